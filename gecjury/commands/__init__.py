@@ -1,0 +1,1 @@
+"""The subcommands of `gecjury`, one file each; imported only when chosen."""

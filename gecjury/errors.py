@@ -1,0 +1,58 @@
+"""The errors that a user can cause or meet, and the exit status each leads to.
+
+    GecjuryError (exit 2: wrong use, or unusable input, data or output)
+    ├── InputError          a file or text that cannot be used as given
+    ├── OptionError         an unknown metric, option or value
+    ├── DataError           benchmark data missing, altered or not to be had
+    ├── OutputError         a result that cannot be written
+    ├── MissingExtraError   a package that an optional part needs is not installed
+    └── IncompleteError     (exit 1) the work ran, but not all of it could be done
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DataError",
+    "GecjuryError",
+    "IncompleteError",
+    "InputError",
+    "MissingExtraError",
+    "OptionError",
+    "OutputError",
+]
+
+
+class GecjuryError(Exception):
+    """Base of every error whose message is written for the user.
+
+    The message says what was wrong, where, what was expected and what to do; the command line
+    prints it alone, without a traceback.
+    """
+
+    exit_status = 2
+
+
+class InputError(GecjuryError, ValueError):
+    """A file or a text that cannot be used: names file, line, value and what was expected."""
+
+
+class OptionError(GecjuryError, ValueError):
+    """An unknown metric or option, or a value outside its range; names the nearest valid one."""
+
+
+class DataError(GecjuryError):
+    """Benchmark data that is missing, fails its checksum or cannot be fetched."""
+
+
+class OutputError(GecjuryError):
+    """A result that cannot be written where it was asked for."""
+
+
+class MissingExtraError(GecjuryError, ImportError):
+    """A package of an optional extra is not installed; the message gives the install command."""
+
+
+class IncompleteError(GecjuryError):
+    """The run finished but left work undone, e.g. verdicts that never became readable."""
+
+    exit_status = 1

@@ -1,0 +1,1 @@
+"""LLM judges: prompts sent to a language model whose verdicts become scores."""

@@ -1,0 +1,1 @@
+"""The wording of the LLM judges, as versioned text files."""

@@ -1,0 +1,1 @@
+"""Reference-based metrics: they compare a hypothesis with human corrections."""

@@ -1,0 +1,1 @@
+"""Reference-free metrics: trained regressors and language models that need no reference."""
