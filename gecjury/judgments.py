@@ -78,9 +78,12 @@ class JudgmentPairs:
         sentence: line of the source in the full output files.
         first: index of the system that comes earlier in `systems`.
         second: index of the system that comes later in `systems`.
+        first_rank: the annotator's rank of the first, 1 is best.
+        second_rank: the annotator's rank of the second.
         preference: +1 where the first is better, -1 where the second is, 0 for a tie.
         annotator: index into `annotators`.
         item: index into the items that the pairs were made from.
+        shared: True where both systems produced the same text, which makes the pair a tie.
         systems: names of the systems.
         annotators: names of the annotators, in order of first appearance.
     """
@@ -88,9 +91,12 @@ class JudgmentPairs:
     sentence: _Integers
     first: _Integers
     second: _Integers
+    first_rank: _Integers
+    second_rank: _Integers
     preference: _Integers
     annotator: _Integers
     item: _Integers
+    shared: NDArray[np.bool_]
     systems: tuple[str, ...]
     annotators: tuple[str, ...]
 
@@ -103,9 +109,12 @@ class JudgmentPairs:
             self.sentence[mask],
             self.first[mask],
             self.second[mask],
+            self.first_rank[mask],
+            self.second_rank[mask],
             self.preference[mask],
             self.annotator[mask],
             self.item[mask],
+            self.shared[mask],
             self.systems,
             self.annotators,
         )
@@ -280,16 +289,15 @@ def count_pairs(items: Sequence[RankedItem]) -> dict[str, PairCounts]:
     }
 
 
-def _item_pairs(
-    item: RankedItem, index: dict[str, int], mode: str
-) -> Iterator[tuple[int, int, int]]:
-    """Pairs (first, second, preference) of one item over the indexed systems."""
-    entries: list[tuple[int, int]] = []
-    for group, rank in zip(item.groups, item.ranks, strict=True):
+def _item_pairs(item: RankedItem, index: dict[str, int], mode: str) -> Iterator[tuple[int, ...]]:
+    """Pairs of one item: first and second system, their ranks, preference, same text or not."""
+    entries: list[tuple[int, int, int]] = []
+    for number, (group, rank) in enumerate(zip(item.groups, item.ranks, strict=True)):
         members = sorted(index[system] for system in group if system in index)
-        entries += [(member, rank) for member in (members if mode == "expanded" else members[:1])]
-    for (a, rank_a), (b, rank_b) in combinations(sorted(entries), 2):
-        yield a, b, _sign(rank_a, rank_b)
+        kept = members if mode == "expanded" else members[:1]
+        entries += [(member, rank, number) for member in kept]
+    for (a, rank_a, text_a), (b, rank_b, text_b) in combinations(sorted(entries), 2):
+        yield a, b, rank_a, rank_b, _sign(rank_a, rank_b), text_a == text_b
 
 
 def expand_pairs(
@@ -319,22 +327,24 @@ def expand_pairs(
         twice = next(system for system in systems if list(systems).count(system) > 1)
         raise OptionError(f"system {twice!r} is named twice: name every system once")
     annotators: dict[str, int] = {}
-    rows: list[tuple[int, int, int, int, int, int]] = []
+    rows: list[tuple[int, ...]] = []
     for number, item in enumerate(items):
         annotator = annotators.setdefault(item.annotator, len(annotators))
         rows += [
-            (item.sentence, a, b, sign, annotator, number)
-            for a, b, sign in _item_pairs(item, index, mode)
+            (item.sentence, annotator, number, *pair) for pair in _item_pairs(item, index, mode)
         ]
-    columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T.copy()
-    sentence, first, second, preference, annotator_of, item_of = columns
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 9).T.copy()
+    sentence, annotator_of, item_of, first, second, first_rank, second_rank, sign, same = columns
     return JudgmentPairs(
         sentence,
         first,
         second,
-        preference,
+        first_rank,
+        second_rank,
+        sign,
         annotator_of,
         item_of,
+        same.astype(bool),
         tuple(systems),
         tuple(annotators),
     )
