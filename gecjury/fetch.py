@@ -68,12 +68,10 @@ class DataFile:
         return f"{base.rstrip('/')}/{urllib.parse.quote(parts)}"
 
 
-_CONLL14 = "conll14/official-2014.combined.m2"
-
 DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "seeda": ("SEEDA/", "conll14/", "reassess-gec/"),
-        "gjg15": ("GJG15/", _CONLL14),
+        "gjg15": ("GJG15/", "conll14/", "reassess-gec/"),
         "gmeg-dev-fce": ("GMEG/README.md", "GMEG/data/dev/fce"),
         "gmeg-dev-wiki": ("GMEG/README.md", "GMEG/data/dev/wiki"),
         "gmeg-dev-yahoo": ("GMEG/README.md", "GMEG/data/dev/yahoo"),
@@ -140,9 +138,13 @@ def dataset_files(name: str) -> tuple[DataFile, ...]:
     return tuple(file for path, file in manifest().items() if path.startswith(starts))
 
 
-def cache_folder() -> Path:
-    """The user's own data folder: `data` in `$GECJURY_CACHE`, else in the platform's cache."""
-    named = os.environ.get("GECJURY_CACHE")
+def cache_folder(cache: str | Path | None = None) -> Path:
+    """The user's own data folder.
+
+    It is called `data` and lies in the folder given, else in `$GECJURY_CACHE`, else in the
+    platform's cache folder for gecjury.
+    """
+    named = cache or os.environ.get("GECJURY_CACHE")
     if named:
         return Path(named) / "data"
     import platformdirs
@@ -151,13 +153,18 @@ def cache_folder() -> Path:
 
 
 def open_data(
-    data: str | Path | None = None, *, url: str | None = None, table: Path | None = None
+    data: str | Path | None = None,
+    *,
+    url: str | None = None,
+    cache: str | Path | None = None,
+    table: Path | None = None,
 ) -> DataFolder:
     """Say where data is read from.
 
     Args:
         data: a folder laid out like the manifest; default `$GECJURY_DATA`, then the cache.
         url: base of the addresses to download from; default `$GECJURY_DATA_URL`, then GitHub.
+        cache: the cache folder instead of the user's; files go into `data` in it.
         table: see `manifest`.
 
     Raises:
@@ -173,7 +180,7 @@ def open_data(
     elif os.environ.get("GECJURY_DATA"):
         origin, root = "$GECJURY_DATA", Path(os.environ["GECJURY_DATA"])
     else:
-        return DataFolder(cache_folder(), "cache", base, manifest(table))
+        return DataFolder(cache_folder(cache), "cache", base, manifest(table))
     if not root.is_dir():
         raise DataError(
             f"{root}: no such folder (from {origin}); "
