@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -100,7 +100,15 @@ class Scorer(ABC):
             data,
             package_versions(self.packages),
             self.extra_signature(runtime or Runtime()),
+            self._changed(),
         )
+
+    def _changed(self) -> dict[str, Setting]:
+        """The settings that are not the defaults; all of them where some have no default."""
+        if any(f.default is MISSING and f.default_factory is MISSING for f in fields(self)):
+            return self.settings()
+        usual = type(self)().settings()
+        return {key: value for key, value in self.settings().items() if value != usual[key]}
 
     def check(self, corpus: Corpus) -> None:
         """Refuse a corpus that lacks what the metric needs.
