@@ -113,7 +113,11 @@ def _fetch(
             if file is None:
                 advance(item.size)
                 return
-            _fill(item, file, advance, stop, backoff)
+            try:
+                _fill(item, file, advance, stop, backoff)
+            finally:
+                if not file.tell():
+                    part.unlink()
             _finish(item, part)
     except OSError as error:
         raise DataError(

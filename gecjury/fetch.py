@@ -31,6 +31,7 @@ __all__ = [
     "dataset_files",
     "manifest",
     "open_data",
+    "own_folder",
 ]
 
 BASE_URL = "https://raw.githubusercontent.com"
@@ -83,8 +84,7 @@ DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "en-ewt": ("ud/en_ewt/",),
     }
 )
-"""What can be fetched by name: the beginnings of the paths that belong to it; the first one that
-is a folder is the set's own."""
+"""What can be fetched by name: the beginnings of the paths that belong to it."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -136,6 +136,18 @@ def dataset_files(name: str) -> tuple[DataFile, ...]:
             + f"Known: {', '.join(DATASETS)}"
         )
     return tuple(file for path, file in manifest().items() if path.startswith(starts))
+
+
+def own_folder(name: str) -> str:
+    """The folder, below a data folder, that a named set calls its own.
+
+    Raises:
+        OptionError: the name is unknown.
+    """
+    if name not in DATASETS:
+        return dataset_files(name)[0].path.partition("/")[0]
+    start = DATASETS[name][-1] if name.startswith("gmeg-") else DATASETS[name][0]
+    return start.rstrip("/") if start.endswith("/") else start.rpartition("/")[0]
 
 
 def cache_folder(cache: str | Path | None = None) -> Path:

@@ -378,6 +378,6 @@ def test_the_real_files_are_those_pinned_and_can_be_served(
     }
     server.faults = {path: ["cut"] for path in list(server.contents)[:5]}
     folder = open_data(url=server.url)
-    assert folder.fetch(files, backoff=0) == len(files) == 16
+    assert folder.fetch(files, backoff=0) == len(files) == 37
     assert all(folder.state(file) == "present" for file in files)
     assert len([asked for _, asked in server.requests if asked]) == 5
