@@ -1,0 +1,369 @@
+"""The only encoder loader: sentences → vectors, every distinct string once, padded to the batch."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.checkpoints import Checkpoint, quiet_transformers, resolve, state_dict
+from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.runtime import Bar, Runtime
+from gecjury.vectorcache import VectorCache
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["DType", "Encoded", "Encoder", "EncoderSpec", "Pooling", "load_encoder", "pick_device"]
+
+Pooling = Literal["mean", "cls"]
+DType = Literal["float32", "bfloat16"]
+Float32Array = NDArray[np.float32]
+
+_REMEMBERED = 512 * 1024**2  # bytes of vectors an encoder holds in memory
+
+
+@dataclass(frozen=True)
+class EncoderSpec:
+    """What decides an encoder's vectors.
+
+    Attributes:
+        name: `embedded`, a folder, or a name of the Hugging Face hub.
+        pooling: `mean` over all word pieces with the special ones, or the first one's (`cls`).
+        layer: hidden states taken: 0 for the embeddings, 1 for the first layer, …; negative
+            numbers count from the last; None for the last.
+        revision: commit, tag or branch on the hub; None for the main branch.
+        max_length: word pieces of a sentence that are read, special ones included.
+        dtype: numbers that the model computes with; vectors are 32-bit floats either way.
+    """
+
+    name: str = "embedded"
+    pooling: Pooling = "mean"
+    layer: int | None = None
+    revision: str | None = None
+    max_length: int = 128
+    dtype: DType = "float32"
+
+    def checkpoint(self) -> Checkpoint:
+        """The model's files; see `gecjury.checkpoints.resolve` for the errors."""
+        return resolve(self.name, self.revision)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Vectors of some texts.
+
+    Attributes:
+        vectors: N × d, in the order of the texts. Texts with the same word pieces share the very
+            same numbers.
+        truncated: how many distinct texts were longer than the encoder reads.
+        distinct: how many distinct texts there were.
+        fresh: how many the model had to read now; the others were remembered.
+    """
+
+    vectors: Float32Array
+    truncated: int
+    distinct: int
+    fresh: int
+
+
+def pick_device(wanted: str) -> str:
+    """The torch device that `auto`, `cpu`, `cuda`, `cuda:N` or `mps` means here.
+
+    Raises:
+        OptionError: not a device, or one that this machine does not have.
+    """
+    import torch
+
+    cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
+    if wanted == "auto":
+        return "cuda" if cuda else "mps" if mps else "cpu"
+    kind, _, number = wanted.partition(":")
+    if kind not in ("cpu", "cuda", "mps") or (number and not (kind == "cuda" and number.isdigit())):
+        raise OptionError(f"device {wanted!r}: expected auto, cpu, cuda, cuda:N or mps")
+    there = {"cpu": True, "cuda": cuda, "mps": mps}[kind]
+    if there and number:
+        there = int(number) < torch.cuda.device_count()
+    if not there:
+        raise OptionError(f"device {wanted!r} is not on this machine; use --device auto or cpu")
+    return wanted
+
+
+def load_encoder(spec: EncoderSpec, runtime: Runtime | None = None) -> Encoder:
+    """An encoder ready to use; loaded once a run for each specification and device.
+
+    Raises:
+        GecjuryError: the model cannot be had or used; says what to do instead.
+    """
+    runtime = runtime or Runtime()
+    try:
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(
+            f"encoders need the package {error.name}, which is not installed: "
+            "pip install 'gecjury[refbased]'"
+        ) from None
+    folder = runtime.cache_folder("vectors") if runtime.use_cache else None
+    cache = None if folder is None else str(folder / "vectors.sqlite")
+    encoder = _load(spec, spec.checkpoint(), pick_device(runtime.device), cache)
+    encoder.batch_size = runtime.batch_size
+    encoder.runtime = runtime
+    return encoder
+
+
+@lru_cache(maxsize=4)
+def _load(spec: EncoderSpec, checkpoint: Checkpoint, device: str, cache: str | None) -> Encoder:
+    from pathlib import Path
+
+    kept = None if cache is None else VectorCache(Path(cache))
+    return Encoder(spec, checkpoint, device, kept)
+
+
+class Encoder:
+    """A pretrained encoder with its tokenizer; use `load_encoder`.
+
+    Attributes:
+        spec: what decides the vectors.
+        checkpoint: the model's files.
+        device: where it runs.
+        limit: word pieces read of a sentence.
+        batch_size: texts read at once; changes speed alone.
+    """
+
+    def __init__(
+        self, spec: EncoderSpec, checkpoint: Checkpoint, device: str, cache: VectorCache | None
+    ) -> None:
+        self.spec = spec
+        self.checkpoint = checkpoint
+        self.device = device
+        self.batch_size = 64
+        self.runtime = Runtime()
+        self._cache = cache
+        self._memory: dict[bytes, Float32Array] = {}
+        self._held = 0
+        self._tokenizer, self._model = _read_model(spec, checkpoint, device)
+        self.limit = _length_limit(spec.max_length, self._tokenizer, self._model.config)
+        self._layer = _hidden_index(spec, self._model.config)
+        if spec.pooling == "cls" and self._tokenizer.cls_token_id is None:
+            raise OptionError(
+                f"encoder {spec.name}: pooling=cls needs a [CLS] token and this model's tokenizer "
+                "has none; use pooling=mean"
+            )
+
+    @property
+    def identity(self) -> str:
+        """Everything that decides a vector besides the text, as one string."""
+        spec = self.spec
+        return (
+            f"{self.checkpoint.identity}|{spec.pooling}|layer={self._layer}"
+            f"|{self.limit}|{spec.dtype}"
+        )
+
+    @property
+    def special_ids(self) -> frozenset[int]:
+        """Ids of the word pieces that frame a sentence ([CLS], [SEP])."""
+        ids = (self._tokenizer.cls_token_id, self._tokenizer.sep_token_id)
+        return frozenset(number for number in ids if number is not None)
+
+    def tokenise(self, texts: Sequence[str]) -> tuple[list[list[int]], int]:
+        """Word-piece ids of every text, cut at `limit`, and how many had to be cut."""
+        if not texts:
+            return [], 0
+        ids = self._ids(texts, cut=False)
+        long = [place for place, pieces in enumerate(ids) if len(pieces) > self.limit]
+        if long:
+            for place, pieces in zip(
+                long, self._ids([texts[place] for place in long], cut=True), strict=True
+            ):
+                ids[place] = pieces
+        return ids, len(long)
+
+    def _ids(self, texts: Sequence[str], cut: bool) -> list[list[int]]:
+        options: dict[str, Any] = {"truncation": True, "max_length": self.limit} if cut else {}
+        encoded = self._tokenizer(
+            list(texts),
+            add_special_tokens=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            verbose=False,
+            **options,
+        )
+        return [list(pieces) for pieces in encoded["input_ids"]]
+
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        """Vectors of texts; each distinct one is read once in the life of the encoder.
+
+        Args:
+            texts: any number, in any order, repeated or not.
+        """
+        distinct = list(dict.fromkeys(texts))
+        pieces, truncated = self.tokenise(distinct)
+        prefix = self.identity.encode()
+        keys = [_key(prefix, ids) for ids in pieces]
+        by_key = dict(zip(keys, pieces, strict=True))
+        unknown = [key for key in by_key if key not in self._memory]
+        found = {key: self._memory[key] for key in by_key if key in self._memory}
+        if self._cache is not None and unknown:
+            found |= self._cache.read(unknown)
+        todo = [key for key in by_key if key not in found]
+        fresh = self._pooled([by_key[key] for key in todo])
+        new = dict(zip(todo, fresh, strict=True))
+        if self._cache is not None:
+            self._cache.write(new)
+        found |= new
+        self._remember(found)
+        place = dict(zip(distinct, keys, strict=True))
+        width = int(self._model.config.hidden_size)
+        vectors = np.empty((len(texts), width), dtype=np.float32)
+        for row, text in enumerate(texts):
+            vectors[row] = found[place[text]]
+        return Encoded(vectors, truncated, len(distinct), len(todo))
+
+    def token_states(self, texts: Sequence[str]) -> list[tuple[Float32Array, list[int]]]:
+        """Hidden states of every word piece: tokens × d with their ids, for each text."""
+        pieces, _ = self.tokenise(texts)
+        result: list[tuple[Float32Array, list[int]]] = [
+            (np.empty((0, 0), dtype=np.float32), ids) for ids in pieces
+        ]
+        for places, states, _ in self._batches(pieces):
+            table = states.float().cpu().numpy()
+            for row, place in enumerate(places):
+                count = len(pieces[place])
+                result[place] = (table[row, :count].copy(), pieces[place])
+        return result
+
+    def _remember(self, vectors: dict[bytes, Float32Array]) -> None:
+        for key, vector in vectors.items():
+            if key not in self._memory and self._held + vector.nbytes <= _REMEMBERED:
+                self._memory[key] = vector
+                self._held += vector.nbytes
+
+    def _pooled(self, pieces: list[list[int]]) -> Float32Array:
+        import torch
+
+        width = int(self._model.config.hidden_size)
+        vectors = np.empty((len(pieces), width), dtype=np.float32)
+        with self.runtime.progress.task(f"encoding with {self.spec.name}", len(pieces)) as bar:
+            for places, states, mask in self._batches(pieces, bar):
+                if self.spec.pooling == "cls":
+                    pooled = states[:, 0].float()
+                elif mask is None:
+                    pooled = states.float().mean(dim=1)
+                else:
+                    weights = mask.unsqueeze(-1).to(torch.float32)
+                    pooled = (states.float() * weights).sum(dim=1) / weights.sum(dim=1)
+                vectors[places] = pooled.cpu().numpy()
+        return vectors
+
+    def _batches(
+        self, pieces: list[list[int]], bar: Bar | None = None
+    ) -> Iterator[tuple[list[int], torch.Tensor, torch.Tensor | None]]:
+        """Hidden states of batches of similar length.
+
+        Yields:
+            Places in `pieces`, states (batch × length × d), and the mask of real word pieces, None
+            where nothing was padded.
+        """
+        import torch
+
+        order = sorted(range(len(pieces)), key=lambda place: len(pieces[place]))
+        padding = self._tokenizer.pad_token_id
+        for start in range(0, len(order), self.batch_size):
+            places = order[start : start + self.batch_size]
+            length = len(pieces[places[-1]])
+            padded = len(pieces[places[0]]) < length
+            rows = [pieces[p] + [padding] * (length - len(pieces[p])) for p in places]
+            ids = torch.tensor(rows, device=self.device)
+            mask = None
+            if padded:
+                lengths = torch.tensor([len(pieces[p]) for p in places], device=self.device)
+                mask = torch.arange(length, device=self.device)[None] < lengths[:, None]
+            with torch.inference_mode():
+                yield places, self._states(ids, mask), mask
+            if bar is not None:
+                bar.advance(len(places))
+
+    def _states(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        import torch
+
+        attention = torch.ones_like(ids) if mask is None else mask.to(ids.dtype)
+        if self._layer == _layers(self._model.config):
+            output = self._model(input_ids=ids, attention_mask=attention)
+            states: torch.Tensor = output.last_hidden_state
+            return states
+        output = self._model(input_ids=ids, attention_mask=attention, output_hidden_states=True)
+        chosen: torch.Tensor = output.hidden_states[self._layer]
+        return chosen
+
+
+def _key(prefix: bytes, ids: Sequence[int]) -> bytes:
+    """Cache key: the word pieces stand for the text, since the model sees nothing else of it."""
+    digest = hashlib.sha256(prefix)
+    digest.update(np.asarray(ids, dtype="<i4").tobytes())
+    return digest.digest()[:16]
+
+
+def _read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
+    """Tokenizer and model, in evaluation mode on the device."""
+    import torch
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    quiet_transformers()
+    try:
+        config = AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise InputError(
+            f"{checkpoint.folder}: not a model that transformers can read ({error})"
+        ) from None
+    if tokenizer.pad_token_id is None or getattr(config, "is_decoder", False):
+        raise OptionError(
+            f"encoder {spec.name}: a {config.model_type} model is not a sentence encoder (its "
+            "tokenizer cannot pad); choose an encoder such as BERT, ELECTRA, RoBERTa or LaBSE"
+        )
+    model: Any
+    if checkpoint.safe:
+        model = AutoModel.from_pretrained(
+            checkpoint.folder, config=config, use_safetensors=True, trust_remote_code=False
+        )
+    else:
+        weights = state_dict(checkpoint)
+        with torch.device("meta"):
+            drawn = AutoModel.from_config(config)  # type: ignore[no-untyped-call]
+        kind: Any = type(drawn)
+        model = kind.from_pretrained(None, config=config, state_dict=weights)
+    if getattr(config, "is_encoder_decoder", False):
+        model = model.get_encoder()
+    numbers = torch.bfloat16 if spec.dtype == "bfloat16" else torch.float32
+    return tokenizer, model.to(device=device, dtype=numbers).eval()
+
+
+def _length_limit(wanted: int, tokenizer: Any, config: Any) -> int:
+    """The most word pieces that model and user allow."""
+    positions = getattr(config, "max_position_embeddings", None) or wanted
+    if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
+        positions -= 2  # positions start behind the padding index there
+    return int(min(wanted, tokenizer.model_max_length, positions))
+
+
+def _layers(config: Any) -> int:
+    return int(config.num_hidden_layers)
+
+
+def _hidden_index(spec: EncoderSpec, config: Any) -> int:
+    """The hidden states that `spec.layer` names, counted from 0 for the embeddings."""
+    count = _layers(config)
+    layer = count if spec.layer is None else spec.layer
+    index = layer + count + 1 if layer < 0 else layer
+    if not 0 <= index <= count:
+        raise OptionError(
+            f"encoder {spec.name}: layer={spec.layer} is out of range; it has {count} layers: "
+            f"expected 0 (embeddings) to {count}, or -1 to {-count - 1} from the last"
+        )
+    return index

@@ -1,0 +1,57 @@
+"""The disk cache of vectors: what is written comes back, within the size limit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gecjury.vectorcache import VectorCache
+
+
+def vector(value: float) -> np.ndarray:
+    return np.full(4, value, dtype=np.float32)  # 16 bytes
+
+
+def test_vectors_come_back_in_a_later_run(tmp_path: Path) -> None:
+    first = VectorCache(tmp_path / "deep" / "v.sqlite")
+    first.write({b"a": vector(0.1), b"b": vector(2)})
+    first.close()
+    again = VectorCache(tmp_path / "deep" / "v.sqlite").read([b"a", b"x", b"b"])
+    assert set(again) == {b"a", b"b"}
+    np.testing.assert_array_equal(again[b"a"], vector(0.1))
+
+
+def test_many_keys_are_read_in_one_call(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path / "v.sqlite")
+    cache.write({bytes([i // 256, i % 256]): vector(i) for i in range(1234)})
+    found = cache.read([bytes([i // 256, i % 256]) for i in range(1234)])
+    assert [found[k][0] for k in sorted(found)] == list(range(1234))
+
+
+def test_least_recently_used_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(100))
+    monkeypatch.setattr("gecjury.vectorcache.time.time", lambda: float(next(clock)))
+    cache = VectorCache(tmp_path / "v.sqlite", limit=48)  # three vectors of 16 bytes
+    for name in (b"a", b"b", b"c"):
+        cache.write({name: vector(1)})
+    cache.read([b"a"])
+    cache.write({b"d": vector(1)})
+    assert set(cache.read([b"a", b"b", b"c", b"d"])) == {b"a", b"c", b"d"}
+
+
+def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    path.write_bytes(b"this is no database, only text that is long enough to be read" * 50)
+    cache = VectorCache(path)
+    cache.write({b"a": vector(1)})
+    assert set(cache.read([b"a"])) == {b"a"}
+
+
+def test_a_place_that_cannot_be_written_breaks_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    cache = VectorCache(tmp_path / "file" / "v.sqlite")
+    assert not cache.usable
+    cache.write({b"a": vector(1)})
+    assert cache.read([b"a"]) == {}
