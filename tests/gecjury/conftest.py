@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-WORDS = """
-the a cat cats dog dogs sit sits sat on mat mats in house . , she he they go goes went home
-yesterday big very is are was were it this that
-""".split()
+TEXT = (
+    "the a cat cats dog dogs sit sits sat on mat mats in house . , she he they go goes went home "
+    "yesterday big very is are was were it this that"
+)
 
 
 def make_bert(folder: Path, seed: int, layers: int = 3) -> Path:
@@ -17,7 +17,7 @@ def make_bert(folder: Path, seed: int, layers: int = 3) -> Path:
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     folder.mkdir(parents=True)
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *TEXT.split()]
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
     tokenizer = transformers.BertTokenizer(
         vocab=str(folder / "vocab.txt"), model_max_length=32, do_lower_case=True
