@@ -1,5 +1,47 @@
-"""gecjury: three families of GEC metrics behind one interface, tried against human judgments."""
+"""gecjury: three families of GEC metrics behind one interface, tried against human judgments.
+
+import gecjury
+scorer = gecjury.load("green", beta=2.0)
+table = scorer.score(sources, {"mine": hypotheses}, references)
+table.sentences, table.totals["mine"], str(table.signature)
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gecjury.benchmarks import load_benchmark
+    from gecjury.corpus import Corpus, read_corpus
+    from gecjury.registry import load
+    from gecjury.runtime import Runtime
+    from gecjury.scoretable import ScoreTable
+
+__all__ = [
+    "Corpus",
+    "Runtime",
+    "ScoreTable",
+    "__version__",
+    "load",
+    "load_benchmark",
+    "read_corpus",
+]
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Corpus": "gecjury.corpus",
+    "Runtime": "gecjury.runtime",
+    "ScoreTable": "gecjury.scoretable",
+    "load": "gecjury.registry",
+    "load_benchmark": "gecjury.benchmarks",
+    "read_corpus": "gecjury.corpus",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import public names on first use, so that `gecjury --help` does not wait for numpy."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gecjury' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,12 +1,12 @@
 """The errors that a user can cause or meet, and the exit status each leads to.
 
-    GecjuryError (exit 2: wrong use, or unusable input, data or output)
-    ├── InputError          a file or text that cannot be used as given
-    ├── OptionError         an unknown metric, option or value
-    ├── DataError           benchmark data missing, altered or not to be had
-    ├── OutputError         a result that cannot be written
-    ├── MissingExtraError   a package that an optional part needs is not installed
-    └── IncompleteError     (exit 1) the work ran, but not all of it could be done
+GecjuryError (exit 2: wrong use, or unusable input, data or output)
+├── InputError          a file or text that cannot be used as given
+├── OptionError         an unknown metric, option or value
+├── DataError           benchmark data missing, altered or not to be had
+├── OutputError         a result that cannot be written
+├── MissingExtraError   a package that an optional part needs is not installed
+└── IncompleteError     (exit 1) the work ran, but not all of it could be done
 """
 
 from __future__ import annotations

@@ -1,0 +1,146 @@
+"""The command line: finds the command, sets up what all share, turns errors into exit statuses.
+
+Results go to stdout, everything else to stderr. Exit 0: done. 1: ran, but the work is not
+complete. 2: wrong use, or unusable input, data or output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, NoReturn
+
+from gecjury import __version__
+from gecjury.errors import GecjuryError
+from gecjury.report import FORMATS
+
+if TYPE_CHECKING:
+    from gecjury.runtime import Runtime
+
+__all__ = ["COMMANDS", "main", "runtime_from"]
+
+# A command is a module in gecjury.commands with add_arguments(parser) and run(args) -> int;
+# modules are imported only when their command is named, so that help comes at once.
+COMMANDS: dict[str, str] = {
+    "metrics": "every metric: name, family, what it needs, signature",
+    "check": "input doctor: counts, alignment, tokenisation, identical files",
+    "score": "score hypotheses with any metrics",
+    "rank": "rank systems by their scores",
+    "compare": "try metrics against the human judgments of a benchmark",
+    "data": "find, fetch and verify benchmark data",
+    "demo": "the main job on the embedded sample: no data, no network",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says at the end of an error where help is."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\nsee `{self.prog} --help`\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; returns the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        args = _parser(arguments).parse_args(arguments)
+        return int(args.run(args))
+    except GecjuryError as error:
+        print(f"gecjury: {error}", file=sys.stderr)
+        return error.exit_status
+    except MemoryError:
+        print("gecjury: out of memory; score fewer files at once", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader (head, less) has gone: nothing is left to say, and nobody to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("gecjury: interrupted", file=sys.stderr)
+        return 130
+
+
+def runtime_from(args: argparse.Namespace) -> Runtime:
+    """The `Runtime` that the global options describe."""
+    from pathlib import Path
+
+    from gecjury.progress import TerminalProgress
+    from gecjury.runtime import Runtime, SilentProgress
+
+    return Runtime(
+        device=args.device,
+        batch_size=args.batch_size,
+        workers=args.workers,
+        concurrency=args.concurrency,
+        cache=None if args.cache is None else Path(args.cache),
+        use_cache=not args.no_cache,
+        dry_run=args.dry_run,
+        max_cost=args.max_cost,
+        progress=SilentProgress() if args.quiet else TerminalProgress(),
+    )
+
+
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    shared: _Parser = _global_options()
+    parser = _Parser(
+        prog="gecjury",
+        description="Score grammatical error correction with reference-based metrics, trained "
+        "reference-free metrics and LLM judges, and try them against human judgments.",
+        epilog="`gecjury COMMAND --help` tells a command's options.",
+    )
+    parser.add_argument("--version", action="version", version=f"gecjury {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        sub = commands.add_parser(
+            name,
+            parents=[shared],
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if name in arguments:
+            module = import_module(f"gecjury.commands.{name}")
+            module.add_arguments(sub)
+            sub.set_defaults(run=module.run)
+    first = next((word for word in arguments if not word.startswith("-")), None)
+    if first is not None and first not in COMMANDS:
+        from gecjury.registry import nearest
+
+        parser.error(f"unknown command {first!r}: {nearest(first, COMMANDS)}")
+    return parser
+
+
+def _global_options() -> _Parser:
+    parser = _Parser(add_help=False)
+    group = parser.add_argument_group("global options (none of them changes a score)")
+    group.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="table",
+        help="how results are printed (default: table)",
+    )
+    group.add_argument("--data", metavar="DIR", help="folder with benchmark data")
+    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N or mps")
+    group.add_argument("--batch-size", type=_positive, default=64, metavar="N")
+    group.add_argument("--workers", type=_positive, default=1, metavar="N", help="processes")
+    group.add_argument(
+        "--concurrency", type=_positive, default=32, metavar="N", help="requests at once"
+    )
+    group.add_argument("--cache", metavar="DIR", help="cache folder (default: the user's)")
+    group.add_argument("--no-cache", action="store_true", help="read and write no disk cache")
+    group.add_argument(
+        "--dry-run", action="store_true", help="judges: count requests and cost, send nothing"
+    )
+    group.add_argument("--max-cost", type=float, metavar="X", help="judges: stop before this cost")
+    group.add_argument("--quiet", action="store_true", help="no progress bars")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is too small; expected 1 or more")
+    return number

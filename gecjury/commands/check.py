@@ -1,0 +1,50 @@
+"""`gecjury check`: the input doctor."""
+
+from __future__ import annotations
+
+import argparse
+
+from gecjury.commands.inputs import add_files
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    add_files(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Report on all files; exit 2 if any finding makes scoring impossible."""
+    from gecjury.doctor import Finding, examine
+    from gecjury.errors import GecjuryError
+    from gecjury.report import Column, Table, print_result
+
+    reports, findings = examine(args.source, args.hypotheses, args.references)
+    if args.m2:
+        from gecjury.corpus import read_corpus
+
+        try:
+            read_corpus(args.source, [], gold=args.m2)
+        except GecjuryError as error:
+            findings.insert(0, Finding("error", args.m2, str(error)))
+    files = [
+        {
+            "role": report.role,
+            "name": report.name,
+            "file": report.path,
+            "lines": len(report.lines),
+            "tokens": report.tokens,
+            "empty": report.empty,
+            "unchanged": report.unchanged,
+        }
+        for report in reports
+    ]
+    found = [{"level": f.level, "file": f.path, "message": f.message} for f in findings]
+    columns = [Column(key) for key in ("role", "name", "lines", "tokens", "empty", "unchanged")]
+    tables = [Table(columns, files, title="Files")]
+    if found:
+        shown = [Column(key) for key in ("level", "file", "message")]
+        tables.append(Table(shown, found, title="Findings"))
+    print_result(tables, {"files": files, "findings": found}, args.format)
+    return 2 if any(finding.level == "error" for finding in findings) else 0

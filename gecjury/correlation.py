@@ -1,0 +1,307 @@
+"""How well metric scores agree with human ones: between systems, and pair by pair.
+
+Arrays in, numbers out. A missing score (NaN) takes its point or its pair out, and pairs left out
+are counted. A correlation that is not defined is NaN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.errors import OptionError
+
+__all__ = [
+    "PreferenceAgreement",
+    "TieRule",
+    "kendall",
+    "pairwise_accuracy",
+    "pearson",
+    "preference_agreement",
+    "spearman",
+]
+
+_Floats = NDArray[np.float64]
+
+TieRule = Literal["official", "half", "loss", "drop", "calibrated"]
+"""What becomes of a pair that the metric ties; see `preference_agreement`."""
+
+
+def _points(x: NDArray[Any], y: NDArray[Any], least: int) -> tuple[_Floats, _Floats] | None:
+    """The points present in both; None if too few or if either is constant."""
+    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise OptionError(f"scores of shapes {a.shape} and {b.shape}: expected two equal vectors")
+    present = ~(np.isnan(a) | np.isnan(b))
+    a, b = a[present], b[present]
+    if len(a) < least or (a == a[0]).all() or (b == b[0]).all():
+        return None
+    return a, b
+
+
+def _product_moment(a: _Floats, b: _Floats) -> float:
+    """Pearson's r of two vectors that are not constant."""
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return float("nan")
+    a, b = a - a.mean(), b - b.mean()
+    # Scaled first, so that squares of tiny or huge scores stay within the range of a float.
+    a, b = a / np.abs(a).max(), b / np.abs(b).max()
+    r = float((a / np.linalg.norm(a)) @ (b / np.linalg.norm(b)))
+    return max(-1.0, min(1.0, r))
+
+
+def pearson(x: NDArray[Any], y: NDArray[Any]) -> float:
+    """Pearson's product-moment correlation.
+
+    Args:
+        x: scores, shape (n,).
+        y: scores of the same things, shape (n,).
+
+    Returns:
+        Between -1 and 1; NaN for fewer than 3 points, a constant vector or an infinite score.
+
+    Raises:
+        OptionError: the shapes differ or are not one-dimensional.
+    """
+    points = _points(x, y, 3)
+    return float("nan") if points is None else _product_moment(*points)
+
+
+def _ranks(values: _Floats) -> _Floats:
+    """Ranks from 1, equal values sharing the mean of theirs."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (counts.cumsum() - (counts - 1) / 2)[inverse]
+
+
+def spearman(x: NDArray[Any], y: NDArray[Any]) -> float:
+    """Spearman's rank correlation: Pearson's of the ranks, ties sharing their mean rank.
+
+    Args:
+        x: scores, shape (n,).
+        y: scores of the same things, shape (n,).
+
+    Returns:
+        Between -1 and 1; NaN for fewer than 3 points or a constant vector.
+
+    Raises:
+        OptionError: the shapes differ or are not one-dimensional.
+    """
+    points = _points(x, y, 3)
+    if points is None:
+        return float("nan")
+    return _product_moment(_ranks(points[0]), _ranks(points[1]))
+
+
+def kendall(x: NDArray[Any], y: NDArray[Any]) -> float:
+    """Kendall's τ-b: (concordant - discordant) / √(pairs untied in x · pairs untied in y).
+
+    Args:
+        x: scores, shape (n,).
+        y: scores of the same things, shape (n,).
+
+    Returns:
+        Between -1 and 1; NaN for fewer than 2 points or a constant vector.
+
+    Raises:
+        OptionError: the shapes differ or are not one-dimensional.
+    """
+    points = _points(x, y, 2)
+    if points is None:
+        return float("nan")
+    a, b = points
+    balance = untied_a = untied_b = 0
+    for i in range(len(a) - 1):
+        sign_a = (a[i + 1 :] > a[i]).astype(np.int64) - (a[i + 1 :] < a[i])
+        sign_b = (b[i + 1 :] > b[i]).astype(np.int64) - (b[i + 1 :] < b[i])
+        balance += int(sign_a @ sign_b)
+        untied_a += int(np.count_nonzero(sign_a))
+        untied_b += int(np.count_nonzero(sign_b))
+    return float(balance / np.sqrt(untied_a) / np.sqrt(untied_b))
+
+
+def pairwise_accuracy(human: NDArray[Any], metric: NDArray[Any]) -> float:
+    """Share of pairs of systems that a metric orders as the human scores do (Kocmi et al. 2021).
+
+    Pairs with equal human scores are left out; a pair that the metric ties counts one half.
+
+    Args:
+        human: human scores, shape (systems,).
+        metric: metric scores, shape (systems,).
+
+    Returns:
+        Between 0 and 1; NaN for fewer than 3 systems or a constant vector.
+
+    Raises:
+        OptionError: the shapes differ or are not one-dimensional.
+    """
+    points = _points(human, metric, 3)
+    if points is None:
+        return float("nan")
+    first, second = np.triu_indices(len(points[0]), 1)
+    wanted, given = (_signs(scores[first], scores[second]) for scores in points)
+    decided = wanted != 0
+    return float(((wanted * given)[decided].mean() + 1) / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceAgreement:
+    """How often a metric prefers what the annotator preferred.
+
+    Attributes:
+        accuracy: between 0 and 1; NaN without pairs.
+        kendall: Kendall's τ over pairs, between -1 and 1; NaN without pairs.
+        agree: pairs with the annotator's preference; under `calibrated` also a tie of both.
+        disagree: pairs with the opposite preference; under `calibrated` every other pair.
+        tied: pairs that the metric ties; under `calibrated` those within `epsilon`, each of which
+            is among `agree` or `disagree` too.
+        pairs: pairs that the rule looks at, before any are dropped; missing ones are not among
+            them, nor are, but under `calibrated`, those that the annotator tied.
+        missing: pairs left out because a score is missing.
+        ties: the rule.
+        epsilon: under `calibrated` the largest difference that still counts as a tie, else NaN.
+    """
+
+    accuracy: float
+    kendall: float
+    agree: int
+    disagree: int
+    tied: int
+    pairs: int
+    missing: int
+    ties: TieRule
+    epsilon: float = float("nan")
+
+    @property
+    def tied_share(self) -> float:
+        """Share of pairs that the metric ties; NaN without pairs."""
+        return self.tied / self.pairs if self.pairs else float("nan")
+
+
+def _signs(first: _Floats, second: _Floats) -> NDArray[np.int64]:
+    """+1 where the first is higher, -1 where the second is, 0 where they are equal."""
+    return (first > second).astype(np.int64) - (first < second)
+
+
+def _weights(groups: NDArray[Any] | None, kept: NDArray[np.bool_]) -> _Floats:
+    """Weights of the kept pairs that make a weighted sum their mean, or the mean over groups."""
+    count = int(np.count_nonzero(kept))
+    if groups is None or count == 0:
+        return np.full(count, 1 / max(count, 1))
+    _, inverse, sizes = np.unique(groups[kept], return_inverse=True, return_counts=True)
+    return 1 / (sizes[inverse] * len(sizes))
+
+
+def _calibrate(
+    human: NDArray[np.int64], sign: NDArray[np.int64], gap: _Floats, weights: _Floats
+) -> float:
+    """The smallest gap that, taken as a tie with all below it, gives the highest accuracy."""
+    order = np.argsort(gap, kind="stable")
+    gap = gap[order]
+    as_tie = (weights * (human == 0))[order].cumsum()
+    as_decided = (weights * (human == sign))[order]
+    accuracy = as_tie + as_decided.sum() - as_decided.cumsum()
+    last = np.append(gap[1:] != gap[:-1], True)
+    # No difference is negative: ε = 0 is the least, and ties exactly what is equal.
+    candidates = np.concatenate(([0.0], gap[last]))
+    exact = float(as_decided.sum()) if gap[0] > 0 else -1.0
+    values = np.concatenate(([exact], accuracy[last]))
+    best = values >= values.max() - 1e-12
+    return float(candidates[best.argmax()])
+
+
+def preference_agreement(
+    human: NDArray[Any],
+    first: NDArray[Any],
+    second: NDArray[Any],
+    *,
+    ties: TieRule = "half",
+    groups: NDArray[Any] | None = None,
+) -> PreferenceAgreement:
+    """Agreement of a metric with human preferences between two corrections.
+
+    Rules for a pair that the metric ties:
+
+    * `half` (default): half an agreement, half a disagreement; does not depend on any order.
+    * `official`: the metric is taken to prefer the second, as in SEEDA's released script, where
+      the second is the system that comes later in the fixed order. τ = 2 · accuracy - 1.
+    * `loss`: wrong in the accuracy, and only in the denominator of τ.
+    * `drop`: left out of both.
+    * `calibrated`: acc_eq of Deutsch, Foster and Freitag (2023). Human ties are an outcome like the
+      two others, scores at most ε apart are a tie of the metric, and ε is the smallest of the
+      differences that maximises the accuracy; τ = 2 · accuracy - 1 is their τ_eq.
+
+    Under all rules but `calibrated` pairs that the annotator tied are left out.
+
+    Args:
+        human: +1 where the annotator preferred the first, -1 the second, 0 for a tie; (pairs,).
+        first: metric score of the first correction of each pair, higher is better; (pairs,).
+        second: metric score of the second correction; (pairs,).
+        ties: the rule.
+        groups: label of each pair's group, e.g. its item: the accuracy (and τ) is then the mean
+            over the groups that have pairs left. By default all pairs count alike.
+
+    Returns:
+        Accuracy, τ and counts.
+
+    Raises:
+        OptionError: an unknown rule, or arrays of different lengths.
+    """
+    if ties not in get_args(TieRule):
+        raise OptionError(f"unknown tie rule {ties!r}: expected {', '.join(get_args(TieRule))}")
+    wanted = np.asarray(human, dtype=np.int64)
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    labels = None if groups is None else np.asarray(groups)
+    shapes = {wanted.shape, a.shape, b.shape} | (set() if labels is None else {labels.shape})
+    if len(shapes) > 1 or wanted.ndim != 1:
+        raise OptionError(f"pairs of shapes {sorted(shapes)}: expected equal vectors")
+    in_play = np.full(wanted.shape, True) if ties == "calibrated" else wanted != 0
+    present = ~(np.isnan(a) | np.isnan(b))
+    kept = in_play & present
+    missing = int(np.count_nonzero(in_play & ~present))
+    wanted, a, b = wanted[kept], a[kept], b[kept]
+    labels = None if labels is None else labels[kept]
+    sign = _signs(a, b)
+    epsilon = float("nan")
+    if ties == "calibrated":
+        with np.errstate(invalid="ignore"):
+            gap = np.where(sign == 0, 0.0, np.abs(a - b))
+        if len(gap):
+            epsilon = _calibrate(wanted, sign, gap, _weights(labels, np.full(len(gap), True)))
+            sign = np.where(gap <= epsilon, 0, sign)
+    return _summary(wanted, sign, labels, ties, missing, epsilon)
+
+
+def _summary(
+    wanted: NDArray[np.int64],
+    sign: NDArray[np.int64],
+    labels: NDArray[Any] | None,
+    ties: TieRule,
+    missing: int,
+    epsilon: float,
+) -> PreferenceAgreement:
+    """Accuracy, τ and counts from preferences and the metric's signs."""
+    tied, agree = sign == 0, sign == wanted
+    right = agree.astype(np.float64)
+    balance = np.where(agree, 1.0, np.where(tied & (ties != "calibrated"), 0.0, -1.0))
+    if ties == "official":
+        right = np.where(tied, wanted < 0, right).astype(np.float64)
+        balance = 2 * right - 1
+    elif ties == "half":
+        right = (balance + 1) / 2
+    used = ~tied if ties == "drop" else np.full(len(wanted), True)
+    weights = _weights(labels, used)
+    some = bool(used.any())
+    return PreferenceAgreement(
+        accuracy=float(weights @ right[used]) if some else float("nan"),
+        kendall=float(weights @ balance[used]) if some else float("nan"),
+        agree=int(np.count_nonzero(agree)),
+        disagree=int(np.count_nonzero(~agree & (~tied | (ties == "calibrated")))),
+        tied=int(np.count_nonzero(tied)),
+        pairs=len(wanted),
+        missing=missing,
+        ties=ties,
+        epsilon=epsilon,
+    )

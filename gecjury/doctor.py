@@ -1,0 +1,218 @@
+"""The input doctor: what is wrong, or odd, with a set of files before anybody scores them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gecjury.corpus import read_sources, read_versions, system_name
+from gecjury.errors import InputError
+from gecjury.textfiles import read_lines
+
+__all__ = ["FileReport", "Finding", "examine"]
+
+# Shares of lines or tokens from which on something is worth a warning. They separate the real
+# benchmarks (all below) from the same files shifted by a line or detokenised (all above).
+_SHIFTED_SHARE = 0.5
+_GLUED_SHARE = 0.02
+_UNLIKE_SHARE = 0.2
+
+# A word with sentence punctuation stuck to its end, or a contraction left whole: what detokenised
+# text has at nearly every line and PTB-like text nowhere. Abbreviations ("e.g.", "U.S.") excluded.
+_GLUED = re.compile(r"^(?:\w{2,}[,;:!?]|\w{3,}[a-z]\.|\w+n't|\w+'(?:s|re|ve|ll|d|m))$")
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """Counts of one file (or of one annotator of an M2 file)."""
+
+    role: Literal["source", "hypothesis", "reference"]
+    path: str
+    name: str
+    lines: tuple[str, ...]
+    tokens: int
+    empty: int
+    unchanged: int | None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know. An `error` makes scoring impossible, a `warning` makes it doubtful."""
+
+    level: Literal["error", "warning", "note"]
+    path: str
+    message: str
+
+
+def examine(
+    source: str | Path, hypotheses: Sequence[str | Path], references: Sequence[str | Path] = ()
+) -> tuple[list[FileReport], list[Finding]]:
+    """Read every file and report on all of them; an unreadable one does not hide the others.
+
+    Args:
+        source: the sentences to correct.
+        hypotheses: system outputs.
+        references: corrections by people, text or M2.
+
+    Returns:
+        Counts for each file that could be read, and the findings, errors first.
+    """
+    reports: list[FileReport] = []
+    findings: list[Finding] = []
+    sources: tuple[str, ...] = ()
+    try:
+        sources = read_sources(source)
+        reports.append(_report("source", source, sources, None))
+        findings += _encoding(source)
+    except InputError as error:
+        findings.append(Finding("error", str(source), str(error)))
+    for role, paths in (("hypothesis", hypotheses), ("reference", references)):
+        for path in paths:
+            try:
+                versions = read_versions(path)
+            except InputError as error:
+                findings.append(Finding("error", str(path), str(error)))
+                continue
+            findings += _encoding(path)
+            for version in versions:
+                new = _report(role, path, version.lines, sources)  # type: ignore[arg-type]
+                reports.append(new)
+                if sources:
+                    findings += _against_source(new, sources)
+    findings += _twins(reports)
+    order = {"error": 0, "warning": 1, "note": 2}
+    return reports, sorted(findings, key=lambda finding: order[finding.level])
+
+
+def _report(
+    role: Literal["source", "hypothesis", "reference"],
+    path: str | Path,
+    lines: tuple[str, ...],
+    sources: tuple[str, ...] | None,
+) -> FileReport:
+    unchanged = None
+    if sources is not None and len(sources) == len(lines):
+        unchanged = sum(a.split() == b.split() for a, b in zip(lines, sources, strict=True))
+    return FileReport(
+        role,
+        str(path),
+        system_name(path),
+        lines,
+        sum(len(line.split()) for line in lines),
+        sum(not line.strip() for line in lines),
+        unchanged,
+    )
+
+
+def _encoding(path: str | Path) -> list[Finding]:
+    """Characters that split tokens, or make equal words differ, without being seen."""
+    raw = read_lines(path)
+    text = "\n".join(raw)
+    data = Path(path).read_bytes()
+    found: list[Finding] = []
+
+    def note(count: int, what: str) -> None:
+        if count:
+            found.append(Finding("note", str(path), f"{count} {what}"))
+
+    note(data.count(b"\r\n"), "lines end in CRLF (read as LF)")
+    note(sum(line != line.rstrip() for line in raw), "lines end in blanks (ignored)")
+    note(sum("  " in line.strip() for line in raw), "lines have doubled spaces (one separator)")
+    note(text.count("\u00a0"), "no-break spaces (they separate tokens)")
+    invisible = sum(unicodedata.category(c) in ("Cf", "Cc") and c not in "\n\t" for c in text)
+    if invisible:
+        message = f"{invisible} invisible characters inside tokens make equal words differ"
+        found.append(Finding("warning", str(path), message))
+    if "\ufffd" in text:
+        message = f"{text.count(chr(0xFFFD))} replacement characters: decoded wrongly before"
+        found.append(Finding("warning", str(path), message))
+    if not unicodedata.is_normalized("NFC", text):
+        message = "not in Unicode NFC: equal words may differ; normalise all files alike"
+        found.append(Finding("warning", str(path), message))
+    return found
+
+
+def _against_source(report: FileReport, sources: tuple[str, ...]) -> list[Finding]:
+    """Line counts, alignment and tokenisation of one file against the source."""
+    lines = report.lines
+    if len(lines) != len(sources):
+        message = f"{len(lines)} lines, but the source has {len(sources)}"
+        return [Finding("error", report.path, message + _where_lost(lines, sources))]
+    found: list[Finding] = []
+    if report.empty:
+        found.append(Finding("note", report.path, f"{report.empty} empty lines"))
+    own = [_likeness(a, b) for a, b in zip(lines, sources, strict=True)]
+    for shift in (-1, 1):
+        moved = [
+            _likeness(lines[i], sources[i + shift])
+            for i in range(len(lines))
+            if 0 <= i + shift < len(sources)
+        ]
+        here = own[1:] if shift < 0 else own[:-1]
+        better = sum(m > o + 0.3 for m, o in zip(moved, here, strict=True))
+        if len(moved) > 3 and better > _SHIFTED_SHARE * len(moved):
+            message = (
+                f"{better} of {len(moved)} lines fit the source line "
+                f"{'above' if shift < 0 else 'below'} them better: shifted by one line?"
+            )
+            found.append(Finding("warning", report.path, message))
+    unlike = [
+        i for i, value in enumerate(own) if value < _UNLIKE_SHARE and len(sources[i].split()) > 3
+    ]
+    if unlike:
+        shown = ", ".join(str(i + 1) for i in unlike[:5])
+        message = f"{len(unlike)} lines share almost no token with their source (line {shown}"
+        found.append(
+            Finding("warning", report.path, message + (", …)" if len(unlike) > 5 else ")"))
+        )
+    ours, theirs = _glued(lines), _glued(sources)
+    if abs(ours - theirs) > _GLUED_SHARE:
+        message = (
+            f"{ours:.1%} of tokens have punctuation or clitics attached, {theirs:.1%} in the "
+            "source: tokenised differently? Tokenise all files alike before scoring"
+        )
+        found.append(Finding("warning", report.path, message))
+    return found
+
+
+def _where_lost(lines: Sequence[str], sources: Sequence[str]) -> str:
+    """A clause naming the first line from which on the file no longer follows the source."""
+    size = min(len(lines), len(sources))
+    for i in range(size - 1):
+        if _likeness(lines[i], sources[i]) < 0.3 and _likeness(lines[i + 1], sources[i + 1]) < 0.3:
+            return f"; they part at about line {i + 1}"
+    return "; the lines at hand fit, so some are missing or added at the end"
+
+
+def _likeness(one: str, two: str) -> float:
+    """Share of common tokens (Jaccard), 0 to 1; 1 for two empty lines."""
+    a, b = set(one.split()), set(two.split())
+    return len(a & b) / len(a | b) if a | b else 1.0
+
+
+def _glued(lines: Sequence[str]) -> float:
+    tokens = [token for line in lines for token in line.split()]
+    return sum(bool(_GLUED.match(token)) for token in tokens) / max(len(tokens), 1)
+
+
+def _twins(reports: Sequence[FileReport]) -> list[Finding]:
+    """Files with equal content or equal system names, and outputs that change nothing."""
+    found: list[Finding] = []
+    seen: dict[tuple[str, ...], FileReport] = {}
+    names: dict[str, FileReport] = {}
+    for report in reports:
+        twin = seen.setdefault(report.lines, report)
+        if twin is not report:
+            message = f"the same text as the {twin.role} {twin.path}"
+            level: Literal["warning", "note"] = "note" if twin.role == "source" else "warning"
+            found.append(Finding(level, report.path, message))
+        if report.role == "hypothesis":
+            other = names.setdefault(report.name, report)
+            if other is not report:
+                message = f"system {report.name} is named twice (also {other.path}); rename one"
+                found.append(Finding("error", report.path, message))
+    return found

@@ -1,0 +1,297 @@
+"""Fetching pinned files over HTTP: resumed, retried, checked by SHA-256, several at a time.
+
+A file grows under `NAME.part` and takes its own name only once its checksum is right, so that
+nothing half-written is ever read. An interrupted download (a cut connection, Ctrl-C) leaves the
+part, and the next one asks for the missing bytes alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import http.client
+import os
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from gecjury.errors import DataError
+
+__all__ = ["Download", "Unreachable", "download_all", "sha256_of"]
+
+CHUNK = 1 << 16
+TIMEOUT = 30.0
+"""Seconds without a byte after which a connection counts as cut."""
+ATTEMPTS = 5
+"""Attempts in a row that bring no new byte, after which a file is given up."""
+WORKERS = 8
+
+
+class Unreachable(DataError):
+    """The server could not be reached or kept failing, so that data has to come another way."""
+
+
+class _Stopped(Exception):
+    """Another file failed or the user interrupted: leave the part as it stands."""
+
+
+class _Cut(Exception):
+    """A transfer that ended early or was refused for now; worth another attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """One file to fetch.
+
+    Attributes:
+        name: how messages call the file.
+        url: where it is.
+        target: where it goes.
+        sha256: hexadecimal checksum that it must have.
+        size: bytes that it must have.
+    """
+
+    name: str
+    url: str
+    target: Path
+    sha256: str
+    size: int
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def download_all(
+    downloads: Sequence[Download], *, backoff: float = 0.5, workers: int = WORKERS
+) -> None:
+    """Fetch files side by side, with a progress bar on stderr where that is a terminal.
+
+    Args:
+        downloads: what to fetch; the folders of the targets are made.
+        backoff: seconds before the second attempt of a file; doubled for each further one.
+        workers: files in transfer at a time.
+
+    Raises:
+        Unreachable: no connection, or the server kept failing.
+        DataError: a file is not there, has the wrong checksum or cannot be written.
+        KeyboardInterrupt: passed on after the transfers have stopped; their parts stay.
+    """
+    stop = threading.Event()
+    with (
+        _progress(downloads) as advance,
+        ThreadPoolExecutor(max_workers=min(workers, max(len(downloads), 1))) as pool,
+    ):
+        tasks = [pool.submit(_fetch, item, advance, stop, backoff) for item in downloads]
+        try:
+            wait(tasks, return_when=FIRST_EXCEPTION)
+        finally:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+    for task in tasks:
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, _Stopped):
+            raise error
+
+
+def _fetch(
+    item: Download, advance: Callable[[int], None], stop: threading.Event, backoff: float
+) -> None:
+    """Fetch one file, resuming its part and trying again after a cut connection."""
+    part = item.target.with_name(item.target.name + ".part")
+    try:
+        item.target.parent.mkdir(parents=True, exist_ok=True)
+        with _own_part(part, item.target) as file:
+            if file is None:
+                advance(item.size)
+                return
+            _fill(item, file, advance, stop, backoff)
+            _finish(item, part)
+    except OSError as error:
+        raise DataError(
+            f"{part}: cannot be written ({error.strerror or error}); "
+            "free the disk or name another folder with --data"
+        ) from None
+
+
+@contextlib.contextmanager
+def _own_part(part: Path, target: Path) -> Iterator[BinaryIO | None]:
+    """The part opened for this process alone; None if another process has just finished it."""
+    while True:
+        with part.open("ab") as file:
+            _lock(file)
+            # While this process waited, the holder may have finished or removed the part: then
+            # the file opened here is no longer the one of that name.
+            if target.exists():
+                if part.exists() and os.path.samestat(os.fstat(file.fileno()), part.stat()):
+                    part.unlink()
+                yield None
+                return
+            if part.exists() and os.path.samestat(os.fstat(file.fileno()), part.stat()):
+                yield file
+                return
+
+
+def _lock(file: BinaryIO) -> None:
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this platform
+        return
+    # Network file systems may know no locks; a clash would then end as a wrong checksum.
+    with contextlib.suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _fill(
+    item: Download,
+    file: BinaryIO,
+    advance: Callable[[int], None],
+    stop: threading.Event,
+    backoff: float,
+) -> None:
+    """Bring a part to its full size, whatever number of connections that takes."""
+    advance(min(file.tell(), item.size))
+    failures = 0
+    while file.tell() != item.size:
+        before = file.tell()
+        try:
+            if _transfer(item, file, advance, stop) or file.tell() == item.size:
+                return
+            raise _Cut("the connection was cut")
+        except _Cut as error:
+            failures = 1 if file.tell() > before else failures + 1
+            if failures >= ATTEMPTS:
+                raise Unreachable(
+                    f"{item.name}: {file.tell()} of {item.size} bytes fetched from {item.url}, "
+                    f"then given up after {failures} failed attempts in a row ({error})"
+                ) from None
+            if stop.wait(backoff * 2 ** (failures - 1)):
+                raise _Stopped from None
+
+
+def _transfer(
+    item: Download, file: BinaryIO, advance: Callable[[int], None], stop: threading.Event
+) -> bool:
+    """Append what one connection gives; whether the answer came to its declared end."""
+    start = file.tell()
+    if start > item.size:
+        start = _restart(file, advance, item.size)
+    with _open(item, start) as answer:
+        ranged = answer.status == 206 and _range_start(answer) == start
+        if start and not ranged:
+            start = _restart(file, advance, start)
+        if answer.status == 206 and not ranged:
+            raise _Cut("the server sent another range than the one asked for")
+        declared = answer.headers.get("Content-Length")
+        while chunk := _read(answer):
+            file.write(chunk)
+            file.flush()
+            advance(len(chunk))
+            if stop.is_set():
+                raise _Stopped
+            if file.tell() > item.size:
+                return True  # the checksum will refuse it; an endless answer must not fill the disk
+    return declared is not None and file.tell() - start == int(declared)
+
+
+def _read(answer: http.client.HTTPResponse) -> bytes:
+    try:
+        return answer.read1(CHUNK)
+    except (http.client.HTTPException, OSError) as error:
+        raise _Cut(str(error) or type(error).__name__) from None
+
+
+def _open(item: Download, start: int) -> http.client.HTTPResponse:
+    request = urllib.request.Request(item.url, headers={"User-Agent": "gecjury"})
+    if start:
+        request.add_header("Range", f"bytes={start}-")
+    try:
+        answer = urllib.request.urlopen(request, timeout=TIMEOUT)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == 416:
+            # The server's file ends before the part does: fetched anew without a range.
+            return _open(item, 0)
+        if error.code == 429 or error.code >= 500:
+            raise _Cut(f"HTTP {error.code} {error.reason}") from None
+        raise DataError(
+            f"{item.name}: the server answers {error.code} {error.reason} for {item.url}; "
+            "check the base URL ($GECJURY_DATA_URL)"
+        ) from None
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, ConnectionResetError | ConnectionAbortedError):
+            raise _Cut(str(error.reason)) from None
+        # Nobody listens, or the name is unknown: waiting seldom helps, another source does.
+        raise Unreachable(f"{item.name}: no connection to {item.url} ({error.reason})") from None
+    except (http.client.HTTPException, OSError) as error:
+        raise _Cut(str(error) or type(error).__name__) from None
+    if not isinstance(answer, http.client.HTTPResponse):
+        raise DataError(f"{item.name}: {item.url} is no HTTP address")
+    return answer
+
+
+def _range_start(answer: http.client.HTTPResponse) -> int | None:
+    """First byte of a partial answer, from `Content-Range: bytes 100-199/200`."""
+    unit, _, span = answer.headers.get("Content-Range", "").partition(" ")
+    first = span.partition("-")[0]
+    return int(first) if unit == "bytes" and first.isdecimal() else None
+
+
+def _restart(file: BinaryIO, advance: Callable[[int], None], counted: int) -> int:
+    """Empty a part that cannot be continued; its bytes leave the progress bar again."""
+    file.seek(0)
+    file.truncate()
+    advance(-counted)
+    return 0
+
+
+def _finish(item: Download, part: Path) -> None:
+    """Give a complete part its name, or delete it if it is not what was pinned."""
+    found = sha256_of(part)
+    if found != item.sha256:
+        part.unlink()
+        raise DataError(
+            f"{item.name}: wrong checksum after the download from {item.url}: expected sha256 "
+            f"{item.sha256}, got {found}; the part was deleted, nothing was kept. "
+            "Try again, or use another mirror"
+        )
+    part.replace(item.target)
+
+
+@contextlib.contextmanager
+def _progress(downloads: Sequence[Download]) -> Iterator[Callable[[int], None]]:
+    """A function that counts bytes: on a bar in a terminal, silently elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda count: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    bar = Progress(
+        TextColumn("fetching {task.fields[files]} files"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        total = sum(item.size for item in downloads)
+        task = bar.add_task("", total=total, files=len(downloads))
+        yield lambda count: bar.advance(task, count)

@@ -1,0 +1,326 @@
+"""Where benchmark data lies: a given folder, the user's cache, or a download into the cache.
+
+Every file stands in the package's `manifest.tsv` with its repository, commit and SHA-256. A
+folder laid out like the manifest is taken from, in this order, the argument (`--data`),
+`$GECJURY_DATA`, and the user's cache, which is filled from the pinned commits as files are asked
+for. Files of a given folder are only read: one that was altered is an error, not fetched anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import os
+import sys
+import urllib.parse
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, NoReturn
+
+from gecjury.download import Download, Unreachable, download_all, sha256_of
+from gecjury.errors import DataError, OptionError
+
+__all__ = [
+    "BASE_URL",
+    "DATASETS",
+    "DataFile",
+    "DataFolder",
+    "cache_folder",
+    "dataset_files",
+    "manifest",
+    "open_data",
+]
+
+BASE_URL = "https://raw.githubusercontent.com"
+
+Origin = Literal["--data", "$GECJURY_DATA", "cache"]
+State = Literal["present", "missing", "altered"]
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One row of the manifest.
+
+    Attributes:
+        path: place in a data folder, with `/`.
+        repo: `owner/name` of the repository it comes from.
+        commit: the pinned commit.
+        upstream_path: its path there; empty if it was put together from several files and so
+            cannot be fetched.
+        sha256: hexadecimal checksum.
+        size: bytes.
+        licence: what the upstream repository says, or whom to cite.
+    """
+
+    path: str
+    repo: str
+    commit: str
+    upstream_path: str
+    sha256: str
+    size: int
+    licence: str
+
+    def url(self, base: str = BASE_URL) -> str:
+        """Where it can be fetched below a base URL."""
+        parts = f"{self.repo}/{self.commit}/{self.upstream_path}"
+        return f"{base.rstrip('/')}/{urllib.parse.quote(parts)}"
+
+
+_CONLL14 = "conll14/official-2014.combined.m2"
+
+DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "seeda": ("SEEDA/", "conll14/", "reassess-gec/"),
+        "gjg15": ("GJG15/", _CONLL14),
+        "gmeg-dev-fce": ("GMEG/README.md", "GMEG/data/dev/fce"),
+        "gmeg-dev-wiki": ("GMEG/README.md", "GMEG/data/dev/wiki"),
+        "gmeg-dev-yahoo": ("GMEG/README.md", "GMEG/data/dev/yahoo"),
+        "gmeg-test-wiki": ("GMEG/README.md", "GMEG/data/test/wiki"),
+        "jfleg": ("jfleg/",),
+        "tmu-gfm": ("TMU-GFM-Dataset/",),
+        "gug": ("gug-data/",),
+        "conll14-errant": ("conll14-errant/",),
+        "en-ewt": ("ud/en_ewt/",),
+    }
+)
+"""What can be fetched by name: the beginnings of the paths that belong to it; the first one that
+is a folder is the set's own."""
+
+
+@functools.lru_cache(maxsize=4)
+def manifest(table: Path | None = None) -> Mapping[str, DataFile]:
+    """The pinned files by path.
+
+    Args:
+        table: another table of the same columns, e.g. of a mirror's own files; the package's
+            `manifest.tsv` by default.
+
+    Raises:
+        DataError: the table is damaged; names the line.
+    """
+    source = importlib.resources.files("gecjury") / "manifest.tsv" if table is None else table
+    files: dict[str, DataFile] = {}
+    for number, line in enumerate(source.read_text(encoding="utf-8").splitlines()[1:], 2):
+        fields = line.split("\t")
+        if len(fields) != 7 or not fields[5].isdecimal():
+            raise DataError(
+                f"{source}, line {number}: expected 7 fields (path, repo, commit, upstream_path, "
+                f"sha256, bytes, licence), got {line[:80]!r}; install the package anew"
+            )
+        path, repo, commit, upstream, digest, size, licence = fields
+        files[path] = DataFile(path, repo, commit, upstream, digest, int(size), licence)
+    return MappingProxyType(files)
+
+
+def dataset_files(name: str) -> tuple[DataFile, ...]:
+    """The files of a named set.
+
+    Args:
+        name: one of `DATASETS`, or a top-level folder of the data ("SEEDA").
+
+    Raises:
+        OptionError: the name is unknown; gives the nearest ones.
+    """
+    folders = {path.partition("/")[0] for path in manifest()}
+    if name in DATASETS:
+        starts = DATASETS[name]
+    elif name in folders:
+        starts = (f"{name}/",)
+    else:
+        import difflib
+
+        near = difflib.get_close_matches(name.lower(), DATASETS, n=3, cutoff=0.4)
+        raise OptionError(
+            f"no data set is called {name!r}; "
+            + (f"did you mean {' or '.join(near)}? " if near else "")
+            + f"Known: {', '.join(DATASETS)}"
+        )
+    return tuple(file for path, file in manifest().items() if path.startswith(starts))
+
+
+def cache_folder() -> Path:
+    """The user's own data folder: `data` in `$GECJURY_CACHE`, else in the platform's cache."""
+    named = os.environ.get("GECJURY_CACHE")
+    if named:
+        return Path(named) / "data"
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("gecjury", appauthor=False)) / "data"
+
+
+def open_data(
+    data: str | Path | None = None, *, url: str | None = None, table: Path | None = None
+) -> DataFolder:
+    """Say where data is read from.
+
+    Args:
+        data: a folder laid out like the manifest; default `$GECJURY_DATA`, then the cache.
+        url: base of the addresses to download from; default `$GECJURY_DATA_URL`, then GitHub.
+        table: see `manifest`.
+
+    Raises:
+        DataError: the given folder does not exist.
+        OptionError: the URL is not http or https.
+    """
+    base = url or os.environ.get("GECJURY_DATA_URL") or BASE_URL
+    if not base.startswith(("http://", "https://")):
+        raise OptionError(f"data URL {base!r}: expected one that begins with https:// or http://")
+    origin: Origin
+    if data:
+        origin, root = "--data", Path(data)
+    elif os.environ.get("GECJURY_DATA"):
+        origin, root = "$GECJURY_DATA", Path(os.environ["GECJURY_DATA"])
+    else:
+        return DataFolder(cache_folder(), "cache", base, manifest(table))
+    if not root.is_dir():
+        raise DataError(
+            f"{root}: no such folder (from {origin}); "
+            "name a folder laid out like the data manifest (SEEDA/, conll14/, ...)"
+        )
+    return DataFolder(root, origin, base, manifest(table))
+
+
+@dataclass(frozen=True)
+class DataFolder:
+    """A folder of pinned files.
+
+    Attributes:
+        root: the folder; the cache may not exist yet.
+        origin: who named it.
+        base_url: where missing files of the cache are fetched from.
+        files: the pinned files by path.
+    """
+
+    root: Path
+    origin: Origin
+    base_url: str = BASE_URL
+    files: Mapping[str, DataFile] = field(default_factory=manifest, repr=False)
+
+    def path(self, name: str) -> Path:
+        """One file, verified; see `paths`."""
+        return self.paths([name])[name]
+
+    def paths(self, names: Iterable[str], *, wanted_by: str = "all") -> dict[str, Path]:
+        """Files that are there and are what was pinned, by manifest path.
+
+        Missing files of the cache are fetched, several at a time; an altered file of the cache
+        is fetched anew. Each file is verified once a process.
+
+        Args:
+            names: manifest paths.
+            wanted_by: the data set that a message tells the user to fetch.
+
+        Raises:
+            DataError: a file is missing and cannot be fetched, was altered, or is not pinned.
+        """
+        files = [self._pinned(name) for name in names]
+        states = {file.path: self.state(file) for file in files}
+        missing = [file for file in files if states[file.path] != "present"]
+        if missing and self.origin != "cache":
+            self._refuse(missing[0], states[missing[0].path], wanted_by)
+        if missing:
+            self.fetch(missing, wanted_by=wanted_by)
+        return {file.path: self.root / file.path for file in files}
+
+    def state(self, file: DataFile) -> State:
+        """Whether a file is there and has the pinned checksum."""
+        path = self.root / file.path
+        try:
+            status = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return "missing"
+        except OSError as error:
+            raise DataError(
+                f"{path}: cannot be read ({error.strerror}); check its rights"
+            ) from None
+        if status.st_size != file.size:
+            return "altered"
+        return (
+            "present"
+            if _digest(path, status.st_mtime_ns, status.st_size) == file.sha256
+            else ("altered")
+        )
+
+    def fetch(
+        self, files: Sequence[DataFile], *, wanted_by: str = "all", backoff: float = 0.5
+    ) -> int:
+        """Download the files that are missing here.
+
+        Args:
+            files: what is wanted; those present are left alone.
+            wanted_by: the data set that a message tells the user to fetch.
+            backoff: seconds before the second attempt of a file, doubled for each further one.
+
+        Returns:
+            The number of files fetched.
+
+        Raises:
+            DataError: no network, a wrong checksum, a file that cannot be fetched, or an altered
+                file of a folder that is not the cache.
+        """
+        states = {file.path: self.state(file) for file in files}
+        wanted = [file for file in files if states[file.path] != "present"]
+        for file in wanted:
+            altered = states[file.path] == "altered"
+            if not file.upstream_path or (altered and self.origin != "cache"):
+                self._refuse(file, states[file.path], wanted_by)
+            if altered:
+                (self.root / file.path).unlink()
+        if not wanted:
+            return 0
+        size = sum(file.size for file in wanted)
+        # A note, like all that is not a result, goes to stderr.
+        sys.stderr.write(
+            f"gecjury: fetching {len(wanted)} files ({size / 1e6:.1f} MB) from {self.base_url} "
+            f"into {self.root}\n"
+        )
+        downloads = [
+            Download(f.path, f.url(self.base_url), self.root / f.path, f.sha256, f.size)
+            for f in wanted
+        ]
+        try:
+            download_all(downloads, backoff=backoff)
+        except Unreachable as error:
+            raise Unreachable(f"{error}. {_advice(wanted_by)}") from None
+        return len(wanted)
+
+    def _pinned(self, name: str) -> DataFile:
+        try:
+            return self.files[name]
+        except KeyError:
+            raise DataError(f"{name}: not in the table of pinned data files") from None
+
+    def _refuse(self, file: DataFile, state: State, wanted_by: str) -> NoReturn:
+        path = self.root / file.path
+        if state == "altered":
+            raise DataError(
+                f"{path}: altered: expected sha256 {file.sha256} ({file.size} bytes), got "
+                f"{sha256_of(path)} ({path.stat().st_size} bytes); restore the file, or delete it "
+                f"and run `gecjury data fetch {wanted_by}`"
+            )
+        if not file.upstream_path:
+            raise DataError(
+                f"{file.path} is not in {self.root} and cannot be fetched: it was put together "
+                f"from files of {file.repo}; put it there by hand (sha256 {file.sha256})"
+            )
+        raise DataError(
+            f"{file.path} is not in {self.root} (from {self.origin}). {_advice(wanted_by)}"
+        )
+
+
+def _advice(name: str) -> str:
+    return (
+        "Name a folder that holds the data with --data DIR, or set GECJURY_DATA to one, or run "
+        f"`gecjury data fetch {name}` on a machine with a network"
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _digest(path: Path, changed: int, size: int) -> str:
+    """SHA-256 of a file, computed once as long as its time stamp and size stay the same."""
+    try:
+        return sha256_of(path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}); check its rights") from None

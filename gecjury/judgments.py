@@ -1,0 +1,371 @@
+"""Human rankings of corrections: Appraise-style XML, and the pairwise judgments they imply.
+
+A ranking item shows up to five distinct corrections of one source to one annotator. A correction
+that several systems produced is one `translation` that names them all; expanding it turns one
+judgment of texts into judgments of systems.
+"""
+
+from __future__ import annotations
+
+import io
+import xml.sax.handler
+import xml.sax.xmlreader
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Literal, NamedTuple, NoReturn
+from xml.sax import SAXParseException
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.errors import InputError, OptionError
+
+__all__ = [
+    "JudgmentPairs",
+    "PairCount",
+    "PairCounts",
+    "RankedItem",
+    "count_pairs",
+    "expand_pairs",
+    "pair_scores",
+    "read_rankings",
+]
+
+_Integers = NDArray[np.int64]
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedItem:
+    """One annotator's ranking of the distinct corrections of one source.
+
+    Attributes:
+        item_id: the item's id in the file; unique within an annotator only.
+        sentence: line of the source in the full output files (0-based).
+        annotator: the annotator's name.
+        groups: for each correction the systems that produced it.
+        ranks: for each correction its rank, 1 is best; equal ranks are a tie.
+    """
+
+    item_id: str
+    sentence: int
+    annotator: str
+    groups: tuple[tuple[str, ...], ...]
+    ranks: tuple[int, ...]
+
+
+class PairCount(NamedTuple):
+    """A number of pairs, ties included, and how many of them are ties."""
+
+    pairs: int
+    ties: int
+
+
+class PairCounts(NamedTuple):
+    """Pairs of corrections (unexpanded) and pairs of systems (expanded)."""
+
+    unexpanded: PairCount
+    expanded: PairCount
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentPairs:
+    """Pairwise judgments as parallel arrays, one entry a pair; always `first < second`.
+
+    Attributes:
+        sentence: line of the source in the full output files.
+        first: index of the system that comes earlier in `systems`.
+        second: index of the system that comes later in `systems`.
+        first_rank: the annotator's rank of the first, 1 is best.
+        second_rank: the annotator's rank of the second.
+        preference: +1 where the first is better, -1 where the second is, 0 for a tie.
+        annotator: index into `annotators`.
+        item: index into the items that the pairs were made from.
+        shared: True where both systems produced the same text, which makes the pair a tie.
+        systems: names of the systems.
+        annotators: names of the annotators, in order of first appearance.
+    """
+
+    sentence: _Integers
+    first: _Integers
+    second: _Integers
+    first_rank: _Integers
+    second_rank: _Integers
+    preference: _Integers
+    annotator: _Integers
+    item: _Integers
+    shared: NDArray[np.bool_]
+    systems: tuple[str, ...]
+    annotators: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.preference)
+
+    def select(self, mask: NDArray[np.bool_] | _Integers) -> JudgmentPairs:
+        """The pairs that a boolean mask or an index array picks, in its order."""
+        return JudgmentPairs(
+            self.sentence[mask],
+            self.first[mask],
+            self.second[mask],
+            self.first_rank[mask],
+            self.second_rank[mask],
+            self.preference[mask],
+            self.annotator[mask],
+            self.item[mask],
+            self.shared[mask],
+            self.systems,
+            self.annotators,
+        )
+
+    @property
+    def decided(self) -> JudgmentPairs:
+        """The pairs that the annotator did not tie."""
+        return self.select(self.preference != 0)
+
+
+class _RankingHandler(xml.sax.handler.ContentHandler):
+    """Collects ranking items; knows the line of whatever is wrong."""
+
+    def __init__(self, path: Path, first_line: int, lines: int | None, known: Collection[str]):
+        super().__init__()
+        self.items: list[RankedItem] = []
+        self._path, self._first_line, self._lines, self._known = path, first_line, lines, known
+        self._locator: xml.sax.xmlreader.Locator | None = None
+        self._open: tuple[str, int, str] | None = None
+        self._groups: list[tuple[str, ...]] = []
+        self._ranks: list[int] = []
+
+    def setDocumentLocator(self, locator: xml.sax.xmlreader.Locator) -> None:
+        self._locator = locator
+
+    def startElement(self, name: str, attrs: xml.sax.xmlreader.AttributesImpl) -> None:
+        if name == "ranking-item":
+            if self._open is not None:
+                self._fail("a ranking-item inside a ranking-item", "close the first one before it")
+            line = self._integer(name, attrs, "src-id") - self._first_line
+            if line < 0 or (self._lines is not None and line >= self._lines):
+                top = "" if self._lines is None else f" to {self._lines - 1 + self._first_line}"
+                self._fail(
+                    f"src-id {attrs['src-id']!r} names no sentence",
+                    f"expected {self._first_line}{top}, counted from {self._first_line}",
+                )
+            self._open = (attrs.get("id", ""), line, self._text(name, attrs, "user"))
+            self._groups, self._ranks = [], []
+        elif name == "translation":
+            if self._open is None:
+                self._fail("a translation outside any ranking-item", "put it inside one")
+            self._groups.append(self._systems(name, attrs))
+            rank = self._integer(name, attrs, "rank")
+            if rank < 1:
+                self._fail(f"rank {rank}", "expected 1 (best) or more")
+            self._ranks.append(rank)
+
+    def endElement(self, name: str) -> None:
+        if name != "ranking-item" or self._open is None:
+            return
+        if self._groups:  # An annotator may have skipped the item.
+            item_id, line, user = self._open
+            groups, ranks = tuple(self._groups), tuple(self._ranks)
+            self.items.append(RankedItem(item_id, line, user, groups, ranks))
+        self._open = None
+
+    def _systems(self, name: str, attrs: xml.sax.xmlreader.AttributesImpl) -> tuple[str, ...]:
+        systems = tuple(self._text(name, attrs, "system").split())
+        seen = {system for group in self._groups for system in group}
+        for system in systems:
+            if self._known and system not in self._known:
+                known = ", ".join(sorted(self._known))
+                self._fail(f"unknown system {system!r}", f"expected one of {known}")
+            if system in seen:
+                self._fail(f"system {system!r} is ranked twice in one item", "remove one of them")
+            seen.add(system)
+        return systems
+
+    def _text(self, name: str, attrs: xml.sax.xmlreader.AttributesImpl, key: str) -> str:
+        value: str = attrs.get(key, "").strip()
+        if not value:
+            self._fail(f"<{name}> has no attribute {key!r}", f'expected {key}="..."')
+        return value
+
+    def _integer(self, name: str, attrs: xml.sax.xmlreader.AttributesImpl, key: str) -> int:
+        value = self._text(name, attrs, key)
+        try:
+            return int(value)
+        except ValueError:
+            self._fail(f"{key} {value!r} of <{name}> is no whole number", "write it in digits")
+
+    def _fail(self, wrong: str, remedy: str) -> NoReturn:
+        line = "?" if self._locator is None else self._locator.getLineNumber()
+        raise InputError(f"{self._path}, line {line}: {wrong}; {remedy}")
+
+
+def read_rankings(
+    path: Path,
+    *,
+    first_line: Literal[0, 1],
+    lines: int | None = None,
+    systems: Collection[str] = (),
+) -> tuple[RankedItem, ...]:
+    """Read a file of Appraise ranking results.
+
+    Args:
+        path: XML file, e.g. `judgments_edit.xml` of SEEDA or `judgments.xml` of GJG15.
+        first_line: what `src-id` calls the first sentence: 1 in SEEDA, 0 in GJG15.
+        lines: number of sentences in the output files, to check `src-id` against.
+        systems: the systems that may occur; empty for any.
+
+    Returns:
+        The items in file order; items that the annotator skipped are left out.
+
+    Raises:
+        InputError: the file cannot be read, is not well-formed, holds entities or external
+            references, lacks an attribute, has a rank or a sentence number that is none, names an
+            unknown system, ranks one twice, or holds no ranking at all.
+    """
+    from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
+    from defusedxml.sax import parse  # type: ignore[import-untyped]
+
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}; check the path") from error
+    handler = _RankingHandler(path, first_line, lines, frozenset(systems))
+    try:
+        parse(io.BytesIO(data), handler)
+    except SAXParseException as error:
+        raise InputError(
+            f"{path}, line {error.getLineNumber()}: not well-formed XML "
+            f"({error.getMessage()}); expected Appraise ranking results"
+        ) from error
+    except DefusedXmlException as error:
+        raise InputError(
+            f"{path}: declares entities or external references, which are not read "
+            f"({type(error).__name__}); write the text out instead"
+        ) from error
+    if not handler.items:
+        raise InputError(
+            f"{path}: no rankings: expected <ranking-item> elements with <translation> inside"
+        )
+    return tuple(handler.items)
+
+
+def _sign(a: int, b: int) -> int:
+    """+1 if rank a is better than rank b, -1 if worse, 0 if equal."""
+    return (b > a) - (a > b)
+
+
+def count_pairs(items: Sequence[RankedItem]) -> dict[str, PairCounts]:
+    """Count the pairwise judgments of each annotator.
+
+    Unexpanded are the pairs of corrections in an item; expanded are the pairs of systems, among
+    them those whose systems produced the same text, which count as ties (Kobayashi et al. 2024,
+    table 2).
+
+    Args:
+        items: ranking items.
+
+    Returns:
+        Counts by annotator, in order of first appearance.
+    """
+    totals: dict[str, list[int]] = {}
+    for item in items:
+        total = totals.setdefault(item.annotator, [0, 0, 0, 0])
+        for a, b in combinations(range(len(item.ranks)), 2):
+            weight = len(item.groups[a]) * len(item.groups[b])
+            tie = item.ranks[a] == item.ranks[b]
+            total[0] += 1
+            total[1] += tie
+            total[2] += weight
+            total[3] += weight * tie
+        for group in item.groups:
+            same = len(group) * (len(group) - 1) // 2
+            total[2] += same
+            total[3] += same
+    return {
+        name: PairCounts(PairCount(n, ties), PairCount(many, many_ties))
+        for name, (n, ties, many, many_ties) in totals.items()
+    }
+
+
+def _item_pairs(item: RankedItem, index: dict[str, int], mode: str) -> Iterator[tuple[int, ...]]:
+    """Pairs of one item: first and second system, their ranks, preference, same text or not."""
+    entries: list[tuple[int, int, int]] = []
+    for number, (group, rank) in enumerate(zip(item.groups, item.ranks, strict=True)):
+        members = sorted(index[system] for system in group if system in index)
+        kept = members if mode == "expanded" else members[:1]
+        entries += [(member, rank, number) for member in kept]
+    for (a, rank_a, text_a), (b, rank_b, text_b) in combinations(sorted(entries), 2):
+        yield a, b, rank_a, rank_b, _sign(rank_a, rank_b), text_a == text_b
+
+
+def expand_pairs(
+    items: Sequence[RankedItem],
+    systems: Sequence[str],
+    mode: Literal["expanded", "unexpanded"] = "expanded",
+) -> JudgmentPairs:
+    """Turn rankings into pairwise judgments of the given systems.
+
+    Args:
+        items: ranking items.
+        systems: the systems to keep; their order fixes which side of a pair is the first.
+        mode: `expanded` gives a pair for every two systems of an item, those that share a
+            correction included (ties). `unexpanded` gives one for every two corrections, each
+            under the first of the given systems that produced it.
+
+    Returns:
+        The pairs in the order of items, then of first and second system.
+
+    Raises:
+        OptionError: an unknown mode or a system named twice.
+    """
+    if mode not in ("expanded", "unexpanded"):
+        raise OptionError(f"unknown mode {mode!r}: expected 'expanded' or 'unexpanded'")
+    index = {system: number for number, system in enumerate(systems)}
+    if len(index) != len(systems):
+        twice = next(system for system in systems if list(systems).count(system) > 1)
+        raise OptionError(f"system {twice!r} is named twice: name every system once")
+    annotators: dict[str, int] = {}
+    rows: list[tuple[int, ...]] = []
+    for number, item in enumerate(items):
+        annotator = annotators.setdefault(item.annotator, len(annotators))
+        rows += [
+            (item.sentence, annotator, number, *pair) for pair in _item_pairs(item, index, mode)
+        ]
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 9).T.copy()
+    sentence, annotator_of, item_of, first, second, first_rank, second_rank, sign, same = columns
+    return JudgmentPairs(
+        sentence,
+        first,
+        second,
+        first_rank,
+        second_rank,
+        sign,
+        annotator_of,
+        item_of,
+        same.astype(bool),
+        tuple(systems),
+        tuple(annotators),
+    )
+
+
+def pair_scores(
+    pairs: JudgmentPairs, scores: _Floats, columns: _Integers | None = None
+) -> tuple[_Floats, _Floats]:
+    """Scores of both sides of every pair, from a table of systems × sentences.
+
+    Args:
+        pairs: judgments; their systems are the rows of the table.
+        scores: shape (systems, sentences); NaN where not scored.
+        columns: for each line of the full output files its column in `scores`, -1 where it has
+            none; by default the columns are those lines.
+
+    Returns:
+        Scores of the first and of the second system of each pair; NaN where there is none.
+    """
+    column = pairs.sentence if columns is None else columns[pairs.sentence]
+    absent = column < 0
+    first = np.where(absent, np.nan, scores[pairs.first, column])
+    second = np.where(absent, np.nan, scores[pairs.second, column])
+    return first, second

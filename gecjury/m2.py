@@ -1,0 +1,240 @@
+"""The M2 format: tokenised sources with the edits of one or many annotators.
+
+A block is an `S` line (the source), any number of `A` lines (one edit each) and a blank line:
+
+    S This are a sentence .
+    A 1 2|||R:VERB:SVA|||is|||REQUIRED|||-NONE-|||0
+
+`A -1 -1|||noop|||...` says that the annotator found nothing to correct. An annotator who has no
+line in a block that others annotated is *absent* there, which readers interpret differently:
+see `M2Sentence.annotators`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from gecjury.edits import Edit, apply_edits
+from gecjury.errors import InputError
+from gecjury.textfiles import read_lines
+
+__all__ = ["M2Annotation", "M2Sentence", "format_m2", "looks_like_m2", "parse_m2", "read_m2"]
+
+NOOP = "noop"
+
+
+@dataclass(frozen=True, slots=True)
+class M2Annotation:
+    """One `A` line, every field kept so that it can be written back unchanged."""
+
+    start: int
+    end: int
+    type: str
+    correction: str
+    required: str = "REQUIRED"
+    comment: str = "-NONE-"
+    annotator: int = 0
+
+    @property
+    def is_noop(self) -> bool:
+        """Whether the line says that nothing was to be corrected."""
+        return self.start < 0 or self.type == NOOP
+
+    @property
+    def edit(self) -> Edit:
+        """The edit; of several alternatives (`a||b`) the first, `-NONE-` as a deletion."""
+        first = self.correction.split("||")[0]
+        return Edit(self.start, self.end, "" if first == "-NONE-" else first, self.type)
+
+    def line(self) -> str:
+        """The `A` line."""
+        return (
+            f"A {self.start} {self.end}|||{self.type}|||{self.correction}|||{self.required}|||"
+            f"{self.comment}|||{self.annotator}"
+        )
+
+
+@dataclass(frozen=True)
+class M2Sentence:
+    """One block of an M2 file."""
+
+    source: str
+    annotations: tuple[M2Annotation, ...] = ()
+
+    @cached_property
+    def annotators(self) -> tuple[int, ...]:
+        """Annotators with at least one line here (a noop counts), ascending."""
+        return tuple(sorted({annotation.annotator for annotation in self.annotations}))
+
+    def edits(self, annotator: int) -> tuple[Edit, ...]:
+        """The annotator's edits in file order; none for a noop or an absent annotator."""
+        return tuple(
+            annotation.edit
+            for annotation in self.annotations
+            if annotation.annotator == annotator and not annotation.is_noop
+        )
+
+    def text(self, annotator: int) -> str:
+        """The source with the annotator's edits applied, tokens joined by single spaces."""
+        edits = self.edits(annotator)
+        if not edits:
+            return self.source
+        tokens = self.source.split()
+        if _overlapping(edits) is None:
+            return " ".join(apply_edits(tokens, edits))
+        return " ".join(_apply_in_turn(tokens, edits))
+
+
+def looks_like_m2(lines: Sequence[str]) -> bool:
+    """Tell M2 from plain text by content: the first line is an S line, the rest S, A or blank.
+
+    A text of sentences that all begin with "S " or "A " would have no blank line between two
+    such sentences, so at least one A line of six fields or a blank line is required as well.
+    """
+    if not lines or not (lines[0] == "S" or lines[0].startswith("S ")):
+        return False
+    head = lines[:200]
+    if any(line.strip() and not line.startswith(("S ", "A ")) and line != "S" for line in head):
+        return False
+    return any(not line.strip() or line.count("|||") == 5 for line in head[1:])
+
+
+def read_m2(path: str | Path, *, overlaps: str = "reject") -> tuple[M2Sentence, ...]:
+    """Read an M2 file (also gzip).
+
+    Args:
+        path: the file.
+        overlaps: `reject` refuses overlapping or unordered edits of one annotator, naming the
+            line; `keep` keeps them in file order (the ten CoNLL-2014 annotators have 38 such
+            lines), and `M2Sentence.text` then applies them one after another.
+
+    Returns:
+        One `M2Sentence` a block.
+
+    Raises:
+        InputError: the file cannot be read or is malformed; names file and line.
+    """
+    return parse_m2(read_lines(path), str(path), overlaps=overlaps)
+
+
+def parse_m2(
+    lines: Iterable[str], name: str = "M2", *, overlaps: str = "reject"
+) -> tuple[M2Sentence, ...]:
+    """Parse the lines of an M2 file; see `read_m2`."""
+    blocks: list[M2Sentence] = []
+    source: str | None = None
+    length = 0
+    annotations: list[M2Annotation] = []
+
+    def close() -> None:
+        nonlocal source
+        if source is not None:
+            blocks.append(M2Sentence(source, tuple(annotations)))
+        source = None
+        annotations.clear()
+
+    for number, line in enumerate(lines, 1):
+        if line == "S" or line.startswith("S "):
+            close()
+            source = line[2:]
+            length = len(source.split())
+        elif line.startswith("A "):
+            where = f"{name}, line {number}"
+            if source is None:
+                raise InputError(
+                    f"{where}: an A line without an S line above it; "
+                    "every block must begin with `S ` and the source"
+                )
+            annotation = _parse_annotation(line, where, length)
+            if overlaps == "reject":
+                _check_order(annotations, annotation, where)
+            annotations.append(annotation)
+        elif line.strip():
+            raise InputError(
+                f"{name}, line {number}: {line[:60]!r} is neither an S line, an A line nor blank; "
+                "expected M2 (`S tokens`, then `A start end|||type|||correction|||...`)"
+            )
+        else:
+            close()
+    close()
+    if not blocks:
+        raise InputError(f"{name}: no S line found; expected at least one M2 block")
+    return tuple(blocks)
+
+
+def format_m2(sentences: Iterable[M2Sentence]) -> str:
+    """Write blocks as M2 text, each followed by a blank line."""
+    return "".join(
+        "\n".join([f"S {s.source}", *(annotation.line() for annotation in s.annotations)]) + "\n\n"
+        for s in sentences
+    )
+
+
+def _parse_annotation(line: str, where: str, length: int) -> M2Annotation:
+    fields = line[2:].split("|||")
+    if len(fields) != 6:
+        raise InputError(
+            f"{where}: {len(fields)} fields separated by `|||`, expected 6 "
+            "(`A start end|||type|||correction|||REQUIRED|||-NONE-|||annotator`)"
+        )
+    span, kind, correction, required, comment, annotator = fields
+    try:
+        start, end = (int(number) for number in span.split())
+    except ValueError:
+        raise InputError(
+            f"{where}: span {span!r} is not two whole numbers, expected `start end`"
+        ) from None
+    if not annotator.strip().isdecimal():
+        raise InputError(
+            f"{where}: annotator {annotator!r} is not a whole number from 0; "
+            "the last field names the annotator"
+        )
+    annotation = M2Annotation(start, end, kind, correction, required, comment, int(annotator))
+    if not annotation.is_noop and not start <= end <= length:
+        problem = "ends before it starts" if end < start else "lies outside the sentence"
+        raise InputError(
+            f"{where}: the edit {start} {end} {problem}; "
+            f"expected 0 <= start <= end <= {length}, the number of source tokens"
+        )
+    return annotation
+
+
+def _check_order(before: Sequence[M2Annotation], new: M2Annotation, where: str) -> None:
+    if new.is_noop:
+        return
+    for old in reversed(before):
+        if old.annotator == new.annotator and not old.is_noop:
+            if new.start < old.end or new.start < old.start:
+                fault = "overlaps" if new.end > old.start else "stands after"
+                raise InputError(
+                    f"{where}: the edit {new.start} {new.end} of annotator {new.annotator} "
+                    f"{fault} the edit {old.start} {old.end} above it; edits must be in order "
+                    "and apart: sort them, or remove one of the two"
+                )
+            return
+
+
+def _overlapping(edits: Sequence[Edit]) -> Edit | None:
+    done = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        if edit.start < done:
+            return edit
+        done = edit.end
+    return None
+
+
+def _apply_in_turn(tokens: list[str], edits: Sequence[Edit]) -> list[str]:
+    """Apply edits in file order, each to what the ones before left.
+
+    The rule of the converters from M2 to text that are in use: spans are shifted by the length
+    changes so far, so of two edits of one span the second replaces what the first put there.
+    """
+    result = list(tokens)
+    offset = 0
+    for edit in edits:
+        result[edit.start + offset : edit.end + offset] = edit.tokens
+        offset += len(edit.tokens) - (edit.end - edit.start)
+    return result

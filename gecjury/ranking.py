@@ -1,0 +1,225 @@
+"""Ranking systems by their sentence scores: TrueSkill, Expected Wins, and the plain mean.
+
+What is not scored is not compared: such a pair is left out and counted, never a tie and never a
+loss.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.errors import OptionError
+from gecjury.skill import Game, Outcome, rate
+
+__all__ = [
+    "Ranking",
+    "expected_wins",
+    "mean_score",
+    "trueskill",
+    "trueskill_shuffled",
+    "wins_to_scores",
+]
+
+_Floats = NDArray[np.float64]
+
+_CHUNK = 4096  # sentences whose comparisons are laid out at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One score a system, higher is better.
+
+    Attributes:
+        scores: shape (systems,); NaN for a system that could not be compared at all.
+        compared: comparisons that the scores rest on, ties included; for the mean, scores.
+        missing: comparisons (for the mean, scores) left out because a score is missing.
+        deviations: for TrueSkill the standard deviations of the skills, shape (systems,); after
+            several passes those of the skills over the passes. None for the others.
+    """
+
+    scores: _Floats
+    compared: int
+    missing: int
+    deviations: _Floats | None = None
+
+
+def _comparisons(scores: _Floats) -> Iterator[tuple[list[int], list[int], list[int]]]:
+    """Outcomes of a table, a stretch of sentences at a time: sentences, then pairs of systems."""
+    first, second = np.triu_indices(len(scores), 1)
+    for start in range(0, scores.shape[1], _CHUNK):
+        part = scores[:, start : start + _CHUNK].T
+        a, b = part[:, first], part[:, second]
+        sign = (a > b).astype(np.int8) - (a < b)
+        kept = ~(np.isnan(a) | np.isnan(b))
+        shape = kept.shape
+        yield (
+            np.broadcast_to(first, shape)[kept].tolist(),
+            np.broadcast_to(second, shape)[kept].tolist(),
+            sign[kept].tolist(),
+        )
+
+
+def _stream(scores: _Floats) -> Iterator[Outcome]:
+    """Outcomes of a table one by one."""
+    for first, second, sign in _comparisons(scores):
+        yield from zip(first, second, sign, strict=True)
+
+
+def _table(scores: NDArray[Any]) -> _Floats:
+    """The table as floats, its shape checked."""
+    table = np.asarray(scores, dtype=np.float64)
+    if table.ndim != 2:
+        raise OptionError(f"scores of shape {table.shape}: expected (systems, sentences)")
+    return table
+
+
+def trueskill(
+    scores: NDArray[Any],
+    *,
+    mu: float = 0.0,
+    sigma: float = 0.5,
+    beta: float = 0.25,
+    tau: float = 0.0,
+    draw_probability: float = 0.25,
+) -> Ranking:
+    """TrueSkill over sentence scores: the higher score wins, equal scores draw.
+
+    One pass: sentences in order, and within a sentence the pairs of systems (0, 1), (0, 2), ...
+    The result depends on both orders and on which systems take part; the published tables
+    (Goto et al. 2026) use the order of the file and the alphabetical order of the systems.
+
+    Args:
+        scores: shape (systems, sentences); NaN where not scored.
+        mu: mean of a skill before the first comparison.
+        sigma: its standard deviation.
+        beta: standard deviation of a performance around the skill.
+        tau: standard deviation added to a skill before every comparison.
+        draw_probability: probability of a draw between equals, which sets the draw margin.
+
+    Returns:
+        Means of the skills, comparisons made and left out, standard deviations.
+
+    Raises:
+        OptionError: scores are no table, or a constant is out of its range.
+    """
+    table = _table(scores)
+    game = Game(mu, sigma, beta, tau, draw_probability)
+    means, deviations, compared = rate(_stream(table), len(table), game)
+    return Ranking(
+        means, compared, math.comb(len(table), 2) * table.shape[1] - compared, deviations
+    )
+
+
+def trueskill_shuffled(
+    scores: NDArray[Any],
+    rng: np.random.Generator,
+    passes: int = 10,
+    *,
+    mu: float = 0.0,
+    sigma: float = 0.5,
+    beta: float = 0.25,
+    tau: float = 0.0,
+    draw_probability: float = 0.25,
+) -> Ranking:
+    """TrueSkill, averaged over passes that each take the sentences in a random order.
+
+    Args:
+        scores: shape (systems, sentences); NaN where not scored.
+        rng: source of the orders.
+        passes: number of passes.
+        mu: as in `trueskill`.
+        sigma: as in `trueskill`.
+        beta: as in `trueskill`.
+        tau: as in `trueskill`.
+        draw_probability: as in `trueskill`.
+
+    Returns:
+        Means over the passes; `compared` and `missing` are those of one pass, and `deviations`
+        the standard deviations over the passes (0 for a single pass).
+
+    Raises:
+        OptionError: as `trueskill`, or fewer than one pass.
+    """
+    table = _table(scores)
+    if passes < 1:
+        raise OptionError(f"passes={passes}: expected 1 or more")
+    game = Game(mu, sigma, beta, tau, draw_probability)
+    means = np.empty((passes, len(table)))
+    compared = 0
+    for row in means:
+        order = rng.permutation(table.shape[1])
+        row[:], _, compared = rate(_stream(table[:, order]), len(table), game)
+    missing = math.comb(len(table), 2) * table.shape[1] - compared
+    return Ranking(means.mean(axis=0), compared, missing, means.std(axis=0))
+
+
+def wins_to_scores(wins: NDArray[np.int64]) -> _Floats:
+    """Expected Wins from a table of wins.
+
+    Args:
+        wins: shape (systems, systems): how often the row won against the column.
+
+    Returns:
+        For each system the mean over its opponents of wins / (wins + losses); NaN without any.
+    """
+    decided = wins + wins.T
+    met = decided > 0
+    share = np.divide(wins, decided, out=np.zeros(wins.shape), where=met)
+    opponents = met.sum(axis=1)
+    scores = np.full(len(wins), np.nan)
+    np.divide(share.sum(axis=1), opponents, out=scores, where=opponents > 0)
+    return scores
+
+
+def expected_wins(scores: NDArray[Any]) -> Ranking:
+    """Expected Wins over sentence scores (Bojar et al. 2013, section 3.2).
+
+    For each system the mean over its opponents of wins / (wins + losses). Ties are left out, and
+    so is an opponent with whom every comparison is a tie or missing.
+
+    Args:
+        scores: shape (systems, sentences); NaN where not scored.
+
+    Returns:
+        Scores between 0 and 1; NaN for a system without a decided comparison.
+
+    Raises:
+        OptionError: scores are no table.
+    """
+    table = _table(scores)
+    size = len(table)
+    wins = np.zeros((size, size), dtype=np.int64)
+    for one, two in combinations(range(size), 2):
+        wins[one, two] = np.count_nonzero(table[one] > table[two])
+        wins[two, one] = np.count_nonzero(table[one] < table[two])
+    present = (~np.isnan(table)).sum(axis=0)
+    compared = int((present * (present - 1) // 2).sum())
+    missing = math.comb(size, 2) * table.shape[1] - compared
+    return Ranking(wins_to_scores(wins), compared, missing)
+
+
+def mean_score(scores: NDArray[Any]) -> Ranking:
+    """Mean over the sentences that are scored.
+
+    Args:
+        scores: shape (systems, sentences); NaN where not scored.
+
+    Returns:
+        Means; NaN for a system without a score.
+
+    Raises:
+        OptionError: scores are no table.
+    """
+    table = _table(scores)
+    present = ~np.isnan(table)
+    counts = present.sum(axis=1)
+    sums = np.where(present, table, 0.0).sum(axis=1)
+    means = np.divide(sums, counts, out=np.full(len(table), np.nan), where=counts > 0)
+    return Ranking(means, int(counts.sum()), int(table.size - counts.sum()))

@@ -1,0 +1,161 @@
+"""The table of metrics: name → where it lives; imported only when asked for."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import fields
+from importlib import import_module
+
+from gecjury.errors import GecjuryError, MissingExtraError, OptionError
+from gecjury.scorer import Scorer
+
+__all__ = ["METRICS", "load", "nearest", "parse", "scorer_class"]
+
+# A new metric is one file in its family's package and one line here.
+METRICS: Mapping[str, str] = {
+    "gleu": "refbased.gleu:GLEU",
+    "gleu-official": "refbased.gleu:OfficialGLEU",
+    "green": "refbased.green:GREEN",
+}
+
+
+def nearest(name: str, known: typing.Iterable[str]) -> str:
+    """A clause naming what the user may have meant, or all that is known."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"known: {', '.join(names)}" if names else "there are none"
+
+
+def scorer_class(name: str) -> type[Scorer]:
+    """The class registered under a name.
+
+    Raises:
+        OptionError: no such metric; names the nearest.
+        MissingExtraError: its module needs a package that is not installed.
+    """
+    target = METRICS.get(name)
+    if target is None:
+        raise OptionError(f"unknown metric {name!r}: {nearest(name, METRICS)}")
+    module, _, attribute = target.partition(":")
+    try:
+        found: type[Scorer] = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        raise missing_extra(name, module.partition(".")[0], error) from None
+    return found
+
+
+def missing_extra(what: str, family: str, error: ModuleNotFoundError) -> MissingExtraError:
+    """The error for a package that an extra would bring."""
+    return MissingExtraError(
+        f"{what} needs the package {error.name}, which is not installed: "
+        f"pip install 'gecjury[{family}]'"
+    )
+
+
+def load(name: str, /, **options: object) -> Scorer:
+    """A scorer by name.
+
+    Args:
+        name: `green`, or with options as on the command line: `green:n=6,unit=char`.
+        **options: settings by keyword; they override those in the name. Strings are read as on
+            the command line.
+
+    Raises:
+        OptionError: unknown metric or option, or a value that does not fit.
+        MissingExtraError: a package is not installed.
+    """
+    plain, given = parse(name)
+    found = scorer_class(plain)
+    settings = {field.name: field for field in fields(found)}
+    hints = typing.get_type_hints(found)
+    values: dict[str, object] = {}
+    for raw_key, value in {**given, **options}.items():
+        key = raw_key.replace("-", "_")
+        if key not in settings:
+            raise OptionError(f"{plain} has no option {raw_key!r}: {nearest(key, settings)}")
+        values[key] = _convert(value, hints[key], f"{plain}: option {raw_key}")
+    try:
+        return found(**values)
+    except ModuleNotFoundError as error:
+        raise missing_extra(plain, found.family, error) from None
+    except GecjuryError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"{plain}: {error}") from None
+
+
+def parse(text: str) -> tuple[str, dict[str, str]]:
+    r"""Split `name:option=value,option=value`; a comma inside a value is written `\,`.
+
+    Raises:
+        OptionError: an option without `=`, or given twice.
+    """
+    name, _, rest = text.partition(":")
+    options: dict[str, str] = {}
+    for part in re.split(r"(?<!\\),", rest) if rest else []:
+        key, separator, value = part.replace("\\,", ",").partition("=")
+        if not separator or not key:
+            raise OptionError(
+                f"{text!r}: {part!r} is not `option=value`; options are separated by commas"
+            )
+        if key in options:
+            raise OptionError(f"{text!r}: option {key} is given twice")
+        options[key] = value
+    return name, options
+
+
+def _convert(value: object, hint: object, where: str) -> object:
+    kinds = typing.get_args(hint) if _is_union(hint) else (hint,)
+    if value is None and type(None) in kinds:
+        return None
+    if typing.get_origin(hint) is typing.Literal:
+        choices = typing.get_args(hint)
+        if value not in choices:
+            raise OptionError(
+                f"{where}: {value!r} is not one of {', '.join(map(str, choices))}; "
+                f"{nearest(str(value), map(str, choices))}"
+            )
+        return value
+    if not isinstance(value, str):
+        if isinstance(value, int) and not isinstance(value, bool) and float in kinds:
+            return float(value)
+        if isinstance(value, tuple(kind for kind in kinds if isinstance(kind, type))):
+            return value
+        raise OptionError(f"{where}: {value!r} is not of the kind {_kind_names(kinds)}")
+    if value == "none" and type(None) in kinds:
+        return None
+    for kind in kinds:
+        try:
+            return _read(value, kind)
+        except ValueError:
+            continue
+    raise OptionError(f"{where}: {value!r} is not of the kind {_kind_names(kinds)}")
+
+
+def _is_union(hint: object) -> bool:
+    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+
+
+def _kind_names(kinds: tuple[object, ...]) -> str:
+    words = {bool: "true/false", int: "whole number", float: "number", str: "text"}
+    return " or ".join(words[k] for k in kinds if isinstance(k, type) and k in words)
+
+
+def _read(text: str, kind: object) -> object:
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError(text)
+        return text.lower() == "true"
+    if kind is int:
+        return int(text)
+    if kind is float:
+        return float(text)
+    if kind is str:
+        return text
+    raise ValueError(text)

@@ -1,0 +1,92 @@
+"""How a run is carried out: device, batches, workers, caches, progress. Never what is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+__all__ = ["Bar", "Progress", "Runtime", "SilentProgress"]
+
+T = TypeVar("T")
+
+
+class Bar(Protocol):
+    """One task's progress."""
+
+    def advance(self, steps: float = 1) -> None:
+        """Report steps done."""
+
+    def note(self, text: str) -> None:
+        """Show a short remark beside the bar, e.g. the cost so far."""
+
+
+class Progress(Protocol):
+    """Where long work reports how far it is."""
+
+    def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
+        """Open a bar; it closes with the context."""
+
+
+class _SilentBar:
+    def advance(self, steps: float = 1) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+
+class SilentProgress:
+    """Reports nothing: the default of the Python interface."""
+
+    def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
+        """Open a bar that shows nothing."""
+        return nullcontext(_SilentBar())
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Everything that may change speed, cost or place of a run, but no score.
+
+    Attributes:
+        device: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
+        batch_size: texts encoded at once by neural scorers.
+        workers: processes for work that can be split (1: none are started).
+        concurrency: requests under way at once for scorers that ask a server.
+        cache: folder of disk caches; None for the user's cache folder.
+        use_cache: whether disk caches are read and written at all.
+        dry_run: count what would be asked and its cost, and ask nothing.
+        max_cost: stop before this cost (in the price table's currency) is crossed.
+        progress: where long work reports.
+    """
+
+    device: str = "auto"
+    batch_size: int = 64
+    workers: int = 1
+    concurrency: int = 32
+    cache: Path | None = None
+    use_cache: bool = True
+    dry_run: bool = False
+    max_cost: float | None = None
+    progress: Progress = field(default_factory=SilentProgress)
+
+    def cache_folder(self, *parts: str) -> Path:
+        """The folder for a disk cache (not created here)."""
+        if self.cache is None:
+            import platformdirs
+
+            root = Path(platformdirs.user_cache_dir("gecjury", appauthor=False))
+        else:
+            root = self.cache
+        return root.joinpath(*parts)
+
+    def track(
+        self, items: Iterable[T], description: str, total: float | None = None
+    ) -> Iterator[T]:
+        """Yield the items, reporting each as one step."""
+        with self.progress.task(description, total) as bar:
+            for item in items:
+                yield item
+                bar.advance()

@@ -1,0 +1,209 @@
+"""Score files: one a metric, so that scoring and comparing are apart and nothing is done twice."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.corpus import Corpus
+from gecjury.errors import InputError, OutputError
+from gecjury.runtime import Runtime
+from gecjury.scorer import Scorer
+from gecjury.scoretable import ScoreTable, Statistics
+from gecjury.textfiles import read_text, write_text
+
+__all__ = ["FORMAT", "check_writable", "read_rows", "score_with_files", "write_table"]
+
+FORMAT = "gecjury-scores/1"
+
+
+def check_writable(folder: str | Path) -> None:
+    """Make the output folder and try it before any work is done.
+
+    Raises:
+        OutputError: it cannot be made or written.
+    """
+    probe = Path(folder) / ".gecjury-probe"
+    write_text(probe, "")
+    try:
+        probe.unlink()
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
+
+
+def score_with_files(
+    scorer: Scorer, corpus: Corpus, folder: str | Path | None, runtime: Runtime
+) -> ScoreTable:
+    """Score a corpus, reading from a folder's score file what it holds and adding the rest.
+
+    Args:
+        scorer: the metric.
+        corpus: what to score.
+        folder: where score files lie; None scores everything and writes nothing.
+        runtime: device, workers and the like.
+
+    Raises:
+        InputError: the corpus lacks what the metric needs, or a score file is damaged.
+        OutputError: the file cannot be written.
+    """
+    if folder is None:
+        return scorer.score_corpus(corpus, runtime)
+    scorer.check(corpus)
+    signature = scorer.signature(corpus, runtime)
+    path = Path(folder) / f"{_slug(scorer, signature.key)}.json"
+    kept = read_rows(path, signature.key) if path.exists() else {}
+    prints = corpus.system_prints
+    known = {
+        name: kept[(name, prints[name])] for name in corpus.names if (name, prints[name]) in kept
+    }
+    todo = [name for name in corpus.names if name not in known]
+    seconds = 0.0
+    if todo:
+        fresh = scorer.score_corpus(corpus.with_systems(todo), runtime)
+        if scorer.joint:
+            # Rivals are part of the signature, so a joint scorer knows all systems or none.
+            write_table(path, fresh)
+            return fresh
+        seconds = fresh.seconds
+        known |= {name: _row(fresh.statistics, row) for row, name in enumerate(todo)}
+    statistics = _join([known[name] for name in corpus.names])
+    table = scorer.table(corpus, statistics, runtime, seconds)
+    if todo:
+        rows = {
+            key: row
+            for key, row in kept.items()
+            if key not in {(name, prints[name]) for name in corpus.names}
+        }
+        _write(path, table, rows)
+    return table
+
+
+def write_table(path: str | Path, table: ScoreTable) -> None:
+    """Write a score table; see `read_rows` for the inverse.
+
+    Raises:
+        OutputError: the file cannot be written; what stood there before is kept.
+    """
+    _write(path, table, {})
+
+
+def read_rows(path: str | Path, key: str) -> dict[tuple[str, str], Statistics]:
+    """Read a score file's statistics by system name and fingerprint of its hypotheses.
+
+    Args:
+        path: the file.
+        key: the signature key that the scores must have.
+
+    Raises:
+        InputError: the file is damaged, or its scores were made with other settings or data.
+    """
+    try:
+        record = json.loads(read_text(path))
+        if record["format"] != FORMAT:
+            raise InputError(
+                f"{path}: format {record['format']!r}, expected {FORMAT!r}; delete the file "
+                "to have it made anew"
+            )
+        if record["key"] != key:
+            raise InputError(
+                f"{path}: holds scores of other settings, references or data "
+                f"(key {record['key']}, expected {key}); delete or move the file"
+            )
+        return {
+            (row["system"], row["print"]): Statistics(
+                _array(row["statistics"]),
+                None if row["items"] is None else _array(row["items"]),
+                record["details"],
+                tuple(record["notes"]),
+            )
+            for row in record["rows"]
+        }
+    except (KeyError, TypeError, ValueError, zlib.error) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{path}: damaged score file ({type(error).__name__}: {error}); delete it to have it "
+            "made anew"
+        ) from None
+
+
+def _slug(scorer: Scorer, key: str) -> str:
+    return f"{re.sub(r'[^A-Za-z0-9]+', '-', scorer.name)}-{key}"
+
+
+def _row(statistics: Statistics, row: int) -> Statistics:
+    items = None if statistics.items is None else statistics.items[row : row + 1]
+    return replace(statistics, values=statistics.values[row : row + 1], items=items)
+
+
+def _join(rows: Sequence[Statistics]) -> Statistics:
+    first = rows[0]
+    items = None
+    if all(row.items is not None for row in rows):
+        items = np.concatenate([row.items for row in rows if row.items is not None])
+    notes = tuple(dict.fromkeys(note for row in rows for note in row.notes))
+    return Statistics(np.concatenate([row.values for row in rows]), items, first.details, notes)
+
+
+def _write(
+    path: str | Path, table: ScoreTable, others: Mapping[tuple[str, str], Statistics]
+) -> None:
+    """Write a table's rows, and rows of other systems that the file already held."""
+    statistics = table.statistics
+    rows: list[dict[str, Any]] = [
+        {
+            "system": name,
+            "print": table.prints[name],
+            "score": _number(table.by_system.score[row]),
+            "sentences": [_number(score) for score in table.by_sentence.score[row]],
+            "statistics": _packed(statistics.values[row : row + 1]),
+            "items": None if statistics.items is None else _packed(statistics.items[row : row + 1]),
+        }
+        for row, name in enumerate(table.systems)
+    ]
+    rows += [
+        {
+            "system": name,
+            "print": mark,
+            "statistics": _packed(row.values),
+            "items": None if row.items is None else _packed(row.items),
+        }
+        for (name, mark), row in others.items()
+    ]
+    record = {
+        "format": FORMAT,
+        "key": table.signature.key,
+        "signature": table.signature.to_json(),
+        "details": dict(statistics.details),
+        "notes": list(statistics.notes),
+        "rows": rows,
+    }
+    write_text(path, json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _number(value: Any) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _packed(array: NDArray[Any]) -> dict[str, Any]:
+    """An array as JSON: shape, dtype and zlib-compressed little-endian bytes in base64."""
+    plain = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
+    data = base64.b64encode(zlib.compress(plain.tobytes(), 6)).decode()
+    return {"shape": list(array.shape), "dtype": plain.dtype.str, "zlib": data}
+
+
+def _array(record: Mapping[str, Any]) -> NDArray[Any]:
+    dtype = np.dtype(record["dtype"])
+    if dtype.kind not in "fiub":
+        raise ValueError(f"dtype {record['dtype']!r} is not a number's")
+    data = zlib.decompress(base64.b64decode(record["zlib"]))
+    return np.frombuffer(data, dtype=dtype).reshape(record["shape"]).astype(dtype.newbyteorder("="))

@@ -1,0 +1,268 @@
+"""The one interface of all metrics: statistics in one pass, then sentence and corpus scores.
+
+    class Foo(Scorer):           a frozen dataclass; its fields are its settings, its options on
+        n: int = 4               the command line and its signature
+        def statistics(...)      reads the corpus once
+        def sentence_scores(...) and
+        def corpus_scores(...)   read the statistics only, so resampling never scores again
+
+`MeanScorer` is for metrics whose statistics are the sentence scores themselves, `GroupScorer` for
+those that see all hypotheses of a source side by side.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+import numpy as np
+
+from gecjury.corpus import Corpus, Group, Version
+from gecjury.errors import InputError, OptionError
+from gecjury.grouping import distinct_groups
+from gecjury.m2 import M2Sentence
+from gecjury.runtime import Runtime
+from gecjury.scoretable import FloatArray, IntArray, Scores, ScoreTable, Statistics
+from gecjury.signature import Setting, Signature, package_versions
+
+__all__ = ["GroupScorer", "MeanScorer", "Scorer", "draw_weights"]
+
+
+@dataclass(frozen=True)
+class Scorer(ABC):
+    """Base of every metric.
+
+    Class attributes state what a metric is and needs, so that a command can refuse early:
+
+    - `name`: as registered; `family`: the package it lives in; `summary`: one line for listings.
+    - `needs`: of `references`, `gold` (M2), `rivals` (at least two systems).
+    - `joint`: a system's score depends on which other systems are scored with it.
+    - `version`: behaviour version, raised when scores change.
+    - `packages`: distributions whose version can move a score.
+    """
+
+    name: ClassVar[str]
+    family: ClassVar[str]
+    summary: ClassVar[str] = ""
+    needs: ClassVar[frozenset[str]] = frozenset()
+    joint: ClassVar[bool] = False
+    version: ClassVar[int] = 1
+    packages: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Read the corpus once; see `Statistics`."""
+
+    @abstractmethod
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """Scores of every sentence by itself, systems × sentences."""
+
+    @abstractmethod
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """Corpus scores.
+
+        Args:
+            statistics: from `statistics`.
+            draws: B × M sentence indices; each row is a resampled corpus. None: the corpus.
+
+        Returns:
+            Scores of shape systems, or B × systems with `draws`.
+        """
+
+    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
+        """What else decides the scores, e.g. a tagger's version or a checkpoint's hash."""
+        return {}
+
+    def settings(self) -> dict[str, Setting]:
+        """All settings with the values in effect."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
+        """What would make this scorer's scores on this corpus."""
+        data = {"sources": corpus.source_print}
+        if "references" in self.needs:
+            data["references"] = corpus.reference_print
+        if "gold" in self.needs:
+            data["gold"] = corpus.gold_print
+        if self.joint:
+            data["rivals"] = corpus.context_print + "".join(corpus.system_prints.values())
+        count = len(corpus.references)
+        name = corpus.reference_name.split(" ")[-1] or "given"
+        return Signature(
+            self.name,
+            self.family,
+            self.settings(),
+            self.version,
+            f"{name}:{count}" if "references" in self.needs else "",
+            data,
+            package_versions(self.packages),
+            self.extra_signature(runtime or Runtime()),
+        )
+
+    def check(self, corpus: Corpus) -> None:
+        """Refuse a corpus that lacks what the metric needs.
+
+        Raises:
+            InputError: says what is missing and how to give it.
+        """
+        if "references" in self.needs and not corpus.references:
+            raise InputError(f"{self.name} needs references: give at least one with -r FILE")
+        if "gold" in self.needs and corpus.gold is None:
+            raise InputError(f"{self.name} needs gold edits: give an M2 file with --m2 FILE")
+        if "rivals" in self.needs and len(corpus.systems) < 2:
+            raise InputError(
+                f"{self.name} weighs systems against each other and got "
+                f"{len(corpus.systems)}: give at least two hypothesis files"
+            )
+
+    def score_corpus(self, corpus: Corpus, runtime: Runtime | None = None) -> ScoreTable:
+        """Score every system of a corpus.
+
+        Raises:
+            InputError: the corpus lacks what the metric needs.
+        """
+        runtime = runtime or Runtime()
+        self.check(corpus)
+        start = time.perf_counter()
+        statistics = self.statistics(corpus, runtime)
+        return self.table(corpus, statistics, runtime, time.perf_counter() - start)
+
+    def table(
+        self, corpus: Corpus, statistics: Statistics, runtime: Runtime, seconds: float
+    ) -> ScoreTable:
+        """Put statistics, old or new, into a score table."""
+        return ScoreTable(
+            corpus.names,
+            self.signature(corpus, runtime),
+            self.sentence_scores(statistics),
+            self.corpus_scores(statistics),
+            statistics,
+            corpus.system_prints,
+            seconds,
+        )
+
+    def score(
+        self,
+        sources: Sequence[str],
+        hypotheses: Mapping[str, Sequence[str]],
+        references: Sequence[Sequence[str]] = (),
+        *,
+        gold: Sequence[M2Sentence] | None = None,
+        runtime: Runtime | None = None,
+    ) -> ScoreTable:
+        """Score texts held in memory.
+
+        Args:
+            sources: N tokenised sentences.
+            hypotheses: system name → N sentences.
+            references: R lists of N sentences; one list of strings counts as one reference.
+            gold: N M2 blocks, for metrics that match gold edits.
+            runtime: device, workers and the like.
+
+        Raises:
+            InputError: lengths differ, or something the metric needs is missing.
+        """
+        if references and isinstance(references[0], str):
+            references = [references]  # type: ignore[list-item]  # a single list of sentences
+        corpus = Corpus(
+            tuple(sources),
+            {name: Version(tuple(lines)) for name, lines in hypotheses.items()},
+            tuple(Version(tuple(lines)) for lines in references),
+            None if gold is None else tuple(gold),
+        )
+        return self.score_corpus(corpus, runtime)
+
+
+def draw_weights(draws: IntArray | None, count: int) -> FloatArray:
+    """How often each of `count` sentences stands in each resampled corpus: B × count.
+
+    Without draws one row of ones: the corpus itself.
+    """
+    if draws is None:
+        return np.ones((1, count))
+    rows = np.repeat(np.arange(len(draws)), draws.shape[1])
+    flat = np.bincount(rows * count + draws.ravel(), minlength=len(draws) * count)
+    return flat.reshape(len(draws), count).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class MeanScorer(Scorer):
+    """A metric whose corpus score is the mean of its sentence scores; NaN is left out."""
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """The statistics themselves, systems × sentences."""
+        return Scores(statistics.values)
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """Means over the scored sentences; NaN for a system without any."""
+        values = statistics.values
+        scored = ~np.isnan(values)
+        weights = draw_weights(draws, values.shape[1])
+        sums = weights @ np.where(scored, values, 0.0).T
+        counts = weights @ scored.T.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            means = sums / np.where(counts > 0, counts, np.nan)
+        return Scores(means[0] if draws is None else means)
+
+
+@dataclass(frozen=True)
+class GroupScorer(MeanScorer):
+    """A metric that scores the hypotheses of one source side by side.
+
+    Groups are `Corpus.groups` where the corpus has them (the sets that human judges saw),
+    otherwise made by a seeded rule with every distinct hypothesis in at least one. A hypothesis
+    in several groups has a score in each (`Statistics.items`) and their mean as sentence score.
+    """
+
+    joint: ClassVar[bool] = True
+    group_size: ClassVar[int] = 5
+
+    @abstractmethod
+    def judge(
+        self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime
+    ) -> tuple[list[list[float]], Statistics | None]:
+        """Score the distinct texts of every group.
+
+        Args:
+            corpus: the texts; a place of a group is read through any of its systems.
+            groups: what to judge.
+            runtime: concurrency, caches, progress.
+
+        Returns:
+            One list a group with a score for each of its places (NaN: no readable verdict), and
+            statistics whose details and notes are taken over, if any.
+        """
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Judge every group; see the class."""
+        groups = corpus.groups
+        if groups is None:
+            groups = distinct_groups(corpus, self.group_size, seed=0)
+        verdicts, report = self.judge(corpus, groups, runtime)
+        if len(verdicts) != len(groups):
+            raise OptionError(f"{self.name} judged {len(verdicts)} of {len(groups)} groups")
+        rows = {name: row for row, name in enumerate(corpus.names)}
+        items = np.full((len(rows), len(groups)), np.nan)
+        for column, (group, scores) in enumerate(zip(groups, verdicts, strict=True)):
+            for place, score in zip(group.systems, scores, strict=True):
+                for system in place:
+                    if system in rows:
+                        items[rows[system], column] = score
+        values = np.full((len(rows), len(corpus)), np.nan)
+        sentence = np.array([group.sentence for group in groups], dtype=np.int64)
+        scored = ~np.isnan(items)
+        for row in range(len(rows)):
+            sums = np.bincount(
+                sentence[scored[row]], items[row, scored[row]], minlength=len(corpus)
+            )
+            counts = np.bincount(sentence[scored[row]], minlength=len(corpus))
+            values[row, counts > 0] = sums[counts > 0] / counts[counts > 0]
+        return Statistics(
+            values,
+            items if corpus.groups is not None else None,
+            {} if report is None else report.details,
+            () if report is None else report.notes,
+        )

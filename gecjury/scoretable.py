@@ -1,0 +1,133 @@
+"""The result of one scorer on one corpus: systems × sentences, totals, and its signature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.signature import Signature
+
+__all__ = ["FloatArray", "IntArray", "ScoreTable", "Scores", "Statistics", "SystemScores"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What one pass over a corpus leaves: enough for every score and for resampling.
+
+    Attributes:
+        values: systems × sentences × ..., the scorer's own layout; a sentence that was not
+            scored holds NaN (integer statistics are for scorers that always score).
+        items: systems × groups, the score of each hypothesis in each `Corpus.groups` entry, for
+            scorers that judge side by side; NaN where a system is not in the group.
+        details: whatever else the scorer has to tell (counts, audits), as JSON values.
+        notes: sentences for the user, e.g. how many texts were cut.
+    """
+
+    values: NDArray[Any]
+    items: FloatArray | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores with precision and recall where the metric has them; all of one shape."""
+
+    score: FloatArray
+    precision: FloatArray | None = None
+    recall: FloatArray | None = None
+
+    def take(self, rows: Sequence[int] | IntArray) -> Scores:
+        """Some rows of the first axis."""
+        return Scores(
+            self.score[rows],
+            None if self.precision is None else self.precision[rows],
+            None if self.recall is None else self.recall[rows],
+        )
+
+
+class SystemScores(Sequence[float]):
+    """One number a system, found by position or by name."""
+
+    def __init__(self, systems: Sequence[str], values: FloatArray) -> None:
+        self._systems = tuple(systems)
+        self._values = values
+
+    def __getitem__(self, key: Any) -> Any:
+        """The number of a system, by name or position; a slice gives several."""
+        if isinstance(key, str):
+            if key not in self._systems:
+                raise KeyError(f"{key!r} is not among the systems {', '.join(self._systems)}")
+            return float(self._values[self._systems.index(key)])
+        if isinstance(key, slice):
+            return [float(value) for value in self._values[key]]
+        return float(self._values[key])
+
+    def __len__(self) -> int:
+        return len(self._systems)
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self._values.tolist())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self._values, dtype=dtype)
+
+    def __repr__(self) -> str:
+        return repr(dict(zip(self._systems, self._values.tolist(), strict=True)))
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Scores of several systems on the same sentences by one scorer.
+
+    Attributes:
+        systems: S names, in the order of the rows.
+        signature: what made the scores.
+        by_sentence: S × N scores; NaN = not scored, which is neither zero nor a tie.
+        by_system: S corpus scores.
+        statistics: what the scores were made of.
+        prints: fingerprint of each system's hypotheses.
+        seconds: how long scoring took (0 where all was read from a file).
+    """
+
+    systems: tuple[str, ...]
+    signature: Signature
+    by_sentence: Scores
+    by_system: Scores
+    statistics: Statistics
+    prints: Mapping[str, str]
+    seconds: float = 0.0
+
+    @property
+    def sentences(self) -> FloatArray:
+        """Sentence scores, systems × sentences; NaN = not scored."""
+        return self.by_sentence.score
+
+    @property
+    def totals(self) -> SystemScores:
+        """Corpus scores, by position or system name."""
+        return SystemScores(self.systems, self.by_system.score)
+
+    @property
+    def precision(self) -> SystemScores | None:
+        """Corpus precision, where the metric has one."""
+        values = self.by_system.precision
+        return None if values is None else SystemScores(self.systems, values)
+
+    @property
+    def recall(self) -> SystemScores | None:
+        """Corpus recall, where the metric has one."""
+        values = self.by_system.recall
+        return None if values is None else SystemScores(self.systems, values)
+
+    @property
+    def missing(self) -> int:
+        """How many (system, sentence) cells were not scored."""
+        return int(np.isnan(self.by_sentence.score).sum())

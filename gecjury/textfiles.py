@@ -1,0 +1,94 @@
+"""Reading and writing text files: one sentence a line, plain or gzip, UTF-8 and nothing else."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+import zlib
+from pathlib import Path
+
+from gecjury.errors import InputError, OutputError
+
+__all__ = ["read_lines", "read_text", "write_text"]
+
+
+def read_lines(path: str | Path) -> list[str]:
+    r"""Read a file as lines.
+
+    Only `\n`, `\r\n` and `\r` before `\n` end a line: other Unicode line separators are text, as
+    they may stand inside a learner's sentence. A missing last newline is legal; a blank last
+    line is a sentence that was left empty.
+
+    Args:
+        path: a UTF-8 text file; gzip is told by its content, a byte order mark is dropped.
+
+    Returns:
+        The lines without their line ends.
+
+    Raises:
+        InputError: the file is missing, unreadable, not UTF-8 (names byte and line) or empty.
+    """
+    lines = read_text(path).split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if not lines:
+        raise InputError(f"{path}: the file is empty; expected one sentence a line")
+    return [line.removesuffix("\r") for line in lines]
+
+
+def read_text(path: str | Path) -> str:
+    """Read a whole file as text; see `read_lines` for what is accepted."""
+    data = _read_bytes(Path(path))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{path}, line {line}: byte 0x{data[error.start]:02x} at offset {error.start} is not "
+            "UTF-8; convert the file, e.g. `iconv -f WINDOWS-1252 -t UTF-8`"
+        ) from None
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; check the path") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder; expected a text file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    if data[:2] != b"\x1f\x8b":
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(
+            f"{path}: damaged gzip data ({error}); fetch or compress it anew"
+        ) from None
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a whole file or nothing: a failure leaves what stood there before.
+
+    Raises:
+        OutputError: the folder cannot be made or the file not written.
+    """
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        # mkstemp makes files private to their owner; results are as readable as any new file.
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(name).chmod(0o666 & ~mask)
+        Path(name).replace(target)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None

@@ -1,0 +1,325 @@
+"""Verdicts of annotators on single edits: SEEDA's step 1 of the edit-based evaluation.
+
+A file holds one item: the source in `<t>` with the sentence before and after it, then each
+correction with its edits in brackets, `[old→new|True]` for a valid edit and `[old→new|False]` for
+an invalid one (Kobayashi et al. 2024, section 3.2).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from gecjury.errors import InputError
+
+__all__ = ["EditVerdict", "JudgedSource", "VerdictProblem", "read_edit_verdicts"]
+
+_MARK = re.compile(
+    r"\[(?P<inner>[^\[\]]*)\](?:\s?\|(?P<outside>True|False))?"
+    # A bracket left open: it ends with its verdict if the next bracket is an opening one.
+    r"|\[(?P<open>[^\[\]]*\|(?:True|False))(?=[^\[\]]*(?:\[|$))"
+)
+_PLAIN = re.compile(r"([^→|]*)→([^→|]*)\|(True|False)")
+_BARE = re.compile(r"([^→|]*)→([^→|]*)")
+_BEFORE_ARROW = re.compile(r"([^→|]*)\|(True|False)→([^→|]*)")
+_INSIDE_NEW = re.compile(r"([^→|]*)→([^→|]*)\|(True|False)([^→|\s]{1,3})")
+_TWICE = re.compile(r"([^→|]*)→([^→|]*)\|(?:True|False)\|(True|False)")
+_TARGET = re.compile(r"<s(\d+)>(.*)</s\1>\s*")
+_SOURCE = re.compile(r"<t>(.*)</t>\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class EditVerdict:
+    """What one annotator said of one edit of one correction.
+
+    Attributes:
+        annotator: name of the annotator's folder.
+        item: file name without its suffix; says nothing about the order of the ranking items.
+        sentence: source text, tokens joined by single spaces.
+        correction: text of the whole correction that the edit belongs to.
+        target: number of the correction in the file (1-based, as in `<s1>`).
+        start: index of the first source token replaced (0-based).
+        end: index after the last source token replaced.
+        old: source tokens replaced; empty for an insertion.
+        new: tokens put there; empty for a deletion.
+        valid: True where the annotator accepted the edit.
+        repaired: True where the mark was malformed and read by the rule named in its problem.
+    """
+
+    annotator: str
+    item: str
+    sentence: str
+    correction: str
+    target: int
+    start: int
+    end: int
+    old: str
+    new: str
+    valid: bool
+    repaired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSource:
+    """A source whose corrections were judged together, with the sentences around it.
+
+    Attributes:
+        annotator: name of the annotator's folder.
+        item: file name without its suffix.
+        sentence: source text, tokens joined by single spaces.
+        before: the sentence before it; empty at the start of a document.
+        after: the sentence after it; empty at the end of a document.
+        corrections: texts of the corrections in file order; those that cannot be read are left
+            out, and so is, by the annotation's design, a correction without edits.
+    """
+
+    annotator: str
+    item: str
+    sentence: str
+    before: str
+    after: str
+    corrections: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictProblem:
+    """Something in a verdict file that departs from the format.
+
+    Attributes:
+        file: annotator folder and file name.
+        line: line number (1-based).
+        text: the words in question.
+        reason: what is wrong, and how it was read where it was.
+        read: True where a verdict came out of it all the same.
+    """
+
+    file: str
+    line: int
+    text: str
+    reason: str
+    read: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """One bracket: the edit, and its verdict if it has a readable one."""
+
+    start: int
+    old: str
+    new: str
+    valid: bool | None
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """One correction line, read."""
+
+    number: int
+    line: int
+    source: str
+    text: str
+    marks: tuple[_Mark, ...]
+
+
+def read_edit_verdicts(
+    folder: Path,
+) -> tuple[tuple[EditVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]:
+    """Read `annotator*/N.txt` below a folder such as SEEDA's `data/EditEval_Step1`.
+
+    A malformed mark is read where only one reading is left: the verdict stands outside its bracket
+    or before the arrow, the bracket is not closed, the verdict was typed into the middle of the
+    new text (`[→wit|Trueh]`), or two verdicts follow each other (the last one counts). Such a
+    verdict has `repaired` set. A mark without any verdict gives none. Both kinds are reported.
+    The source is what the corrections leave unchanged plus what their edits replace, since some
+    `<t>` lines have lost characters to the annotator's own marks; a difference is reported.
+
+    Args:
+        folder: folder with one folder an annotator.
+
+    Returns:
+        The verdicts, the sources with context, and the problems, each in the order of annotator,
+        item number, line.
+
+    Raises:
+        InputError: no item files below the folder, a file that cannot be read or is not UTF-8, or
+            one without a `<t>` line.
+    """
+    files = sorted(
+        (path for path in folder.glob("annotator*/*.txt") if path.stem.isdigit()),
+        key=lambda path: (path.parent.name, int(path.stem)),
+    )
+    if not files:
+        raise InputError(
+            f"{folder}: no edit verdicts: expected files annotator1/0.txt and so on; "
+            "name SEEDA's folder data/EditEval_Step1"
+        )
+    verdicts: list[EditVerdict] = []
+    sources: list[JudgedSource] = []
+    problems: list[VerdictProblem] = []
+    for path in files:
+        source, found, wrong = _read_item(path)
+        sources.append(source)
+        verdicts += found
+        problems += wrong
+    return tuple(verdicts), tuple(sources), tuple(problems)
+
+
+def _read_lines(path: Path) -> list[str]:
+    """Lines of one item file."""
+    try:
+        return path.read_bytes().decode("utf-8-sig").splitlines()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}; check the path") from error
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"{path}, line {line}: byte {error.start} is not UTF-8; save the file as UTF-8"
+        ) from error
+
+
+def _read_item(path: Path) -> tuple[JudgedSource, list[EditVerdict], list[VerdictProblem]]:
+    """Read one item file."""
+    lines = _read_lines(path)
+    name = f"{path.parent.name}/{path.name}"
+    at = next((i for i, line in enumerate(lines) if _SOURCE.fullmatch(line)), None)
+    if at is None:
+        raise InputError(f"{path}: no source: expected a line <t>...</t> with the source sentence")
+    marked = lines[at][3:].rpartition("</t>")[0]
+    problems: list[VerdictProblem] = []
+    targets: list[_Target] = []
+    for number, line in enumerate(lines[at + 1 :], start=at + 2):
+        if not line.startswith("<s"):
+            continue
+        target = _read_target(line, number)
+        if target is None:
+            reason = "expected <sN>text with edits as [old→new|True]</sN>: the line is left out"
+            problems.append(VerdictProblem(name, number, line, reason, read=False))
+        else:
+            targets.append(target)
+    sentence = _source_of(_tidy(re.sub(r"\[([^\[\]]*)\]", r"\1", marked)), targets)
+    if sentence != _tidy(re.sub(r"\[([^\[\]]*)\]", r"\1", marked)):
+        reason = "the corrections spell the source differently, and theirs is taken"
+        problems.append(VerdictProblem(name, at + 1, marked, reason, read=True))
+    verdicts: list[EditVerdict] = []
+    texts: list[str] = []
+    for target in targets:
+        fits = len(target.source.split()) == len(sentence.split())
+        if target.source != sentence:
+            reason = "the words around its edits are not those of the source: " + (
+                "read, since the positions hold" if fits else "left out"
+            )
+            problems.append(VerdictProblem(name, target.line, target.source, reason, read=fits))
+        if not fits:
+            continue
+        texts.append(target.text)
+        verdicts += _verdicts(path, sentence, target)
+        problems += [
+            VerdictProblem(name, target.line, mark.text, mark.reason, mark.valid is not None)
+            for mark in target.marks
+            if mark.reason
+        ]
+    before, after = _context(lines, at)
+    source = JudgedSource(path.parent.name, path.stem, sentence, before, after, tuple(texts))
+    return source, verdicts, sorted(problems, key=lambda problem: problem.line)
+
+
+def _verdicts(path: Path, sentence: str, target: _Target) -> list[EditVerdict]:
+    """Verdicts of one correction."""
+    return [
+        EditVerdict(
+            annotator=path.parent.name,
+            item=path.stem,
+            sentence=sentence,
+            correction=target.text,
+            target=target.number,
+            start=mark.start,
+            end=mark.start + len(mark.old.split()),
+            old=mark.old,
+            new=mark.new,
+            valid=mark.valid,
+            repaired=bool(mark.reason),
+        )
+        for mark in target.marks
+        if mark.valid is not None
+    ]
+
+
+def _context(lines: list[str], at: int) -> tuple[str, str]:
+    """Sentences before and after the source; empty where the document has none."""
+    before = lines[at - 1] if at > 0 and not lines[at - 1].startswith("<") else ""
+    after = lines[at + 1] if at + 1 < len(lines) and not lines[at + 1].startswith("<") else ""
+    return _tidy(before), _tidy(after)
+
+
+def _tidy(text: str) -> str:
+    """Tokens joined by single spaces."""
+    return " ".join(text.split())
+
+
+def _source_of(shown: str, targets: list[_Target]) -> str:
+    """The source as shown, unless the corrections agree on another spelling."""
+    spelled = Counter(target.source for target in targets)
+    if not spelled or shown in spelled:
+        return shown
+    return spelled.most_common(1)[0][0]
+
+
+def _read_target(line: str, number: int) -> _Target | None:
+    """Read one correction line; None if it cannot be read."""
+    found = _TARGET.fullmatch(line)
+    if found is None:
+        return None
+    body = found[2]
+    source: list[str] = []
+    corrected: list[str] = []
+    marks: list[_Mark] = []
+    done = 0
+    for match in _MARK.finditer(body):
+        plain = body[done : match.start()].split()
+        source += plain
+        corrected += plain
+        mark = _read_mark(match, len(source))
+        if mark is None:
+            return None
+        marks.append(mark)
+        source += mark.old.split()
+        corrected += mark.new.split()
+        done = match.end()
+    rest = body[done:].split()
+    if any(character in body_part for body_part in rest for character in "[]→"):
+        return None
+    return _Target(
+        int(found[1]), number, " ".join(source + rest), " ".join(corrected + rest), tuple(marks)
+    )
+
+
+def _read_mark(match: re.Match[str], start: int) -> _Mark | None:
+    """Read one bracket; None if not even its edit is clear."""
+    opened: str | None = match["open"]
+    inner: str = match["inner"] if opened is None else opened
+    outside: str | None = match["outside"]
+    reason = "" if opened is None else "the bracket is not closed: taken to end at its verdict"
+    old = new = ""
+    verdict: str | None = None
+    if (found := _PLAIN.fullmatch(inner)) is not None:
+        old, new, verdict = found[1], found[2], found[3]
+    elif (found := _BARE.fullmatch(inner)) is not None:
+        old, new, verdict = found[1], found[2], outside
+        reason = "the verdict stands outside the bracket" if outside else "no verdict: left out"
+    elif (found := _BEFORE_ARROW.fullmatch(inner)) is not None:
+        old, verdict, new = found[1], found[2], found[3]
+        reason = "the verdict stands before the arrow"
+    elif (found := _INSIDE_NEW.fullmatch(inner)) is not None:
+        old, new, verdict = found[1], found[2] + found[4], found[3]
+        reason = "the verdict stands inside the new text"
+    elif (found := _TWICE.fullmatch(inner)) is not None:
+        old, new, verdict = found[1], found[2], found[3]
+        reason = "two verdicts: the last one is taken"
+    else:
+        return None
+    valid = None if verdict is None else verdict == "True"
+    return _Mark(start, _tidy(old), _tidy(new), valid, reason, match[0])

@@ -1,0 +1,138 @@
+"""GLEU: n-gram precision against the references, less the source n-grams that should be gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.errors import OptionError
+from gecjury.runtime import Runtime
+from gecjury.scorer import Scorer, draw_weights
+from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
+from refbased.counts import ratio
+from refbased.ngrams import count_overlaps
+
+__all__ = ["GLEU", "OfficialGLEU"]
+
+
+@dataclass(frozen=True)
+class GLEU(Scorer):
+    r"""GLEU+ (Napoles et al. 2016) with the multiset difference its formula asks for.
+
+    Range 0 to 1, higher is better: exp(min(0, 1 − r/c)) times the geometric mean of
+    p_n = (TK + TI − UD) / (number of the hypothesis' n-grams), in GREEN's terms (Koyama et al.
+    2024, figure 5); r and c are the lengths of reference and hypothesis. With several references
+    the corpus score is the mean over `draws` random choices of one reference a sentence, the
+    sentence score the mean over all references. A sum below 0 counts as 0, any p_n of 0 makes the
+    score 0 (there is no smoothing), an order in which the hypothesis has no n-grams has p_n = 1,
+    and an empty hypothesis has length 1.
+
+    Attributes:
+        n: longest n-gram.
+        unit: `word` or `char`.
+        draws: choices of references averaged for the corpus score.
+        seed: of the choices.
+    """
+
+    name: ClassVar[str] = "gleu"
+    family: ClassVar[str] = "refbased"
+    summary: ClassVar[str] = "n-gram precision less uncorrected source n-grams"
+    needs: ClassVar[frozenset[str]] = frozenset({"references"})
+
+    n: int = 4
+    unit: Literal["word", "char"] = "word"
+    draws: int = 500
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.n <= 100:
+            raise OptionError(f"{self.name}: n={self.n} is out of range; expected 1 to 100")
+        if self.draws < 1:
+            raise OptionError(f"{self.name}: draws={self.draws} is too few; expected 1 or more")
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Systems × sentences × references × (2 + 2n).
+
+        Lengths of hypothesis and reference, then for each order numerator and denominator.
+        """
+        with runtime.progress.task(f"{self.name}: n-grams", len(corpus)) as bar:
+            o = count_overlaps(
+                corpus.sources,
+                [version.lines for version in corpus.systems.values()],
+                [version.lines for version in corpus.references],
+                self.n,
+                self.unit,
+                absent=type(self) is OfficialGLEU,
+                advance=bar.advance,
+            )
+        values = np.empty((*o.rh.shape[:3], 2 + 2 * self.n), dtype=np.int32)
+        values[..., 0] = o.h[:, :, None, 0]
+        values[..., 1] = o.r[None, :, :, 0].transpose(0, 2, 1)
+        if o.sh_not_r is None:
+            values[..., 2::2] = o.rh - (o.sh[:, :, None] - o.srh)
+        else:
+            values[..., 2::2] = np.maximum(o.rh - o.sh_not_r, 0)
+        values[..., 3::2] = o.h[:, :, None]
+        return Statistics(values)
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """Mean over the references of each sentence's score, systems × sentences."""
+        return Scores(self._sentence(statistics.values).mean(axis=2))
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """Mean over the choices of references; with resampled corpora one choice each."""
+        values = statistics.values
+        systems, count, references, width = values.shape
+        if draws is None and references == 1:
+            return Scores(self._corpus(values.sum(axis=1, dtype=np.int64)[:, 0]))
+        rng = np.random.default_rng(self.seed)
+        repeats = self.draws if draws is None else len(draws)
+        chosen = rng.integers(references, size=(repeats, count), dtype=np.int16)
+        weights = draw_weights(draws, count)
+        sums = np.zeros((repeats, systems * width))
+        for reference in range(references):
+            flat = values[:, :, reference].swapaxes(0, 1).reshape(count, -1).astype(np.float64)
+            sums += ((chosen == reference) * weights) @ flat
+        scores = self._corpus(sums.reshape(repeats, systems, width))
+        return Scores(scores if draws is not None else scores.mean(axis=0))
+
+    def _corpus(self, values: FloatArray) -> FloatArray:
+        """Scores of summed statistics (last axis)."""
+        return _gleu(values)
+
+    def _sentence(self, values: FloatArray) -> FloatArray:
+        """Scores of single sentences' statistics (last axis)."""
+        return _gleu(values)
+
+
+@dataclass(frozen=True)
+class OfficialGLEU(GLEU):
+    r"""GLEU as the authors' script computes it, for comparison with published tables.
+
+    Range 0 to 1, higher is better. Differs from `gleu`: an n-gram that stands in both source and
+    reference is never penalised, whatever its counts; numerators are floored at 0 for each
+    sentence and order; in sentence scores every statistic of 0 becomes 1. The random choice of
+    references is this package's, so corpus scores agree with the script's to its draws' noise.
+    """
+
+    name: ClassVar[str] = "gleu-official"
+    summary: ClassVar[str] = "GLEU as the authors' script computes it"
+
+    def _corpus(self, values: FloatArray) -> FloatArray:
+        # The script gives 0 as soon as one statistic of the corpus is 0.
+        return np.where((values == 0).any(axis=-1), 0.0, _gleu(values))
+
+    def _sentence(self, values: FloatArray) -> FloatArray:
+        return _gleu(np.maximum(values, 1))
+
+
+def _gleu(values: FloatArray) -> FloatArray:
+    """GLEU of statistics in the last axis: lengths c and r, then numerators and denominators."""
+    c, r = np.maximum(values[..., 0], 1), values[..., 1]
+    precision = np.maximum(ratio(values[..., 2::2], values[..., 3::2], 1.0), 0.0)
+    brevity = np.exp(np.minimum(0.0, 1 - r / c))
+    result: FloatArray = brevity * np.prod(precision, axis=-1) ** (1 / precision.shape[-1])
+    return result

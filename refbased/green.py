@@ -1,0 +1,132 @@
+"""GREEN: an F-score over the n-grams that source, reference and hypothesis share or do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.errors import OptionError
+from gecjury.runtime import Runtime
+from gecjury.scorer import Scorer, draw_weights
+from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
+from refbased.counts import f_beta, ratio
+from refbased.ngrams import count_overlaps
+
+__all__ = ["GREEN"]
+
+
+@dataclass(frozen=True)
+class GREEN(Scorer):
+    """N-gram F-score over insertions, deletions and what was kept (Koyama et al. 2024).
+
+    Range 0 to 1, higher is better. Precision and recall are geometric means over the orders 1 to
+    n of corpus sums, F weighs recall `beta` times as much. Several references: the one with the
+    best sentence score, equal ones compared by their scores at order n−1, n−2, …, then the first.
+    A sentence in which no text has n-grams of some order scores 0, as in the authors'
+    implementation (gec-metrics gives it 1).
+
+    Attributes:
+        n: longest n-gram; the paper takes 4 for words, 6 for characters, which are the defaults.
+        unit: `word` or `char`.
+        beta: weight of recall; 2.0 suits several data sets (paper, appendix A.2).
+    """
+
+    name: ClassVar[str] = "green"
+    family: ClassVar[str] = "refbased"
+    summary: ClassVar[str] = "n-gram F-score of insertions, deletions and keeps"
+    needs: ClassVar[frozenset[str]] = frozenset({"references"})
+
+    n: int | None = None
+    unit: Literal["word", "char"] = "word"
+    beta: float = 2.0
+
+    def __post_init__(self) -> None:
+        if self.n is None:
+            object.__setattr__(self, "n", 4 if self.unit == "word" else 6)
+        if self.n is None or not 1 <= self.n <= 100:
+            raise OptionError(f"green: n={self.n} is out of range; expected 1 to 100")
+        if not 0 <= self.beta < float("inf"):
+            raise OptionError(f"green: beta={self.beta} is out of range; expected 0 or more")
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """TP, FP, FN: systems × sentences × references × n × 3, whole numbers."""
+        assert self.n is not None  # set in __post_init__
+        with runtime.progress.task(f"{self.name}: n-grams", len(corpus)) as bar:
+            o = count_overlaps(
+                corpus.sources,
+                [version.lines for version in corpus.systems.values()],
+                [version.lines for version in corpus.references],
+                self.n,
+                self.unit,
+                advance=bar.advance,
+            )
+        r, sr = o.r.transpose(1, 0, 2), o.sr.transpose(1, 0, 2)
+        h, sh = o.h[:, :, None], o.sh[:, :, None]
+        values = np.empty((*o.rh.shape, 3), dtype=np.int32)
+        # TI + TD + TK, with TD = s − sr − sh + srh.
+        values[..., 0] = o.rh + o.s[None, :, None] - sr - sh + o.srh
+        # OI + OD, and UI + UD, likewise in terms of the intersections.
+        values[..., 1] = h - sh - o.rh + sr
+        values[..., 2] = r - sr - o.rh + sh
+        return Statistics(values)
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """The best reference's score of each sentence, systems × sentences."""
+        per_reference = self._scores(statistics.values)
+        best = self._best(statistics, per_reference.score)[..., None]
+        assert per_reference.precision is not None
+        assert per_reference.recall is not None
+        return Scores(
+            *(
+                np.take_along_axis(part, best, axis=2)[..., 0]
+                for part in (per_reference.score, per_reference.precision, per_reference.recall)
+            )
+        )
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """Scores of the summed statistics of each sentence's best reference."""
+        values = statistics.values
+        best = self._best(statistics, self._scores(values).score)
+        chosen = np.take_along_axis(values, best[:, :, None, None, None], axis=2)[:, :, 0]
+        if draws is None:
+            return self._scores(chosen.sum(axis=1, dtype=np.int64))
+        systems, count = chosen.shape[:2]
+        flat = chosen.swapaxes(0, 1).reshape(count, -1).astype(np.float64)
+        sums = draw_weights(draws, count) @ flat
+        return self._scores(sums.reshape(len(draws), systems, *chosen.shape[2:]))
+
+    def _scores(self, values: FloatArray) -> Scores:
+        """Scores of counts whose last two axes are order and (TP, FP, FN)."""
+        tp, fp, fn = values[..., 0], values[..., 1], values[..., 2]
+        precision = _geometric_mean(ratio(tp, tp + fp, 1.0))
+        recall = _geometric_mean(ratio(tp, tp + fn, 0.0))
+        return Scores(f_beta(precision, recall, self.beta), precision, recall)
+
+    def _best(self, statistics: Statistics, scores: FloatArray) -> IntArray:
+        """Index of each sentence's best reference, systems × sentences."""
+        best: IntArray = scores.argmax(axis=2)
+        if scores.shape[2] == 1:
+            return best
+        values = statistics.values
+        level = scores == scores.max(axis=2, keepdims=True)
+        # Equal references with equal counts are interchangeable: only the others are compared.
+        first = np.take_along_axis(values, best[:, :, None, None, None], axis=2)
+        differs = (values != first).any(axis=(3, 4))
+        tied = np.nonzero((level & differs).any(axis=2))
+        candidates, counts = level[tied], values[tied]
+        # Orders are compared from the longest down, so that a reference in which only the long
+        # n-grams miss beats one in which the short ones miss as well.
+        for order in range(values.shape[3] - 1, 0, -1):
+            shorter = np.where(candidates, self._scores(counts[:, :, :order]).score, -1.0)
+            candidates &= shorter == shorter.max(axis=1, keepdims=True)
+        best[tied] = candidates.argmax(axis=1)
+        return best
+
+
+def _geometric_mean(values: FloatArray) -> FloatArray:
+    """Geometric mean over the last axis; 0 if any value is 0."""
+    result: FloatArray = np.prod(values, axis=-1) ** (1 / values.shape[-1])
+    return result

@@ -1,0 +1,383 @@
+"""Finding, fetching and verifying data, against a real HTTP server on this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import socket
+import threading
+import time
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gecjury import fetch
+from gecjury.download import Download, Unreachable, download_all
+from gecjury.errors import DataError, OptionError
+from gecjury.fetch import DataFile, DataFolder, dataset_files, manifest, open_data
+
+REPO, COMMIT = "owner/repo", "0123abcd"
+FILES = {
+    "SET/source+error": b"a sentence .\n" * 20_000,
+    "SET/data/scores.csv": b"system,score\nx,1\n",
+    "SET/data/empty-ish": b"\n",
+}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Serves `server.contents` by URL path, with the faults that `server.faults` names."""
+
+    server: Server
+
+    def do_GET(self) -> None:
+        path = urllib.parse.unquote(self.path)
+        asked = self.headers.get("Range")
+        with self.server.lock:
+            self.server.requests.append((path, asked))
+            faults = self.server.faults.get(path, [])
+            fault = faults.pop(0) if faults else ""
+        body = self.server.contents.get(path)
+        if fault.isdecimal():
+            self.send_error(int(fault))
+            return
+        if body is None:
+            self.send_error(404)
+            return
+        start = 0
+        if asked and fault != "no-range":
+            start = int(asked.removeprefix("bytes=").partition("-")[0])
+            if start >= len(body):
+                self.send_error(416)
+                return
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+        else:
+            self.send_response(200)
+        rest = body[start:]
+        if fault != "no-length":
+            self.send_header("Content-Length", str(len(rest)))
+        self.end_headers()
+        if fault == "cut":
+            rest = rest[: len(rest) // 2]
+        self.wfile.write(rest)
+        if fault == "hang":
+            self.wfile.flush()
+            time.sleep(0.1)
+        self.close_connection = True
+
+    def log_message(self, *args: object) -> None:
+        """Keep the test output clean."""
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.lock = threading.Lock()
+        self.contents: dict[str, bytes] = {}
+        self.faults: dict[str, list[str]] = {}
+        self.requests: list[tuple[str, str | None]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    server.contents = {f"/{REPO}/{COMMIT}/up/{name}": body for name, body in FILES.items()}
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rows = ["path\trepo\tcommit\tupstream_path\tsha256\tbytes\tlicence"]
+    for name, body in FILES.items():
+        digest = hashlib.sha256(body).hexdigest()
+        rows.append(f"{name}\t{REPO}\t{COMMIT}\tup/{name}\t{digest}\t{len(body)}\tnone")
+    rows.append(f"SET/joined\t{REPO}\t{COMMIT}\t\t{'0' * 64}\t7\tnone")
+    path = tmp_path / "table.tsv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("GECJURY_DATA", raising=False)
+    monkeypatch.delenv("GECJURY_DATA_URL", raising=False)
+    monkeypatch.setenv("GECJURY_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "data"
+
+
+@pytest.fixture
+def folder(server: Server, table: Path, cache: Path) -> DataFolder:
+    return open_data(url=server.url, table=table)
+
+
+BIG = "SET/source+error"
+BIG_URL = f"/{REPO}/{COMMIT}/up/{BIG}"
+
+
+def big(folder: DataFolder) -> DataFile:
+    return folder.files[BIG]
+
+
+def test_missing_files_are_fetched_verified_and_not_asked_for_again(
+    folder: DataFolder, server: Server
+) -> None:
+    paths = folder.paths(FILES)
+    assert {name: path.read_bytes() for name, path in paths.items()} == FILES
+    assert sorted(path for path, _ in server.requests) == sorted(server.contents)
+    assert not list(folder.root.rglob("*.part"))
+    folder.paths(FILES)
+    assert len(server.requests) == len(FILES)
+
+
+def test_a_cut_connection_is_resumed_with_the_missing_bytes_only(
+    folder: DataFolder, server: Server
+) -> None:
+    half = len(FILES[BIG]) // 2
+    server.faults[BIG_URL] = ["cut"]
+    folder.fetch([big(folder)], backoff=0)
+    assert server.requests == [(BIG_URL, None), (BIG_URL, f"bytes={half}-")]
+    assert folder.path(BIG).read_bytes() == FILES[BIG]
+
+
+def test_an_interrupted_fetch_is_continued_by_the_next(folder: DataFolder, server: Server) -> None:
+    part = folder.root / f"{BIG}.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(FILES[BIG][:100_000])
+    folder.fetch([big(folder)], backoff=0)
+    assert server.requests == [(BIG_URL, "bytes=100000-")]
+    assert folder.path(BIG).read_bytes() == FILES[BIG]
+    assert not part.exists()
+
+
+def test_given_up_after_repeated_cuts_leaves_the_part_and_nothing_under_the_name(
+    folder: DataFolder, server: Server
+) -> None:
+    server.faults[BIG_URL] = ["cut"] + ["503"] * 20
+    with pytest.raises(DataError, match=r"130000 of 260000 bytes.*5 failed attempts.*503"):
+        folder.fetch([big(folder)], backoff=0)
+    assert not (folder.root / BIG).exists()
+    assert (folder.root / f"{BIG}.part").read_bytes() == FILES[BIG][:130_000]
+    server.faults.clear()
+    server.requests.clear()
+    folder.fetch([big(folder)], backoff=0)
+    assert server.requests == [(BIG_URL, "bytes=130000-")]
+    assert folder.path(BIG).read_bytes() == FILES[BIG]
+
+
+def test_a_complete_part_needs_no_request(folder: DataFolder, server: Server) -> None:
+    part = folder.root / f"{BIG}.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(FILES[BIG])
+    folder.fetch([big(folder)], backoff=0)
+    assert server.requests == []
+    assert folder.path(BIG).read_bytes() == FILES[BIG]
+
+
+def test_a_part_longer_than_the_file_is_fetched_anew(folder: DataFolder, server: Server) -> None:
+    part = folder.root / f"{BIG}.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(FILES[BIG] + b"more")
+    folder.fetch([big(folder)], backoff=0)
+    assert server.requests == [(BIG_URL, None)]
+    assert folder.path(BIG).read_bytes() == FILES[BIG]
+
+
+def test_a_server_without_ranges_is_read_from_the_start(folder: DataFolder, server: Server) -> None:
+    part = folder.root / f"{BIG}.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"not the beginning of the file")
+    server.faults[BIG_URL] = ["no-range"]
+    folder.fetch([big(folder)], backoff=0)
+    assert server.requests == [(BIG_URL, "bytes=29-")]
+    assert folder.path(BIG).read_bytes() == FILES[BIG]
+
+
+def test_an_answer_without_a_length_counts_by_the_pinned_size(
+    folder: DataFolder, server: Server
+) -> None:
+    server.faults[BIG_URL] = ["no-length"]
+    folder.fetch([big(folder)], backoff=0)
+    assert folder.path(BIG).read_bytes() == FILES[BIG]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"A sentence .\n" * 20_000, b"short", FILES[BIG] + b"longer"],
+    ids=["same size", "shorter", "longer"],
+)
+def test_a_wrong_checksum_names_both_and_keeps_nothing(
+    folder: DataFolder, server: Server, body: bytes
+) -> None:
+    server.contents[BIG_URL] = body
+    with pytest.raises(DataError) as caught:
+        folder.fetch([big(folder)], backoff=0)
+    message = str(caught.value)
+    assert BIG in message
+    assert hashlib.sha256(FILES[BIG]).hexdigest() in message
+    assert hashlib.sha256(body).hexdigest() in message
+    assert [path for path in folder.root.rglob("*") if path.is_file()] == []
+
+
+def test_a_file_that_the_server_lacks_is_not_tried_again(
+    folder: DataFolder, server: Server
+) -> None:
+    del server.contents[BIG_URL]
+    with pytest.raises(DataError, match=r"source\+error: the server answers 404"):
+        folder.fetch([big(folder)], backoff=0)
+    assert len(server.requests) == 1
+
+
+def test_without_a_network_the_three_ways_are_named_on_one_line(table: Path, cache: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder = open_data(url=f"http://127.0.0.1:{port}", table=table)
+    with pytest.raises(Unreachable) as caught:
+        folder.paths([BIG], wanted_by="seeda")
+    message = str(caught.value)
+    assert "\n" not in message
+    for way in ("--data DIR", "GECJURY_DATA", "gecjury data fetch seeda", "no connection"):
+        assert way in message
+
+
+def test_an_interrupt_stops_the_transfers_and_keeps_the_parts(
+    folder: DataFolder, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.faults[BIG_URL] = ["cut"]
+
+    def interrupted(*args: object, **kwargs: object) -> None:
+        part = folder.root / f"{BIG}.part"
+        for _ in range(500):
+            if part.exists() and part.stat().st_size >= 130_000:
+                break
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gecjury.download.wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        folder.fetch([big(folder)], backoff=60)
+    assert not (folder.root / BIG).exists()
+    assert (folder.root / f"{BIG}.part").read_bytes() == FILES[BIG][:130_000]
+
+
+def test_two_downloads_of_one_file_at_a_time_do_not_mix(server: Server, tmp_path: Path) -> None:
+    digest = hashlib.sha256(FILES[BIG]).hexdigest()
+    item = Download(BIG, server.url + BIG_URL, tmp_path / "file", digest, len(FILES[BIG]))
+    server.faults[BIG_URL] = ["hang"] * 4
+    download_all([item] * 4, backoff=0)
+    assert item.target.read_bytes() == FILES[BIG]
+    assert not list(tmp_path.glob("*.part"))
+    assert len(server.requests) == 1
+
+
+def test_an_altered_file_of_the_cache_is_fetched_anew(folder: DataFolder, server: Server) -> None:
+    path = folder.root / BIG
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"X" * len(FILES[BIG]))
+    assert folder.path(BIG).read_bytes() == FILES[BIG]
+
+
+def test_an_altered_file_of_a_given_folder_is_an_error_and_stays(
+    server: Server, table: Path, tmp_path: Path
+) -> None:
+    given = tmp_path / "given"
+    (given / "SET").mkdir(parents=True)
+    (given / BIG).write_bytes(b"X" * len(FILES[BIG]))
+    folder = open_data(given, url=server.url, table=table)
+    for work in (lambda: folder.path(BIG), lambda: folder.fetch([big(folder)])):
+        with pytest.raises(DataError, match=r"source\+error: altered: expected sha256"):
+            work()
+    assert server.requests == []
+    assert (given / BIG).read_bytes()[:1] == b"X"
+
+
+def test_a_file_changed_after_it_was_verified_is_verified_again(
+    folder: DataFolder, server: Server
+) -> None:
+    path = folder.path(BIG)
+    path.write_bytes(b"X" * len(FILES[BIG]))
+    assert folder.state(big(folder)) == "altered"
+
+
+def test_a_given_folder_is_not_completed_in_silence(
+    server: Server, table: Path, tmp_path: Path
+) -> None:
+    folder = open_data(tmp_path, url=server.url, table=table)
+    with pytest.raises(DataError, match=r"scores\.csv is not in .* \(from --data\)"):
+        folder.path("SET/data/scores.csv")
+    assert server.requests == []
+
+
+def test_a_file_put_together_by_hand_cannot_be_fetched(folder: DataFolder) -> None:
+    with pytest.raises(DataError, match=r"SET/joined .*cannot be fetched: it was put together"):
+        folder.path("SET/joined")
+
+
+def test_the_argument_goes_before_the_variable_and_that_before_the_cache(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (open_data().origin, open_data().root) == ("cache", cache)
+    (tmp_path / "env").mkdir()
+    (tmp_path / "arg").mkdir()
+    monkeypatch.setenv("GECJURY_DATA", str(tmp_path / "env"))
+    assert open_data().root == tmp_path / "env"
+    assert open_data(tmp_path / "arg").root == tmp_path / "arg"
+    with pytest.raises(DataError, match="no such folder"):
+        open_data(tmp_path / "nowhere")
+
+
+def test_the_base_url_may_be_a_mirror(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    assert open_data().base_url == fetch.BASE_URL
+    monkeypatch.setenv("GECJURY_DATA_URL", "https://mirror.example/raw/")
+    row = DataFile("p", "o/r", "c", "a+b c", "0", 1, "")
+    assert row.url(open_data().base_url) == "https://mirror.example/raw/o/r/c/a%2Bb%20c"
+    with pytest.raises(OptionError, match="https://"):
+        open_data(url="file:///etc")
+
+
+def test_a_damaged_table_names_its_line(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.tsv"
+    bad.write_text("header\nonly two\tfields\n")
+    with pytest.raises(DataError, match=r"bad\.tsv, line 2: expected 7 fields"):
+        manifest(bad)
+
+
+def test_the_package_table_is_whole() -> None:
+    files = manifest()
+    assert len(files) == 749
+    assert all(len(file.sha256) == 64 and len(file.commit) == 40 for file in files.values())
+    assert [f.path for f in files.values() if not f.upstream_path] == [
+        "ud/en_ewt/en_ewt-ud-train.conllu"
+    ]
+    assert all(dataset_files(name) for name in fetch.DATASETS)
+    with pytest.raises(OptionError, match="did you mean seeda"):
+        dataset_files("seda")
+
+
+def test_the_real_files_are_those_pinned_and_can_be_served(
+    data_dir: Path, server: Server, cache: Path
+) -> None:
+    given = open_data(data_dir)
+    assert {path for path, f in given.files.items() if given.state(f) != "present"} == set()
+    files = [f for f in dataset_files("gjg15") if f.upstream_path]
+    server.contents = {
+        f"/{f.repo}/{f.commit}/{f.upstream_path}": (data_dir / f.path).read_bytes() for f in files
+    }
+    server.faults = {path: ["cut"] for path in list(server.contents)[:5]}
+    folder = open_data(url=server.url)
+    assert folder.fetch(files, backoff=0) == len(files) == 16
+    assert all(folder.state(file) == "present" for file in files)
+    assert len([asked for _, asked in server.requests if asked]) == 5
