@@ -10,11 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Arcs", "EditLattice", "Window", "close_arcs", "is_match", "length", "listings"]
+__all__ = [
+    "Arcs",
+    "EditLattice",
+    "Limits",
+    "Window",
+    "close_arcs",
+    "is_match",
+    "length",
+    "listings",
+]
 
 # An arc is one integer. From the high end: length in base edges; whether it begins with an
 # insertion before the first source token; number of times the official scorer lists it (every
@@ -28,6 +38,18 @@ _STEP = 1 << LENGTH_SHIFT
 
 Vertex = tuple[int, int]
 Arcs = list[dict[int, int]]
+
+
+class Limits(NamedTuple):
+    """Size up to which the lattice is searched in full.
+
+    Attributes:
+        vertices: Positions on optimal alignments.
+        arcs: Edges and joined edges.
+    """
+
+    vertices: int
+    arcs: int
 
 
 @dataclass
@@ -137,7 +159,7 @@ class EditLattice:
             different,
         )
 
-    def windows(self, context: int) -> list[Window]:
+    def windows(self, context: int, limit: int) -> list[Window] | None:
         """Cuts the lattice at long runs of matches that every path takes.
 
         An arc reaches at most `context` matches into such a run, so arcs from its two ends never
@@ -145,9 +167,10 @@ class EditLattice:
 
         Args:
             context: Most unchanged words in an edit.
+            limit: Give up beyond this many vertices in all windows.
 
         Returns:
-            Windows from left to right; none where the pair is equal.
+            Windows from left to right, none where the pair is equal; None beyond the limit.
         """
         last = len(self.source)
         alone = self.on.sum(axis=1) == 1
@@ -155,22 +178,19 @@ class EditLattice:
         # A row of a single vertex is passed there; between two of them lies one diagonal edge.
         forced = alone[:-1] & alone[1:] & (self.diff_at(column) == 0)
         loose = np.flatnonzero(~forced).tolist()
-        if not loose:
-            # No row gap is open: the only freedom left is within a row that is not alone.
-            return [self.window(0, last)] if not alone.all() else []
-        result = []
-        begin = end = None
+        bounds: list[tuple[int, int]] = []
         for row in loose:
-            if begin is None or end is None:
-                begin, end = max(0, row - context), min(last, row + 1 + context)
-            elif row - context <= end:
-                end = min(last, row + 1 + context)
+            begin, end = max(0, row - context), min(last, row + 1 + context)
+            if bounds and begin <= bounds[-1][1]:
+                bounds[-1] = (bounds[-1][0], end)
             else:
-                result.append(self.window(begin, end))
-                begin, end = row - context, min(last, row + 1 + context)
-        if begin is not None and end is not None:
-            result.append(self.window(begin, end))
-        return result
+                bounds.append((begin, end))
+        if not loose and not alone.all():
+            # An empty source: all freedom lies within its one row.
+            bounds.append((0, last))
+        if sum(int(self.on[begin : end + 1].sum()) for begin, end in bounds) > limit:
+            return None
+        return [self.window(begin, end) for begin, end in bounds]
 
     def diff_at(self, column: NDArray[np.int64]) -> NDArray[np.int32]:
         """Tells of each row's first vertex whether its diagonal edge changes a token.

@@ -18,6 +18,7 @@ from refbased.editlattice import (
     LEADING,
     Arcs,
     EditLattice,
+    Limits,
     Window,
     close_arcs,
     is_match,
@@ -25,7 +26,15 @@ from refbased.editlattice import (
     listings,
 )
 
-__all__ = ["EPSILON", "GoldEdit", "State", "SystemEdit", "WindowPaths", "official_path", "seen_gold"]
+__all__ = [
+    "EPSILON",
+    "GoldEdit",
+    "State",
+    "SystemEdit",
+    "WindowPaths",
+    "official_path",
+    "seen_gold",
+]
 
 EPSILON = 0.001  # levenshtein.py, set_weights
 _UNIT = 1000  # one base edge in epsilons
@@ -154,9 +163,7 @@ class WindowPaths:
                     result.setdefault(edge, []).append(number)
         return result
 
-    def weights(
-        self, golds: Sequence[GoldEdit], hits: dict[Edge, list[int]]
-    ) -> dict[Edge, float]:
+    def weights(self, golds: Sequence[GoldEdit], hits: dict[Edge, list[int]]) -> dict[Edge, float]:
         """Weights that differ from `into` because of gold edits."""
         result: dict[Edge, float] = {}
         for span in {self.span(*edge) for edge in hits}:
@@ -169,7 +176,9 @@ class WindowPaths:
                 for _ in range(listings(self.arcs[edge[1]][edge[0]]))
             ]
             here = [number for number, gold in enumerate(golds) if gold[:2] == span]
-            bucket: dict[Edge, float] = {edge: length(self.arcs[edge[1]][edge[0]]) * _UNIT for edge in entries}
+            bucket: dict[Edge, float] = {
+                edge: length(self.arcs[edge[1]][edge[0]]) * _UNIT for edge in entries
+            }
             weigh_insertions(entries, here, hits, bucket, (_MATCHED, 1))
             result.update(bucket)
         return result
@@ -294,7 +303,7 @@ def official_path(
     annotators: Sequence[Sequence[GoldEdit]],
     context: int,
     release: bool,
-    limit: int,
+    limits: Limits,
 ) -> list[list[SystemEdit]] | None:
     """Repeats the official search: its list of arcs, its sums, its order of relaxation.
 
@@ -303,14 +312,16 @@ def official_path(
         annotators: Gold edits per annotator.
         context: Most unchanged words in an edit.
         release: Positions of leading insertions as in release 3.2.
-        limit: Give up beyond this many arcs.
+        limits: Give up beyond this size.
 
     Returns:
-        Per annotator the edits on the path from left to right; None beyond the limit.
+        Per annotator the edits on the path from left to right; None beyond the limits.
     """
+    if int(lattice.on.sum()) > limits.vertices:
+        return None
     window = lattice.window(0, len(lattice.source))
     joined: list[tuple[int, int, int]] = []
-    arcs = close_arcs(window, context, limit, joined)
+    arcs = close_arcs(window, context, limits.arcs, joined)
     if arcs is None:
         return None
     paths = WindowPaths(lattice, window, arcs, release)

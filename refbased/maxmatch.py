@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from refbased.editlattice import EditLattice, close_arcs, listings
+from gecjury.errors import OptionError
+from refbased.editbound import bounded_path
+from refbased.editlattice import EditLattice, Limits, close_arcs, listings
 from refbased.editpath import GoldEdit, State, SystemEdit, WindowPaths, official_path
 
 __all__ = [
@@ -26,8 +28,11 @@ __all__ = [
     "sentm2",
 ]
 
-# The largest sentence of the SEEDA outputs has 251,000 arcs and takes the official scorer minutes.
-ARC_LIMIT = 1_000_000
+# Vertices and arcs up to which the official search is repeated; it needs more than half an hour
+# for one sentence at either limit.
+LIMITS = Limits(vertices=8_000, arcs=1_000_000)
+CELL_LIMIT = 4_000_000  # positions (i, j) of one pair: 2,000 by 2,000 tokens
+MAX_CONTEXT = 30
 
 
 class Counts(NamedTuple):
@@ -58,19 +63,29 @@ def match(
         source: Source tokens.
         hypothesis: Hypothesis tokens.
         annotators: Gold edits per annotator, in the order of the file, without `noop`.
-        max_unchanged_words: Most unchanged words in an edit.
+        max_unchanged_words: Most unchanged words in an edit, 0 to 30.
         release: Place insertions before the first token as release 3.2 does (the second of them
             is taken for an insertion after the first token); otherwise before the first token.
 
     Returns:
         Counts per annotator.
+
+    Raises:
+        OptionError: If `max_unchanged_words` is out of range.
     """
+    _check_context(max_unchanged_words)
     if list(source) == list(hypothesis):
         return [Counts(0, 0, len(golds)) for golds in annotators]
-    lattice = EditLattice.build(source, hypothesis)
-    windows = _windows(lattice, max_unchanged_words, release)
-    if windows is None:
-        raise NotImplementedError
+    lattice, windows = None, None
+    if _fits(source, hypothesis):
+        lattice = EditLattice.build(source, hypothesis)
+        windows = _windows(lattice, max_unchanged_words, release)
+    if lattice is None or windows is None:
+        found = _search_bounded(source, hypothesis, annotators, max_unchanged_words, lattice)
+        return [
+            Counts(sum(edit.correct for edit in edits), len(edits), len(golds))
+            for edits, golds in zip(found, annotators, strict=True)
+        ]
     decided = _dominant(windows)
     result = []
     for golds in annotators:
@@ -79,12 +94,109 @@ def match(
             states = window.count(golds, states)
         counts = {(correct, proposed) for proposed, _, correct in states}
         if len(counts) > 1 or not decided or _keeps_words(source, golds):
-            path = official_path(lattice, [golds], max_unchanged_words, release, ARC_LIMIT)
+            path = official_path(lattice, [golds], max_unchanged_words, release, LIMITS)
             if path is not None:
                 counts = {(sum(edit.correct for edit in path[0]), len(path[0]))}
-        correct, proposed = min(counts)
+        # More than one is left only beyond the limits, where the official order is unknown.
+        correct, proposed = max(counts, key=lambda count: (count[0], -count[1]))
         result.append(Counts(correct, proposed, len(golds)))
     return result
+
+
+def extract_system_edits(
+    source: Sequence[str],
+    hypothesis: Sequence[str],
+    annotators: Sequence[Sequence[GoldEdit]],
+    max_unchanged_words: int = 2,
+    *,
+    release: bool = True,
+) -> list[list[SystemEdit]]:
+    """Cuts a hypothesis into the edits that agree best with each annotator's.
+
+    Args:
+        source: Source tokens.
+        hypothesis: Hypothesis tokens.
+        annotators: Gold edits per annotator, in the order of the file, without `noop`.
+        max_unchanged_words: Most unchanged words in an edit, 0 to 30.
+        release: As for `match`. Positions of leading insertions are then those of release 3.2:
+            give False where the edits are to be applied to the source.
+
+    Returns:
+        Per annotator the edits from left to right. A pair too long for any lattice is one edit
+        between the tokens shared at both ends.
+
+    Raises:
+        OptionError: If `max_unchanged_words` is out of range.
+    """
+    _check_context(max_unchanged_words)
+    if list(source) == list(hypothesis):
+        return [[] for _ in annotators]
+    lattice = None
+    if _fits(source, hypothesis):
+        lattice = EditLattice.build(source, hypothesis)
+        found = official_path(lattice, annotators, max_unchanged_words, release, LIMITS)
+        if found is not None:
+            return found
+    return _search_bounded(source, hypothesis, annotators, max_unchanged_words, lattice)
+
+
+def _fits(source: Sequence[str], hypothesis: Sequence[str]) -> bool:
+    return (len(source) + 1) * (len(hypothesis) + 1) <= CELL_LIMIT
+
+
+def _search_bounded(
+    source: Sequence[str],
+    hypothesis: Sequence[str],
+    annotators: Sequence[Sequence[GoldEdit]],
+    max_unchanged_words: int,
+    lattice: EditLattice | None,
+) -> list[list[SystemEdit]]:
+    """Edits of a pair that the official search would not end on, per annotator."""
+    if lattice is not None:
+        return [bounded_path(lattice, golds, max_unchanged_words) for golds in annotators]
+    before, after = _shared_ends(source, hypothesis)
+    left = source[before : len(source) - after]
+    right = hypothesis[before : len(hypothesis) - after]
+    shifted = [
+        [GoldEdit(gold.start - before, gold.end - before, gold.corrections) for gold in golds]
+        for golds in annotators
+    ]
+    if _fits(left, right):
+        lattice = EditLattice.build(left, right)
+        found = [bounded_path(lattice, golds, max_unchanged_words) for golds in shifted]
+    else:
+        text = " ".join(right)
+        found = [
+            [SystemEdit(0, len(left), text, int((0, len(left), text) in _accepted(golds)))]
+            for golds in shifted
+        ]
+    return [
+        [edit._replace(start=edit.start + before, end=edit.end + before) for edit in edits]
+        for edits in found
+    ]
+
+
+def _check_context(max_unchanged_words: int) -> None:
+    if not 0 <= max_unchanged_words <= MAX_CONTEXT:
+        raise OptionError(
+            f"max_unchanged_words is {max_unchanged_words}: give a number from 0 to {MAX_CONTEXT}"
+        )
+
+
+def _accepted(golds: Sequence[GoldEdit]) -> set[tuple[int, int, str]]:
+    return {(gold.start, gold.end, text) for gold in golds for text in gold.corrections}
+
+
+def _shared_ends(source: Sequence[str], hypothesis: Sequence[str]) -> tuple[int, int]:
+    """Tokens shared at the beginning and at the end."""
+    shortest = min(len(source), len(hypothesis))
+    before = 0
+    while before < shortest and source[before] == hypothesis[before]:
+        before += 1
+    after = 0
+    while after < shortest - before and source[-1 - after] == hypothesis[-1 - after]:
+        after += 1
+    return before, after
 
 
 def _windows(
@@ -92,8 +204,11 @@ def _windows(
 ) -> list[WindowPaths] | None:
     """Closes every window; None if one has too many arcs."""
     result = []
-    room = ARC_LIMIT
-    for window in lattice.windows(max_unchanged_words):
+    room = LIMITS.arcs
+    cut = lattice.windows(max_unchanged_words, LIMITS.vertices)
+    if cut is None:
+        return None
+    for window in cut:
         arcs = close_arcs(window, max_unchanged_words, room)
         if arcs is None:
             return None
