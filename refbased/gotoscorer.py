@@ -152,6 +152,7 @@ def verdicts(source: Sequence[str], chunks: Sequence[Chunk], edits: Sequence[Edi
         return result
     places = {chunk.start: n for n, chunk in enumerate(chunks) if chunk.start == chunk.end}
     owner = {token: n for n, chunk in enumerate(chunks) for token in range(chunk.start, chunk.end)}
+    # In order, so that an exact edit comes after an insertion right before it and has the say.
     for start, end, tokens in changes:
         if start == end:
             touched = {places.get(start)}
@@ -161,7 +162,7 @@ def verdicts(source: Sequence[str], chunks: Sequence[Chunk], edits: Sequence[Edi
         else:
             touched = {owner[token] for token in range(start, end)}
         for n in touched:
-            if n is None or result[n] == _TP:
+            if n is None:
                 continue
             chunk = chunks[n]
             if not chunk.edited:
