@@ -5,39 +5,38 @@ and gives an arc that is a gold edit minus the number of listings; Bellman-Ford 
 shortest path. The same order is kept here in whole numbers over windows of the lattice, and all
 paths of equal cost are followed: where they agree on the counts, the official scorer can only
 have found these. Where they do not, its floating-point sums and its order of relaxation decide,
-and `official_path` repeats both.
+and `refbased.editorder` repeats both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from refbased.editlattice import (
     LEADING,
     Arcs,
     EditLattice,
-    Limits,
     Window,
-    close_arcs,
     is_match,
     length,
     listings,
 )
 
 __all__ = [
-    "EPSILON",
+    "UNIT",
+    "Edge",
     "GoldEdit",
     "State",
     "SystemEdit",
     "WindowPaths",
-    "official_path",
     "seen_gold",
+    "weigh_insertions",
 ]
 
-EPSILON = 0.001  # levenshtein.py, set_weights
-_UNIT = 1000  # one base edge in epsilons
+UNIT = 1000  # one base edge in epsilons
 _MATCHED = -(10**12)
 
 Edge = tuple[int, int]
@@ -106,7 +105,6 @@ class WindowPaths:
             gives them.
         spans: Source span to the arcs (tail, head) that claim it.
         into: For each vertex (tail, weight) without gold edits; joined matches are left out.
-        proposed: Numbers of edits on the best paths where no gold edit can be matched.
     """
 
     lattice: EditLattice
@@ -115,22 +113,24 @@ class WindowPaths:
     release: bool
     spans: dict[tuple[int, int], list[Edge]] = field(default_factory=dict)
     into: list[list[tuple[int, float]]] = field(default_factory=list)
-    proposed: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         for head, arcs in enumerate(self.arcs):
             row: list[tuple[int, float]] = []
             for tail, arc in arcs.items():
                 if not is_match(arc):
-                    row.append((tail, length(arc) * _UNIT + listings(arc)))
+                    row.append((tail, length(arc) * UNIT + listings(arc)))
                 elif length(arc) == 1:
-                    row.append((tail, _UNIT))
+                    row.append((tail, UNIT))
                 else:
                     continue
                 self.spans.setdefault(self.span(tail, head), []).append((tail, head))
             self.into.append(row)
-        free = self.follow(self.best({}), {}, {(0, 0, 0)})
-        self.proposed = frozenset(state[0] for state in free)
+
+    @cached_property
+    def proposed(self) -> set[int]:
+        """Numbers of edits on the best paths where no gold edit can be matched."""
+        return {state[0] for state in self.follow(self.best({}), {}, {(0, 0, 0)})}
 
     def span(self, tail: int, head: int) -> tuple[int, int]:
         """Source span that the official scorer gives the arc.
@@ -163,6 +163,14 @@ class WindowPaths:
                     result.setdefault(edge, []).append(number)
         return result
 
+    def entries(self, span: tuple[int, int]) -> list[Edge]:
+        """The arcs that claim a span, sorted, as often as they are listed."""
+        return [
+            (tail, head)
+            for tail, head in sorted(self.spans[span])
+            for _ in range(listings(self.arcs[head][tail]))
+        ]
+
     def weights(self, golds: Sequence[GoldEdit], hits: dict[Edge, list[int]]) -> dict[Edge, float]:
         """Weights that differ from `into` because of gold edits."""
         result: dict[Edge, float] = {}
@@ -170,14 +178,10 @@ class WindowPaths:
             if span[0] != span[1]:
                 result.update((edge, _MATCHED) for edge in self.spans[span] if edge in hits)
                 continue
-            entries = [
-                edge
-                for edge in sorted(self.spans[span])
-                for _ in range(listings(self.arcs[edge[1]][edge[0]]))
-            ]
+            entries = self.entries(span)
             here = [number for number, gold in enumerate(golds) if gold[:2] == span]
             bucket: dict[Edge, float] = {
-                edge: length(self.arcs[edge[1]][edge[0]]) * _UNIT for edge in entries
+                edge: length(self.arcs[edge[1]][edge[0]]) * UNIT for edge in entries
             }
             weigh_insertions(entries, here, hits, bucket, (_MATCHED, 1))
             result.update(bucket)
@@ -296,108 +300,3 @@ def weigh_insertions(
                 weight[entries[right]] += epsilon
                 right -= 1
             place = right
-
-
-def official_path(
-    lattice: EditLattice,
-    annotators: Sequence[Sequence[GoldEdit]],
-    context: int,
-    release: bool,
-    limits: Limits,
-) -> list[list[SystemEdit]] | None:
-    """Repeats the official search: its list of arcs, its sums, its order of relaxation.
-
-    Args:
-        lattice: The sentence pair.
-        annotators: Gold edits per annotator.
-        context: Most unchanged words in an edit.
-        release: Positions of leading insertions as in release 3.2.
-        limits: Give up beyond this size.
-
-    Returns:
-        Per annotator the edits on the path from left to right; None beyond the limits.
-    """
-    if int(lattice.on.sum()) > limits.vertices:
-        return None
-    window = lattice.window(0, len(lattice.source))
-    joined: list[tuple[int, int, int]] = []
-    arcs = close_arcs(window, context, limits.arcs, joined)
-    if arcs is None:
-        return None
-    paths = WindowPaths(lattice, window, arcs, release)
-    base = [
-        (tail, head)
-        for head, edges in enumerate(window.edges)
-        for tail, _, times in edges
-        for _ in range(times)
-    ]
-    listed = sorted(base)
-    skipped = False
-    for _, tail, head in sorted(joined):
-        # The official loop removes joined matches from the list it walks along, so it jumps over
-        # whatever follows one that it removes.
-        if is_match(arcs[head][tail]) and not skipped:
-            skipped = True
-            continue
-        skipped = False
-        listed.append((tail, head))
-        if is_match(arcs[head][tail]):
-            paths.spans.setdefault(paths.span(tail, head), []).append((tail, head))
-    result = []
-    for golds in annotators:
-        hits = paths.hits(golds)
-        weights = _float_weights(paths, listed, golds, hits)
-        edges = _shortest(listed, weights, len(window.vertices))
-        result.append(paths.edits(edges, hits))
-    return result
-
-
-def _float_weights(
-    paths: WindowPaths,
-    listed: Sequence[Edge],
-    golds: Sequence[GoldEdit],
-    hits: dict[Edge, list[int]],
-) -> dict[Edge, float]:
-    """The official weights in floating point, summed in the official order."""
-    matched = -len(listed)
-    result: dict[Edge, float] = {
-        (tail, head): length(paths.arcs[head][tail]) for tail, head in listed
-    }
-    contested = {span for span in (paths.span(*edge) for edge in hits) if span[0] == span[1]}
-    entries: dict[tuple[int, int], list[Edge]] = {span: [] for span in contested}
-    for edge in listed:
-        span = paths.span(*edge) if contested else None
-        if span in entries:
-            entries[span].append(edge)
-        elif edge in hits:
-            result[edge] = matched
-        elif not is_match(paths.arcs[edge[1]][edge[0]]):
-            result[edge] += EPSILON
-    for span, edges in entries.items():
-        here = [number for number, gold in enumerate(golds) if gold[:2] == span]
-        weigh_insertions(sorted(edges), here, hits, result, (matched, EPSILON))
-    return result
-
-
-def _shortest(listed: Sequence[Edge], weights: dict[Edge, float], size: int) -> list[Edge]:
-    """Bellman-Ford in list order from the first to the last vertex."""
-    steps = [(tail, head, weights[tail, head]) for tail, head in listed]
-    cost = [float("inf")] * size
-    cost[0] = 0
-    came = [-1] * size
-    changed = True
-    # The official scorer makes size - 1 rounds; a round without a change ends in the same state.
-    while changed:
-        changed = False
-        for tail, head, weight in steps:
-            reached = cost[tail] + weight
-            if reached < cost[head]:
-                cost[head] = reached
-                came[head] = tail
-                changed = True
-    edges = []
-    head = size - 1
-    while came[head] >= 0:
-        edges.append((came[head], head))
-        head = came[head]
-    return edges[::-1]

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from gecjury.errors import OptionError
 from refbased.editbound import bounded_path
 from refbased.editlattice import EditLattice, Limits, close_arcs, listings
-from refbased.editpath import GoldEdit, State, SystemEdit, WindowPaths, official_path
+from refbased.editorder import OfficialSearch
+from refbased.editpath import GoldEdit, State, SystemEdit, WindowPaths
 
 __all__ = [
     "Counts",
@@ -28,9 +29,9 @@ __all__ = [
     "sentm2",
 ]
 
-# Vertices and arcs up to which the official search is repeated; it needs more than half an hour
-# for one sentence at either limit.
-LIMITS = Limits(vertices=8_000, arcs=1_000_000)
+# Up to this size the official search is repeated, beyond it bounded. The largest pair of the SEEDA
+# outputs has 1,176 vertices and 251,000 arcs; the official scorer's time grows with the product.
+LIMITS = Limits(vertices=8_000, arcs=600_000)
 CELL_LIMIT = 4_000_000  # positions (i, j) of one pair: 2,000 by 2,000 tokens
 MAX_CONTEXT = 30
 
@@ -87,6 +88,7 @@ def match(
             for edits, golds in zip(found, annotators, strict=True)
         ]
     decided = _dominant(windows)
+    search, searched = None, False
     result = []
     for golds in annotators:
         states: set[State] = {(0, 0, 0)}
@@ -94,9 +96,12 @@ def match(
             states = window.count(golds, states)
         counts = {(correct, proposed) for proposed, _, correct in states}
         if len(counts) > 1 or not decided or _keeps_words(source, golds):
-            path = official_path(lattice, [golds], max_unchanged_words, release, LIMITS)
-            if path is not None:
-                counts = {(sum(edit.correct for edit in path[0]), len(path[0]))}
+            if not searched:
+                search = OfficialSearch.build(lattice, max_unchanged_words, release, LIMITS)
+                searched = True
+            if search is not None:
+                edits = search.edits(golds)
+                counts = {(sum(edit.correct for edit in edits), len(edits))}
         # More than one is left only beyond the limits, where the official order is unknown.
         correct, proposed = max(counts, key=lambda count: (count[0], -count[1]))
         result.append(Counts(correct, proposed, len(golds)))
@@ -134,9 +139,9 @@ def extract_system_edits(
     lattice = None
     if _fits(source, hypothesis):
         lattice = EditLattice.build(source, hypothesis)
-        found = official_path(lattice, annotators, max_unchanged_words, release, LIMITS)
-        if found is not None:
-            return found
+        search = OfficialSearch.build(lattice, max_unchanged_words, release, LIMITS)
+        if search is not None:
+            return [search.edits(golds) for golds in annotators]
     return _search_bounded(source, hypothesis, annotators, max_unchanged_words, lattice)
 
 
