@@ -32,7 +32,7 @@ __all__ = [
 # Up to this size the official search is repeated, beyond it bounded. The largest pair of the SEEDA
 # outputs has 1,176 vertices and 251,000 arcs; the official scorer's time grows with the product.
 LIMITS = Limits(vertices=8_000, arcs=600_000)
-CELL_LIMIT = 4_000_000  # positions (i, j) of one pair: 2,000 by 2,000 tokens
+CELL_LIMIT = 2_000_000  # positions (i, j) of one pair: 1,400 by 1,400 tokens
 MAX_CONTEXT = 30
 
 
