@@ -17,15 +17,23 @@ the hypothesis against that of leaving the source as it is. References are never
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.errors import InputError
+from gecjury.corpus import Corpus
+from gecjury.errors import InputError, OptionError
+from gecjury.runtime import Runtime
+from gecjury.scorer import Scorer, draw_weights
+from gecjury.scoretable import IntArray, Scores, Statistics
+from refbased.counts import ratio
 from refbased.threeway import Column, align_many
 
 __all__ = [
     "COUNTS",
+    "IMeasure",
     "accuracy",
     "choose_references",
     "corpus_counts",
@@ -212,3 +220,68 @@ def choose_references(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray
             level &= key[..., n] == held
         best[better] = n
     return best
+
+
+@dataclass(frozen=True)
+class IMeasure(Scorer):
+    """I-measure (Felice and Briscoe 2015): gain in weighted accuracy over leaving the source.
+
+    Range −1 (everything made worse) to 1 (everything corrected), 0 for the source itself, higher
+    is better. References are not mixed; each sentence takes the one that serves it best by WAcc,
+    then I and accuracy of correction, then of detection. A reference that empties the sentence
+    stands for the source, as in the official program.
+
+    Attributes:
+        weight: how many times a true or false positive counts; 2 in the paper.
+        aspect: `correction`, or `detection`, where a wrong correction of an error detects it.
+    """
+
+    name: ClassVar[str] = "i-measure"
+    family: ClassVar[str] = "refbased"
+    summary: ClassVar[str] = "gain in weighted token accuracy over the source"
+    needs: ClassVar[frozenset[str]] = frozenset({"references"})
+
+    weight: float = 2.0
+    aspect: Literal["correction", "detection"] = "correction"
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.weight < float("inf"):
+            raise OptionError(f"{self.name}: weight={self.weight}; expected 1 or more")
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Counts of correction, systems × sentences × `COUNTS`, of the best reference."""
+        sources = [source.split() for source in corpus.sources]
+        systems = [[line.split() for line in v.lines] for v in corpus.systems.values()]
+        references = [
+            [line.split() or source for line, source in zip(v.lines, sources, strict=True)]
+            for v in corpus.references
+        ]
+        counts = np.zeros(
+            (len(systems), len(sources), len(references), len(COUNTS)), dtype=np.int64
+        )
+        for row in runtime.track(range(len(sources)), f"{self.name}: alignment", len(sources)):
+            counts[:, row] = sentence_counts(
+                sources[row], [s[row] for s in systems], [r[row] for r in references]
+            )
+        best = choose_references(counts, self.weight)
+        return Statistics(np.take_along_axis(counts, best[..., None, None], axis=2)[:, :, 0])
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """I of every sentence by itself."""
+        return self._scores(statistics.values)
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """I of the summed counts."""
+        values = statistics.values
+        if draws is None:
+            return self._scores(values.sum(axis=1))
+        sums = np.einsum("bi,sik->bsk", draw_weights(draws, values.shape[1]), values)
+        return self._scores(sums)
+
+    def _scores(self, counts: NDArray[Any]) -> Scores:
+        if self.aspect == "detection":
+            counts = detection(counts)
+        tp, _, fp, fn, _ = np.moveaxis(counts.astype(np.float64), -1, 0)
+        return Scores(
+            improvement(counts, self.weight), ratio(tp, tp + fp, 1.0), ratio(tp, tp + fn, 1.0)
+        )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gecjury.edits import Edit
 from gecjury.errors import InputError, OutputError
-from refbased.gotoscorer import (
+from refbased.chunkweights import (
     Chunk,
     Judged,
     Weights,

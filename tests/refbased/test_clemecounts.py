@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gecjury.edits import Edit, apply_edits
 from gecjury.errors import InputError
 from refbased.chunks import partition
-from refbased.cleme import (
+from refbased.clemecounts import (
     CORPUS_WEIGHTS,
     SENTENCE_WEIGHTS_DEPENDENT,
     SENTENCE_WEIGHTS_INDEPENDENT,
