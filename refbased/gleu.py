@@ -52,6 +52,8 @@ class GLEU(Scorer):
             raise OptionError(f"{self.name}: n={self.n} is out of range; expected 1 to 100")
         if self.draws < 1:
             raise OptionError(f"{self.name}: draws={self.draws} is too few; expected 1 or more")
+        if self.seed < 0:
+            raise OptionError(f"{self.name}: seed={self.seed} is negative; expected 0 or more")
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Systems × sentences × references × (2 + 2n).
