@@ -202,7 +202,7 @@ def read_gold(path: str | Path, *, overlaps: str = "reject") -> tuple[M2Sentence
         InputError: the file is not M2 or is malformed; names file and line.
     """
     lines = read_lines(path)
-    if not looks_like_m2(lines):
+    if lines[0] != "S" and not lines[0].startswith("S "):
         raise InputError(
             f"{path}: not an M2 file (no `S ` line at the top); gold edits must be M2. "
             "Plain-text references are given with -r"
