@@ -11,12 +11,13 @@ import contextlib
 import hashlib
 import http.client
 import os
+import queue
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -31,6 +32,8 @@ TIMEOUT = 30.0
 ATTEMPTS = 5
 """Attempts in a row that bring no new byte, after which a file is given up."""
 WORKERS = 8
+GRACE = 2.0
+"""Seconds that transfers get to stop after an error or Ctrl-C."""
 
 
 class Unreachable(DataError):
@@ -86,20 +89,41 @@ def download_all(
         KeyboardInterrupt: passed on after the transfers have stopped; their parts stay.
     """
     stop = threading.Event()
-    with (
-        _progress(downloads) as advance,
-        ThreadPoolExecutor(max_workers=min(workers, max(len(downloads), 1))) as pool,
-    ):
-        tasks = [pool.submit(_fetch, item, advance, stop, backoff) for item in downloads]
+    todo: queue.SimpleQueue[Download] = queue.SimpleQueue()
+    errors: list[BaseException] = []
+
+    def work(advance: Callable[[int], None]) -> None:
+        while not stop.is_set():
+            try:
+                _fetch(todo.get_nowait(), advance, stop, backoff)
+            except (queue.Empty, _Stopped):
+                return
+            except BaseException as error:  # handed to the caller's thread
+                errors.append(error)
+                stop.set()
+
+    for item in downloads:
+        todo.put(item)
+    with _progress(downloads) as advance:
+        # Daemons: a server that has gone silent must not hold up Ctrl-C until its timeout.
+        threads = [
+            threading.Thread(target=work, args=(advance,), daemon=True)
+            for _ in range(min(workers, len(downloads)))
+        ]
         try:
-            wait(tasks, return_when=FIRST_EXCEPTION)
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                while thread.is_alive() and not stop.is_set():
+                    thread.join(0.1)
         finally:
             stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-    for task in tasks:
-        error = None if task.cancelled() else task.exception()
-        if error is not None and not isinstance(error, _Stopped):
-            raise error
+            end = time.monotonic() + GRACE
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join(max(end - time.monotonic(), 0))
+    if errors:
+        raise errors[0]
 
 
 def _fetch(
@@ -113,7 +137,11 @@ def _fetch(
             if file is None:
                 advance(item.size)
                 return
-            _fill(item, file, advance, stop, backoff)
+            try:
+                _fill(item, file, advance, stop, backoff)
+            finally:
+                if not file.tell():
+                    part.unlink()
             _finish(item, part)
     except OSError as error:
         raise DataError(

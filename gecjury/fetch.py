@@ -31,6 +31,7 @@ __all__ = [
     "dataset_files",
     "manifest",
     "open_data",
+    "own_folder",
 ]
 
 BASE_URL = "https://raw.githubusercontent.com"
@@ -68,12 +69,10 @@ class DataFile:
         return f"{base.rstrip('/')}/{urllib.parse.quote(parts)}"
 
 
-_CONLL14 = "conll14/official-2014.combined.m2"
-
 DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "seeda": ("SEEDA/", "conll14/", "reassess-gec/"),
-        "gjg15": ("GJG15/", _CONLL14),
+        "gjg15": ("GJG15/", "conll14/", "reassess-gec/"),
         "gmeg-dev-fce": ("GMEG/README.md", "GMEG/data/dev/fce"),
         "gmeg-dev-wiki": ("GMEG/README.md", "GMEG/data/dev/wiki"),
         "gmeg-dev-yahoo": ("GMEG/README.md", "GMEG/data/dev/yahoo"),
@@ -85,8 +84,7 @@ DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "en-ewt": ("ud/en_ewt/",),
     }
 )
-"""What can be fetched by name: the beginnings of the paths that belong to it; the first one that
-is a folder is the set's own."""
+"""What can be fetched by name: the beginnings of the paths that belong to it."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -140,9 +138,25 @@ def dataset_files(name: str) -> tuple[DataFile, ...]:
     return tuple(file for path, file in manifest().items() if path.startswith(starts))
 
 
-def cache_folder() -> Path:
-    """The user's own data folder: `data` in `$GECJURY_CACHE`, else in the platform's cache."""
-    named = os.environ.get("GECJURY_CACHE")
+def own_folder(name: str) -> str:
+    """The folder, below a data folder, that a named set calls its own.
+
+    Raises:
+        OptionError: the name is unknown.
+    """
+    if name not in DATASETS:
+        return dataset_files(name)[0].path.partition("/")[0]
+    start = DATASETS[name][-1] if name.startswith("gmeg-") else DATASETS[name][0]
+    return start.rstrip("/") if start.endswith("/") else start.rpartition("/")[0]
+
+
+def cache_folder(cache: str | Path | None = None) -> Path:
+    """The user's own data folder.
+
+    It is called `data` and lies in the folder given, else in `$GECJURY_CACHE`, else in the
+    platform's cache folder for gecjury.
+    """
+    named = cache or os.environ.get("GECJURY_CACHE")
     if named:
         return Path(named) / "data"
     import platformdirs
@@ -151,13 +165,18 @@ def cache_folder() -> Path:
 
 
 def open_data(
-    data: str | Path | None = None, *, url: str | None = None, table: Path | None = None
+    data: str | Path | None = None,
+    *,
+    url: str | None = None,
+    cache: str | Path | None = None,
+    table: Path | None = None,
 ) -> DataFolder:
     """Say where data is read from.
 
     Args:
         data: a folder laid out like the manifest; default `$GECJURY_DATA`, then the cache.
         url: base of the addresses to download from; default `$GECJURY_DATA_URL`, then GitHub.
+        cache: the cache folder instead of the user's; files go into `data` in it.
         table: see `manifest`.
 
     Raises:
@@ -173,7 +192,7 @@ def open_data(
     elif os.environ.get("GECJURY_DATA"):
         origin, root = "$GECJURY_DATA", Path(os.environ["GECJURY_DATA"])
     else:
-        return DataFolder(cache_folder(), "cache", base, manifest(table))
+        return DataFolder(cache_folder(cache), "cache", base, manifest(table))
     if not root.is_dir():
         raise DataError(
             f"{root}: no such folder (from {origin}); "

@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -25,10 +25,10 @@ from gecjury.errors import InputError, OptionError
 from gecjury.grouping import distinct_groups
 from gecjury.m2 import M2Sentence
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray, IntArray, Scores, ScoreTable, Statistics
+from gecjury.scoretable import IntArray, Scores, ScoreTable, Statistics
 from gecjury.signature import Setting, Signature, package_versions
 
-__all__ = ["GroupScorer", "MeanScorer", "Scorer", "draw_weights"]
+__all__ = ["GroupScorer", "MeanScorer", "Scorer"]
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,15 @@ class Scorer(ABC):
             data,
             package_versions(self.packages),
             self.extra_signature(runtime or Runtime()),
+            self._changed(),
         )
+
+    def _changed(self) -> dict[str, Setting]:
+        """The settings that are not the defaults; all of them where some have no default."""
+        if any(f.default is MISSING and f.default_factory is MISSING for f in fields(self)):
+            return self.settings()
+        usual = type(self)().settings()
+        return {key: value for key, value in self.settings().items() if value != usual[key]}
 
     def check(self, corpus: Corpus) -> None:
         """Refuse a corpus that lacks what the metric needs.
@@ -176,18 +184,6 @@ class Scorer(ABC):
         return self.score_corpus(corpus, runtime)
 
 
-def draw_weights(draws: IntArray | None, count: int) -> FloatArray:
-    """How often each of `count` sentences stands in each resampled corpus: B × count.
-
-    Without draws one row of ones: the corpus itself.
-    """
-    if draws is None:
-        return np.ones((1, count))
-    rows = np.repeat(np.arange(len(draws)), draws.shape[1])
-    flat = np.bincount(rows * count + draws.ravel(), minlength=len(draws) * count)
-    return flat.reshape(len(draws), count).astype(np.float64)
-
-
 @dataclass(frozen=True)
 class MeanScorer(Scorer):
     """A metric whose corpus score is the mean of its sentence scores; NaN is left out."""
@@ -198,14 +194,7 @@ class MeanScorer(Scorer):
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Means over the scored sentences; NaN for a system without any."""
-        values = statistics.values
-        scored = ~np.isnan(values)
-        weights = draw_weights(draws, values.shape[1])
-        sums = weights @ np.where(scored, values, 0.0).T
-        counts = weights @ scored.T.astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            means = sums / np.where(counts > 0, counts, np.nan)
-        return Scores(means[0] if draws is None else means)
+        return Scores(statistics.values).mean(draws)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class Signature:
         data: fingerprints of what was read besides the hypotheses (sources, references, ...).
         packages: versions of the packages that can move a score.
         extra: what the scorer adds, e.g. a tagger or the hash of a checkpoint or prompt.
+        changed: the settings that are not the defaults, for short names in tables.
     """
 
     metric: str
@@ -38,6 +39,7 @@ class Signature:
     data: Mapping[str, str] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, str] = field(default_factory=dict)
+    changed: Mapping[str, Setting] = field(default_factory=dict, compare=False)
 
     def __str__(self) -> str:
         """One line: `green|n=4,unit=word,beta=2.0|v1|refs=official:2|data=…|gecjury=0.1.0`."""
@@ -52,8 +54,8 @@ class Signature:
 
     @property
     def label(self) -> str:
-        """Name with the settings, as the user would type it: `green:n=4,unit=word,beta=2.0`."""
-        settings = ",".join(f"{key}={_plain(value)}" for key, value in self.settings.items())
+        """Name with the settings that are not the defaults, as a user types it: `green:beta=1`."""
+        settings = ",".join(f"{key}={_plain(value)}" for key, value in self.changed.items())
         return f"{self.metric}:{settings}" if settings else self.metric
 
     @property
@@ -64,12 +66,9 @@ class Signature:
         changed; other packages' versions count.
         """
         record = self.to_json()
-        packages = record["packages"]
-        record["packages"] = {
-            key: value for key, value in dict(self.packages).items() if key != "gecjury"
-        }
+        record["packages"] = {k: v for k, v in self.packages.items() if k != "gecjury"}
+        del record["changed"]
         text = json.dumps(record, sort_keys=True, ensure_ascii=False)
-        record["packages"] = packages
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, object]:
@@ -83,6 +82,7 @@ class Signature:
             "data": dict(self.data),
             "packages": dict(self.packages),
             "extra": dict(self.extra),
+            "changed": dict(self.changed),
         }
 
     @classmethod

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import http.server
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 import urllib.parse
@@ -59,12 +62,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault != "no-length":
             self.send_header("Content-Length", str(len(rest)))
         self.end_headers()
-        if fault == "cut":
+        if fault in ("cut", "stall"):
             rest = rest[: len(rest) // 2]
         self.wfile.write(rest)
-        if fault == "hang":
-            self.wfile.flush()
-            time.sleep(0.1)
+        if fault == "stall":
+            self.server.release.wait(20)
         self.close_connection = True
 
     def log_message(self, *args: object) -> None:
@@ -77,6 +79,7 @@ class Server(http.server.ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.lock = threading.Lock()
+        self.release = threading.Event()
         self.contents: dict[str, bytes] = {}
         self.faults: dict[str, list[str]] = {}
         self.requests: list[tuple[str, str | None]] = []
@@ -253,30 +256,39 @@ def test_without_a_network_the_three_ways_are_named_on_one_line(table: Path, cac
         assert way in message
 
 
-def test_an_interrupt_stops_the_transfers_and_keeps_the_parts(
-    folder: DataFolder, server: Server, monkeypatch: pytest.MonkeyPatch
+def test_ctrl_c_ends_at_once_and_leaves_what_the_next_fetch_continues(
+    folder: DataFolder, server: Server, table: Path
 ) -> None:
-    server.faults[BIG_URL] = ["cut"]
-
-    def interrupted(*args: object, **kwargs: object) -> None:
-        part = folder.root / f"{BIG}.part"
-        for _ in range(500):
-            if part.exists() and part.stat().st_size >= 130_000:
-                break
-            time.sleep(0.01)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("gecjury.download.wait", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        folder.fetch([big(folder)], backoff=60)
+    server.faults[BIG_URL] = ["stall"]
+    program = (
+        "import sys; from pathlib import Path; from gecjury.fetch import open_data\n"
+        "open_data(url=sys.argv[1], table=Path(sys.argv[2])).path(sys.argv[3])"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, server.url, str(table), BIG],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    part = folder.root / f"{BIG}.part"
+    for _ in range(1000):
+        if part.exists() and part.stat().st_size == 130_000:
+            break
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=10)
+    server.release.set()
+    assert child.returncode != 0
+    assert b"KeyboardInterrupt" in errors
     assert not (folder.root / BIG).exists()
-    assert (folder.root / f"{BIG}.part").read_bytes() == FILES[BIG][:130_000]
+    assert part.read_bytes() == FILES[BIG][:130_000]
+    folder.fetch([big(folder)], backoff=0)
+    assert server.requests[1:] == [(BIG_URL, "bytes=130000-")]
+    assert folder.path(BIG).read_bytes() == FILES[BIG]
 
 
 def test_two_downloads_of_one_file_at_a_time_do_not_mix(server: Server, tmp_path: Path) -> None:
     digest = hashlib.sha256(FILES[BIG]).hexdigest()
     item = Download(BIG, server.url + BIG_URL, tmp_path / "file", digest, len(FILES[BIG]))
-    server.faults[BIG_URL] = ["hang"] * 4
     download_all([item] * 4, backoff=0)
     assert item.target.read_bytes() == FILES[BIG]
     assert not list(tmp_path.glob("*.part"))
@@ -378,6 +390,6 @@ def test_the_real_files_are_those_pinned_and_can_be_served(
     }
     server.faults = {path: ["cut"] for path in list(server.contents)[:5]}
     folder = open_data(url=server.url)
-    assert folder.fetch(files, backoff=0) == len(files) == 16
+    assert folder.fetch(files, backoff=0) == len(files) == 37
     assert all(folder.state(file) == "present" for file in files)
     assert len([asked for _, asked in server.requests if asked]) == 5

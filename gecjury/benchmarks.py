@@ -1,0 +1,298 @@
+"""Benchmarks: a corpus with human judgments of its systems, loaded by name from pinned files.
+
+The table `BENCHMARKS` says what each one offers (system sets, reference sets, views); the files
+and their checksums stand in the manifest (`gecjury.fetch`). How a benchmark's files are read is
+told in the module that its table row names.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.benchmarktable import BENCHMARKS, BenchmarkInfo, View, benchmark_info, known_name
+from gecjury.corpus import Corpus, Group, Version, fingerprint, read_versions
+from gecjury.errors import DataError, InputError, OptionError
+from gecjury.fetch import DataFolder, open_data
+from gecjury.judgments import RankedItem
+
+if TYPE_CHECKING:
+    from gecjury.verdicts import EditVerdict, JudgedSource, VerdictProblem
+
+    Verdicts = tuple[tuple[EditVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]
+
+__all__ = [
+    "BENCHMARKS",
+    "Benchmark",
+    "BenchmarkInfo",
+    "Request",
+    "View",
+    "benchmark_info",
+    "load_benchmark",
+    "ranked_groups",
+]
+
+Columns = Mapping[str, Mapping[str, float]]
+"""Published scores: kind (`trueskill`, `expected-wins`, `mean`), then system, higher is better."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A corpus and what humans said of its systems.
+
+    Attributes:
+        name: the name it is loaded by.
+        corpus: sources, the systems of the chosen set, references, gold edits, contexts, and as
+            `groups` the corrections that were ranked together in the chosen view (systems outside
+            the set left out; None where nothing was ranked).
+        rankings: by view the human ranking items over all systems, `sentence` being the row of
+            `corpus`.
+        human: by view the human scores of systems, by kind and system.
+        view: the chosen view, which `corpus.groups` follows.
+        systems: name of the chosen system set.
+        system_sets: all sets, each with its systems.
+        references: how the references are called.
+        sentence_ids: for each row of `corpus` its line in the full files (0-based).
+        citation: the paper to cite.
+        notes: what a reader of results must know.
+        sample: True for the sample that comes with the package, which is never evidence.
+        segment_scores: mean human ratings, shape (systems of `corpus`, sentences), NaN where there
+            is none; None where sentences were not rated.
+    """
+
+    name: str
+    corpus: Corpus
+    rankings: Mapping[View, tuple[RankedItem, ...]]
+    human: Mapping[View, Columns]
+    view: View
+    systems: str
+    system_sets: Mapping[str, tuple[str, ...]]
+    references: str
+    sentence_ids: tuple[int, ...]
+    citation: str
+    notes: tuple[str, ...] = ()
+    sample: bool = False
+    segment_scores: NDArray[np.float64] | None = None
+    _verdicts: Callable[[], Verdicts] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The views that have human scores, the default first."""
+        return tuple(self.human)
+
+    @property
+    def reference_name(self) -> str:
+        """The same as `references`: the name that signatures carry."""
+        return self.references
+
+    def human_scores(self, kind: str, view: View | None = None) -> NDArray[np.float64]:
+        """Human scores of the corpus' systems.
+
+        Args:
+            kind: `trueskill`, `expected-wins` or `mean`, whichever the benchmark has.
+            view: `edit` or `sentence`; the chosen view by default.
+
+        Returns:
+            Shape (systems,), in the order of `corpus.names`; higher is better.
+
+        Raises:
+            OptionError: the benchmark has no such scores; names those it has.
+        """
+        columns = self.human.get(view or self.view, {})
+        if kind not in columns:
+            have = "; ".join(f"{v}: {', '.join(kinds)}" for v, kinds in self.human.items())
+            raise OptionError(
+                f"{self.name} has no human scores {kind!r} in the {view or self.view} view; "
+                f"it has {have}"
+            )
+        return np.array([columns[kind][name] for name in self.corpus.names])
+
+    def verdicts(self) -> Verdicts:
+        """The annotators' verdicts on single edits; see `gecjury.verdicts.read_edit_verdicts`.
+
+        Raises:
+            DataError: the benchmark has none, or the files are not to be had.
+        """
+        if self._verdicts is None:
+            raise DataError(f"{self.name} has no verdicts on edits; SEEDA (`seeda`) has")
+        return self._verdicts()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Fingerprint of everything that results may depend on: 16 hexadecimal digits."""
+        corpus = self.corpus
+        judged = {v: [repr(item) for item in items] for v, items in self.rankings.items()}
+        human = {v: {k: dict(c) for k, c in columns.items()} for v, columns in self.human.items()}
+        return fingerprint(
+            [
+                corpus.source_print,
+                corpus.reference_print,
+                corpus.gold_print,
+                corpus.context_print,
+                json.dumps(corpus.system_prints),
+                json.dumps([judged, human], sort_keys=True),
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Request:
+    """A checked call of `load_benchmark`, as loaders take it.
+
+    Attributes:
+        info: the benchmark's row.
+        systems: name of a system set.
+        references: names of reference sets and paths of files, in order.
+        open_folder: finds the data; called only by loaders that read files.
+        view: the view whose items become `corpus.groups`.
+        whole: whether unjudged sentences are wanted as well.
+    """
+
+    info: BenchmarkInfo
+    systems: str
+    references: tuple[str | Path, ...]
+    open_folder: Callable[[], DataFolder]
+    view: View
+    whole: bool = False
+
+    @cached_property
+    def folder(self) -> DataFolder:
+        """Where data is read from."""
+        return self.open_folder()
+
+    @property
+    def reference_name(self) -> str:
+        """How the references are called: the sets' names, files by their number."""
+        named = [str(r) for r in self.references if r in self.info.reference_sets]
+        files = len(self.references) - len(named)
+        return "+".join([*named, *([f"{files} given"] if files else [])])
+
+    def collect_references(
+        self,
+        read_set: Callable[[str], Sequence[Version]],
+        rows: Sequence[int],
+        lines: int,
+    ) -> tuple[Version, ...]:
+        """Read the reference sets and files that were asked for.
+
+        Args:
+            read_set: gives the versions of a named set, already cut down to `rows`.
+            rows: the lines of the full files that are loaded.
+            lines: the number of lines of the full files, which a given file may have as well.
+
+        Raises:
+            InputError: a file has neither number of lines.
+        """
+        versions: list[Version] = []
+        for reference in self.references:
+            if reference in self.info.reference_sets:
+                versions += read_set(str(reference))
+                continue
+            for version in read_versions(reference, overlaps="keep"):
+                count = len(version.lines)
+                if count == lines:
+                    version = version.take(rows)
+                elif count != len(rows):
+                    either = f"{len(rows)} (one for each sentence loaded)"
+                    if lines != len(rows):
+                        either += f" or {lines} (the full files)"
+                    raise InputError(
+                        f"{reference} has {count} lines; a reference of {self.info.name} must "
+                        f"have {either}"
+                    )
+                versions.append(version)
+        return tuple(versions)
+
+
+def load_benchmark(
+    name: str,
+    *,
+    systems: str = "base",
+    references: str | Path | Sequence[str | Path] = "official",
+    view: str | None = None,
+    whole: bool = False,
+    data: str | Path | None = None,
+    url: str | None = None,
+    cache: str | Path | None = None,
+) -> Benchmark:
+    """Load a benchmark from a folder, the cache, or by download.
+
+    Args:
+        name: one of `BENCHMARKS`.
+        systems: a system set of the benchmark: `base`, `fluency`, `input`, `all` for SEEDA;
+            `base`, `all` for GJG15; `base`, `paper`, `all` for GMEG; `base`, `input` for the
+            sample.
+        references: a reference set, a file, or a sequence of either. A file (text, M2, JSON lines)
+            has a line for each sentence loaded or for each line of the full output files.
+        view: which human judgments `corpus.groups` follows, `edit` or `sentence`; by default the
+            benchmark's first.
+        whole: SEEDA only: all 1,312 sentences of CoNLL-2014, not the 391 judged ones.
+        data: folder laid out like the manifest; see `gecjury.fetch.open_data`.
+        url: base of download addresses; see `gecjury.fetch.open_data`.
+        cache: cache folder instead of the user's; see `gecjury.fetch.open_data`.
+
+    Raises:
+        OptionError: an unknown benchmark, set or view; names the nearest ones.
+        DataError: files are missing, altered, not to be fetched or not supplied.
+        InputError: a given reference file cannot be used.
+    """
+    info = benchmark_info(name)
+    known_name(f"system set of {info.name}", systems, tuple(info.system_sets))
+    chosen = view or info.views[0]
+    known_name(f"view of {info.name}", chosen, info.views)
+    if whole and info.name != "seeda":
+        raise OptionError(f"whole=True is for seeda: {info.name} always loads all its sentences")
+    request = Request(
+        info,
+        systems,
+        _references(info, references),
+        lambda: open_data(data, url=url, cache=cache),
+        "edit" if chosen == "edit" else "sentence",
+        whole,
+    )
+    module, _, function = info.loader.partition(":")
+    loader: Callable[[Request], Benchmark] = getattr(importlib.import_module(module), function)
+    return loader(request)
+
+
+def _references(
+    info: BenchmarkInfo, given: str | Path | Sequence[str | Path]
+) -> tuple[str | Path, ...]:
+    parts = (given,) if isinstance(given, str | Path) else tuple(given)
+    if not parts:
+        raise OptionError(
+            f"no references given for {info.name}; name a set ({', '.join(info.reference_sets)}) "
+            "or files"
+        )
+    for part in parts:
+        if part not in info.reference_sets and not Path(part).exists():
+            known_name(
+                f"reference set of {info.name} (and no file)", str(part), info.reference_sets
+            )
+    return parts
+
+
+def ranked_groups(items: Sequence[RankedItem], systems: Sequence[str]) -> tuple[Group, ...]:
+    """The corrections that were ranked together, as far as the given systems made them.
+
+    Args:
+        items: ranking items whose `sentence` is a corpus row.
+        systems: the systems of the corpus; a correction that none of them made is left out, and
+            so is an item without any.
+    """
+    kept = frozenset(systems)
+    groups = []
+    for item in items:
+        places = (tuple(s for s in place if s in kept) for place in item.groups)
+        shown = tuple(place for place in places if place)
+        if shown:
+            groups.append(Group(f"{item.annotator}.{item.item_id}", item.sentence, shown))
+    return tuple(groups)

@@ -1,0 +1,160 @@
+"""The table of benchmarks: system sets, reference sets, views; known without reading any file."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from gecjury.errors import OptionError
+
+__all__ = ["BENCHMARKS", "BenchmarkInfo", "View", "benchmark_info", "known_name"]
+
+View = Literal["edit", "sentence"]
+
+
+@dataclass(frozen=True)
+class BenchmarkInfo:
+    """What a benchmark offers, known without reading its files.
+
+    Attributes:
+        name: the name it is loaded by.
+        citation: the paper to cite.
+        system_sets: systems by set name, each in the order in which they are compared.
+        reference_sets: names of its reference sets, the default first.
+        views: `edit`, `sentence` or both, the default first.
+        loader: `module:function` that turns a `Request` into a `Benchmark`.
+    """
+
+    name: str
+    citation: str
+    system_sets: Mapping[str, tuple[str, ...]]
+    reference_sets: tuple[str, ...]
+    views: tuple[View, ...]
+    loader: str
+
+
+_CONLL14_SETS = (
+    "official",
+    "official-as-published",
+    "10refs",
+    "e-minimal",
+    "ne-minimal",
+    "e-fluency",
+    "ne-fluency",
+)
+
+
+_SEEDA = (
+    "BART",
+    "BERT-fuse",
+    "GECToR-BERT",
+    "GECToR-ens",
+    "GPT-3.5",
+    "INPUT",
+    "LM-Critic",
+    "PIE",
+    "REF-F",
+    "REF-M",
+    "Riken-Tohoku",
+    "T5",
+    "TemplateGEC",
+    "TransGEC",
+    "UEDIN-MS",
+)
+_GJG15 = (
+    *("AMU", "CAMB", "CUUI", "IITB", "INPUT", "IPN", "NTHU"),
+    *("PKU", "POST", "RAC", "SJTU", "UFC", "UMC"),
+)
+_GMEG = ("amu", "lstm", "lstm-r", "marian", "nus", "transformer")
+_SAMPLE = ("INPUT", "careful", "cautious", "fluent", "hasty", "noisy", "spelling")
+
+
+def _without(systems: Sequence[str], *names: str) -> tuple[str, ...]:
+    return tuple(system for system in systems if system not in names)
+
+
+def _table() -> dict[str, BenchmarkInfo]:
+    rows = [
+        BenchmarkInfo(
+            "seeda",
+            "Kobayashi, Mita and Komachi (2024): Revisiting Meta-evaluation for Grammatical Error "
+            "Correction. TACL 12.",
+            {
+                "base": _without(_SEEDA, "INPUT", "REF-F", "GPT-3.5"),
+                "fluency": _without(_SEEDA, "INPUT"),
+                "input": _without(_SEEDA, "REF-F", "GPT-3.5"),
+                "all": _SEEDA,
+            },
+            _CONLL14_SETS,
+            ("edit", "sentence"),
+            "gecjury.conll14:load_seeda",
+        ),
+        BenchmarkInfo(
+            "gjg15",
+            "Grundkiewicz, Junczys-Dowmunt and Gillian (2015): Human Evaluation of Grammatical "
+            "Error Correction Systems. EMNLP.",
+            {"base": _GJG15, "all": _GJG15},
+            _CONLL14_SETS,
+            ("sentence",),
+            "gecjury.conll14:load_gjg15",
+        ),
+        *(
+            BenchmarkInfo(
+                f"gmeg-{split}-{domain}",
+                "Napoles, Nădejde and Tetreault (2019): Enabling Robust Grammatical Error "
+                "Correction in New Domains. TACL 7.",
+                {
+                    "base": (*_GMEG[:5], "source", "transformer"),
+                    "paper": (*_GMEG, "ref0", "source"),
+                    "all": (*_GMEG[:5], "ref0", "source", "transformer"),
+                },
+                ("official",),
+                ("sentence",),
+                "gecjury.gmeg:load_gmeg",
+            )
+            for split in ("dev", "test")
+            for domain in ("fce", "wiki", "yahoo")
+        ),
+        BenchmarkInfo(
+            "sample",
+            "A small sample written for this package, ranked by rule: it shows how the program "
+            "works and is never evidence about any metric.",
+            {"base": _without(_SAMPLE, "INPUT"), "input": _SAMPLE, "all": _SAMPLE},
+            ("official",),
+            ("edit", "sentence"),
+            "gecjury.embedded:load_sample",
+        ),
+    ]
+    return {row.name: row for row in rows}
+
+
+BENCHMARKS: Mapping[str, BenchmarkInfo] = MappingProxyType(_table())
+"""Every benchmark by name."""
+
+
+def benchmark_info(name: str) -> BenchmarkInfo:
+    """The table row of a benchmark.
+
+    Raises:
+        OptionError: the name is unknown; gives the nearest ones.
+    """
+    return BENCHMARKS[known_name("benchmark", name.lower(), tuple(BENCHMARKS))]
+
+
+def known_name(what: str, name: str, names: Sequence[str]) -> str:
+    """The name itself if it is one of the names.
+
+    Raises:
+        OptionError: it is none of them; gives the nearest ones and all.
+    """
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    raise OptionError(
+        f"unknown {what} {name!r}"
+        + (f"; did you mean {' or '.join(near)}?" if near else ";")
+        + f" There are: {', '.join(names)}"
+    )

@@ -1,0 +1,40 @@
+"""Metrics that know nothing: what any real one has to beat."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from gecjury.agreement import constant_scores, random_scores
+from gecjury.corpus import Corpus
+from gecjury.scoretable import FloatArray
+
+__all__ = ["chance_scores"]
+
+
+def chance_scores(corpus: Corpus, seed: int = 0) -> Mapping[str, FloatArray]:
+    """Sentence scores, systems × sentences, of three metrics that look at no correction.
+
+    - `constant` scores everything alike;
+    - `random` draws scores uniformly, seeded;
+    - `copy-source` rewards likeness to the source: F1 of the tokens shared with it, 0 to 1.
+    """
+    shape = len(corpus.systems), len(corpus)
+    return {
+        "constant": constant_scores(*shape),
+        "random": random_scores(*shape, seed=seed),
+        "copy-source": _likeness_to_source(corpus),
+    }
+
+
+def _likeness_to_source(corpus: Corpus) -> FloatArray:
+    sources = [Counter(source.split()) for source in corpus.sources]
+    scores = np.empty((len(corpus.systems), len(corpus)))
+    for row, version in enumerate(corpus.systems.values()):
+        for column, (line, source) in enumerate(zip(version.lines, sources, strict=True)):
+            tokens = Counter(line.split())
+            total = tokens.total() + source.total()
+            scores[row, column] = 2 * (tokens & source).total() / total if total else 1.0
+    return scores

@@ -1,0 +1,195 @@
+"""`gecjury data`: list, fetch, verify and locate the files of the benchmarks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gecjury.fetch import DataFile, DataFolder
+
+__all__ = ["add_arguments", "run"]
+
+_EPILOG = """\
+Data is looked for in --data DIR, then $GECJURY_DATA, then the cache, and is fetched into the cache
+as commands need it. `fetch` fills whichever of these is in use (and makes --data DIR), for
+instance to carry it to a machine without a network.
+
+examples:
+  gecjury data list
+  gecjury data fetch seeda
+  gecjury data fetch all --data my-data
+  gecjury data verify --data my-data
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the actions and what they take."""
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "action",
+        choices=("list", "fetch", "verify", "path"),
+        help="list: every data set and where it is; fetch: download what is missing; "
+        "verify: check what is there by SHA-256 (exit 1: files missing, 2: files altered); "
+        "path: print a data set's folder",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="data sets, or `all`")
+    parser.add_argument(
+        "--url",
+        metavar="URL",
+        help="base of the addresses to fetch from, e.g. a mirror (default: $GECJURY_DATA_URL, "
+        "then GitHub)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run one action; returns the exit status."""
+    from pathlib import Path
+
+    from gecjury.errors import DataError, OptionError
+    from gecjury.fetch import open_data
+
+    action: str = args.action
+    if action in ("fetch", "path") and not args.names:
+        raise OptionError(f"data {action}: name a data set, or `all`; `gecjury data list` has them")
+    if action == "list" and args.names:
+        raise OptionError("data list takes no names; it lists every data set")
+    if action == "path" and (len(args.names) > 1 or args.names == ["all"]):
+        raise OptionError("data path: name exactly one data set")
+    sets = _sets(args.names)
+    if action == "fetch" and args.data:
+        try:
+            Path(args.data).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"{args.data}: cannot be made ({error.strerror})") from None
+    folder = open_data(args.data, url=args.url, cache=getattr(args, "cache", None))
+    if action == "list":
+        return _list(folder, args.format)
+    if action == "fetch":
+        return _fetch(folder, sets, args.format)
+    if action == "verify":
+        return _verify(folder, sets, args.format)
+    return _path(folder, args.names[0], args.format)
+
+
+def _sets(names: list[str]) -> dict[str, tuple[DataFile, ...]]:
+    """The files of the named data sets; of all without names or with `all`."""
+    from gecjury.errors import OptionError
+    from gecjury.fetch import DATASETS, dataset_files
+
+    if "sample" in names:
+        raise OptionError("the sample comes with the package: nothing to fetch or verify")
+    chosen = list(DATASETS) if not names or "all" in names else list(dict.fromkeys(names))
+    return {name: dataset_files(name) for name in chosen}
+
+
+def _present(folder: DataFolder, files: tuple[DataFile, ...]) -> int:
+    """How many files are there, told by their size alone."""
+    count = 0
+    for file in files:
+        path = folder.root / file.path
+        count += path.is_file() and path.stat().st_size == file.size
+    return count
+
+
+def _list(folder: DataFolder, form: str) -> int:
+    from gecjury.benchmarktable import BENCHMARKS
+    from gecjury.report import Column, print_table
+
+    where = "cache" if folder.origin == "cache" else "data"
+    rows: list[dict[str, object]] = []
+    for name, files in _sets([]).items():
+        found = _present(folder, files)
+        state = where if found == len(files) else f"{where}: {found} of {len(files)}"
+        rows.append(
+            {
+                "name": name,
+                "kind": "benchmark" if name in BENCHMARKS else "data set",
+                "files": len(files),
+                "MB": round(sum(file.size for file in files) / 1e6, 1),
+                "found": state if found else "missing",
+                "licence": "; ".join(dict.fromkeys(file.licence for file in files)),
+            }
+        )
+    rows.append(
+        {
+            "name": "sample",
+            "kind": "benchmark",
+            "files": 0,
+            "MB": 0.0,
+            "found": "package",
+            "licence": "Apache-2.0; a sample, never evidence",
+        }
+    )
+    notes = [f"looked for in {folder.root} ({folder.origin})"]
+    columns = [Column(key, digits=1) for key in rows[0]]
+    print_table(columns, rows, form, "Data sets", notes)
+    return 0
+
+
+def _fetch(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str) -> int:
+    from gecjury.report import print_table
+
+    files = list({file.path: file for group in sets.values() for file in group}.values())
+    missing = [file for file in files if folder.state(file) != "present"]
+    # A file that cannot be fetched must not keep the others from coming.
+    stuck = [file for file in missing if not file.upstream_path]
+    fetched = folder.fetch([f for f in missing if f.upstream_path], wanted_by=" ".join(sets))
+    for file in stuck:
+        print(
+            f"gecjury: {file.path} cannot be fetched: it was put together from files of "
+            f"{file.repo}; put it into {folder.root} by hand",
+            file=sys.stderr,
+        )
+    row = {
+        "folder": str(folder.root),
+        "files": len(files),
+        "fetched": fetched,
+        "not fetchable": len(stuck),
+    }
+    print_table(list(row), [row], form, "Fetched")
+    return 1 if stuck else 0
+
+
+def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str) -> int:
+    from gecjury.report import print_table
+
+    rows: list[dict[str, object]] = []
+    worst = 0
+    for name, files in sets.items():
+        states = {file.path: folder.state(file) for file in files}
+        altered = [path for path, state in states.items() if state == "altered"]
+        missing = [path for path, state in states.items() if state == "missing"]
+        for path in altered:
+            print(f"gecjury: altered: {folder.root / path}", file=sys.stderr)
+        worst = max(worst, 2 if altered else 1 if missing else 0)
+        rows.append(
+            {
+                "name": name,
+                "files": len(files),
+                "right": len(files) - len(altered) - len(missing),
+                "missing": len(missing),
+                "altered": len(altered),
+            }
+        )
+    print_table(list(rows[0]), rows, form, "Verified by SHA-256", [f"in {folder.root}"])
+    return worst
+
+
+def _path(folder: DataFolder, name: str, form: str) -> int:
+    from gecjury.errors import DataError
+    from gecjury.fetch import own_folder
+    from gecjury.report import print_table
+
+    path = folder.root / own_folder(name)
+    if not path.is_dir():
+        raise DataError(
+            f"{path}: not there; run `gecjury data fetch {name}`, or name the folder that holds "
+            "the data with --data DIR or GECJURY_DATA"
+        )
+    if form == "table":
+        print(path)  # bare, for use in scripts
+    else:
+        print_table(["name", "folder"], [{"name": name, "folder": str(path)}], form)
+    return 0

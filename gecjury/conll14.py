@@ -1,0 +1,273 @@
+"""The benchmarks on the CoNLL-2014 test set, SEEDA and GJG15, and their reference sets."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from gecjury.benchmarks import Benchmark, Columns, Request, View, ranked_groups
+from gecjury.corpus import Corpus, Version
+from gecjury.errors import DataError
+from gecjury.fetch import DataFolder
+from gecjury.judgments import RankedItem, read_rankings
+from gecjury.m2 import M2Sentence, read_m2
+from gecjury.textfiles import read_lines
+
+if TYPE_CHECKING:
+    from gecjury.benchmarks import Verdicts
+
+__all__ = ["load_gjg15", "load_seeda"]
+
+_OFFICIAL = "conll14/official-2014.combined.m2"
+_TEN = tuple(f"conll14/10gec_annotations/A{number}.m2" for number in range(1, 11))
+_ANNOTATIONS = "reassess-gec/annotations"
+# The A versions of the experts are SEEDA's systems REF-M and REF-F, hence never references.
+_TEXTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "e-minimal": (f"{_ANNOTATIONS}/expert_annotations/expert_minimal/expert_minimalB",),
+        "ne-minimal": tuple(
+            f"{_ANNOTATIONS}/turker_annotations/turkers_minimal/turker_minimal{x}" for x in "AB"
+        ),
+        "e-fluency": (f"{_ANNOTATIONS}/expert_annotations/expert_fluency/expert_fluencyB",),
+        "ne-fluency": tuple(
+            f"{_ANNOTATIONS}/turker_annotations/turkers_fluency/turker_fluency{x}" for x in "AB"
+        ),
+    }
+)
+
+# Grundkiewicz et al. (2015), table 3b (Expected Wins) and 3c (TrueSkill).
+_GJG15_HUMAN: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {
+        "AMU": (0.628, 0.273),
+        "RAC": (0.566, 0.114),
+        "CAMB": (0.561, 0.182),
+        "CUUI": (0.550, 0.105),
+        "POST": (0.539, 0.080),
+        "UFC": (0.513, -0.041),
+        "PKU": (0.506, -0.001),
+        "UMC": (0.495, -0.022),
+        "IITB": (0.485, -0.055),
+        "SJTU": (0.463, -0.074),
+        "INPUT": (0.456, -0.062),
+        "NTHU": (0.437, -0.142),
+        "IPN": (0.300, -0.358),
+    }
+)
+
+_SEEDA_FILES: Mapping[View, str] = MappingProxyType({"edit": "edit", "sentence": "sent"})
+_CONTEXT_NOTE = (
+    "contexts are the neighbouring lines of the whole test set, as the annotators saw them; "
+    "they cross the borders of essays, which the files do not mark"
+)
+
+
+def load_seeda(request: Request) -> Benchmark:
+    """SEEDA (Kobayashi et al. 2024); see `gecjury.benchmarks.load_benchmark`."""
+    info, folder = request.info, request.folder
+    names = info.system_sets[request.systems]
+    every = info.system_sets["all"]
+    outputs = {name: f"SEEDA/outputs/all/{name}.txt" for name in sorted({*names, "INPUT"})}
+    judged = {view: f"SEEDA/data/judgments_{part}.xml" for view, part in _SEEDA_FILES.items()}
+    columns = {
+        (view, kind): f"SEEDA/scores/human/{short}_{part}.txt"
+        for view, part in _SEEDA_FILES.items()
+        for kind, short in (("trueskill", "TS"), ("expected-wins", "EW"))
+    }
+    subset = "SEEDA/outputs/subset/INPUT.txt"
+    paths = folder.paths(
+        [
+            *outputs.values(),
+            *judged.values(),
+            *columns.values(),
+            subset,
+            *_reference_files(request),
+        ],
+        wanted_by="seeda",
+    )
+    full = read_lines(paths[outputs["INPUT"]])
+    wanted = set(read_lines(paths[subset]))
+    rows = [i for i, line in enumerate(full) if request.whole or line in wanted]
+    row_of = {line: row for row, line in enumerate(rows)}
+    rankings: dict[View, tuple[RankedItem, ...]] = {
+        view: _rows_of(
+            read_rankings(paths[name], first_line=1, lines=len(full), systems=every), row_of
+        )
+        for view, name in judged.items()
+    }
+    human: dict[View, Columns] = {
+        view: {
+            kind: _column(paths[columns[view, kind]], every)
+            for kind in ("trueskill", "expected-wins")
+        }
+        for view in judged
+    }
+    blocks = read_m2(paths[_OFFICIAL])
+    if [block.source for block in blocks] != full:
+        raise DataError(f"the S lines of {_OFFICIAL} are not the lines of {outputs['INPUT']}")
+    corpus = _corpus(
+        request,
+        blocks,
+        rows,
+        {name: Version(tuple(read_lines(paths[outputs[name]]))) for name in names},
+        rankings[request.view],
+    )
+    return Benchmark(
+        info.name,
+        corpus,
+        rankings,
+        human,
+        request.view,
+        request.systems,
+        info.system_sets,
+        request.reference_name,
+        tuple(rows),
+        info.citation,
+        _notes(request, _CONTEXT_NOTE),
+        _verdicts=functools.partial(_read_verdicts, folder),
+    )
+
+
+def load_gjg15(request: Request) -> Benchmark:
+    """GJG15 (Grundkiewicz et al. 2015); see `gecjury.benchmarks.load_benchmark`."""
+    info, folder = request.info, request.folder
+    names = info.system_sets[request.systems]
+    outputs = {name: f"GJG15/data/original/official_submissions/{name}" for name in names}
+    judgments = "GJG15/data/judgments.xml"
+    paths = folder.paths(
+        [*outputs.values(), judgments, *_reference_files(request)], wanted_by="gjg15"
+    )
+    blocks = read_m2(paths[_OFFICIAL])
+    sources = [block.source for block in blocks]
+    rankings: dict[View, tuple[RankedItem, ...]] = {
+        "sentence": read_rankings(
+            paths[judgments], first_line=0, lines=len(sources), systems=info.system_sets["all"]
+        )
+    }
+    # Some files end every line in blanks or in \r\n.
+    systems = {
+        name: Version(tuple(line.rstrip() for line in read_lines(paths[path])))
+        for name, path in outputs.items()
+    }
+    rows = range(len(sources))
+    corpus = _corpus(request, blocks, rows, systems, rankings["sentence"])
+    human: Columns = {
+        "trueskill": {name: skill for name, (_, skill) in _GJG15_HUMAN.items()},
+        "expected-wins": {name: wins for name, (wins, _) in _GJG15_HUMAN.items()},
+    }
+    return Benchmark(
+        info.name,
+        corpus,
+        rankings,
+        {"sentence": human},
+        request.view,
+        request.systems,
+        info.system_sets,
+        request.reference_name,
+        tuple(rows),
+        info.citation,
+        _notes(request, _CONTEXT_NOTE),
+    )
+
+
+def _corpus(
+    request: Request,
+    blocks: Sequence[M2Sentence],
+    rows: Sequence[int],
+    systems: Mapping[str, Version],
+    items: Sequence[RankedItem],
+) -> Corpus:
+    """The corpus of some lines of the test set."""
+    full = [block.source for block in blocks]
+    framed = ["", *full, ""]
+    return Corpus(
+        tuple(full[row] for row in rows),
+        {name: version.take(rows) for name, version in systems.items()},
+        request.collect_references(
+            lambda name: [v.take(rows) for v in _reference_set(request.folder, name, blocks)],
+            rows,
+            len(full),
+        ),
+        gold=tuple(blocks[row] for row in rows),
+        contexts=tuple((framed[row], framed[row + 2]) for row in rows),
+        groups=ranked_groups(items, tuple(systems)),
+        reference_name=request.reference_name,
+    )
+
+
+def _reference_files(request: Request) -> list[str]:
+    """The pinned files behind the gold edits and the reference sets asked for."""
+    files = [_OFFICIAL]
+    for name in map(str, request.references):
+        files += _TEN if name == "10refs" else _TEXTS.get(name, ())
+    return files
+
+
+def _reference_set(folder: DataFolder, name: str, blocks: Sequence[M2Sentence]) -> list[Version]:
+    """A named set over all 1,312 lines.
+
+    The edits of M2 references carry NUCLE's types and segmentation, which ERRANT's are not to be
+    compared with; so only the text is given, and the edits stand in the corpus' `gold`.
+    """
+    if name in _TEXTS:
+        return [Version(tuple(read_lines(folder.path(path)))) for path in _TEXTS[name]]
+    if name == "10refs":
+        # 38 edits of these files overlap others: read_m2 applies them one after another.
+        return [
+            Version(tuple(block.text(0) for block in read_m2(folder.path(path), overlaps="keep")))
+            for path in _TEN
+        ]
+    agreed = name == "official"
+    return [
+        Version(tuple(block.text(0) for block in blocks)),
+        Version(tuple(block.text(_second(block, agreed)) for block in blocks)),
+    ]
+
+
+def _second(block: M2Sentence, agreed: bool) -> int:
+    """The annotator whose edits make the second official reference of a sentence.
+
+    An annotation that both annotators share is stored under annotator 0 alone; a sentence left
+    unchanged by annotator 1 alone has a noop of theirs. So with no line of annotator 1 the two
+    agree; published tables took such a sentence as left unchanged.
+    """
+    return 0 if agreed and 1 not in block.annotators else 1
+
+
+def _rows_of(items: Sequence[RankedItem], row_of: Mapping[int, int]) -> tuple[RankedItem, ...]:
+    for item in items:
+        if item.sentence not in row_of:
+            raise DataError(
+                f"item {item.item_id} of {item.annotator} ranks line {item.sentence + 1}, "
+                "which is not among the judged sentences"
+            )
+    return tuple(replace(item, sentence=row_of[item.sentence]) for item in items)
+
+
+def _column(path: Path, systems: Sequence[str]) -> dict[str, float]:
+    """One score a line, in alphabetical order of the systems."""
+    lines = read_lines(path)
+    if len(lines) != len(systems):
+        raise DataError(f"{path}: {len(lines)} lines, expected one for each of {len(systems)}")
+    return {name: float(line) for name, line in zip(systems, lines, strict=True)}
+
+
+def _read_verdicts(folder: DataFolder) -> Verdicts:
+    from gecjury.verdicts import read_edit_verdicts
+
+    step = "SEEDA/data/EditEval_Step1"
+    folder.paths([name for name in folder.files if name.startswith(step)], wanted_by="seeda")
+    return read_edit_verdicts(folder.root / step)
+
+
+def _notes(request: Request, *more: str) -> tuple[str, ...]:
+    if "official-as-published" in request.references:
+        more = (
+            "official-as-published: where annotator 1 has no line although both annotators agree "
+            "(88 of 1,312 lines), the second reference is the source, as in published tables",
+            *more,
+        )
+    return more

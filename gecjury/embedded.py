@@ -1,0 +1,93 @@
+"""The sample benchmark that comes with the package, so that a demonstration needs no network."""
+
+from __future__ import annotations
+
+import importlib.resources
+from collections.abc import Sequence
+from pathlib import Path
+
+from gecjury.benchmarks import Benchmark, Columns, Request, View, ranked_groups
+from gecjury.corpus import Corpus, Version
+from gecjury.errors import DataError
+from gecjury.judgments import RankedItem, expand_pairs, read_rankings
+from gecjury.textfiles import read_lines
+
+__all__ = ["load_sample"]
+
+_VIEWS: tuple[View, ...] = ("edit", "sentence")
+
+
+def load_sample(request: Request) -> Benchmark:
+    """The sample; see `gecjury.benchmarks.load_benchmark`. It is never evidence."""
+    info = request.info
+    names, every = info.system_sets[request.systems], info.system_sets["all"]
+    with importlib.resources.as_file(importlib.resources.files("gecjury") / "sample") as folder:
+        sources = tuple(read_lines(folder / "source.txt"))
+        rankings: dict[View, tuple[RankedItem, ...]] = {
+            view: read_rankings(
+                folder / f"judgments_{view}.xml",
+                first_line=1,
+                lines=len(sources),
+                systems=every,
+            )
+            for view in _VIEWS
+        }
+        references = [_version(folder / f"reference{number}.txt") for number in range(3)]
+        systems = {name: _version(folder / "outputs" / f"{name}.txt") for name in names}
+        contexts = _contexts(folder / "documents.tsv", sources)
+    rows = range(len(sources))
+    corpus = Corpus(
+        sources,
+        systems,
+        request.collect_references(lambda _: references, rows, len(sources)),
+        contexts=contexts,
+        groups=ranked_groups(rankings[request.view], names),
+        reference_name=request.reference_name,
+    )
+    return Benchmark(
+        info.name,
+        corpus,
+        rankings,
+        {view: _human(items, every) for view, items in rankings.items()},
+        request.view,
+        request.systems,
+        info.system_sets,
+        request.reference_name,
+        tuple(rows),
+        info.citation,
+        ("a sample ranked by rule, never evidence about a metric",),
+        sample=True,
+    )
+
+
+def _version(path: Path) -> Version:
+    return Version(tuple(read_lines(path)))
+
+
+def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
+    """The human columns, computed from the rankings as the published ones of SEEDA were."""
+    from gecjury.human_ranking import human_expected_wins, human_trueskill
+
+    pairs = expand_pairs(items, systems)
+    return {
+        kind: dict(zip(systems, ranking.scores.tolist(), strict=True))
+        for kind, ranking in (
+            ("trueskill", human_trueskill(pairs)),
+            ("expected-wins", human_expected_wins(pairs)),
+        )
+    }
+
+
+def _contexts(path: Path, sources: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Previous and next sentence in the same document, "" at its edges."""
+    documents = [line.split("\t")[1] for line in read_lines(path)[1:]]
+    if len(documents) != len(sources):
+        raise DataError(f"{path}: {len(documents)} rows for {len(sources)} sentences")
+    last = len(sources) - 1
+    return tuple(
+        (
+            sources[i - 1] if i and documents[i - 1] == documents[i] else "",
+            sources[i + 1] if i < last and documents[i + 1] == documents[i] else "",
+        )
+        for i in range(len(sources))
+    )

@@ -1,0 +1,168 @@
+"""GMEG (Napoles et al. 2019): six systems on three domains, each output rated from 0 to 100.
+
+The score files have a column `ref` for the human correction: one of the four references, drawn
+for each sentence, and the release does not say which. Like Goto et al. (2026), the set `paper`
+takes the first reference as that system and the other three as references.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.benchmarks import Benchmark, Request
+from gecjury.corpus import Corpus, Version
+from gecjury.errors import DataError, InputError
+from gecjury.judgments import RankedItem
+from gecjury.textfiles import read_lines, read_text
+
+__all__ = ["load_gmeg"]
+
+_T = TypeVar("_T")
+_COLUMN = {"ref0": "ref"}
+"""Columns of the score files that are not called like their system."""
+
+
+def load_gmeg(request: Request) -> Benchmark:
+    """GMEG; see `gecjury.benchmarks.load_benchmark`."""
+    info = request.info
+    _, split, domain = info.name.split("-")
+    start = f"GMEG/data/{split}/{domain}"
+    names = info.system_sets[request.systems]
+    references = [f"ref{number}" for number in range(int("ref0" in names), 4)]
+    files = {name: f"{start}/{name}" for name in (*names, *references, "source")}
+    tables = {kind: f"{start}-{kind}-scores.csv" for kind in ("corpus", "segment")}
+    paths = _locate(request, [*files.values(), *tables.values()], split, domain)
+    texts = {name: Version(tuple(read_lines(paths[path]))) for name, path in files.items()}
+    sources = texts["source"].lines
+    rows = range(len(sources))
+    corpus = Corpus(
+        sources,
+        {name: texts[name] for name in names},
+        request.collect_references(
+            lambda _: [texts[name] for name in references], rows, len(sources)
+        ),
+        reference_name=_reference_name(request, references),
+    )
+    published = _corpus_scores(paths[tables["corpus"]])
+    ratings = _segment_scores(paths[tables["segment"]], len(sources))
+    segment = np.array([_of(ratings, name, paths[tables["segment"]]) for name in names])
+    mean = {n: _of(published, n, paths[tables["corpus"]]) for n in info.system_sets["all"]}
+    return Benchmark(
+        info.name,
+        corpus,
+        {"sentence": _rank(segment, corpus)},
+        {"sentence": {"mean": mean}},
+        request.view,
+        request.systems,
+        info.system_sets,
+        corpus.reference_name,
+        tuple(rows),
+        info.citation,
+        (
+            "rankings are derived from mean ratings: one item a sentence, equal means are a tie",
+            *(
+                ["ref0 stands for the human correction; which reference was rated is not known"]
+                if "ref0" in names
+                else []
+            ),
+        ),
+        segment_scores=segment,
+    )
+
+
+def _reference_name(request: Request, references: list[str]) -> str:
+    """Two system sets have two official sets: the number tells them apart in a signature."""
+    if request.references == ("official",):
+        return f"official-{len(references)}"
+    return request.reference_name
+
+
+def _locate(request: Request, names: list[str], split: str, domain: str) -> dict[str, Path]:
+    """Pinned files as usual; of a domain that is not supplied, whatever the user put there."""
+    folder = request.folder
+    absent = [name for name in names if name not in folder.files]
+    found = {name: folder.root / name for name in absent if (folder.root / name).is_file()}
+    missing = [name for name in absent if name not in found]
+    if missing:
+        why = (
+            "The Yahoo text is given on request only (see the README of grammarly/GMEG)"
+            if domain == "yahoo"
+            else "Its text is not among the pinned files"
+        )
+        raise DataError(
+            f"{request.info.name} is not supplied: {missing[0]} is not in {folder.root}. {why}; "
+            f"put the files source, ref0 to ref3 and the six system outputs into "
+            f"{folder.root / 'GMEG/data' / split / domain} and {domain}-corpus-scores.csv and "
+            f"{domain}-segment-scores.csv beside that folder, or name such a folder with --data"
+        )
+    pinned = [name for name in names if name in folder.files]
+    return found | folder.paths(pinned, wanted_by=request.info.name)
+
+
+def _of(table: Mapping[str, _T], system: str, path: Path) -> _T:
+    column = _COLUMN.get(system, system)
+    if column not in table:
+        raise InputError(f"{path}: no scores of {column}; found {', '.join(table)}")
+    return table[column]
+
+
+def _corpus_scores(path: Path) -> dict[str, float]:
+    """Mean human rating of each system over the sentences, 0 to 100."""
+    rows = csv.DictReader(io.StringIO(read_text(path)))
+    return {
+        row["system"]: _number(row["score"], path, number) for number, row in enumerate(rows, 2)
+    }
+
+
+def _segment_scores(path: Path, lines: int) -> dict[str, NDArray[np.float64]]:
+    """Mean human ratings by column, shape (sentences,); NaN where the cell is empty."""
+    rows = list(csv.reader(io.StringIO(read_text(path))))
+    if len(rows) - 1 != lines:
+        raise InputError(f"{path}: {len(rows) - 1} rows below the header, expected {lines}")
+    names = rows[0]
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(names):
+            raise InputError(f"{path}, line {number}: {len(row)} cells, expected {len(names)}")
+    table = np.array(
+        [[_number(cell, path, number) for cell in row] for number, row in enumerate(rows[1:], 2)]
+    )
+    return {name: table[:, column] for column, name in enumerate(names)}
+
+
+def _number(cell: str, path: Path, line: int) -> float:
+    try:
+        return float(cell) if cell.strip() else math.nan
+    except ValueError:
+        raise InputError(f"{path}, line {line}: {cell!r} is not a number") from None
+
+
+def _rank(segment: NDArray[np.float64], corpus: Corpus) -> tuple[RankedItem, ...]:
+    """One item for each rated sentence: systems in one place share text and rating."""
+    items = []
+    for row in range(len(corpus)):
+        places: dict[tuple[float, str], list[str]] = {}
+        for name, rating in zip(corpus.names, segment[:, row], strict=True):
+            if not math.isnan(rating):
+                text = corpus.systems[name].lines[row]
+                places.setdefault((-float(rating), text), []).append(name)
+        if not places:
+            continue
+        order = sorted({rating for rating, _ in places})
+        items.append(
+            RankedItem(
+                str(row),
+                row,
+                "mean rating",
+                tuple(tuple(systems) for systems in places.values()),
+                tuple(order.index(rating) + 1 for rating, _ in places),
+            )
+        )
+    return tuple(items)

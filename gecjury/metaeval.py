@@ -1,0 +1,251 @@
+"""Meta-evaluation: score tables of any metrics tried against a benchmark's human judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from gecjury.aggregate import Aggregate, aggregate_scores
+from gecjury.agreement import AnnotatorAgreement, annotator_agreement
+from gecjury.benchmarks import Benchmark, View
+from gecjury.chance import chance_scores
+from gecjury.correlation import (
+    PreferenceAgreement,
+    TieRule,
+    kendall,
+    pairwise_accuracy,
+    pearson,
+    preference_agreement,
+    spearman,
+)
+from gecjury.errors import InputError, OptionError
+from gecjury.judgments import JudgmentPairs, expand_pairs
+from gecjury.scoretable import FloatArray, ScoreTable
+from gecjury.windows import PairTable, Windows, human_ranks, pair_table, window_correlations
+
+__all__ = ["Result", "Study", "SystemAgreement"]
+
+HUMAN_KINDS = ("trueskill", "expected-wins", "mean")
+
+
+@dataclass(frozen=True)
+class SystemAgreement:
+    """Agreement with human scores over systems; each NaN where it is not defined.
+
+    `spa` and `ci95` belong to the uncertainty measures: NaN and empty where they were not asked.
+    """
+
+    pearson: float
+    spearman: float
+    kendall: float
+    pairwise_accuracy: float
+    spa: float = float("nan")
+    ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One metric against one view of the human judgments.
+
+    Attributes:
+        metric: registered name; `label` adds the settings that differ from the defaults.
+        family: where the metric belongs, `chance` for those that know nothing.
+        signature: one line.
+        view: `edit` or `sentence`.
+        scores: the metric's score of each system after aggregation.
+        system: agreement over systems.
+        sentence: agreement over judged pairs; None where the benchmark has none.
+        seconds: spent on scoring (0 for scores read from a file).
+        missing: (system, sentence) cells that were not scored.
+    """
+
+    metric: str
+    label: str
+    family: str
+    signature: str
+    view: View
+    scores: FloatArray
+    system: SystemAgreement
+    sentence: PreferenceAgreement | None
+    seconds: float
+    missing: int
+
+
+@dataclass(frozen=True)
+class Study:
+    """How score tables are compared with a benchmark's humans.
+
+    Attributes:
+        benchmark: corpus, judgments and human scores.
+        aggregate: how sentence scores become system scores; `corpus` takes the metric's own.
+        ties: what becomes of pairs that the metric ties at sentence level.
+        human_scores: which human column; None for the first that the benchmark has.
+        shuffles: 0 for TrueSkill's one pass in file order, otherwise the number of seeded
+            shuffles it is averaged over.
+        seed: of the shuffles and of the random metric.
+    """
+
+    benchmark: Benchmark
+    aggregate: Aggregate = "trueskill"
+    ties: TieRule = "half"
+    human_scores: str | None = None
+    shuffles: int = 0
+    seed: int = 0
+
+    def human_kind(self, view: View) -> str:
+        """The human column in use, e.g. `trueskill`."""
+        kinds = self.benchmark.human[view]
+        if self.human_scores is not None:
+            return self.human_scores
+        return next(kind for kind in HUMAN_KINDS if kind in kinds)
+
+    def human(self, view: View) -> FloatArray:
+        """Human scores of the corpus' systems, in their order."""
+        return self.benchmark.human_scores(self.human_kind(view), view)
+
+    def pairs(self, view: View) -> JudgmentPairs:
+        """Pairwise judgments of the corpus' systems, ties included."""
+        return self._pairs[view]
+
+    @cached_property
+    def _pairs(self) -> dict[View, JudgmentPairs]:
+        names = self.benchmark.corpus.names
+        return {view: expand_pairs(items, names) for view, items in self.benchmark.rankings.items()}
+
+    def system_scores(self, sentences: FloatArray, corpus_scores: FloatArray) -> FloatArray:
+        """Aggregate a metric's scores to one a system.
+
+        Args:
+            sentences: systems × sentences.
+            corpus_scores: the metric's own corpus scores.
+        """
+        return aggregate_scores(
+            self.aggregate, sentences, corpus_scores, shuffles=self.shuffles, seed=self.seed
+        )
+
+    def evaluate(self, table: ScoreTable, views: Sequence[View]) -> list[Result]:
+        """Try one metric's scores against each view.
+
+        Raises:
+            InputError: the table is of other systems or sentences than the benchmark.
+        """
+        corpus = self.benchmark.corpus
+        if table.systems != corpus.names or table.sentences.shape[1] != len(corpus):
+            raise InputError(
+                f"scores of {len(table.systems)} systems × {table.sentences.shape[1]} sentences "
+                f"do not belong to {self.benchmark.name} ({len(corpus.names)} × {len(corpus)})"
+            )
+        scores = self.system_scores(table.sentences, table.by_system.score)
+        return [
+            Result(
+                table.signature.metric,
+                table.signature.label,
+                table.signature.family,
+                str(table.signature),
+                view,
+                scores,
+                self.over_systems(scores, view),
+                self.over_pairs(table.sentences, view, table.statistics.items),
+                table.seconds,
+                table.missing,
+            )
+            for view in views
+        ]
+
+    def over_systems(self, scores: FloatArray, view: View) -> SystemAgreement:
+        """Correlations of system scores with the human ones."""
+        human = self.human(view)
+        return SystemAgreement(
+            pearson(human, scores),
+            spearman(human, scores),
+            kendall(human, scores),
+            pairwise_accuracy(human, scores),
+        )
+
+    def over_pairs(
+        self, sentences: FloatArray, view: View, items: FloatArray | None = None
+    ) -> PreferenceAgreement | None:
+        """Agreement over judged pairs; None where the benchmark judged no pairs in this view.
+
+        Args:
+            sentences: systems × sentences.
+            view: which judgments.
+            items: systems × groups of the corpus, used instead for the view they belong to.
+        """
+        if not self.benchmark.rankings.get(view):
+            return None
+        pairs = self.pairs(view)
+        first, second = self._sides(pairs, sentences, view, items)
+        return preference_agreement(pairs.preference, first, second, ties=self.ties)
+
+    def _sides(
+        self, pairs: JudgmentPairs, sentences: FloatArray, view: View, items: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The metric's scores of both sides of every pair."""
+        groups = self.benchmark.corpus.groups
+        if items is None or groups is None or view != self.benchmark.view:
+            column = pairs.sentence
+            table = sentences
+        else:
+            place = {group.id: number for number, group in enumerate(groups)}
+            ranked = self.benchmark.rankings[view]
+            ids = [place.get(f"{item.annotator}.{item.item_id}", -1) for item in ranked]
+            column = np.array(ids, dtype=np.int64)[pairs.item]
+            table = items
+        return table[pairs.first, column], table[pairs.second, column]
+
+    def ceiling(self, view: View) -> AnnotatorAgreement | None:
+        """How well two different annotators agree on pairs of the corpus' systems."""
+        if not self.benchmark.rankings.get(view):
+            return None
+        return annotator_agreement(self.pairs(view))
+
+    def chance(self, views: Sequence[View]) -> list[Result]:
+        """What a constant, a random and a copy-the-source metric score."""
+        results = []
+        for name, sentences in chance_scores(self.benchmark.corpus, self.seed).items():
+            scores = self.system_scores(sentences, sentences.mean(axis=1))
+            results += [
+                Result(
+                    name,
+                    name,
+                    "chance",
+                    name,
+                    view,
+                    scores,
+                    self.over_systems(scores, view),
+                    self.over_pairs(sentences, view),
+                    0.0,
+                    0,
+                )
+                for view in views
+            ]
+        return results
+
+    def windows(self, scores: FloatArray, view: View, size: int) -> Windows:
+        """Correlations over every run of `size` systems adjacent in the human ranking."""
+        return window_correlations(self.human(view), scores, size)
+
+    def pairwise(
+        self, table: ScoreTable, view: View, by: Literal["system", "human-rank"]
+    ) -> PairTable:
+        """Sentence-level agreement by pair of systems, or by pair of their human ranks."""
+        if self.ties == "calibrated":
+            raise OptionError("pairwise analysis needs a tie rule other than calibrated")
+        pairs = self.pairs(view)
+        first, second = self._sides(pairs, table.sentences, view, table.statistics.items)
+        size = len(pairs.systems)
+        label = np.arange(size) if by == "system" else human_ranks(self.human(view))
+        return pair_table(
+            label[pairs.first],
+            label[pairs.second],
+            pairs.preference,
+            first,
+            second,
+            size=size,
+            ties=self.ties,
+        )

@@ -1,0 +1,148 @@
+"""`gecjury data`, run as the command line runs it."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gecjury.commands import data
+from gecjury.errors import DataError, OptionError
+from gecjury.fetch import dataset_files, manifest
+
+
+def run(*arguments: str, data_folder: Path | None = None, form: str = "json") -> int:
+    parser = argparse.ArgumentParser()
+    data.add_arguments(parser)
+    args = parser.parse_args(arguments)
+    args.format, args.data = form, None if data_folder is None else str(data_folder)
+    return data.run(args)
+
+
+@pytest.fixture(autouse=True)
+def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GECJURY_DATA", raising=False)
+    monkeypatch.delenv("GECJURY_DATA_URL", raising=False)
+    monkeypatch.setenv("GECJURY_CACHE", str(tmp_path / "cache"))
+
+
+class Mirror(http.server.SimpleHTTPRequestHandler):
+    """Serves a data folder under the upstream addresses of its files."""
+
+    def translate_path(self, path: str) -> str:
+        places = {
+            f"/{f.repo}/{f.commit}/{f.upstream_path}": f.path
+            for f in manifest().values()
+            if f.upstream_path
+        }
+        return str(Path(self.directory) / places.get(path, "absent"))
+
+    def log_message(self, *args: object) -> None:
+        """Keep the test output clean."""
+
+
+@pytest.fixture
+def mirror(data_dir: Path) -> Iterator[str]:
+    handler = functools.partial(Mirror, directory=str(data_dir))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_list_says_what_there_is_and_where(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("list") == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["seeda"]["files"] == 637 + 12 + 10
+    assert rows["seeda"]["found"] == "missing"
+    assert rows["sample"]["found"] == "package"
+    assert rows["jfleg"]["licence"] == "CC BY-NC-SA 4.0"
+
+
+def test_fetch_then_verify_list_and_path(
+    mirror: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("fetch", "gug", "gmeg-dev-yahoo", "--url", mirror) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)[0]["fetched"] == 5
+    assert "fetching 5 files" in captured.err
+    assert run("verify", "gug", "gmeg-dev-yahoo") == 0
+    capsys.readouterr()
+    run("list")
+    found = {row["name"]: row["found"] for row in json.loads(capsys.readouterr().out)}
+    assert found["gug"] == "cache"
+    assert found["gmeg-dev-wiki"] == "cache: 1 of 15"
+    assert run("path", "gug", form="table") == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'cache' / 'data' / 'gug-data'}\n"
+    assert run("fetch", "gug", "--url", "http://127.0.0.1:9") == 0
+    assert json.loads(capsys.readouterr().out)[0]["fetched"] == 0
+
+
+def test_fetch_into_a_new_folder(mirror: str, tmp_path: Path) -> None:
+    assert run("fetch", "gug", "--url", mirror, data_folder=tmp_path / "new") == 0
+    assert run("verify", "gug", data_folder=tmp_path / "new") == 0
+    assert not (tmp_path / "cache").exists()
+
+
+def test_what_cannot_be_fetched_is_named_and_the_rest_comes(
+    mirror: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("fetch", "en-ewt", "--url", mirror) == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)[0]["fetched"] == 2
+    assert "en_ewt-ud-train.conllu cannot be fetched: it was put together" in captured.err
+
+
+def test_verify_tells_missing_from_altered(
+    mirror: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("verify", "gug") == 1
+    run("fetch", "gug", "--url", mirror)
+    path = tmp_path / "cache" / "data" / dataset_files("gug")[0].path
+    path.write_bytes(b"X" + path.read_bytes()[1:])
+    assert run("verify", "gug") == 2
+    captured = capsys.readouterr()
+    assert f"altered: {path}" in captured.err
+    (row,) = json.loads(captured.out[captured.out.rindex("[\n") :])
+    assert (row["right"], row["missing"], row["altered"]) == (1, 0, 1)
+
+
+def test_the_real_folder_is_right(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("verify", data_folder=data_dir) == 0
+    assert sum(row["right"] for row in json.loads(capsys.readouterr().out)) > 749
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fetch"], "name a data set, or `all`"),
+        (["fetch", "jfelg"], "did you mean jfleg"),
+        (["list", "seeda"], "takes no names"),
+        (["path", "all"], "exactly one"),
+        (["fetch", "sample"], "comes with the package"),
+    ],
+)
+def test_wrong_use(arguments: list[str], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        run(*arguments)
+
+
+def test_path_of_what_is_not_there() -> None:
+    with pytest.raises(DataError, match="gecjury data fetch seeda"):
+        run("path", "seeda")
+
+
+def test_no_network_is_one_clear_error() -> None:
+    with pytest.raises(DataError, match=r"no connection to .* --data DIR, or set GECJURY_DATA"):
+        run("fetch", "gug", "--url", "http://127.0.0.1:9")

@@ -1,0 +1,149 @@
+"""The comparison layer on hand-made judgments: every number computed by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gecjury.aggregate import aggregate_scores
+from gecjury.benchmarks import Benchmark, ranked_groups
+from gecjury.chance import chance_scores
+from gecjury.corpus import Corpus, Version
+from gecjury.errors import InputError
+from gecjury.judgments import RankedItem
+from gecjury.metaeval import Study
+from gecjury.scoretable import FloatArray, Scores, ScoreTable, Statistics
+from gecjury.signature import Signature
+
+NAN = float("nan")
+SOURCES = ("a b", "c d", "e f")
+SYSTEMS = {
+    "A": Version(("a b .", "c d .", "e f .")),
+    "B": Version(("a b .", "c x .", "e x .")),
+    "C": Version(("a b", "c d", "e f")),
+}
+ITEMS = (
+    RankedItem("1", 0, "one", (("A", "B"), ("C",)), (1, 2)),
+    RankedItem("2", 1, "one", (("A",), ("B",), ("C",)), (1, 2, 3)),
+    RankedItem("1", 1, "two", (("A",), ("B",), ("C",)), (2, 1, 3)),
+    RankedItem("2", 2, "two", (("A",), ("B",)), (1, 1)),
+)
+
+
+def benchmark() -> Benchmark:
+    corpus = Corpus(SOURCES, SYSTEMS, groups=ranked_groups(ITEMS, list(SYSTEMS)))
+    human = {"edit": {"trueskill": {"A": 3.0, "B": 2.0, "C": 1.0}}}
+    return Benchmark(
+        "toy", corpus, {"edit": ITEMS}, human, "edit", "all", {"all": tuple(SYSTEMS)},  # type: ignore[arg-type]
+        "none", (0, 1, 2), "by hand",
+    )  # fmt: skip
+
+
+def table(sentences: list[list[float]], items: FloatArray | None = None) -> ScoreTable:
+    values = np.array(sentences)
+    return ScoreTable(
+        tuple(SYSTEMS),
+        Signature("toy", "refbased", {}),
+        Scores(values),
+        Scores(values.mean(axis=1)),
+        Statistics(values, items),
+        dict.fromkeys(SYSTEMS, ""),
+    )
+
+
+def test_decided_pairs_by_hand() -> None:
+    # Decided pairs: item 1: A>C, B>C (A and B share a text: a tie). Item 2: A>B, A>C, B>C.
+    # Item 1 of annotator two: B>A, A>C, B>C. Item 2 of two: A=B, tied. So 8 pairs.
+    # The metric: sentence 0: A=B=C tied -> two ties. Sentence 1: A 3, B 2, C 1: agrees with
+    # A>B, A>C, B>C, A>C, B>C and disagrees with B>A: 5 agree, 1 disagrees, 2 tied.
+    scores = table([[1, 3, 1], [1, 2, 1], [1, 1, 0]])
+    (half,) = Study(benchmark()).evaluate(scores, ["edit"])
+    assert half.sentence is not None
+    assert half.sentence.pairs == 8
+    assert half.sentence.tied == 2
+    assert half.sentence.accuracy == pytest.approx((5 + 2 / 2) / 8)
+    assert half.sentence.kendall == pytest.approx((5 - 1) / 8)
+    # loss: 5/8; drop: 5/6; official: the later system, C, is taken to win, so both ties are wrong.
+    for ties, expected in (("loss", 5 / 8), ("drop", 5 / 6), ("official", 5 / 8)):
+        (result,) = Study(benchmark(), ties=ties).evaluate(scores, ["edit"])  # type: ignore[arg-type]
+        assert result.sentence is not None
+        assert result.sentence.accuracy == pytest.approx(expected)
+
+
+def test_a_missing_score_leaves_its_pairs_out() -> None:
+    # Sentence 1 of B is missing: of the 8 pairs the four with B on sentence 1 go; A>C twice on
+    # sentence 1 agree, A>C and B>C on sentence 0 are tied.
+    (result,) = Study(benchmark()).evaluate(table([[1, 3, 1], [1, NAN, 1], [1, 1, 0]]), ["edit"])
+    assert result.missing == 1
+    assert result.sentence is not None
+    assert (result.sentence.pairs, result.sentence.missing) == (4, 4)
+    assert result.sentence.accuracy == pytest.approx((2 + 2 / 2) / 4)
+
+
+def test_scores_by_item_take_the_place_of_sentence_scores() -> None:
+    # Each item has its own scores: in the third item (annotator two) B beats A, as two judged;
+    # the first item is scored as judged too, so all 8 decided pairs agree.
+    items = np.array([[2, 3, 2, 1], [2, 2, 3, 1], [1, 1, 1, NAN]])
+    (result,) = Study(benchmark()).evaluate(
+        table([[0, 0, 0], [0, 0, 0], [0, 0, 0]], items), ["edit"]
+    )
+    assert result.sentence is not None
+    assert result.sentence.accuracy == 1.0
+
+
+def test_system_level_by_hand() -> None:
+    # Means 2, 1, 0 against human 3, 2, 1: a straight line.
+    scores = table([[2, 2, 2], [1, 1, 1], [0, 0, 0]])
+    (result,) = Study(benchmark(), aggregate="mean").evaluate(scores, ["edit"])
+    assert result.scores.tolist() == [2, 1, 0]
+    assert result.system.pearson == pytest.approx(1.0)
+    assert result.system.kendall == pytest.approx(1.0)
+    assert result.system.pairwise_accuracy == 1.0
+    # Expected wins: A beats both on all sentences (1), B beats C only (.5), C nobody (0).
+    wins = aggregate_scores("expected-wins", scores.sentences, scores.by_system.score)
+    assert wins.tolist() == [1.0, 0.5, 0.0]
+
+
+def test_constant_system_scores_have_no_correlation() -> None:
+    (result,) = Study(benchmark(), aggregate="corpus").evaluate(table([[1, 1, 1]] * 3), ["edit"])
+    assert np.isnan(result.system.pearson)
+    assert result.sentence is not None
+    assert result.sentence.accuracy == 0.5
+
+
+def test_scores_of_other_systems_are_refused() -> None:
+    other = table([[1, 3, 1], [1, 2, 1], [1, 1, 0]])
+    corpus = Corpus(SOURCES, {"A": SYSTEMS["A"]})
+    bench = benchmark()
+    narrow = Benchmark(
+        "toy", corpus, bench.rankings, bench.human, "edit", "all", {}, "none", (0, 1, 2), ""
+    )
+    with pytest.raises(InputError, match="do not belong to toy"):
+        Study(narrow).evaluate(other, ["edit"])
+
+
+def test_ceiling_by_hand() -> None:
+    # Both annotators judged sentence 1: A-B differ, A-C and B-C agree: 2 of 3.
+    ceiling = Study(benchmark()).ceiling("edit")
+    assert ceiling is not None
+    assert ceiling.accuracy == pytest.approx(2 / 3)
+    assert ceiling.decided == 3
+
+
+def test_copy_source_rewards_likeness_to_the_source() -> None:
+    scores = chance_scores(Corpus(("a b c",), {"same": Version(("a b c",)),
+                                               "two": Version(("a b x",)),
+                                               "empty": Version(("",))}))  # fmt: skip
+    # F1 of shared tokens: 3 of 3 and 3; 2 of 3 and 3; 0.
+    assert scores["copy-source"].ravel() == pytest.approx([1.0, 2 * 2 / 6, 0.0])
+    assert scores["constant"].tolist() == [[0.0], [0.0], [0.0]]
+
+
+def test_shuffled_trueskill_is_seeded_and_says_so() -> None:
+    rng = np.random.default_rng(3)
+    sentences = rng.random((4, 50))
+    one = aggregate_scores("trueskill", sentences, sentences.mean(axis=1), shuffles=5, seed=1)
+    two = aggregate_scores("trueskill", sentences, sentences.mean(axis=1), shuffles=5, seed=1)
+    plain = aggregate_scores("trueskill", sentences, sentences.mean(axis=1))
+    assert one.tolist() == two.tolist()
+    assert one.tolist() != plain.tolist()
