@@ -17,9 +17,17 @@ __all__ = ["METRICS", "load", "nearest", "parse", "scorer_class"]
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
+    "cleme": "refbased.cleme:CLEME",
+    "cleme2": "refbased.cleme:CLEME2",
+    "errant": "refbased.errant:ERRANT",
     "gleu": "refbased.gleu:GLEU",
     "gleu-official": "refbased.gleu:OfficialGLEU",
+    "gotoscorer": "refbased.gotoscorer:GoToScorer",
     "green": "refbased.green:GREEN",
+    "i-measure": "refbased.imeasure:IMeasure",
+    "m2": "refbased.m2:M2",
+    "sent-errant": "refbased.errant:SentenceERRANT",
+    "sentm2": "refbased.m2:SentenceM2",
 }
 
 

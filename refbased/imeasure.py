@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer, draw_weights
-from gecjury.scoretable import IntArray, Scores, Statistics
+from gecjury.scorer import Scorer
+from gecjury.scoretable import IntArray, Scores, Statistics, draw_weights
 from refbased.counts import ratio
 from refbased.threeway import Column, align_many
 
