@@ -151,7 +151,7 @@ class Request:
         info: the benchmark's row.
         systems: name of a system set.
         references: names of reference sets and paths of files, in order.
-        folder: where data is read from.
+        open_folder: finds the data; called only by loaders that read files.
         view: the view whose items become `corpus.groups`.
         whole: whether unjudged sentences are wanted as well.
     """
@@ -159,9 +159,14 @@ class Request:
     info: BenchmarkInfo
     systems: str
     references: tuple[str | Path, ...]
-    folder: DataFolder
+    open_folder: Callable[[], DataFolder]
     view: View
     whole: bool = False
+
+    @cached_property
+    def folder(self) -> DataFolder:
+        """Where data is read from."""
+        return self.open_folder()
 
     @property
     def reference_name(self) -> str:
@@ -249,7 +254,7 @@ def load_benchmark(
         info,
         systems,
         _references(info, references),
-        open_data(data, url=url, cache=cache),
+        lambda: open_data(data, url=url, cache=cache),
         "edit" if chosen == "edit" else "sentence",
         whole,
     )

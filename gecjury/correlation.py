@@ -194,6 +194,15 @@ def _weights(groups: NDArray[Any] | None, kept: NDArray[np.bool_]) -> _Floats:
     return 1 / (sizes[inverse] * len(sizes))
 
 
+def _mean(values: _Floats, groups: NDArray[Any] | None, kept: NDArray[np.bool_]) -> float:
+    """Mean of the kept values, or of their means over groups; NaN without any."""
+    if not kept.any():
+        return float("nan")
+    if groups is None:  # The sum of halves is exact, that of weighted halves is not.
+        return float(values[kept].mean())
+    return float(_weights(groups, kept) @ values[kept])
+
+
 def _calibrate(
     human: NDArray[np.int64], sign: NDArray[np.int64], gap: _Floats, weights: _Floats
 ) -> float:
@@ -292,11 +301,9 @@ def _summary(
     elif ties == "half":
         right = (balance + 1) / 2
     used = ~tied if ties == "drop" else np.full(len(wanted), True)
-    weights = _weights(labels, used)
-    some = bool(used.any())
     return PreferenceAgreement(
-        accuracy=float(weights @ right[used]) if some else float("nan"),
-        kendall=float(weights @ balance[used]) if some else float("nan"),
+        accuracy=_mean(right, labels, used),
+        kendall=_mean(balance, labels, used),
         agree=int(np.count_nonzero(agree)),
         disagree=int(np.count_nonzero(~agree & (~tied | (ties == "calibrated")))),
         tied=int(np.count_nonzero(tied)),

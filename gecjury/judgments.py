@@ -234,15 +234,22 @@ def read_rankings(
     handler = _RankingHandler(path, first_line, lines, frozenset(systems))
     try:
         parse(io.BytesIO(data), handler)
+    except InputError:
+        raise
+    except DefusedXmlException as error:
+        raise InputError(
+            f"{path}: declares entities or external references, which are not read "
+            f"({type(error).__name__}); write the text out instead"
+        ) from error
     except SAXParseException as error:
         raise InputError(
             f"{path}, line {error.getLineNumber()}: not well-formed XML "
             f"({error.getMessage()}); expected Appraise ranking results"
         ) from error
-    except DefusedXmlException as error:
+    except (LookupError, ValueError) as error:
         raise InputError(
-            f"{path}: declares entities or external references, which are not read "
-            f"({type(error).__name__}); write the text out instead"
+            f"{path}: its XML declaration names an encoding that cannot be read ({error}); "
+            "save the file as UTF-8 and say so"
         ) from error
     if not handler.items:
         raise InputError(

@@ -62,4 +62,5 @@ class TerminalProgress:
         finally:
             timer.cancel()
             timer.join()
-            display.stop()
+            if display.live.is_started:
+                display.stop()

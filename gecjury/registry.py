@@ -17,9 +17,17 @@ __all__ = ["METRICS", "load", "nearest", "parse", "scorer_class"]
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
+    "cleme": "refbased.cleme:CLEME",
+    "cleme2": "refbased.cleme:CLEME2",
+    "errant": "refbased.errant:ERRANT",
     "gleu": "refbased.gleu:GLEU",
     "gleu-official": "refbased.gleu:OfficialGLEU",
+    "gotoscorer": "refbased.gotoscorer:GoToScorer",
     "green": "refbased.green:GREEN",
+    "i-measure": "refbased.imeasure:IMeasure",
+    "m2": "refbased.m2:M2",
+    "sent-errant": "refbased.errant:SentenceERRANT",
+    "sentm2": "refbased.m2:SentenceM2",
 }
 
 
@@ -123,10 +131,11 @@ def _convert(value: object, hint: object, where: str) -> object:
             )
         return value
     if not isinstance(value, str):
-        if isinstance(value, int) and not isinstance(value, bool) and float in kinds:
-            return float(value)
-        if isinstance(value, tuple(kind for kind in kinds if isinstance(kind, type))):
+        # By exact type, since Python counts True among the whole numbers.
+        if type(value) in kinds:
             return value
+        if type(value) is int and float in kinds:
+            return float(value)
         raise OptionError(f"{where}: {value!r} is not of the kind {_kind_names(kinds)}")
     if value == "none" and type(None) in kinds:
         return None

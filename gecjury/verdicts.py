@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gecjury.edits import Edit, apply_edits
 from gecjury.errors import InputError
 
 __all__ = ["EditVerdict", "JudgedSource", "VerdictProblem", "read_edit_verdicts"]
@@ -206,15 +207,18 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[EditVerdict], list[Verdic
         problems.append(VerdictProblem(name, at + 1, marked, reason, read=True))
     verdicts: list[EditVerdict] = []
     texts: list[str] = []
-    for target in targets:
-        fits = len(target.source.split()) == len(sentence.split())
+    for given in targets:
+        target = given
         if target.source != sentence:
+            moved = _moved(target, sentence)
             reason = "the words around its edits are not those of the source: " + (
-                "read, since the positions hold" if fits else "left out"
+                "left out" if moved is None else "the edits are read as edits of the source"
             )
-            problems.append(VerdictProblem(name, target.line, target.source, reason, read=fits))
-        if not fits:
-            continue
+            found = moved is not None
+            problems.append(VerdictProblem(name, target.line, target.source, reason, read=found))
+            if moved is None:
+                continue
+            target = moved
         texts.append(target.text)
         verdicts += _verdicts(path, sentence, target)
         problems += [
@@ -225,6 +229,16 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[EditVerdict], list[Verdic
     before, after = _context(lines, at)
     source = JudgedSource(path.parent.name, path.stem, sentence, before, after, tuple(texts))
     return source, verdicts, sorted(problems, key=lambda problem: problem.line)
+
+
+def _moved(target: _Target, sentence: str) -> _Target | None:
+    """The same edits applied to the source; None if they do not fit it."""
+    tokens = sentence.split()
+    edits = [Edit(m.start, m.start + len(m.old.split()), m.new) for m in target.marks]
+    replaced = [" ".join(tokens[edit.start : edit.end]) for edit in edits]
+    if len(tokens) != len(target.source.split()) or replaced != [m.old for m in target.marks]:
+        return None
+    return replace(target, source=sentence, text=" ".join(apply_edits(tokens, edits)))
 
 
 def _verdicts(path: Path, sentence: str, target: _Target) -> list[EditVerdict]:

@@ -10,12 +10,14 @@ import numpy as np
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer, draw_weights
-from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
+from gecjury.scorer import Scorer
+from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics, draw_weights
 from refbased.counts import f_beta, ratio
 from refbased.ngrams import count_overlaps
 
 __all__ = ["GREEN"]
+
+_TIE_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,8 @@ class GREEN(Scorer):
 
     def _best(self, statistics: Statistics, scores: FloatArray) -> IntArray:
         """Index of each sentence's best reference, systems × sentences."""
+        # Equal fractions multiplied in another order differ in the last bit: a tie all the same.
+        scores = scores.round(_TIE_DIGITS)
         best: IntArray = scores.argmax(axis=2)
         if scores.shape[2] == 1:
             return best
@@ -120,7 +124,8 @@ class GREEN(Scorer):
         # Orders are compared from the longest down, so that a reference in which only the long
         # n-grams miss beats one in which the short ones miss as well.
         for order in range(values.shape[3] - 1, 0, -1):
-            shorter = np.where(candidates, self._scores(counts[:, :, :order]).score, -1.0)
+            shorter = self._scores(counts[:, :, :order]).score.round(_TIE_DIGITS)
+            shorter[~candidates] = -1.0
             candidates &= shorter == shorter.max(axis=1, keepdims=True)
         best[tied] = candidates.argmax(axis=1)
         return best

@@ -1,0 +1,146 @@
+"""Agreement of annotators, κ, and chance scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gecjury.agreement import (
+    annotator_agreement,
+    annotator_kappa,
+    cohen_kappa,
+    constant_scores,
+    random_scores,
+)
+from gecjury.errors import OptionError
+from gecjury.judgments import RankedItem, expand_pairs, read_rankings
+
+BASE = [
+    "BART",
+    "BERT-fuse",
+    "GECToR-BERT",
+    "GECToR-ens",
+    "LM-Critic",
+    "PIE",
+    "REF-M",
+    "Riken-Tohoku",
+    "T5",
+    "TemplateGEC",
+    "TransGEC",
+    "UEDIN-MS",
+]
+
+
+def item(annotator: str, ranks: dict[str, int], sentence: int = 0) -> RankedItem:
+    groups = tuple(tuple(names.split()) for names in ranks)
+    return RankedItem("1", sentence, annotator, groups, tuple(ranks.values()))
+
+
+def test_kappa_by_hand() -> None:
+    first, second = np.array([1, 1, 0, 0]), np.array([1, 0, 0, 0])
+    # Observed 3/4; expected ½·¼ + ½·¾ = ½: κ = ½.
+    assert cohen_kappa(first, second) == pytest.approx(0.5)
+    # Pooled shares 3/8 and 5/8: expected 34/64, κ = (48 - 34)/(64 - 34).
+    assert cohen_kappa(first, second, pooled=True) == pytest.approx(14 / 30)
+    assert np.isnan(cohen_kappa(np.array([]), np.array([])))
+    assert np.isnan(cohen_kappa(np.ones(3), np.ones(3)))
+    with pytest.raises(OptionError):
+        cohen_kappa(np.ones(3), np.ones(4))
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1))
+def test_kappa_is_symmetric_and_at_most_one(labels: list[tuple[int, int]]) -> None:
+    a, b = np.array(labels).T
+    np.testing.assert_allclose(cohen_kappa(a, b), cohen_kappa(b, a), atol=1e-12)
+    assert not cohen_kappa(a, b) > 1
+
+
+def test_agreement_by_hand() -> None:
+    items = [
+        item("x", {"A": 1, "B": 2, "C": 2}),
+        item("y", {"A": 1, "B": 2, "C": 1}),
+        item("y", {"A": 2, "B": 1, "C": 2}),  # judged before: does not count
+        item("y", {"A": 1, "B": 2}, sentence=1),  # by one annotator only
+    ]
+    # A-B: both prefer A. A-C: A, tie. B-C: tie, C. Decided by both: one, agreed.
+    found = annotator_agreement(expand_pairs(items, ["A", "B", "C"]))
+    assert (found.accuracy, found.decided) == (1.0, 1)
+    assert (found.with_ties, found.pairs) == (pytest.approx(1 / 3), 3)
+
+
+def test_pairs_with_the_same_text_do_not_count_as_agreement() -> None:
+    items = [item("x", {"A B": 1, "C": 2}), item("y", {"A B": 2, "C": 1})]
+    found = annotator_agreement(expand_pairs(items, ["A", "B", "C"]))
+    assert (found.accuracy, found.decided, found.pairs) == (0.0, 2, 2)
+
+
+def test_agreement_of_a_single_annotator_is_undefined() -> None:
+    found = annotator_agreement(expand_pairs([item("x", {"A": 1, "B": 2})], ["A", "B"]))
+    assert np.isnan(found.accuracy)
+    assert (found.decided, found.pairs) == (0, 0)
+    assert np.isnan(annotator_agreement(expand_pairs([], ["A"])).with_ties)
+
+
+def test_kappa_of_annotators_by_hand() -> None:
+    items = [
+        item("x", {"A": 1, "B": 2, "C": 3}),
+        item("y", {"A": 1, "B": 2, "C": 1}),
+        item("y", {"A": 1, "B": 2}),
+    ]
+    # A-B: x +1; y +1, +1. A-C: x +1; y 0. B-C: x +1; y -1. 2 of 4 comparisons agree.
+    # Labels: A-B three times +1, A-C +1 and 0, B-C +1 and -1: 5, 1, 1 of 7, expected 27/49.
+    found = annotator_kappa(items)
+    assert found.counts == {("x", "y"): 4}
+    assert found.mean == pytest.approx((0.5 - 27 / 49) / (1 - 27 / 49))
+    # Within y one pair was judged twice, alike; with one label alone κ is undefined.
+    within = annotator_kappa(items, within=True)
+    assert within.counts == {("y", "y"): 1}
+    assert np.isnan(within.mean)
+
+
+def seeda(data_dir: Path, kind: str) -> tuple[RankedItem, ...]:
+    return read_rankings(data_dir / "SEEDA/data" / f"judgments_{kind}.xml", first_line=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "accuracy", "decided", "with_ties"),
+    [("edit", 0.644, 519, 0.441), ("sent", 0.896, 694, 0.603)],
+)
+def test_ceiling_of_seeda(
+    data_dir: Path, kind: str, accuracy: float, decided: int, with_ties: float
+) -> None:
+    # Known ceilings of Base: 64.4% of 519 (edit) and 89.6% of 694 (sentence) decided pairs, 44.1%
+    # and 60.3% when ties count. Exactly: 334/519, 622/694, 497/1126, 679/1126.
+    found = annotator_agreement(expand_pairs(seeda(data_dir, kind), BASE))
+    assert found.decided == decided
+    assert found.accuracy == pytest.approx(accuracy, abs=6e-4)
+    assert found.with_ties == pytest.approx(with_ties, abs=6e-4)
+    assert found.pairs == 1126
+
+
+@pytest.mark.parametrize(
+    ("kind", "between", "within"), [("edit", 0.28, 0.61), ("sent", 0.41, 0.71)]
+)
+def test_kappa_of_seeda(data_dir: Path, kind: str, between: float, within: float) -> None:
+    # Kobayashi et al. 2024, table 3.
+    items = seeda(data_dir, kind)
+    assert round(annotator_kappa(items).mean, 2) == between
+    assert round(annotator_kappa(items, within=True).mean, 2) == within
+
+
+def test_kappa_of_gjg15(data_dir: Path) -> None:
+    # Grundkiewicz et al. 2015, table 2a: .29 between and .46 within, weighted by comparisons.
+    items = read_rankings(data_dir / "GJG15/data/judgments.xml", first_line=0)
+    assert round(annotator_kappa(items).weighted, 2) == 0.29
+    assert round(annotator_kappa(items, within=True).weighted, 2) == 0.46
+
+
+def test_chance_scores() -> None:
+    assert constant_scores(2, 3).tolist() == [[0.0] * 3] * 2
+    assert random_scores(2, 3, seed=1).shape == (2, 3)
+    np.testing.assert_array_equal(random_scores(2, 3, seed=1), random_scores(2, 3, seed=1))
+    assert (random_scores(2, 3, seed=1) != random_scores(2, 3, seed=2)).any()

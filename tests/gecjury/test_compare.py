@@ -1,0 +1,166 @@
+"""`gecjury compare`, `rank` and `demo` as a user meets them, on the embedded sample."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gecjury.cli import main
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str, status: int = 0) -> tuple[str, str]:
+    assert main(list(argv)) == status
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def document(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(capsys, *argv, "--format", "json")[0])
+    return found
+
+
+def test_demo_needs_no_data_and_says_that_it_proves_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GECJURY_DATA", str(tmp_path / "nowhere"))
+    out, err = run(capsys, "demo")
+    assert err == ""
+    assert "SAMPLE, NOT EVIDENCE" in out
+    for word in ("green", "gleu", "constant", "random", "copy-source", "two annotators"):
+        assert word in out
+
+
+def test_json_follows_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
+    found = document(capsys, "compare", "sample", "-m", "green", "-m", "gleu", "--human", "both")
+    assert found["benchmark"] == "sample"
+    assert found["sample"] is True
+    assert (found["human"], found["aggregate"], found["ties"]) == ("both", "trueskill", "half")
+    assert found["references"] == "official"
+    assert len(found["systems"]) == 6
+    assert [(r["metric"], r["human"]) for r in found["rows"]] == [
+        ("green", "edit"), ("green", "sentence"), ("gleu", "edit"), ("gleu", "sentence"),
+    ]  # fmt: skip
+    for row in found["rows"]:
+        assert row["family"] == "refbased"
+        assert row["signature"].startswith(row["metric"])
+        assert set(row["system"]) == {
+            "pearson", "spearman", "kendall", "pairwise_accuracy", "spa", "ci95",
+        }  # fmt: skip
+        assert {"accuracy", "kendall", "tied", "pairs", "ci95"} <= set(row["sentence"])
+        assert row["missing"] == 0
+    assert set(found["ceiling"]) == {"edit", "sentence"}
+    assert set(found["chance"]) == {"constant", "random", "copy-source"}
+    assert found["chance"]["constant"]["accuracy"] == 0.5
+
+
+def test_levels_choose_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    system = document(capsys, "compare", "sample", "-m", "green", "--level", "system")["rows"][0]
+    sentence = document(capsys, "compare", "sample", "-m", "green", "--level", "sentence")["rows"]
+    assert "sentence" not in system
+    assert "system" not in sentence[0]
+    _, err = run(capsys, "compare", "sample", "-m", "green", "--level", "edit", status=2)
+    assert "credits single edits" in err
+
+
+def test_score_files_are_reused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    options = ("compare", "sample", "-m", "green", "-o", str(tmp_path))
+    first = document(capsys, *options)
+    assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
+    second = document(capsys, *options)
+    assert second["rows"][0]["seconds"] == 0.0
+    assert first["rows"][0]["system"] == second["rows"][0]["system"]
+    # One more system: only that one is scored, and the table is that of a fresh run.
+    third = document(capsys, *options, "--systems", "all")
+    fresh = document(capsys, "compare", "sample", "-m", "green", "--systems", "all")
+    assert third["rows"][0]["system"] == fresh["rows"][0]["system"]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_windows_and_pairwise(capsys: pytest.CaptureFixture[str]) -> None:
+    found = document(
+        capsys, "compare", "sample", "-m", "green", "--systems", "all", "--windows", "--pairwise"
+    )
+    # Seven systems: four windows of four, none of eight.
+    assert [(row["size"], row["start"]) for row in found["windows"]] == [
+        (4, 1), (4, 2), (4, 3), (4, 4),
+    ]  # fmt: skip
+    assert {entry["by"] for entry in found["pairwise"]} == {"system", "human-rank"}
+    by_system = found["pairwise"][0]
+    assert by_system["accuracy"][0][1] == by_system["accuracy"][1][0]
+    total = sum(sum(row) for row in by_system["pairs"]) / 2
+    assert total == found["rows"][0]["sentence"]["pairs"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["compare", "sead", "-m", "green"], ["sead", "seeda"]),
+        (["compare", "sample", "-m", "grene"], ["grene", "green"]),
+        (["compare", "sample", "-m", "green:bta=1"], ["bta", "beta"]),
+        (["compare", "sample", "-m", "green:beta=much"], ["beta", "much", "number"]),
+        (["compare", "sample", "-m", "green:beta=-1"], ["beta", "-1"]),
+        (["compare", "sample", "-m", "green:unit=letter"], ["unit", "letter", "word"]),
+        (["compare", "sample", "-m", "green", "--systems", "bse"], ["bse", "base"]),
+        (["compare", "sample", "-m", "green", "--references", "ofical"], ["ofical", "official"]),
+        (["compare", "sample", "-m", "green", "--ties", "win"], ["--ties", "half"]),
+        (["compare", "sample", "-m", "green", "--human-scores", "mean"], ["mean", "trueskill"]),
+        (["compare", "seeda", "-m", "green", "--data", "nowhere-at-all"], ["nowhere-at-all"]),
+        (["compare", "gmeg-test-yahoo", "-m", "green"], ["gmeg-test-yahoo"]),
+    ],
+)
+def test_wrong_use_is_one_clear_line(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    argv: list[str],
+    words: list[str],
+) -> None:
+    monkeypatch.setenv("GECJURY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("GECJURY_DATA_URL", "http://127.0.0.1:9/")
+    monkeypatch.delenv("GECJURY_DATA", raising=False)
+    try:
+        status = main([*argv, "-o", str(tmp_path / "out")])
+    except SystemExit as stop:
+        status = int(str(stop.code))
+    captured = capsys.readouterr()
+    assert status == 2
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+    for word in words:
+        assert word in captured.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_unwritable_output_stops_before_scoring(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    out, err = run(
+        capsys, "compare", "sample", "-m", "green", "-o", str(tmp_path / "file"), status=2
+    )
+    assert out == ""
+    assert "cannot be written" in err
+
+
+def test_rank_shares_places_and_orders(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name, text in {
+        "source": "a b\nc d\n",
+        "ref": "a b .\nc d .\n",
+        "best": "a b .\nc d .\n",
+        "twin": "a b .\nc d .\n",
+        "none": "a b\nc d\n",
+    }.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    files = [str(tmp_path / f"{name}.txt") for name in ("source", "none", "best", "twin")]
+    for aggregate in ("corpus", "mean", "trueskill", "expected-wins"):
+        found = document(
+            capsys, "rank", *files, "-r", str(tmp_path / "ref.txt"), "-m", "green:n=1",
+            "--aggregate", aggregate,
+        )  # fmt: skip
+        assert found["rows"][-1]["system"] == "none"
+        assert found["rows"][0]["score"] > found["rows"][-1]["score"]
+        if aggregate != "trueskill":  # its value depends on who met whom first
+            assert [row["rank"] for row in found["rows"]] == [1, 1, 3]

@@ -1,0 +1,259 @@
+"""Correlations and sentence-level agreement under each rule for ties."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from gecjury.correlation import (
+    TieRule,
+    kendall,
+    pairwise_accuracy,
+    pearson,
+    preference_agreement,
+    spearman,
+)
+from gecjury.errors import OptionError
+from gecjury.judgments import expand_pairs, pair_scores, read_rankings
+
+NAN = float("nan")
+BASE = [
+    "BART",
+    "BERT-fuse",
+    "GECToR-BERT",
+    "GECToR-ens",
+    "LM-Critic",
+    "PIE",
+    "REF-M",
+    "Riken-Tohoku",
+    "T5",
+    "TemplateGEC",
+    "TransGEC",
+    "UEDIN-MS",
+]
+
+
+def test_correlations_by_hand() -> None:
+    x, y = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 10.0])
+    # Means 2.5 and 4: Σdxdy = 4.5 + .5 - 1 + 9 = 13, Σdx² = 5, Σdy² = 9 + 1 + 4 + 36 = 50.
+    assert pearson(x, y) == pytest.approx(13 / np.sqrt(250))
+    # Ranks 1 2 3 4 and 1 3 2 4: 1 - 6·2/(4·15).
+    assert spearman(x, y) == pytest.approx(0.8)
+    # Five of six pairs concordant, one discordant.
+    assert kendall(x, y) == pytest.approx(4 / 6)
+    assert pairwise_accuracy(x, y) == pytest.approx(5 / 6)
+
+
+def test_ties_by_hand() -> None:
+    x, y = np.array([1.0, 1.0, 2.0, 3.0]), np.array([5.0, 6.0, 6.0, 7.0])
+    # Pairs: 01 tied in x, 12 tied in y; 02, 03, 13, 23 concordant: 4/√(5·5).
+    assert kendall(x, y) == pytest.approx(4 / 5)
+    # 01 tied by the human: out. 12 tied by the metric: a half. 4.5 of 5.
+    assert pairwise_accuracy(x, y) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("function", [pearson, spearman, kendall, pairwise_accuracy])
+def test_undefined_correlations_are_nan(function: Any) -> None:
+    assert np.isnan(function(np.array([]), np.array([])))
+    assert np.isnan(function(np.array([1.0]), np.array([1.0])))
+    assert np.isnan(function(np.array([1.0, 2.0, NAN]), np.array([1.0, NAN, 2.0])))
+    assert np.isnan(function(np.ones(5), np.arange(5.0)))
+    assert np.isnan(function(np.arange(5.0), np.ones(5)))
+    two = function(np.array([1.0, 2.0]), np.array([3.0, 5.0]))
+    assert two == 1.0 if function is kendall else np.isnan(two)
+    with pytest.raises(OptionError):
+        function(np.arange(3.0), np.arange(4.0))
+
+
+def test_missing_points_are_left_out() -> None:
+    x, y = np.array([1.0, 2.0, NAN, 4.0, 3.0]), np.array([1.0, 3.0, 5.0, 9.0, NAN])
+    for function in (pearson, spearman):
+        assert function(x, y) == function(x[[0, 1, 3]], y[[0, 1, 3]])
+
+
+def test_infinite_scores_have_ranks_but_no_product_moment() -> None:
+    x, y = np.array([1.0, 2.0, np.inf]), np.array([1.0, 2.0, 3.0])
+    assert np.isnan(pearson(x, y))
+    assert spearman(x, y) == pytest.approx(1.0)
+
+
+vectors = st.integers(3, 30).flatmap(
+    lambda n: st.tuples(
+        *[arrays(np.float64, n, elements=st.integers(-5, 5).map(lambda k: k / 4))] * 2
+    )
+)
+
+
+@given(vectors)
+def test_equals_scipy(pair: tuple[np.ndarray, np.ndarray]) -> None:
+    from scipy import stats
+
+    x, y = pair
+    assume(len(set(x)) > 1 and len(set(y)) > 1)
+    assert pearson(x, y) == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-12)
+    assert spearman(x, y) == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
+    assert kendall(x, y) == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
+
+
+@given(vectors)
+def test_rank_correlations_ignore_monotone_transforms(pair: tuple[np.ndarray, np.ndarray]) -> None:
+    x, y = pair
+    for function in (spearman, kendall, pairwise_accuracy):
+        np.testing.assert_equal(function(x, y), function(np.exp(3 * x), y))
+
+
+def test_pearson_holds_at_the_ends_of_the_scale() -> None:
+    x = np.array([1.0, 2.0, 4.0])
+    for scale in (1e-200, 1e200):
+        assert pearson(x * scale, x) == pytest.approx(1.0)
+
+
+# Four decided pairs and a human tie: right, right, tied (the second is better), wrong; tie.
+HUMAN = np.array([1, 1, -1, 1, 0])
+FIRST = np.array([0.9, 0.8, 0.5, 0.1, 0.4])
+SECOND = np.array([0.1, 0.5, 0.5, 0.3, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("ties", "accuracy", "tau"),
+    [
+        ("half", 2.5 / 4, 1 / 4),
+        ("loss", 2 / 4, 1 / 4),
+        ("drop", 2 / 3, 1 / 3),
+        ("official", 3 / 4, 2 / 4),  # the tie goes to the second, which the annotator preferred
+        # Gaps .8 .3 0 .2 .1: with ε = .1 the human tie is met and nothing decided is lost: right
+        # are the first two and the last, 3 of 5; ε = 0 gives 2 of 5. τ = 2 · .6 - 1.
+        ("calibrated", 3 / 5, 1 / 5),
+    ],
+)
+def test_rules_for_ties_by_hand(ties: TieRule, accuracy: float, tau: float) -> None:
+    found = preference_agreement(HUMAN, FIRST, SECOND, ties=ties)
+    assert found.accuracy == pytest.approx(accuracy)
+    assert found.kendall == pytest.approx(tau)
+    assert (found.ties, found.missing) == (ties, 0)
+    if ties == "calibrated":
+        assert found.epsilon == pytest.approx(0.1)
+        assert (found.agree, found.disagree, found.tied, found.pairs) == (3, 2, 2, 5)
+    else:
+        assert np.isnan(found.epsilon)
+        assert (found.agree, found.disagree, found.tied, found.pairs) == (2, 1, 1, 4)
+        assert found.tied_share == 0.25
+
+
+def test_a_tie_against_the_order_is_lost_under_the_official_rule() -> None:
+    found = preference_agreement(np.array([1]), np.array([0.5]), np.array([0.5]), ties="official")
+    assert (found.accuracy, found.kendall) == (0.0, -1.0)
+
+
+@pytest.mark.parametrize("ties", get_args(TieRule))
+def test_missing_scores_are_left_out_and_counted(ties: TieRule) -> None:
+    human = np.append(HUMAN, [1, -1, 0])
+    first, second = np.append(FIRST, [NAN, 1.0, NAN]), np.append(SECOND, [1.0, NAN, NAN])
+    whole = preference_agreement(HUMAN, FIRST, SECOND, ties=ties)
+    found = preference_agreement(human, first, second, ties=ties)
+    assert (found.accuracy, found.kendall, found.pairs) == (
+        whole.accuracy,
+        whole.kendall,
+        whole.pairs,
+    )
+    assert found.missing == (3 if ties == "calibrated" else 2)
+
+
+@pytest.mark.parametrize("ties", get_args(TieRule))
+def test_nothing_to_compare_is_nan(ties: TieRule) -> None:
+    for human, scores in ((np.array([], dtype=int), np.array([])), (np.array([1]), [NAN])):
+        found = preference_agreement(human, np.array(scores), np.array(scores), ties=ties)
+        assert np.isnan(found.accuracy)
+        assert np.isnan(found.kendall)
+        assert found.pairs == 0
+    all_tied = preference_agreement(np.array([1]), np.array([1.0]), np.array([1.0]), ties="drop")
+    assert np.isnan(all_tied.accuracy)
+
+
+def test_average_over_groups() -> None:
+    # Group a: right, right, tied; group b: wrong (its human tie is out). Half: (2.5/3 + 0)/2.
+    groups = np.array(["a", "a", "a", "b", "b"])
+    found = preference_agreement(HUMAN, FIRST, SECOND, groups=groups)
+    assert found.accuracy == pytest.approx((2.5 / 3 + 0) / 2)
+    assert found.kendall == pytest.approx((2 / 3 - 1) / 2)
+    # Calibrated: ε = .1 gives (2/3 + 1/2)/2 = .583; ε = 0 gives (2/3 + 0)/2.
+    found = preference_agreement(HUMAN, FIRST, SECOND, groups=groups, ties="calibrated")
+    assert found.accuracy == pytest.approx((2 / 3 + 1 / 2) / 2)
+
+
+def test_refuses_unknown_rules_and_unequal_lengths() -> None:
+    with pytest.raises(OptionError, match="unknown tie rule 'none': expected official, half"):
+        preference_agreement(HUMAN, FIRST, SECOND, ties="none")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="equal vectors"):
+        preference_agreement(HUMAN, FIRST[:3], SECOND)
+    with pytest.raises(OptionError, match="equal vectors"):
+        preference_agreement(HUMAN, FIRST, SECOND, groups=np.zeros(2))
+
+
+pairs = st.integers(1, 25).flatmap(
+    lambda n: st.tuples(
+        arrays(np.int64, n, elements=st.integers(-1, 1)),
+        *[arrays(np.float64, n, elements=st.integers(0, 4).map(float))] * 2,
+    )
+)
+
+
+@given(pairs, st.sampled_from(["half", "loss", "drop", "calibrated"]))
+def test_no_rule_but_the_official_one_depends_on_the_order(
+    pair: tuple[np.ndarray, np.ndarray, np.ndarray], ties: TieRule
+) -> None:
+    human, first, second = pair
+    np.testing.assert_equal(
+        asdict(preference_agreement(human, first, second, ties=ties)),
+        asdict(preference_agreement(-human, second, first, ties=ties)),
+    )
+
+
+@given(pairs)
+def test_relations_between_the_rules(pair: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    human, first, second = pair
+    assume((human != 0).any())
+    by = {rule: preference_agreement(human, first, second, ties=rule) for rule in get_args(TieRule)}
+    for rule in ("half", "official", "calibrated"):
+        assert by[rule].kendall == pytest.approx(2 * by[rule].accuracy - 1)
+    assert by["loss"].accuracy <= by["half"].accuracy + 1e-12
+    assert by["loss"].kendall == pytest.approx(by["half"].kendall)
+    # Both orders of the official rule average to `half`.
+    other = preference_agreement(-human, second, first, ties="official").accuracy
+    assert (by["official"].accuracy + other) / 2 == pytest.approx(by["half"].accuracy)
+
+
+@given(pairs)
+def test_calibrated_finds_the_best_epsilon(pair: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    human, first, second = pair
+    found = preference_agreement(human, first, second, ties="calibrated")
+    gap = np.abs(first - second)
+
+    def accuracy(epsilon: float) -> float:
+        sign = np.where(gap <= epsilon, 0, np.sign(first - second))
+        return float((sign == human).mean())
+
+    best = max(accuracy(epsilon) for epsilon in (0.0, *gap))
+    assert found.accuracy == pytest.approx(best)
+    assert accuracy(found.epsilon) == pytest.approx(best)
+
+
+def test_a_constant_metric_on_seeda(data_dir: Path) -> None:
+    # Under the official rule a constant metric scores .548 on SEEDA-E, and .452 with the order
+    # reversed: the 7,708 decided expanded pairs of the 12 Base systems in alphabetical order.
+    items = read_rankings(data_dir / "SEEDA/data/judgments_edit.xml", first_line=1)
+    for systems, official in ((BASE, 0.548), (BASE[::-1], 0.452)):
+        judged = expand_pairs(items, systems)
+        scores = pair_scores(judged, np.zeros((12, 1312)))
+        found = preference_agreement(judged.preference, *scores, ties="official")
+        assert found.accuracy == pytest.approx(official, abs=5e-4)
+        assert (found.pairs, found.tied) == (7708, 7708)
+        assert preference_agreement(judged.preference, *scores).accuracy == 0.5
+        assert preference_agreement(judged.preference, *scores, ties="loss").accuracy == 0.0

@@ -1,0 +1,44 @@
+"""Ratios and F-scores at ordinary and at empty denominators."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refbased.counts import f_beta, ratio
+
+
+def test_ratio_gives_the_stated_value_where_the_whole_is_zero() -> None:
+    part, whole = np.array([1, 0, 0, -2]), np.array([4, 0, 5, 4])
+    assert ratio(part, whole, 1.0).tolist() == [0.25, 1.0, 0.0, -0.5]
+    assert ratio(part, whole, 0.0).tolist() == [0.25, 0.0, 0.0, -0.5]
+
+
+def test_ratio_broadcasts_and_leaves_integers_alone() -> None:
+    result = ratio(np.array([[1], [2]], dtype=np.int32), np.array([2, 4, 0], dtype=np.int32), 1.0)
+    assert result.dtype == np.float64
+    assert result.tolist() == [[0.5, 0.25, 1.0], [1.0, 0.5, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("precision", "recall", "beta", "expected"),
+    [
+        (0.5, 0.25, 1.0, 1 / 3),  # 2 · .125 / .75
+        (0.5, 0.25, 2.0, 0.625 / 2.25),  # 5 · .125 / (4 · .5 + .25)
+        (0.5, 0.25, 0.5, 0.15625 / 0.375),  # 1.25 · .125 / (.25 · .5 + .25)
+        (0.5, 0.25, 0.0, 0.5),  # precision alone
+        (0.0, 0.0, 2.0, 0.0),
+        (1.0, 0.0, 0.0, 0.0),  # 1 · 0 / (0 + 0)
+        (1.0, 1.0, 3.0, 1.0),
+    ],
+)
+def test_f_beta(precision: float, recall: float, beta: float, expected: float) -> None:
+    assert f_beta(np.array([precision]), np.array([recall]), beta)[0] == pytest.approx(expected)
+
+
+@given(st.floats(0.001, 1), st.floats(0.001, 1), st.floats(0, 10))
+def test_f_beta_lies_between_precision_and_recall(p: float, r: float, beta: float) -> None:
+    value = f_beta(np.array([p]), np.array([r]), beta)[0]
+    assert min(p, r) - 1e-12 <= value <= max(p, r) + 1e-12

@@ -1,0 +1,115 @@
+"""Bulk counting of n-gram overlaps against counting them one by one."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import refbased.ngrams
+from refbased.ngrams import Overlaps, count_overlaps
+from tests.fakes import Texts, corpora, grams
+
+
+def naive(texts: Texts, order: int, unit: str) -> Overlaps:
+    """The same counts with Counter intersections, one sentence after another."""
+    count, systems, refs = len(texts.sources), len(texts.systems), len(texts.references)
+    shapes = [(count,), (refs, count), (systems, count), (refs, count), (systems, count)]
+    shapes += [(systems, count, refs)] * 3
+    result = Overlaps(*(np.zeros((*shape, order), dtype=np.int32) for shape in shapes))
+    assert result.sh_not_r is not None
+    for i in range(count):
+        for k in range(order):
+            s = grams(texts.sources[i], k + 1, unit)
+            result.s[i, k] = s.total()
+            for y, reference in enumerate(texts.references):
+                r = grams(reference[i], k + 1, unit)
+                result.r[y, i, k] = r.total()
+                result.sr[y, i, k] = (s & r).total()
+                for x, hypotheses in enumerate(texts.systems.values()):
+                    h = grams(hypotheses[i], k + 1, unit)
+                    result.h[x, i, k] = h.total()
+                    result.sh[x, i, k] = (s & h).total()
+                    result.rh[x, i, y, k] = (r & h).total()
+                    result.srh[x, i, y, k] = (s & r & h).total()
+                    result.sh_not_r[x, i, y, k] = sum(
+                        times for gram, times in (s & h).items() if gram not in r
+                    )
+    return result
+
+
+def counted(texts: Texts, order: int, unit: str) -> Overlaps:
+    systems = list(texts.systems.values())
+    return count_overlaps(texts.sources, systems, texts.references, order, unit, absent=True)
+
+
+def assert_equal(one: Overlaps, two: Overlaps) -> None:
+    for name in Overlaps.__dataclass_fields__:
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
+
+
+@settings(deadline=None, max_examples=50)
+@given(corpora(), st.integers(1, 6), st.sampled_from(["word", "char"]))
+def test_equals_counting_one_by_one(texts: Texts, order: int, unit: str) -> None:
+    assert_equal(counted(texts, order, unit), naive(texts, order, unit))
+
+
+def test_a_known_sentence() -> None:
+    texts = Texts(["a a b"], {"x": ["a b b"]}, [["a b"]])
+    o = counted(texts, 2, "word")
+    # unigrams: s = {a2, b1}, r = {a1, b1}, h = {a1, b2}; bigrams: s = {aa, ab}, r = {ab},
+    # h = {ab, bb}
+    assert o.s.tolist() == [[3, 2]]
+    assert o.r.tolist() == [[[2, 1]]]
+    assert o.h.tolist() == [[[3, 2]]]
+    assert o.sr.tolist() == [[[2, 1]]]
+    assert o.sh.tolist() == [[[2, 1]]]
+    assert o.rh.tolist() == [[[[2, 1]]]]
+    assert o.srh.tolist() == [[[[2, 1]]]]
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 40, 1000])
+def test_the_size_of_chunks_changes_nothing(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(0)
+
+    def lines() -> list[str]:
+        return [" ".join(rng.choices("abcde", k=rng.randint(0, 9))) for _ in range(30)]
+
+    texts = Texts(lines(), {"x": lines(), "y": lines()}, [lines(), lines()])
+    whole = counted(texts, 4, "word")
+    monkeypatch.setattr(refbased.ngrams, "_CHUNK_TOKENS", chunk)
+    assert_equal(counted(texts, 4, "word"), whole)
+
+
+def test_progress_reports_every_sentence_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refbased.ngrams, "_CHUNK_TOKENS", 7)
+    steps: list[float] = []
+    lines = ["a b c", "", "d", "a b", "e f g h i", ""]
+    count_overlaps(lines, [lines], [lines], 2, advance=steps.append)
+    assert sum(steps) == len(lines)
+    assert len(steps) > 1
+
+
+def test_only_empty_texts_have_no_ngrams() -> None:
+    o = counted(Texts(["", " "], {"x": ["", "\u00a0"]}, [["", "\t"]]), 3, "word")
+    assert not any(getattr(o, name).any() for name in Overlaps.__dataclass_fields__)
+
+
+def test_no_system_leaves_empty_arrays() -> None:
+    o = counted(Texts(["a b"], {}, [["a c"]]), 2, "word")
+    assert o.h.shape == (0, 1, 2)
+    assert o.sr.tolist() == [[[1, 0]]]
+
+
+def test_absent_is_counted_only_when_asked_for() -> None:
+    assert count_overlaps(["a"], [["a"]], [["a"]], 1).sh_not_r is None
+
+
+def test_characters_keep_inner_white_space_only() -> None:
+    o = counted(Texts([" a b "], {"x": ["a b"]}, [["a\u00a0b\n"]]), 1, "char")
+    assert o.s.tolist() == [[3]]
+    assert o.sh.tolist() == [[[3]]]
+    assert o.sr.tolist() == [[[2]]]  # a blank is not a no-break space
