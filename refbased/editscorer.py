@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from gecjury.corpus import Corpus
+from gecjury.corpusedits import CorpusEdits, corpus_edits
 from gecjury.errors import OptionError
-from gecjury.extraction import CorpusEdits, Tagger, corpus_edits
+from gecjury.extraction import extraction_signature
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
 
@@ -36,16 +37,11 @@ class EditScorer(Scorer):
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The tagger and the versions of the packages that decide edits."""
-        parts = self._tagger.parts
-        return {key: parts[key] for key in ("tagger", "errant", "spacy")}
+        return extraction_signature(self.tagger, self.pos)
 
     def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
         """The edits of all hypotheses and references."""
-        return corpus_edits(corpus, tagger=self._tagger, runtime=runtime)
-
-    @property
-    def _tagger(self) -> Tagger:
-        return Tagger(self.tagger, self.pos)
+        return corpus_edits(corpus, self.tagger, self.pos, runtime)
 
 
 def check_beta(name: str, beta: float) -> None:

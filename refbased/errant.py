@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.corpus import Corpus
+from gecjury.corpusedits import CorpusEdits
 from gecjury.edits import Edit
-from gecjury.extraction import CorpusEdits
 from gecjury.runtime import Runtime
 from gecjury.scoretable import IntArray, Scores, Statistics
 from refbased.editscorer import EditScorer, check_beta
