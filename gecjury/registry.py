@@ -28,6 +28,7 @@ METRICS: Mapping[str, str] = {
     "m2": "refbased.m2:M2",
     "sent-errant": "refbased.errant:SentenceERRANT",
     "sentm2": "refbased.m2:SentenceM2",
+    "uot-errant": "refbased.uot_errant:UOTERRANT",
 }
 
 

@@ -18,3 +18,41 @@ def data_dir() -> Path:
     if not (folder / "SEEDA").is_dir():
         pytest.skip("the real benchmark data is not here: set GECJURY_DATA to run this test")
     return folder
+
+
+_WORDS = (
+    "the a cat cats dog dogs sit sits sat on mat mats in house . , she he they go goes went home "
+    "yesterday big very is are was were it this that"
+)
+
+
+def _make_bert(folder: Path, seed: int, layers: int = 3) -> Path:
+    """A BERT of `layers` layers with random weights and a vocabulary of a few words."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    folder.mkdir(parents=True)
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_WORDS.split()]
+    (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
+    tokenizer = transformers.BertTokenizer(
+        vocab=str(folder / "vocab.txt"), model_max_length=32, do_lower_case=True
+    )
+    tokenizer.save_pretrained(folder)
+    config = transformers.BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=16,
+        num_hidden_layers=layers,
+        num_attention_heads=2,
+        intermediate_size=24,
+        max_position_embeddings=40,
+        initializer_range=0.3,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        transformers.BertModel(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tiny random BERT."""
+    return _make_bert(tmp_path_factory.mktemp("models") / "tiny-bert", seed=1)

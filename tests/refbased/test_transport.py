@@ -163,9 +163,11 @@ def test_strong_penalties_transport_everything() -> None:
     rng = np.random.default_rng(3)
     problem = random_problem(rng, 0.5)
     level = Problem(problem.a / problem.a.sum(), problem.b / problem.b.sum(), problem.cost)
-    plan = plan_of(level, Penalties(0.1, 500, 500))
-    np.testing.assert_allclose(plan.sum(axis=1), level.a, rtol=1e-2)
-    np.testing.assert_allclose(plan.sum(axis=0), level.b, rtol=1e-2)
+    plan = plan_of(level, Penalties(0.1, 60, 60))
+    np.testing.assert_allclose(plan.sum(axis=1), level.a, rtol=0.05)
+    np.testing.assert_allclose(plan.sum(axis=0), level.b, rtol=0.05)
+    # Beyond all measure the iteration creeps: no plan is better than a wrong one.
+    assert solve([level], Penalties(0.1, 1e6, 1e6)) == [None]
 
 
 def test_balanced_plan_moves_all_of_the_lighter_side() -> None:

@@ -1,0 +1,90 @@
+"""Edit vectors (Goto et al. 2026, section 3.1): what one edit changes in a sentence's encoding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gecjury.edits import Edit, apply_edits
+from gecjury.encoders import Encoded, Encoder
+from gecjury.scoretable import FloatArray
+
+__all__ = ["Cost", "EditSet", "Mass", "Vectorise", "costs", "edit_texts", "edit_vectors", "masses"]
+
+Vectorise = Literal["remove", "add"]
+Mass = Literal["norm", "uniform"]
+Cost = Literal["euclidean", "cosine"]
+
+
+@dataclass(frozen=True)
+class EditSet:
+    """All edits that turn one source into one corrected version of it.
+
+    Attributes:
+        source: tokens joined by single spaces.
+        edits: non-overlapping edits from left to right.
+    """
+
+    source: str
+    edits: tuple[Edit, ...]
+
+
+def edit_texts(edit_set: EditSet, how: Vectorise) -> list[str]:
+    """The texts whose encodings make the vectors: the base first, then one for each edit.
+
+    `remove` compares the whole correction with the correction that lacks the edit, `add` the
+    source with the edit applied to it alone.
+    """
+    tokens, edits = edit_set.source.split(), edit_set.edits
+    variants: list[tuple[Edit, ...]]
+    if how == "add":
+        variants = [(edit,) for edit in edits]
+        base = tokens
+    else:
+        variants = [(*edits[:place], *edits[place + 1 :]) for place in range(len(edits))]
+        base = apply_edits(tokens, edits)
+    return [" ".join(base), *(" ".join(apply_edits(tokens, some)) for some in variants)]
+
+
+def edit_vectors(
+    sets: Sequence[EditSet], how: Vectorise, encoder: Encoder
+) -> tuple[list[FloatArray], Encoded]:
+    """Vectors of all edits of all sets; every distinct text is encoded once.
+
+    Returns:
+        Edits × d for each set, and the encoder's report (its vectors left out).
+    """
+    texts = [edit_texts(edit_set, how) if edit_set.edits else [] for edit_set in sets]
+    distinct = list(dict.fromkeys(text for some in texts for text in some))
+    encoded = encoder.encode(distinct)
+    place = {text: row for row, text in enumerate(distinct)}
+    sign = 1.0 if how == "remove" else -1.0
+    result: list[FloatArray] = []
+    for some in texts:
+        rows = encoded.vectors[[place[text] for text in some]].astype(np.float64)
+        result.append(sign * (rows[:1] - rows[1:]))
+    report = Encoded(encoded.vectors[:0], encoded.truncated, encoded.distinct, encoded.fresh)
+    return result, report
+
+
+def masses(vectors: FloatArray, kind: Mass) -> FloatArray:
+    """What each edit has to send or to receive: its vector's L2 norm, or 1/k of k edits."""
+    if kind == "norm" or not len(vectors):
+        norms: FloatArray = np.linalg.norm(vectors, axis=1)
+        return norms
+    return np.full(len(vectors), 1.0 / len(vectors))
+
+
+def costs(first: FloatArray, second: FloatArray, kind: Cost) -> FloatArray:
+    """Costs between edits, n × m: Euclidean distances, or 1 − cosine (1 for a zero vector)."""
+    if kind == "euclidean":
+        # Differences are taken before they are squared: equal vectors then cost exactly 0.
+        distances: FloatArray = np.linalg.norm(first[:, None] - second[None], axis=2)
+        return distances
+    outer = np.linalg.norm(first, axis=1)[:, None] * np.linalg.norm(second, axis=1)[None]
+    products = first @ second.T
+    cosines: FloatArray = np.divide(products, outer, out=np.zeros_like(products), where=outer > 0)
+    return 1.0 - cosines
