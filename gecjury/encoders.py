@@ -147,9 +147,12 @@ class Encoder:
         self._cache = cache
         self._memory: dict[bytes, Float32Array] = {}
         self._held = 0
+        self._whole = False  # whether the model's last layer is the one wanted
         self._tokenizer, self._model = _read_model(spec, checkpoint, device)
-        self.limit = _length_limit(spec.max_length, self._tokenizer, self._model.config)
         self._layer = _hidden_index(spec, self._model.config)
+        self._whole = self._layer == _layers(self._model.config)
+        self._drop_layers()
+        self.limit = _length_limit(spec.max_length, self._tokenizer, self._model.config)
         if spec.pooling == "cls" and self._tokenizer.cls_token_id is None:
             raise OptionError(
                 f"encoder {spec.name}: pooling=cls needs a [CLS] token and this model's tokenizer "
@@ -164,6 +167,11 @@ class Encoder:
             f"{self.checkpoint.identity}|{spec.pooling}|layer={self._layer}"
             f"|{self.limit}|{spec.dtype}"
         )
+
+    @property
+    def layer(self) -> int:
+        """Which hidden states are taken, counted from 0 for the embeddings."""
+        return self._layer
 
     @property
     def special_ids(self) -> frozenset[int]:
@@ -289,11 +297,20 @@ class Encoder:
             if bar is not None:
                 bar.advance(len(places))
 
+    def _drop_layers(self) -> None:
+        """Leave out layers above the one wanted, where the model's layout is the usual one."""
+        from torch import nn
+
+        layers = getattr(getattr(self._model, "encoder", None), "layer", None)
+        if isinstance(layers, nn.ModuleList) and 0 < self._layer < len(layers):
+            self._model.encoder.layer = layers[: self._layer]
+            self._whole = True
+
     def _states(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         import torch
 
         attention = torch.ones_like(ids) if mask is None else mask.to(ids.dtype)
-        if self._layer == _layers(self._model.config):
+        if self._whole:
             output = self._model(input_ids=ids, attention_mask=attention)
             states: torch.Tensor = output.last_hidden_state
             return states

@@ -26,6 +26,7 @@ METRICS: Mapping[str, str] = {
     "green": "refbased.green:GREEN",
     "i-measure": "refbased.imeasure:IMeasure",
     "m2": "refbased.m2:M2",
+    "pt-errant": "refbased.pt_errant:PTERRANT",
     "sent-errant": "refbased.errant:SentenceERRANT",
     "sentm2": "refbased.m2:SentenceM2",
     "uot-errant": "refbased.uot_errant:UOTERRANT",

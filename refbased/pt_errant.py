@@ -1,0 +1,180 @@
+"""PT-ERRANT: ERRANT's counts with each edit weighted by how much it moves BERTScore."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.edits import Edit, apply_edits
+from gecjury.runtime import Runtime
+from gecjury.scoretable import IntArray, Scores, Statistics
+from refbased.bertscore import BERTScore
+from refbased.editscorer import EditScorer, check_beta
+from refbased.running import FirstBest, best_f, choose_best, choose_running, prf
+
+__all__ = ["PTERRANT", "EditWeights"]
+
+Key = tuple[int, int, str]
+Kinds = dict[Key, str]
+
+
+@dataclass(frozen=True)
+class PTERRANT(EditScorer):
+    """F-score over weighted edits (Gong et al. 2022).
+
+    An edit e weighs |BERTScore(S with e alone, R) − BERTScore(S, R)|. Range 0 to 1, higher is
+    better. Precision is 1 without false positives, recall 1 without false negatives. Several
+    references: as for ERRANT, both in a sentence and over the corpus.
+
+    Attributes:
+        model: encoder of BERTScore; `embedded` works offline.
+        layer: hidden states compared; None for those the bert-score package takes (9 of
+            bert-base-uncased, else the last).
+        revision: commit, tag or branch of a hub model.
+        beta: weight of recall.
+    """
+
+    name: ClassVar[str] = "pt-errant"
+    summary: ClassVar[str] = "ERRANT with edits weighted by their effect on BERTScore"
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+
+    model: str = "google-bert/bert-base-uncased"
+    layer: int | None = None
+    revision: str | None = None
+    beta: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_beta(self.name, self.beta)
+
+    @property
+    def bertscore(self) -> BERTScore:
+        """What weighs edits."""
+        return BERTScore(self.model, self.layer, self.revision)
+
+    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
+        """What decides edits, and the encoder's files."""
+        identity = self.bertscore.encoder_spec.checkpoint().identity
+        return {**super().extra_signature(runtime), "model": identity}
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Weighted TP, FP, FN: systems × sentences × references × 3."""
+        edits = self.edits(corpus, runtime)
+        mine = [[_kinds(line) for line in lines] for lines in edits.systems.values()]
+        theirs = [[_kinds(line) for line in lines] for lines in edits.references]
+        weights = EditWeights(corpus.sources, [version.lines for version in corpus.references])
+        for row in range(len(corpus)):
+            for index, reference in enumerate(theirs):
+                for some in (*(lines[row] for lines in mine), reference[row]):
+                    weights.want(row, index, some)
+        notes = weights.compute(self.bertscore, runtime)
+        values = np.zeros((len(mine), len(corpus), len(theirs), 3))
+        types: dict[tuple[int, int, int], dict[tuple[str, int], float]] = {}
+        for system, lines in enumerate(mine):
+            for row, own in enumerate(lines):
+                for index, reference in enumerate(theirs):
+                    place = (system, row, index)
+                    types[place] = _count(own, reference[row], weights.of(row, index))
+                    for (_, kind), amount in types[place].items():
+                        values[place][kind] += amount
+        _, chosen = choose_running(values, self._rule)
+        by_type: dict[str, dict[str, list[float]]] = {}
+        for system, name in enumerate(edits.systems):
+            table = by_type.setdefault(name, {})
+            for row in range(len(corpus)):
+                for (error, kind), amount in types[system, row, int(chosen[system, row])].items():
+                    table.setdefault(error, [0.0, 0.0, 0.0])[kind] += amount
+        return Statistics(values, details={"by_type": by_type}, notes=(*edits.notes, *notes))
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """The best reference's score of each sentence."""
+        values = statistics.values
+        best = choose_best(self._rule(values, values), np.ones(values.shape[:3], dtype=bool))
+        chosen = np.take_along_axis(values, best[..., None, None], axis=2)[:, :, 0]
+        precision, recall, score = prf(chosen, self.beta)
+        return Scores(score, precision, recall)
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """Scores of the weights summed by the running choice of references."""
+        totals, _ = choose_running(statistics.values, self._rule, draws)
+        precision, recall, score = prf(totals, self.beta)
+        return Scores(score, precision, recall)
+
+    @property
+    def _rule(self) -> FirstBest:
+        return best_f(self.beta)
+
+
+class EditWeights:
+    """Weights of single edits, asked for first and computed together.
+
+    Args:
+        sources: N sentences.
+        references: R lists of N sentences.
+    """
+
+    def __init__(self, sources: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+        self._sources = [" ".join(source.split()) for source in sources]
+        self._references = [[" ".join(line.split()) for line in lines] for lines in references]
+        self._texts: list[dict[Key, str]] = [{} for _ in sources]
+        self._wanted: dict[tuple[int, int], dict[Key, None]] = {}
+        self._scores: dict[tuple[str, str], float] = {}
+
+    def want(self, row: int, index: int, keys: Mapping[Key, object]) -> None:
+        """Ask for the weights of a sentence's edits against one reference."""
+        wanted = self._wanted.setdefault((row, index), {})
+        for key in keys:
+            wanted[key] = None
+            if key not in self._texts[row]:
+                tokens = apply_edits(self._sources[row].split(), [Edit(*key)])
+                self._texts[row][key] = " ".join(tokens)
+
+    def compute(self, scorer: BERTScore, runtime: Runtime) -> list[str]:
+        """Score every distinct pair of sentences; returns notes for the user."""
+        pairs: dict[tuple[str, str], None] = {}
+        for (row, index), keys in self._wanted.items():
+            reference = self._references[index][row]
+            if keys:
+                pairs[self._sources[row], reference] = None
+            for key in keys:
+                pairs[self._texts[row][key], reference] = None
+        scores, truncated = scorer.score(list(pairs), runtime)
+        self._scores = dict(zip(pairs, scores.tolist(), strict=True))
+        if not truncated:
+            return []
+        return [f"BERTScore: {truncated} texts are longer than its encoder reads and were cut"]
+
+    def of(self, row: int, index: int) -> dict[Key, float]:
+        """The weights asked for."""
+        reference = self._references[index][row]
+        keys = self._wanted.get((row, index), {})
+        if not keys:
+            return {}
+        plain = self._scores[self._sources[row], reference]
+        return {key: abs(self._scores[self._texts[row][key], reference] - plain) for key in keys}
+
+
+def _kinds(edits: Sequence[Edit]) -> Kinds:
+    """What is compared of a sentence's edits, with the type of each."""
+    kinds: Kinds = {}
+    for edit in edits:
+        if edit.type not in ("noop", "UNK"):
+            kinds.setdefault((edit.start, edit.end, edit.correction), edit.type)
+    return kinds
+
+
+def _count(
+    mine: Kinds, theirs: Kinds, weights: Mapping[Key, float]
+) -> dict[tuple[str, int], float]:
+    """TP (0) and FP (1) by the hypothesis edit's type, FN (2) by the reference edit's."""
+    found: dict[tuple[str, int], float] = {}
+    for key, kind in mine.items():
+        place = (kind, 0 if key in theirs else 1)
+        found[place] = found.get(place, 0.0) + weights[key]
+    for key, kind in theirs.items():
+        if key not in mine:
+            found[kind, 2] = found.get((kind, 2), 0.0) + weights[key]
+    return found
