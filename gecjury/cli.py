@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "score": "score hypotheses with any metrics",
     "rank": "rank systems by their scores",
     "compare": "try metrics against the human judgments of a benchmark",
+    "explain": "why a hypothesis scored what it did, edit by edit",
     "data": "find, fetch and verify benchmark data",
     "demo": "the main job on the embedded sample: no data, no network",
 }

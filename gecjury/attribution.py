@@ -1,0 +1,198 @@
+"""Edit attribution: how much of a sentence score each edit is responsible for.
+
+Works with any metric that scores sentences by themselves. v(A) is the score of the source with the
+edits A applied, E are all edits:
+
+    remove    v(E) − v(E without e)
+    add       v({e}) − v(∅)
+    shapley   mean of v(A with e) − v(A) over the orders in which edits may be applied
+
+Shapley values add up to v(E) − v(∅); for the other two the gap is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import factorial
+from typing import Literal
+
+import numpy as np
+
+from gecjury.corpus import Corpus, Version
+from gecjury.edits import Edit, apply_edits
+from gecjury.errors import OptionError
+from gecjury.m2 import M2Sentence
+from gecjury.runtime import Runtime
+from gecjury.scorer import Scorer
+from gecjury.scoretable import FloatArray
+
+__all__ = ["EXACT_LIMIT", "Attribution", "Method", "attribute"]
+
+Method = Literal["remove", "add", "shapley"]
+EXACT_LIMIT = 10  # edits up to which Shapley values are exact: 2¹⁰ = 1,024 scores
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """What each edit contributes to a sentence score.
+
+    Attributes:
+        method: `remove`, `add` or `shapley`.
+        edits: all edits of the hypothesis, from left to right.
+        values: one number an edit; NaN where a score was missing.
+        errors: standard errors of sampled values; 0 where they are exact.
+        empty: score of the source as it is.
+        full: score of the hypothesis.
+        scored: how many different subsets of edits were scored.
+        exact: False if Shapley values were sampled.
+    """
+
+    method: Method
+    edits: tuple[Edit, ...]
+    values: FloatArray
+    errors: FloatArray
+    empty: float
+    full: float
+    scored: int
+    exact: bool
+
+    @property
+    def difference(self) -> float:
+        """The score difference to be explained."""
+        return self.full - self.empty
+
+    @property
+    def gap(self) -> float:
+        """How far the attributions' sum is from the difference: 0 for a faithful method."""
+        return self.difference - float(self.values.sum())
+
+    @property
+    def faithful(self) -> bool:
+        """Whether the attributions sum to the difference within 1e-9."""
+        return abs(self.gap) <= 1e-9
+
+
+def attribute(
+    scorer: Scorer,
+    source: str,
+    edits: Sequence[Edit],
+    references: Sequence[Version] = (),
+    *,
+    gold: M2Sentence | None = None,
+    method: Method = "shapley",
+    samples: int = 200,
+    seed: int = 0,
+    runtime: Runtime | None = None,
+) -> Attribution:
+    """Attribute a sentence score to the edits of its hypothesis.
+
+    Args:
+        scorer: any metric whose scores do not depend on other systems.
+        source: tokens split on white space.
+        edits: the hypothesis' edits; they must not overlap.
+        references: one-line versions.
+        gold: M2 block, for metrics that match gold edits.
+        method: see the module.
+        samples: orders drawn (rounded up to an even number, since each is also taken backwards)
+            where there are more than `EXACT_LIMIT` edits.
+        seed: of the orders.
+        runtime: device, caches, progress.
+
+    Raises:
+        OptionError: the metric compares systems with each other, or `samples` is below 2.
+    """
+    if scorer.joint or "rivals" in scorer.needs:
+        raise OptionError(
+            f"{scorer.name} scores hypotheses side by side, so that no score belongs to one set "
+            "of edits; attribute a metric that scores each by itself"
+        )
+    if samples < 2:
+        raise OptionError(f"samples={samples}: expected 2 or more orders")
+    ordered = tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
+    count = len(ordered)
+    full = (1 << count) - 1
+    orders = None
+    if method == "remove":
+        wanted: Iterable[int] = (full ^ (1 << place) for place in range(count))
+    elif method == "add":
+        wanted = (1 << place for place in range(count))
+    elif count <= EXACT_LIMIT:
+        wanted = range(full + 1)
+    else:
+        orders = _orders(count, samples, np.random.default_rng(seed))
+        wanted = (mask for order in orders for mask in _prefixes(order))
+    masks = sorted({0, full, *wanted})
+    corpus = Corpus(
+        (source,),
+        {str(mask): _version(source, ordered, mask) for mask in masks},
+        tuple(references),
+        None if gold is None else (gold,),
+    )
+    scores = scorer.score_corpus(corpus, runtime).sentences[:, 0]
+    value = dict(zip(masks, scores.tolist(), strict=True))
+    errors = np.zeros(count)
+    if method == "remove":
+        values = np.array([value[full] - value[full ^ (1 << i)] for i in range(count)])
+    elif method == "add":
+        values = np.array([value[1 << i] - value[0] for i in range(count)])
+    elif orders is None:
+        values = _exact(scores, count)
+    else:
+        values, errors = _sampled(value, orders)
+    return Attribution(
+        method, ordered, values, errors, value[0], value[full], len(masks), orders is None
+    )
+
+
+def _version(source: str, edits: Sequence[Edit], mask: int) -> Version:
+    some = tuple(edit for place, edit in enumerate(edits) if mask >> place & 1)
+    return Version((" ".join(apply_edits(source.split(), some)),), (some,))
+
+
+def _exact(scores: FloatArray, count: int) -> FloatArray:
+    """Shapley values from the scores of all subsets, by bit mask."""
+    masks = np.arange(1 << count)
+    sizes = np.array([int(mask).bit_count() for mask in masks])
+    weights = np.array(
+        [factorial(s) * factorial(count - s - 1) / factorial(count) for s in range(count)]
+    )
+    values = np.zeros(count)
+    for place in range(count):
+        without = masks[masks >> place & 1 == 0]
+        gains = scores[without | 1 << place] - scores[without]
+        values[place] = (weights[sizes[without]] * gains).sum()
+    return values
+
+
+def _orders(count: int, samples: int, rng: np.random.Generator) -> list[list[int]]:
+    """Random orders, each followed by its reverse: pairs vary less than single ones."""
+    orders = []
+    for _ in range((samples + 1) // 2):
+        order = rng.permutation(count).tolist()
+        orders += [order, order[::-1]]
+    return orders
+
+
+def _prefixes(order: Sequence[int]) -> list[int]:
+    masks, mask = [], 0
+    for place in order:
+        mask |= 1 << place
+        masks.append(mask)
+    return masks
+
+
+def _sampled(
+    value: dict[int, float], orders: Sequence[Sequence[int]]
+) -> tuple[FloatArray, FloatArray]:
+    """Mean gains over the orders, and standard errors over pairs of orders."""
+    gains = np.zeros((len(orders), len(orders[0])))
+    for row, order in enumerate(orders):
+        before = 0
+        for place, mask in zip(order, _prefixes(order), strict=True):
+            gains[row, place] = value[mask] - value[before]
+            before = mask
+    pairs = gains.reshape(-1, 2, gains.shape[1]).mean(axis=1)
+    spread = pairs.std(axis=0, ddof=1) if len(pairs) > 1 else np.full(gains.shape[1], np.nan)
+    errors: FloatArray = spread / np.sqrt(len(pairs))
+    return gains.mean(axis=0), errors

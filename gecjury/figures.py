@@ -1,0 +1,129 @@
+"""Figures: each function draws one and writes it; matplotlib is loaded only here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gecjury.errors import MissingExtraError, OptionError, OutputError
+from gecjury.explanation import HeatMap
+from gecjury.scoretable import FloatArray
+
+__all__ = ["bars", "check_figure", "heat_map", "lines", "points"]
+
+_KINDS = (".png", ".pdf", ".svg")
+
+
+def check_figure(path: str | Path) -> None:
+    """Refuse early what could not be drawn.
+
+    Raises:
+        OptionError: not a kind of file that can be written.
+        OutputError: the folder does not exist.
+        MissingExtraError: matplotlib is not installed.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in _KINDS:
+        raise OptionError(f"{path}: expected a file name ending in {', '.join(_KINDS)}")
+    if not target.parent.is_dir():
+        raise OutputError(f"{path}: there is no folder {target.parent}; make it first")
+    _pyplot()
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingExtraError(
+            "figures need matplotlib, which is not installed: pip install 'gecjury[report]'"
+        ) from None
+    # Drawn to files only, so no display is needed.
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def _save(figure: Any, path: str | Path) -> None:
+    try:
+        figure.savefig(path, dpi=150, bbox_inches="tight")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+    finally:
+        _pyplot().close(figure)
+
+
+def heat_map(content: HeatMap, path: str | Path) -> None:
+    """A matrix with its numbers in the cells."""
+    pyplot = _pyplot()
+    rows, columns = content.values.shape
+    figure, axes = pyplot.subplots(figsize=(2.5 + 1.5 * columns, 1.5 + 0.6 * rows))
+    axes.imshow(content.values, cmap="Blues", aspect="auto", vmin=0)
+    axes.set_xticks(range(columns), content.columns, rotation=20, ha="right")
+    axes.set_yticks(range(rows), content.rows)
+    half = content.values.max() / 2 if content.values.size else 0.0
+    for row in range(rows):
+        for column in range(columns):
+            value = content.values[row, column]
+            colour = "white" if value > half else "black"
+            axes.text(column, row, f"{value:.3f}", ha="center", va="center", color=colour)
+    axes.set_title(content.title, fontsize=9)
+    _save(figure, path)
+
+
+def bars(
+    names: Sequence[str],
+    values: Sequence[float],
+    path: str | Path,
+    label: str,
+    errors: Sequence[float] | None = None,
+) -> None:
+    """Horizontal bars, in the order given from the top."""
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(figsize=(6, 1 + 0.28 * len(names)))
+    axes.barh(range(len(names)), values, xerr=errors, color="#4878a8", ecolor="#888888")
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set_xlabel(label)
+    _save(figure, path)
+
+
+def points(
+    groups: Mapping[str, FloatArray],
+    path: str | Path,
+    labels: tuple[str, str],
+    names: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """A scatter plot: one colour a group of n × 2 positions, with names at the points if given."""
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(figsize=(7, 5.5))
+    colours = pyplot.get_cmap("tab20")(np.linspace(0, 1, max(len(groups), 2)))
+    for colour, (group, positions) in zip(colours, groups.items(), strict=False):
+        size = 8 if len(positions) > 60 else 30
+        axes.scatter(positions[:, 0], positions[:, 1], s=size, color=colour, label=group)
+        for name, (x, y) in zip((names or {}).get(group, ()), positions, strict=False):
+            axes.annotate(name, (x, y), fontsize=7, xytext=(3, 3), textcoords="offset points")
+    axes.set_xlabel(labels[0])
+    axes.set_ylabel(labels[1])
+    if len(groups) > 1:
+        axes.legend(fontsize=7, ncol=2, markerscale=1.5)
+    _save(figure, path)
+
+
+def lines(
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    path: str | Path,
+    labels: tuple[str, str],
+) -> None:
+    """Curves of (x, y) with a legend."""
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(figsize=(6, 4))
+    for name, (x, y) in curves.items():
+        axes.plot(x, y, marker="o", markersize=3, label=name)
+    axes.set_xlabel(labels[0])
+    axes.set_ylabel(labels[1])
+    axes.legend(fontsize=8)
+    _save(figure, path)
