@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "rank": "rank systems by their scores",
     "compare": "try metrics against the human judgments of a benchmark",
     "explain": "why a hypothesis scored what it did, edit by edit",
+    "analyse": "norms, maps, costs and other analyses over any corpus, as table and figure",
     "data": "find, fetch and verify benchmark data",
     "demo": "the main job on the embedded sample: no data, no network",
 }

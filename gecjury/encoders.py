@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -19,12 +18,22 @@ from gecjury.vectorcache import VectorCache
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["DType", "Encoded", "Encoder", "EncoderSpec", "Pooling", "load_encoder", "pick_device"]
+__all__ = [
+    "DType",
+    "Encoded",
+    "Encoder",
+    "EncoderSpec",
+    "Pooling",
+    "forget",
+    "load_encoder",
+    "pick_device",
+]
 
 Pooling = Literal["mean", "cls"]
 DType = Literal["float32", "bfloat16"]
 Float32Array = NDArray[np.float32]
 
+_KEPT = 4  # encoders held in memory
 _REMEMBERED = 512 * 1024**2  # bytes of vectors an encoder holds in memory
 
 
@@ -117,12 +126,25 @@ def load_encoder(spec: EncoderSpec, runtime: Runtime | None = None) -> Encoder:
     return encoder
 
 
-@lru_cache(maxsize=4)
+def forget() -> None:
+    """Drop the vectors that loaded encoders remember; models and disk caches stay."""
+    for encoder in _loaded.values():
+        encoder.clear()
+
+
+_loaded: dict[tuple[EncoderSpec, Checkpoint, str, str | None], Encoder] = {}
+
+
 def _load(spec: EncoderSpec, checkpoint: Checkpoint, device: str, cache: str | None) -> Encoder:
     from pathlib import Path
 
-    kept = None if cache is None else VectorCache(Path(cache))
-    return Encoder(spec, checkpoint, device, kept)
+    key = (spec, checkpoint, device, cache)
+    if key not in _loaded:
+        if len(_loaded) >= _KEPT:
+            del _loaded[next(iter(_loaded))]
+        kept = None if cache is None else VectorCache(Path(cache))
+        _loaded[key] = Encoder(spec, checkpoint, device, kept)
+    return _loaded[key]
 
 
 class Encoder:
@@ -158,6 +180,11 @@ class Encoder:
                 f"encoder {spec.name}: pooling=cls needs a [CLS] token and this model's tokenizer "
                 "has none; use pooling=mean"
             )
+
+    def clear(self) -> None:
+        """Forget the vectors held in memory."""
+        self._memory.clear()
+        self._held = 0
 
     @property
     def identity(self) -> str:

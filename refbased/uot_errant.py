@@ -20,10 +20,12 @@ from refbased.counts import f_beta, ratio
 from refbased.editscorer import EditScorer, check_beta
 from refbased.editvectors import Cost, EditSet, Mass, Vectorise, costs, edit_vectors, masses
 from refbased.running import choose_best, choose_running
-from refbased.transport import Penalties, Problem, balanced_plan, solve
+from refbased.transport import Penalties, Problem, balanced_plan, pot_plan, solve
 
-__all__ = ["UOTERRANT", "Alignment", "credit"]
+__all__ = ["UOTERRANT", "Alignment", "Tally", "credit"]
 
+Pair = tuple[EditSet, EditSet]
+Place = tuple[int, int, int]  # system, sentence, reference
 # Sentences whose vectors are held at once; bounds memory on large corpora.
 _WINDOW = 1500
 
@@ -89,6 +91,8 @@ class UOTERRANT(EditScorer):
         lambda1: weight of the hypothesis' unsent mass (unbalanced).
         lambda2: weight of the reference's unreceived mass (unbalanced).
         beta: weight of recall.
+        solver: `optimum`, or `pot` for POT's plans as they come, even where it does not converge:
+            this is the published procedure, in 64-bit floats (unbalanced).
         clip: count negative FP and FN as 0, so that no score passes 1.
         max_length: word pieces of a sentence that the encoder reads.
         dtype: numbers the encoder computes with; bfloat16 is faster on GPUs and less exact.
@@ -110,6 +114,7 @@ class UOTERRANT(EditScorer):
     lambda1: float = 0.1
     lambda2: float = 0.1
     beta: float = 0.5
+    solver: Literal["optimum", "pot"] = "optimum"
     clip: bool = False
     max_length: int = 128
     dtype: DType = "float32"
@@ -147,9 +152,7 @@ class UOTERRANT(EditScorer):
         details = {"by_type": tally.by_type(chosen), "solver": tally.report()}
         return Statistics(tally.values, details=details, notes=(*edits.notes, *tally.notes()))
 
-    def align(
-        self, pairs: Sequence[tuple[EditSet, EditSet]], runtime: Runtime | None = None
-    ) -> list[Alignment]:
+    def align(self, pairs: Sequence[Pair], runtime: Runtime | None = None) -> list[Alignment]:
         """Transport between a hypothesis' and a reference's edits, for any number of pairs."""
         encoder = load_encoder(self.encoder_spec, runtime)
         sets = list(dict.fromkeys(some for pair in pairs for some in pair))
@@ -157,34 +160,48 @@ class UOTERRANT(EditScorer):
         return self.transported(pairs, dict(zip(sets, vectors, strict=True)))
 
     def transported(
-        self, pairs: Sequence[tuple[EditSet, EditSet]], vectors: Mapping[EditSet, FloatArray]
+        self, pairs: Sequence[Pair], vectors: Mapping[EditSet, FloatArray]
     ) -> list[Alignment]:
         """As `align`, with vectors at hand."""
+        problems = self.problems(pairs, vectors)
+        return [
+            Alignment(first.edits, second.edits, problem.a, problem.b, problem.cost, plan)
+            for (first, second), problem, plan in zip(
+                pairs, problems, self.plans(problems), strict=True
+            )
+        ]
+
+    def problems(
+        self, pairs: Sequence[Pair], vectors: Mapping[EditSet, FloatArray]
+    ) -> list[Problem]:
+        """The transport problem of each pair of edit sets."""
         weights = {some: masses(found, self.mass) for some, found in vectors.items()}
         problems = []
         for first, second in pairs:
             # Without edits on one side there is nothing to compare, and maybe no vector at all.
-            both = bool(first.edits and second.edits)
-            cost = (
-                costs(vectors[first], vectors[second], self.cost)
-                if both
-                else np.zeros((len(first.edits), len(second.edits)))
-            )
+            if first.edits and second.edits:
+                cost = costs(vectors[first], vectors[second], self.cost)
+            else:
+                cost = np.zeros((len(first.edits), len(second.edits)))
             problems.append(Problem(weights[first], weights[second], cost))
+        return problems
+
+    def plans(self, problems: Sequence[Problem]) -> list[FloatArray | None]:
+        """The plan of each problem; None where no optimum was found."""
         live = [place for place, problem in enumerate(problems) if problem.cost.size]
         some = [problems[place] for place in live]
         solved: Sequence[FloatArray | None]
         if self.transport == "balanced":
             solved = [balanced_plan(problem) for problem in some]
+        elif self.solver == "pot":
+            found = (pot_plan(problem, self.penalties)[0] for problem in some)
+            solved = [plan if np.isfinite(plan).all() else None for plan in found]
         else:
             solved = solve(some, self.penalties)
         plans: list[FloatArray | None] = [np.zeros_like(problem.cost) for problem in problems]
         for place, plan in zip(live, solved, strict=True):
             plans[place] = plan
-        return [
-            Alignment(first.edits, second.edits, problem.a, problem.b, problem.cost, plan)
-            for (first, second), problem, plan in zip(pairs, problems, plans, strict=True)
-        ]
+        return plans
 
     def rule(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
         """Keys by which a reference is chosen: F, then more TP, fewer FP, fewer FN."""
@@ -227,7 +244,7 @@ class Tally:
     edits: CorpusEdits
     runtime: Runtime
     values: FloatArray = field(init=False)
-    _types: dict[tuple[int, int, int], dict[tuple[str, int], float]] = field(default_factory=dict)
+    _types: dict[Place, dict[tuple[str, int], float]] = field(default_factory=dict)
     _truncated: int = 0
     _edits: int = 0
     _massless: int = 0
@@ -240,31 +257,33 @@ class Tally:
 
     def add(self, rows: range) -> None:
         """Score some sentences of all systems against all references."""
-        hypotheses = [[self._set(row, lines[row]) for row in rows] for lines in self._systems()]
-        references = [[self._set(row, some[row]) for row in rows] for some in self.edits.references]
-        sets = list(dict.fromkeys(x for side in (*hypotheses, *references) for x in side))
-        encoder = load_encoder(self.scorer.encoder_spec, self.runtime)
-        found, report = edit_vectors(sets, self.scorer.vectorise, encoder)
-        vectors = dict(zip(sets, found, strict=True))
-        self._truncated += report.truncated
-        self._edits += sum(map(len, found))
-        self._massless += sum(int((masses(some, "norm") == 0).sum()) for some in found)
-        pairs: dict[tuple[EditSet, EditSet], list[tuple[int, int, int]]] = {}
-        for system, column in enumerate(hypotheses):
-            for index, other in enumerate(references):
-                for row, first, second in zip(rows, column, other, strict=True):
-                    pairs.setdefault((first, second), []).append((system, row, index))
-        aligned = self.scorer.transported(list(pairs), vectors)
+        places, vectors = self.collect(rows)
+        aligned = self.scorer.transported(list(places), vectors)
         self._pairs += sum(1 for alignment in aligned if alignment.cost.size)
-        for alignment, places in zip(aligned, pairs.values(), strict=True):
+        for alignment, where in zip(aligned, places.values(), strict=True):
             self._unsolved += alignment.plan is None
             types = _by_type(alignment)
-            for place in places:
+            for place in where:
                 self.values[place] = alignment.counts
                 self._types[place] = types
 
-    def _systems(self) -> list[Sequence[tuple[Edit, ...]]]:
-        return list(self.edits.systems.values())
+    def collect(self, rows: range) -> tuple[dict[Pair, list[Place]], dict[EditSet, FloatArray]]:
+        """The distinct pairs of edit sets, where each occurs, and the vectors of all sets."""
+        systems = list(self.edits.systems.values())
+        mine = [[self._set(row, lines[row]) for row in rows] for lines in systems]
+        theirs = [[self._set(row, some[row]) for row in rows] for some in self.edits.references]
+        sets = list(dict.fromkeys(x for side in (*mine, *theirs) for x in side))
+        encoder = load_encoder(self.scorer.encoder_spec, self.runtime)
+        found, report = edit_vectors(sets, self.scorer.vectorise, encoder)
+        self._truncated += report.truncated
+        self._edits += sum(map(len, found))
+        self._massless += sum(int((masses(some, "norm") == 0).sum()) for some in found)
+        places: dict[Pair, list[Place]] = {}
+        for system, column in enumerate(mine):
+            for index, other in enumerate(theirs):
+                for row, first, second in zip(rows, column, other, strict=True):
+                    places.setdefault((first, second), []).append((system, row, index))
+        return places, dict(zip(sets, found, strict=True))
 
     def _set(self, row: int, edits: Sequence[Edit]) -> EditSet:
         kept = tuple(edit for edit in edits if edit.type not in _NO_EDITS)

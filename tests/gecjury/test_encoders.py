@@ -32,7 +32,7 @@ def encoder(folder: Path, batch_size: int = 64, **settings: Any) -> Encoder:
     spec = EncoderSpec(str(folder), **settings)
     runtime = Runtime(device="cpu", batch_size=batch_size, use_cache=False)
     found = load_encoder(spec, runtime)
-    found._memory.clear()
+    found.clear()
     return found
 
 
@@ -81,7 +81,7 @@ def test_disk_cache_is_keyed_on_text_model_and_pooling(tiny_bert: Path, tmp_path
     def fresh(folder: Path, **settings: Any) -> tuple[int, np.ndarray]:
         spec = EncoderSpec(str(folder), **settings)
         model = load_encoder(spec, Runtime(device="cpu", cache=tmp_path / "cache"))
-        model._memory.clear()
+        model.clear()
         found = model.encode(TEXTS)
         return found.fresh, found.vectors
 

@@ -189,6 +189,19 @@ def test_balanced_transport_moves_the_smaller_mass(tiny_bert: Path) -> None:
     assert tp == pytest.approx(min(tp + fp, tp + fn))
 
 
+def test_pot_plans_on_demand(tiny_bert: Path) -> None:
+    pytest.importorskip("ot")
+    texts = corpus([[E1, E2]], [[[E1, E3]]])
+    ours, theirs = (run(tiny_bert, texts, solver=name)[1] for name in ("optimum", "pot"))
+    # POT converges here, and stops at a relative change of 1e-6.
+    np.testing.assert_allclose(ours.values, theirs.values, atol=1e-4)
+    # A reference edit without mass stops POT before its first step: there the optimum differs.
+    case = Edit(0, 1, "He", "R:ORTH")
+    texts = corpus([[E1, E2]], [[[case, E1, E3]]])
+    ours, theirs = (run(tiny_bert, texts, solver=name)[1] for name in ("optimum", "pot"))
+    assert np.abs(ours.values - theirs.values).max() > 1e-3
+
+
 def test_clip_keeps_scores_below_one(tiny_bert: Path) -> None:
     texts = corpus([[E1, E2]], [[[E1, E2]]])
     free, clipped = (run(tiny_bert, texts, clip=value, lambda1=2.0) for value in (False, True))

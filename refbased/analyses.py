@@ -1,0 +1,206 @@
+"""Analyses of edit vectors over a corpus: norms by type, maps, λ, the solver against POT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.edits import Edit
+from gecjury.encoders import load_encoder
+from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.runtime import Runtime
+from gecjury.scoretable import FloatArray
+from refbased.editvectors import EditSet, edit_vectors, masses
+from refbased.transport import Problem, objective, pot_plan
+from refbased.uot_errant import UOTERRANT, Tally, credit
+
+__all__ = [
+    "EditTable",
+    "SolverReport",
+    "compare_with_pot",
+    "edit_table",
+    "layout",
+    "problems_of",
+    "sentence_scores_by_lambda",
+    "short_type",
+]
+
+
+@dataclass(frozen=True)
+class EditTable:
+    """Every edit of some systems with its vector.
+
+    Attributes:
+        systems: whose edit it is, one entry an edit.
+        lines: index of its sentence.
+        edits: the edits.
+        vectors: edits × d.
+    """
+
+    systems: tuple[str, ...]
+    lines: tuple[int, ...]
+    edits: tuple[Edit, ...]
+    vectors: FloatArray
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Types without operation: `VERB:TENSE` of `R:VERB:TENSE` (the paper's table 3)."""
+        return tuple(short_type(edit.type) for edit in self.edits)
+
+    @property
+    def norms(self) -> FloatArray:
+        """L2 norms of the vectors."""
+        return masses(self.vectors, "norm")
+
+
+def short_type(kind: str) -> str:
+    """An ERRANT type without its operation letter."""
+    return kind[2:] if kind[:2] in ("M:", "R:", "U:") else kind
+
+
+def edit_table(scorer: UOTERRANT, corpus: Corpus, runtime: Runtime) -> EditTable:
+    """Vectors of all edits of all systems, as the scorer makes them.
+
+    Raises:
+        InputError: there is no edit.
+    """
+    edits = scorer.edits(replace(corpus, references=()), runtime)
+    sets, systems, lines = [], [], []
+    for name, rows in edits.systems.items():
+        for row, some in enumerate(rows):
+            real = tuple(edit for edit in some if edit.type not in ("noop", "UNK"))
+            if real:
+                sets.append(EditSet(" ".join(corpus.sources[row].split()), real))
+                systems += [name] * len(real)
+                lines += [row] * len(real)
+    if not sets:
+        raise InputError("no hypothesis changes its source: there is no edit to look at")
+    encoder = load_encoder(scorer.encoder_spec, runtime)
+    vectors, _ = edit_vectors(sets, scorer.vectorise, encoder)
+    flat = tuple(edit for some in sets for edit in some.edits)
+    return EditTable(tuple(systems), tuple(lines), flat, np.concatenate(vectors))
+
+
+def layout(vectors: FloatArray, method: str, seed: int) -> FloatArray:
+    """Positions in the plane, n × 2: `pca` (exact, no seed) or `tsne`.
+
+    Raises:
+        MissingExtraError: t-SNE without scikit-learn.
+        OptionError: too few vectors.
+    """
+    if len(vectors) < 3:
+        raise OptionError(f"{len(vectors)} edits are too few for a map; expected 3 or more")
+    centred = vectors - vectors.mean(axis=0)
+    if method == "pca":
+        _, _, axes = np.linalg.svd(centred, full_matrices=False)
+        # Signs of axes are arbitrary: fixed so that the largest coordinate is positive.
+        signs = np.sign(axes[np.arange(2), np.abs(axes[:2]).argmax(axis=1)])
+        positions: FloatArray = centred @ (axes[:2] * signs[:, None]).T
+        return positions
+    try:
+        from sklearn.manifold import TSNE
+    except ImportError:
+        raise MissingExtraError(
+            "t-SNE needs scikit-learn, which is not installed: pip install scikit-learn, or take "
+            "--method pca"
+        ) from None
+    tsne = TSNE(
+        n_components=2,
+        init="pca",
+        perplexity=min(30.0, (len(vectors) - 1) / 3),
+        random_state=seed,
+    )
+    found: FloatArray = np.asarray(tsne.fit_transform(vectors), dtype=np.float64)
+    return found
+
+
+def problems_of(
+    scorer: UOTERRANT, corpus: Corpus, runtime: Runtime
+) -> tuple[list[Problem], list[list[tuple[int, int, int]]]]:
+    """All distinct transport problems of a corpus, and the cells each belongs to."""
+    tally = Tally(scorer, corpus, scorer.edits(corpus, runtime), runtime)
+    places, vectors = tally.collect(range(len(corpus)))
+    return scorer.problems(list(places), vectors), list(places.values())
+
+
+def sentence_scores_by_lambda(
+    scorer: UOTERRANT, corpus: Corpus, lambdas: Sequence[float], runtime: Runtime
+) -> FloatArray:
+    """Sentence scores for each λ = λ1 = λ2, encoded once: λ × systems × sentences."""
+    problems, places = problems_of(scorer, corpus, runtime)
+    totals = np.array([[problem.a.sum(), problem.b.sum()] for problem in problems])
+    shape = len(corpus.systems), len(corpus), len(corpus.references)
+    cells = np.array([cell for where in places for cell in where]).T
+    owner = np.repeat(np.arange(len(places)), [len(where) for where in places])
+    result = np.empty((len(lambdas), *shape[:2]))
+    for number, value in enumerate(runtime.track(lambdas, "trying λ", len(lambdas))):
+        tried = replace(scorer, lambda1=value, lambda2=value)
+        moved = np.array([np.nan if plan is None else plan.sum() for plan in tried.plans(problems)])
+        counts = np.stack([moved, totals[:, 0] - moved, totals[:, 1] - moved], axis=1)
+        scores = np.empty(shape)
+        scores[tuple(cells)] = credit(counts, scorer.beta)[2][owner]
+        result[number] = np.fmax.reduce(scores, axis=2)
+    return result
+
+
+@dataclass(frozen=True)
+class SolverReport:
+    """Our optimum against POT's plan over many problems.
+
+    Attributes:
+        problems: how many had edits on both sides.
+        converged: of them, those where POT ended without a warning.
+        worse: problems where our objective is above POT's by more than 1e-9.
+        largest_gap: of the objectives where POT converged.
+        differing: problems whose transported mass differs by more than 1e-4.
+        largest_difference: of the transported mass, over all problems.
+    """
+
+    problems: int
+    converged: int
+    worse: int
+    largest_gap: float
+    differing: int
+    largest_difference: float
+
+
+def compare_with_pot(
+    scorer: UOTERRANT, corpus: Corpus, runtime: Runtime
+) -> tuple[SolverReport, FloatArray]:
+    """Solve every problem by POT as well.
+
+    Returns:
+        The report, and for each problem POT's transported mass minus ours (NaN where POT's plan
+        is not finite).
+    """
+    problems = [p for p in problems_of(scorer, corpus, runtime)[0] if p.cost.size]
+    converged = worse = 0
+    gap = 0.0
+    differences = np.full(len(problems), np.nan)
+    tasks = runtime.track(problems, "POT", len(problems))
+    for number, (problem, plan) in enumerate(zip(tasks, scorer.plans(problems), strict=True)):
+        theirs, fine = pot_plan(problem, scorer.penalties)
+        if plan is None or not np.isfinite(theirs).all():
+            continue
+        excess = objective(plan, problem, scorer.penalties) - objective(
+            theirs, problem, scorer.penalties
+        )
+        worse += excess > 1e-9
+        converged += fine
+        if fine:
+            gap = max(gap, abs(excess))
+        differences[number] = theirs.sum() - plan.sum()
+    far = np.abs(np.nan_to_num(differences, nan=np.inf))
+    finite = far[np.isfinite(far)]
+    report = SolverReport(
+        len(problems),
+        converged,
+        worse,
+        gap,
+        int((far > 1e-4).sum()),
+        float(finite.max()) if finite.size else 0.0,
+    )
+    return report, differences

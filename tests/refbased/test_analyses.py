@@ -1,0 +1,149 @@
+"""Analyses of edit vectors: by hand, equal to single runs, and as commands on the sample."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury.cli import main
+from gecjury.corpus import Corpus, Version
+from gecjury.edits import Edit, apply_edits
+from gecjury.errors import InputError
+from gecjury.runtime import Runtime
+from refbased.analyses import (
+    compare_with_pot,
+    edit_table,
+    layout,
+    sentence_scores_by_lambda,
+    short_type,
+)
+from refbased.uot_errant import UOTERRANT
+
+pytest.importorskip("torch")
+
+CPU = Runtime(device="cpu", use_cache=False)
+SOURCE = "he go to home yesterday ."
+E1 = Edit(1, 2, "went", "R:VERB:TENSE")
+E2 = Edit(2, 3, "", "U:PREP")
+E3 = Edit(4, 5, "", "U:ADV")
+
+
+def version(*lines: tuple[Edit, ...]) -> Version:
+    texts = tuple(" ".join(apply_edits(SOURCE.split(), edits)) for edits in lines)
+    return Version(texts, lines)
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    return Corpus(
+        (SOURCE, SOURCE),
+        {"a": version((E1,), (E1, E2)), "b": version((), (E3,))},
+        (version((E1, E2), (E2,)), version((E3,), ())),
+    )
+
+
+def test_edit_table(tiny_bert: Path, corpus: Corpus) -> None:
+    table = edit_table(UOTERRANT(encoder=str(tiny_bert)), corpus, CPU)
+    assert table.systems == ("a", "a", "a", "b")
+    assert table.lines == (0, 1, 1, 1)
+    assert table.types == ("VERB:TENSE", "VERB:TENSE", "PREP", "ADV")
+    np.testing.assert_allclose(table.norms, np.sqrt((table.vectors**2).sum(axis=1)))
+    with pytest.raises(InputError, match="no edit"):
+        edit_table(UOTERRANT(encoder=str(tiny_bert)), corpus.with_systems([]), CPU)
+
+
+def test_short_types() -> None:
+    assert [short_type(x) for x in ("R:NOUN:NUM", "M:DET", "ORTH")] == ["NOUN:NUM", "DET", "ORTH"]
+
+
+def test_pca_finds_the_plane() -> None:
+    rng = np.random.default_rng(0)
+    plane = rng.normal(size=(40, 2)) * [3, 1]
+    axes = np.linalg.qr(rng.normal(size=(6, 2)))[0]
+    found = layout(plane @ axes.T + 5, "pca", 0)
+    # Distances in the plane are kept, whatever the rotation.
+    for i, j in ((0, 1), (5, 9), (20, 39)):
+        assert np.linalg.norm(found[i] - found[j]) == pytest.approx(
+            np.linalg.norm(plane[i] - plane[j])
+        )
+
+
+def test_lambdas_equal_single_runs(tiny_bert: Path, corpus: Corpus) -> None:
+    scorer = UOTERRANT(encoder=str(tiny_bert))
+    found = sentence_scores_by_lambda(scorer, corpus, [0.1, 0.7], CPU)
+    for value, table in zip((0.1, 0.7), found, strict=True):
+        single = UOTERRANT(encoder=str(tiny_bert), lambda1=value, lambda2=value)
+        expected = single.sentence_scores(single.statistics(corpus, CPU)).score
+        np.testing.assert_allclose(table, expected, atol=1e-12)
+
+
+def test_pot_is_never_better(tiny_bert: Path, corpus: Corpus) -> None:
+    pytest.importorskip("ot")
+    report, differences = compare_with_pot(UOTERRANT(encoder=str(tiny_bert)), corpus, CPU)
+    assert report.problems == len(differences) > 2
+    assert report.worse == 0
+    assert report.largest_gap < 1e-6
+
+
+def analyse(capsys: pytest.CaptureFixture[str], tiny: Path, *arguments: str) -> dict[str, Any]:
+    metric = [] if "-m" in arguments else ["-m", f"uot-errant:encoder={tiny}"]
+    options = ["--format", "json", "--quiet", "--no-cache"]
+    assert main(["analyse", *arguments, *metric, *options]) == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    (tmp_path / "source.txt").write_text(f"{SOURCE}\n{SOURCE}\n")
+    header = f"S {SOURCE}\n"
+    first = f"{header}A 1 2|||R:VERB:TENSE|||went|||REQUIRED|||-NONE-|||0\n\n{header}"
+    first += "A 2 3|||U:PREP||||||REQUIRED|||-NONE-|||0\n"
+    (tmp_path / "one.m2").write_text(first)
+    second = f"{header}A 4 5|||U:ADV||||||REQUIRED|||-NONE-|||0\n\n{header}"
+    second += "A 1 2|||R:VERB:TENSE|||went|||REQUIRED|||-NONE-|||0\n"
+    (tmp_path / "two.m2").write_text(second)
+    return [str(tmp_path / name) for name in ("source.txt", "one.m2", "two.m2")]
+
+
+@pytest.mark.parametrize("kind", ["norms", "map", "edits", "cost", "solver"])
+def test_commands_on_files(
+    kind: str,
+    files: list[str],
+    tiny_bert: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("matplotlib")
+    figure = tmp_path / "figure.png"
+    options = ["-r", files[2], "--min-count", "1", "--figure", str(figure)]
+    found = analyse(capsys, tiny_bert, kind, *files, *options)
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    rows = found["rows"]
+    if kind == "norms":
+        assert {row["type"]: row["edits"] for row in rows} == {
+            "VERB:TENSE": 2,
+            "PREP": 1,
+            "ADV": 1,
+        }
+    if kind == "map":
+        assert len(rows) == 4
+    if kind == "edits":
+        assert [row["per_sentence"] for row in rows] == [1, 1]
+    if kind == "cost":
+        assert [row["systems"] for row in rows] == [1, 2]
+    if kind == "solver":
+        assert rows[0]["worse"] == 0
+
+
+def test_wrong_use(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["analyse", "lambda", *files]) == 2
+    assert "name a benchmark" in capsys.readouterr().err
+    assert main(["analyse", "norms", *files, "-m", "green"]) == 2
+    assert "looks at edit vectors" in capsys.readouterr().err
+    assert main(["analyse", "edits", *files, "--only", "onne"]) == 2
+    assert "did you mean one" in capsys.readouterr().err
