@@ -3,7 +3,8 @@
 Corrections repeat most of their source. A convolution of four layers sees four tokens to either
 side, so its value at a token is computed once for all places with the same neighbours, layer by
 layer. The attribute ruler and the lemmatizer look at one token, its tag and its dependency, so
-each such combination is looked up once. Both give what the pipeline itself gives, to the bit:
+each such combination is looked up once; a sentence with one of the phrases that the ruler knows
+goes through them itself. Both give what the pipeline itself gives, to the bit:
 every row of a matrix product is summed in the same order whatever other rows there are, which is
 checked on the first sentences, and the pipeline itself is used where it does not hold.
 """
@@ -24,6 +25,10 @@ _PIPES = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"]
 _PLAIN = {"TAG", "DEP", "LOWER", "ORTH", "TEXT", "NORM", "SHAPE", "PREFIX", "SUFFIX"}
 _CHECKED = 16
 _BATCH = 128
+_Key = tuple[str, str, str]
+"""Text, tag and dependency."""
+_Attributes = tuple[str, str, int, str]
+"""Tag, dependency, part of speech and lemma."""
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
@@ -37,8 +42,8 @@ class FastPipeline:
         self._embed, convolution = nlp.get_pipe("tok2vec").model.layers
         self._blocks = [block.layers[0].layers[1] for block in convolution.layers[0].layers]
         self._pad: int = convolution.attrs["pad"]
-        self._with_dep = "DEP" in _attributes(nlp)
-        self._attributes: dict[tuple[str, str, str], tuple[int, str]] = {}
+        self._phrases = _phrases(nlp) or []
+        self._attributes: dict[_Key, _Attributes] = {}
 
     @staticmethod
     def suits(nlp: Any) -> bool:
@@ -57,8 +62,7 @@ class FastPipeline:
             return False
         windows = {node.attrs["window_size"] for node in layers[1].walk()
                    if node.name == "expand_window"}
-        attributes = _attributes(nlp)
-        return windows == {1} and attributes is not None and attributes <= _PLAIN
+        return windows == {1} and _phrases(nlp) is not None
 
     def agrees(self, sentences: Sequence[list[str]]) -> bool:
         """Whether the vectors of the first sentences are the pipeline's own to the last bit."""
@@ -70,7 +74,7 @@ class FastPipeline:
         )
 
     def parse(self, sentences: Sequence[list[str]]) -> list[Any]:
-        """Parse tokenised sentences, none empty; the documents lack POS and lemma."""
+        """Tag and parse tokenised sentences, none empty, up to the attribute ruler."""
         docs = self._docs(sentences)
         for doc, vectors in zip(docs, self.vectors(sentences), strict=True):
             doc.tensor = vectors
@@ -81,30 +85,37 @@ class FastPipeline:
                 pipe.set_annotations(some, pipe.predict(some))
         return docs
 
-    def attributes(
-        self, texts: Sequence[str], tags: Sequence[str], deps: Sequence[str]
-    ) -> tuple[list[int], list[str]]:
-        """Parts of speech and lemmas of a sentence's tokens."""
-        if not self._with_dep:
-            deps = [""] * len(texts)
-        known = self._attributes
-        keys = list(zip(texts, tags, deps, strict=True))
-        missing = [key for key in dict.fromkeys(keys) if key not in known]
-        if missing:
-            self._look_up(missing)
-        found = [known[key] for key in keys]
-        return [pos for pos, _ in found], [lemma for _, lemma in found]
+    def has_phrase(self, lowers: Sequence[str]) -> bool:
+        """Whether a pattern of several tokens may match, so that `finish` must run."""
+        line = f" {' '.join(lowers)} "
+        return any(phrase in line for phrase in self._phrases)
 
-    def _look_up(self, keys: list[tuple[str, str, str]]) -> None:
-        from spacy.tokens import Doc
-
-        texts, tags, deps = (list(column) for column in zip(*keys, strict=True))
-        heads = list(range(len(keys)))
-        doc = Doc(self._nlp.vocab, words=texts, tags=tags, deps=deps, heads=heads)
+    def finish(self, doc: Any) -> Any:
+        """Run the attribute ruler and the lemmatizer over a document of `parse`."""
         for name in ("attribute_ruler", "lemmatizer"):
             doc = self._nlp.get_pipe(name)(doc)
-        for key, token in zip(keys, doc, strict=True):
-            self._attributes[key] = token.pos, token.lemma_
+        return doc
+
+    def attributes(
+        self, texts: Sequence[str], tags: Sequence[str], deps: Sequence[str]
+    ) -> list[_Attributes]:
+        """Tag, dependency, part of speech and lemma of each token of a sentence."""
+        known = self._attributes
+        keys = list(zip(texts, tags, deps, strict=True))
+        try:
+            return [known[key] for key in keys]
+        except KeyError:
+            self._look_up([key for key in dict.fromkeys(keys) if key not in known])
+            return [known[key] for key in keys]
+
+    def _look_up(self, keys: list[_Key]) -> None:
+        from spacy.tokens import Doc
+
+        # Each in a document of its own, so that no phrase arises between them.
+        for text, tag, dep in keys:
+            doc = Doc(self._nlp.vocab, words=[text], tags=[tag], deps=[dep], heads=[0])
+            (token,) = self.finish(doc)
+            self._attributes[text, tag, dep] = token.tag_, token.dep_, token.pos, token.lemma_
 
     def _docs(self, sentences: Sequence[list[str]]) -> list[Any]:
         from spacy.tokens import Doc
@@ -151,12 +162,18 @@ def _convolve(block: Any, values: FloatArray, ids: IntArray) -> tuple[FloatArray
     return centre + block.predict(columns), new_ids.reshape(-1)
 
 
-def _attributes(nlp: Any) -> set[str] | None:
-    """What the attribute ruler's patterns look at; None if one spans several tokens."""
-    attributes: set[str] = set()
+def _phrases(nlp: Any) -> list[str] | None:
+    """The ruler's patterns of several tokens as text between blanks.
+
+    None if the ruler looks at anything but single tokens and plain lower-case phrases.
+    """
+    phrases: list[str] = []
     for rule in nlp.get_pipe("attribute_ruler").patterns:
         for pattern in rule["patterns"]:
-            if len(pattern) != 1 or rule.get("index", 0) not in (0, -1):
+            if len(pattern) == 1 and {name.upper() for name in pattern[0]} <= _PLAIN:
+                continue
+            words = [token.get("LOWER") for token in pattern if set(token) == {"LOWER"}]
+            if len(words) != len(pattern) or not all(isinstance(word, str) for word in words):
                 return None
-            attributes |= {name.upper() for name in pattern[0]}
-    return attributes
+            phrases.append(f" {' '.join(words)} ")
+    return phrases

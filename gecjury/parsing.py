@@ -95,9 +95,13 @@ class Parser:
             return
         strings = self._nlp.vocab.strings
         for texts, doc in zip(sentences, self._fast.parse(sentences), strict=True):
+            if self._fast.has_phrase([self._word(text)[0] for text in texts]):
+                yield self.reduce(self._fast.finish(doc))
+                continue
             columns = doc.to_array([TAG, DEP, HEAD]).T.tolist()
             tags, deps = self._text(columns[0], strings), self._text(columns[1], strings)
-            poses, lemmas = self._fast.attributes(texts, tags, deps)
+            found = self._fast.attributes(texts, tags, deps)
+            tags, deps, poses, lemmas = (list(column) for column in zip(*found, strict=True))
             yield self._parsed(texts, lemmas, poses, tags, deps, columns[2])
 
     def reduce(self, doc: Any) -> Parsed:
@@ -122,7 +126,7 @@ class Parser:
         offsets: list[int],
     ) -> Parsed:
         keys = self._keys
-        known = [self._words.get(text) or self._word(text) for text in texts]
+        known = [self._word(text) for text in texts]
         return Parsed(
             texts,
             [lower for lower, _ in known],
@@ -138,9 +142,11 @@ class Parser:
 
     def _word(self, text: str) -> tuple[str, int]:
         """A token in lower case as spaCy has it, and its mark."""
-        lower: str = self._nlp.vocab[text].lower_
-        self._words[text] = lower, _mark(lower)
-        return self._words[text]
+        word = self._words.get(text)
+        if word is None:
+            lower: str = self._nlp.vocab[text].lower_
+            word = self._words[text] = lower, _mark(lower)
+        return word
 
     def _text(self, column: Sequence[int], strings: Any) -> list[str]:
         known = self._strings
