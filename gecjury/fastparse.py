@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FastPipeline"]
+__all__ = ["Attributes", "FastPipeline", "Key"]
 
 _PIPES = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"]
 # Attributes a pattern may look at, all known before the ruler runs; all but DEP and TAG follow
@@ -25,9 +25,9 @@ _PIPES = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"]
 _PLAIN = {"TAG", "DEP", "LOWER", "ORTH", "TEXT", "NORM", "SHAPE", "PREFIX", "SUFFIX"}
 _CHECKED = 16
 _BATCH = 128
-_Key = tuple[str, str, str]
+Key = tuple[str, str, str]
 """Text, tag and dependency."""
-_Attributes = tuple[str, str, int, str]
+Attributes = tuple[str, str, int, str]
 """Tag, dependency, part of speech and lemma."""
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
@@ -43,7 +43,11 @@ class FastPipeline:
         self._blocks = [block.layers[0].layers[1] for block in convolution.layers[0].layers]
         self._pad: int = convolution.attrs["pad"]
         self._phrases = _phrases(nlp) or []
-        self._attributes: dict[_Key, _Attributes] = {}
+        index = nlp.get_pipe("lemmatizer").lookups.get_table("lemma_index")
+        for part, words in list(index.items()):
+            # Only asked for membership, which takes long in a list.
+            index[part] = dict.fromkeys(words, 1)
+        self._attributes: dict[Key, Attributes] = {}
 
     @staticmethod
     def suits(nlp: Any) -> bool:
@@ -96,26 +100,26 @@ class FastPipeline:
             doc = self._nlp.get_pipe(name)(doc)
         return doc
 
-    def attributes(
-        self, texts: Sequence[str], tags: Sequence[str], deps: Sequence[str]
-    ) -> list[_Attributes]:
-        """Tag, dependency, part of speech and lemma of each token of a sentence."""
+    def attributes(self, keys: Sequence[Sequence[Key]]) -> list[list[Attributes]]:
+        """What the ruler and the lemmatizer make of each token of sentences without a phrase."""
         known = self._attributes
-        keys = list(zip(texts, tags, deps, strict=True))
-        try:
-            return [known[key] for key in keys]
-        except KeyError:
-            self._look_up([key for key in dict.fromkeys(keys) if key not in known])
-            return [known[key] for key in keys]
+        missing = {key for sentence in keys for key in sentence if key not in known}
+        if missing:
+            self._look_up(sorted(missing))
+        return [[known[key] for key in sentence] for sentence in keys]
 
-    def _look_up(self, keys: list[_Key]) -> None:
+    def _look_up(self, keys: list[Key]) -> None:
         from spacy.tokens import Doc
 
-        # Each in a document of its own, so that no phrase arises between them.
-        for text, tag, dep in keys:
-            doc = Doc(self._nlp.vocab, words=[text], tags=[tag], deps=[dep], heads=[0])
-            (token,) = self.finish(doc)
-            self._attributes[text, tag, dep] = token.tag_, token.dep_, token.pos, token.lemma_
+        texts, tags, deps = (list(column) for column in zip(*keys, strict=True))
+        if len(keys) > 1 and self.has_phrase([text.lower() for text in texts]):
+            for key in keys:
+                self._look_up([key])
+            return
+        heads = list(range(len(keys)))
+        doc = self.finish(Doc(self._nlp.vocab, words=texts, tags=tags, deps=deps, heads=heads))
+        for key, token in zip(keys, doc, strict=True):
+            self._attributes[key] = token.tag_, token.dep_, token.pos, token.lemma_
 
     def _docs(self, sentences: Sequence[list[str]]) -> list[Any]:
         from spacy.tokens import Doc

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from gecjury.fastparse import FastPipeline
+from gecjury.fastparse import FastPipeline, Key
 
 __all__ = ["Parsed", "Parser"]
 
@@ -78,7 +78,10 @@ class Parser:
             self._checked = True
             if not self._fast.agrees(tokens):
                 self._fast = None
-        reduced = self._parse_fast(tokens) if self._fast else self._parse_plainly(tokens)
+        if self._fast and tokens:
+            reduced = self._parse_fast(self._fast, tokens)
+        else:
+            reduced = self._parse_plainly(tokens)
         parsed.update(zip(order, reduced, strict=True))
         return parsed
 
@@ -88,21 +91,30 @@ class Parser:
         docs = (Doc(self._nlp.vocab, words=words) for words in sentences)
         return map(self.reduce, self._nlp.pipe(docs, batch_size=_BATCH))
 
-    def _parse_fast(self, sentences: list[list[str]]) -> Iterator[Parsed]:
+    def _parse_fast(self, fast: FastPipeline, sentences: list[list[str]]) -> Iterator[Parsed]:
         from spacy.attrs import DEP, HEAD, TAG
 
-        if self._fast is None:
-            return
         strings = self._nlp.vocab.strings
-        for texts, doc in zip(sentences, self._fast.parse(sentences), strict=True):
-            if self._fast.has_phrase([self._word(text)[0] for text in texts]):
-                yield self.reduce(self._fast.finish(doc))
+        docs = fast.parse(sentences)
+        whole: dict[int, Any] = {}
+        keys: list[list[Key]] = []
+        heads: list[list[int]] = []
+        for number, (texts, doc) in enumerate(zip(sentences, docs, strict=True)):
+            if fast.has_phrase([self._word(text)[0] for text in texts]):
+                whole[number] = fast.finish(doc)
+                keys.append([])
+                heads.append([])
                 continue
             columns = doc.to_array([TAG, DEP, HEAD]).T.tolist()
             tags, deps = self._text(columns[0], strings), self._text(columns[1], strings)
-            found = self._fast.attributes(texts, tags, deps)
+            keys.append(list(zip(texts, tags, deps, strict=True)))
+            heads.append(columns[2])
+        for number, found in enumerate(fast.attributes(keys)):
+            if number in whole:
+                yield self.reduce(whole[number])
+                continue
             tags, deps, poses, lemmas = (list(column) for column in zip(*found, strict=True))
-            yield self._parsed(texts, lemmas, poses, tags, deps, columns[2])
+            yield self._parsed(sentences[number], lemmas, poses, tags, deps, heads[number])
 
     def reduce(self, doc: Any) -> Parsed:
         """Take over what edits need from a `spacy.tokens.Doc`."""
