@@ -77,6 +77,10 @@ _NOUN_PRONOUNS = (
     "something", "anyone", "anything", "nothing", "someone", "everything", "everyone",
     "everybody", "nobody", "somebody", "anybody",
 )  # fmt: skip
+_SUBORDINATORS = (
+    "that", "if", "as", "because", "whether", "though", "although", "while", "since", "unless",
+    "until",
+)  # fmt: skip
 _DEMONSTRATIVES = ("this", "that", "these", "those")
 # Tags that stay although the word list gives another: proper nouns, foreign words, near kin.
 _KEPT: dict[str, tuple[str, ...]] = {
@@ -184,6 +188,8 @@ def _spacy2_words() -> list[Pattern]:
             {"TAG": {"IN": ["PRP", "PRP$"]}, "LOWER": {"IN": list(_PRON_LEMMA)}}, LEMMA="-PRON-"
         )
     )
+    subordinator = {"TAG": "IN", "LOWER": {"IN": list(_SUBORDINATORS)}}
+    patterns.append(_pattern(subordinator, POS="SCONJ"))
     patterns.append(_pattern({"TAG": "DT", "LOWER": {"IN": list(_DEMONSTRATIVES)}}, POS="PRON"))
     return patterns
 
