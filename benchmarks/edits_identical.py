@@ -73,9 +73,7 @@ def columns(data: Path) -> Iterator[tuple[str, list[str]]]:
         *sorted((data / "SEEDA" / "outputs" / "all").glob("*.txt")),
         *sorted((data / "GJG15" / "data" / "original" / "official_submissions").iterdir()),
     ]
-    versions = [
-        read_lines(path) for path in files if path.stem != "INPUT" or path.suffix == ".txt"
-    ]
+    versions = [read_lines(path) for path in files if path.stem != "INPUT" or path.suffix == ".txt"]
     versions += [[block.text(annotator) for block in blocks] for annotator in (0, 1)]
     for i, block in enumerate(blocks):
         yield (

@@ -146,9 +146,7 @@ class Aligner:
         self._remembered += count
 
 
-def _inside_start(
-    source: Parsed, corrected: Parsed, i: int, j: int, out: list[Operation]
-) -> None:
+def _inside_start(source: Parsed, corrected: Parsed, i: int, j: int, out: list[Operation]) -> None:
     """Walk back through the common start, see the module's second fact."""
     while i != j:
         if i and j:

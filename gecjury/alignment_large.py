@@ -82,9 +82,7 @@ def _substitution_matrix(
     left, right = source.texts[start:n], corrected.texts[start:m]
     left_types, left_ids = _numbered(left)
     right_types, right_ids = _numbered(right)
-    distances = cdist(
-        left_types, right_types, scorer=Indel.normalized_distance, dtype=np.float64
-    )
+    distances = cdist(left_types, right_types, scorer=Indel.normalized_distance, dtype=np.float64)
     costs = np.zeros((n - start + 1, m - start + 1))
     lemmas = _numbers(source.lemmas[start:n], corrected.lemmas[start:m])
     lowers = _numbers(source.lowers[start:n], corrected.lowers[start:m])

@@ -143,8 +143,7 @@ def _errant_version() -> str:
         version = metadata.version("errant")
     except metadata.PackageNotFoundError:
         raise MissingExtraError(
-            "edits need the errant package, which is not installed: "
-            "pip install 'gecjury[refbased]'"
+            "edits need the errant package, which is not installed: pip install 'gecjury[refbased]'"
         ) from None
     release = tuple(int(part) for part in version.split(".")[:2])
     low, high = _TESTED_ERRANT

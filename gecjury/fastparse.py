@@ -64,8 +64,9 @@ class FastPipeline:
         block = "residual(expand_window>>maxout>>layernorm>>dropout)"
         if set(names) != {block} or layers[1].attrs.get("pad") != len(names):
             return False
-        windows = {node.attrs["window_size"] for node in layers[1].walk()
-                   if node.name == "expand_window"}
+        windows = {
+            node.attrs["window_size"] for node in layers[1].walk() if node.name == "expand_window"
+        }
         return windows == {1} and _phrases(nlp) is not None
 
     def agrees(self, sentences: Sequence[list[str]]) -> bool:
