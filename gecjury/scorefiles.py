@@ -193,7 +193,8 @@ def _write(
         "notes": list(statistics.notes),
         "rows": rows,
     }
-    write_text(path, json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+    # ASCII, so that a system whose file name is not UTF-8 can be written as well.
+    write_text(path, json.dumps(record, allow_nan=False) + "\n")
 
 
 def _number(value: Any) -> float | None:
