@@ -295,7 +295,9 @@ def _looks_like_json_lines(lines: Sequence[str]) -> bool:
     """
     if lines[0].lstrip().startswith("{"):
         return isinstance(_json_or_none(lines[0]), dict)
-    return lines[0].startswith('"') and all(isinstance(_json_or_none(x), str) for x in lines)
+    if len(lines) < 2 or not lines[0].startswith('"'):
+        return False
+    return all(isinstance(_json_or_none(line), str) for line in lines)
 
 
 def _json_or_none(line: str) -> object:
