@@ -144,7 +144,7 @@ TEXTS = FIXED[0].split(), FIXED[1].split(), FIXED[2].split()
         ("no-break spaces", "\n".join("\u00a0".join(words) for words in TEXTS)),
         ("ideographic spaces", "\n".join("\u3000".join(words) for words in TEXTS)),
         ("byte order mark", "\ufeff" + "\n".join(FIXED)),
-        ("gzip", gzip.compress("\n".join(FIXED).encode())),
+        ("gzip", gzip.compress("\n".join(FIXED).encode(), mtime=0)),
         ("json lines", "\n".join(json.dumps({"text": line}) for line in FIXED)),
     ],
 )
