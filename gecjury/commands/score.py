@@ -73,12 +73,17 @@ def _sentence_table(tables: list[ScoreTable]) -> Any:
     from gecjury.report import Column, Table
 
     columns = [Column("line"), Column("metric")]
-    columns += [Column(system, digits=4) for system in tables[0].systems]
+    # A system may be called `line` or `metric`: its column is then told apart from those.
+    keys = {n: f"system {n}" if n in ("line", "metric") else n for n in tables[0].systems}
+    columns += [Column(key, digits=4) for key in keys.values()]
     rows = [
         {
             "line": line + 1,
             "metric": table.signature.metric,
-            **dict(zip(table.systems, table.sentences[:, line], strict=True)),
+            **{
+                keys[name]: score
+                for name, score in zip(table.systems, table.sentences[:, line], strict=True)
+            },
         }
         for table in tables
         for line in range(table.sentences.shape[1])
