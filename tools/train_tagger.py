@@ -129,7 +129,7 @@ def build(settings: Settings) -> Any:
         "use_upper": True, "tok2vec": listener,
     }  # fmt: skip
     nlp.add_pipe("parser", config={"model": transitions})
-    nlp.add_pipe("attribute_ruler")
+    nlp.add_pipe("attribute_ruler").add_patterns(attribute_patterns("spacy2"))
     nlp.add_pipe("lemmatizer", config={"mode": "rule", "overwrite": False})
     return nlp
 
