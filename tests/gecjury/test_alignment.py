@@ -27,11 +27,25 @@ NLP = spacy.blank("en")
 ANNOTATOR = errant.load("en", NLP)
 EXTRACTOR = Extractor(NLP)
 
-WORDS = """a A the The THE cat cats Cat 's ' , . - to eat eating ate look at sub way subway
-sub-way is was big bigger more his n't ab ba é É İ ß 日本 10 & acat !" wo will other another""".split()
-TAGS = "NN NNS VB VBD VBG VBN VBZ POS DT IN PRP PRP$ TO RP JJ RB , . MD CD".split()
-POSES = "NOUN VERB AUX PART DET PUNCT ADJ ADV ADP PRON PROPN NUM".split()
-DEPS = "aux auxpass det prep prt punct nsubj dobj amod acomp advmod poss ROOT".split()
+# fmt: off
+WORDS = [
+    "a", "A", "the", "The", "THE", "cat", "cats", "Cat", "'s", "'", ",", ".", "-", "to", "eat",
+    "eating", "ate", "look", "at", "sub", "way", "subway", "sub-way", "is", "was", "big", "bigger",
+    "more", "his", "n't", "ab", "ba", "é", "É", "İ", "ß", "日本", "10", "&", "acat", '!"', "wo",
+    "will", "other", "another",
+]
+TAGS = [
+    "NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBZ", "POS", "DT", "IN", "PRP", "PRP$", "TO", "RP",
+    "JJ", "RB", ",", ".", "MD", "CD",
+]
+POSES = [
+    "NOUN", "VERB", "AUX", "PART", "DET", "PUNCT", "ADJ", "ADV", "ADP", "PRON", "PROPN", "NUM",
+]
+DEPS = [
+    "aux", "auxpass", "det", "prep", "prt", "punct", "nsubj", "dobj", "amod", "acomp", "advmod",
+    "poss", "ROOT",
+]
+# fmt: on
 
 
 def document(words: list[str], seed: int, variety: int) -> Doc:
@@ -146,6 +160,8 @@ def test_long_or_repetitive_sentences_are_done_at_once() -> None:
     cases = [
         ("a " * 10_000, "a " * 9_990, 1),
         ("a " * 2_000, "A " * 2_000, 1),
+        (" ".join(numbered * 10), "z", None),
+        ("z", " ".join(numbered * 10), None),
         # The first "a" goes to the end.
         ("a b " * 1_000, "b a " * 1_000, 2),
         (" ".join(numbered), " ".join(f"y{i}" for i in range(2000)), None),
