@@ -136,3 +136,26 @@ def test_unknown_annotator_and_tagger(capsys: pytest.CaptureFixture[str], files:
     _, err = run(capsys, "edits", source, source, "--tagger", "en_nothing_sm", status=2)
     assert "en_nothing_sm" in err
     assert "embedded" in err
+
+
+def test_counts_by_type_at_every_level(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    block = "S a b c d\n{}\n"
+    one = "A 0 1|||R:NOUN|||x|||REQUIRED|||-NONE-|||0\n"
+    two = "A 2 2|||M:NOUN|||y|||REQUIRED|||-NONE-|||0\n"
+    (tmp_path / "mine.m2").write_text(block.format(one))
+    (tmp_path / "gold.m2").write_text(block.format(one + two))
+    (tmp_path / "source.txt").write_text("a b c d\n")
+    argv = [
+        "score", str(tmp_path / "source.txt"), str(tmp_path / "mine.m2"), "-r",
+        str(tmp_path / "gold.m2"), "-m", "errant",
+    ]  # fmt: skip
+    expected = {
+        "1": {"R": (1, 0, 0), "M": (0, 0, 1)},
+        "2": {"NOUN": (1, 0, 1)},
+        "3": {"R:NOUN": (1, 0, 0), "M:NOUN": (0, 0, 1)},
+    }
+    for level, counts in expected.items():
+        out, _ = run(capsys, *argv, "--by-type", level, "--format", "json")
+        found = json.loads(out)["rows"][0]["by_type"]
+        assert {k: (v["tp"], v["fp"], v["fn"]) for k, v in found.items()} == counts
+        assert "NOUN" in run(capsys, *argv, "--by-type", "2")[0]

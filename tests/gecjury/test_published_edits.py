@@ -20,8 +20,8 @@ def compare(capsys: pytest.CaptureFixture[str], data: Path, *options: str) -> di
 
 # UOT-ERRANT paper (TACL 2026), table 1, SEEDA-E, TrueSkill: Pearson, Spearman. Edits here come from
 # another tagger and errant 3.0 instead of 2.x, so ERRANT comes back to .008 in r at worst (expert
-# minimal edits), .001 at best; single ranks of close systems swap. CLEME-independent comes back to .002 with the sentence
-# weights of that paper's program.
+# minimal edits), .001 at best; single ranks of close systems swap. CLEME-independent comes back
+# to .002 with the sentence weights of that paper's program.
 TACL_TABLE_1 = [
     ("official-as-published", (0.881, 0.895), (0.910, 0.930)),
     ("10refs", (0.952, 0.951), (0.932, 0.937)),
