@@ -90,3 +90,21 @@ class _Edit:
         self.o_str = " ".join(source.sentence.texts[o_start:o_end])
         self.c_str = " ".join(corrected.sentence.texts[c_start:c_end])
         self.type = "NA"
+        if self.o_str != self.c_str:
+            self._drop_same_end()
+
+    def _drop_same_end(self) -> None:
+        """Leave out last tokens that differ in case alone.
+
+        The rules do so themselves, one token a call of a function within itself, which ends in an
+        error beyond a thousand.
+        """
+        o_toks, c_toks = self.o_toks, self.c_toks
+        while (
+            o_toks
+            and c_toks
+            and o_toks[-1].lower == c_toks[-1].lower
+            and (len(o_toks) > 1 or len(c_toks) > 1)
+        ):
+            o_toks.pop()
+            c_toks.pop()

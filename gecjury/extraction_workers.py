@@ -129,4 +129,7 @@ def _serve(tagger: str, pos_scheme: str, asked: IO[str], answers: IO[str]) -> No
 if __name__ == "__main__":
     # Whatever a library prints must not mix with the answers.
     _answers, sys.stdout = sys.stdout, sys.stderr
+    if sys.argv[1] == "embedded":
+        # spaCy imports torch wherever it is installed, which takes seconds; this needs none.
+        sys.modules["torch"] = None  # type: ignore[assignment]
     _serve(sys.argv[1], sys.argv[2], sys.stdin, _answers)

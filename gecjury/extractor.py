@@ -75,6 +75,10 @@ class Extractor:
                         del parses[sentence]
             begin = end
 
+    def reduce(self, doc: Any) -> Parsed:
+        """A parse made elsewhere; see `Parser.reduce`."""
+        return self._parser.reduce(doc)
+
     def pair(self, source: Parsed, corrected: Parsed) -> Found:
         """The edits of one parsed pair."""
         before = self._aligner.coarse

@@ -127,9 +127,7 @@ class _Run:
             self.punct_c.append(c_end > 1 and self._is_punct(c, c_end - 2))
 
     def _is_punct(self, sentence: Parsed, index: int) -> bool:
-        return (
-            sentence.poses[index] == self.classes.punct or sentence.texts[index] in punctuation
-        )
+        return sentence.poses[index] == self.classes.punct or sentence.texts[index] in punctuation
 
     def _at_starts(self) -> None:
         """How far a span from each operation on may reach for the rules of equal text and POS."""
@@ -151,9 +149,7 @@ class _Run:
         self.verbal_c: list[int] = []
         for operation in run:
             i, j = operation[1] - first_o, operation[3] - first_c
-            self.common.append(
-                _common_prefix(text_o, offsets_o[i], text_c, offsets_c[j])
-            )
+            self.common.append(_common_prefix(text_o, offsets_o[i], text_c, offsets_c[j]))
             held = operation[1] < last_o and operation[3] < last_c
             same = held and o.poses[operation[1]] == c.poses[operation[3]]
             self.reach_o.append(first_o + ends_o[0][i] if same else -1)

@@ -15,6 +15,8 @@ from refbased.clemecounts import (
     CORPUS_WEIGHTS,
     COUNTS,
     HIT_WEIGHTS,
+    PUBLISHED_WEIGHTS_DEPENDENT,
+    PUBLISHED_WEIGHTS_INDEPENDENT,
     SENTENCE_HIT_WEIGHTS,
     SENTENCE_WEIGHTS_DEPENDENT,
     SENTENCE_WEIGHTS_INDEPENDENT,
@@ -30,6 +32,13 @@ __all__ = ["CLEME", "CLEME2"]
 
 _CORPUS, _SENTENCE = slice(0, len(COUNTS)), slice(len(COUNTS), 2 * len(COUNTS))
 
+# Sentence-level weights by `compat`: dependent, independent.
+_SENTENCE_WEIGHTS = {
+    "gecjury": (SENTENCE_WEIGHTS_DEPENDENT, SENTENCE_WEIGHTS_INDEPENDENT),
+    "official": (CORPUS_WEIGHTS, CORPUS_WEIGHTS),
+    "published": (PUBLISHED_WEIGHTS_DEPENDENT, PUBLISHED_WEIGHTS_INDEPENDENT),
+}
+
 
 @dataclass(frozen=True)
 class CLEME(EditScorer):
@@ -44,8 +53,10 @@ class CLEME(EditScorer):
         assumption: `dependent` compares with each reference by itself, `independent` with all at
             once: a chunk is right if any reference has it.
         beta: weight of recall.
-        compat: `official` weighs sentences like the corpus, since the published program never
-            applies its sentence-level weights, and rounds the running F to 4 digits.
+        compat: `official` weighs sentences like the corpus, since the authors' program never
+            applies its sentence-level weights, and rounds the running F to 4 digits. `published`
+            takes the sentence weights behind the published SEEDA tables, in which false negatives
+            have weights of their own.
     """
 
     name: ClassVar[str] = "cleme"
@@ -53,7 +64,7 @@ class CLEME(EditScorer):
 
     assumption: Literal["dependent", "independent"] = "independent"
     beta: float = 0.5
-    compat: Literal["gecjury", "official"] = "gecjury"
+    compat: Literal["gecjury", "official", "published"] = "gecjury"
 
     def __post_init__(self) -> None:
         check_beta(self.name, self.beta)
@@ -67,12 +78,11 @@ class CLEME(EditScorer):
         edits = self.edits(corpus, runtime)
         sources = [source.split() for source in corpus.sources]
         independent = self.assumption == "independent"
-        by_sentence = SENTENCE_WEIGHTS_INDEPENDENT if independent else SENTENCE_WEIGHTS_DEPENDENT
         tables = []
         for name in runtime.track(edits.systems, f"{self.name}: chunks", len(corpus.systems)):
             lines = edits.systems[name]
             verdicts = judge(sources, lines, edits.references, independent=independent)
-            weightings = (CORPUS_WEIGHTS, CORPUS_WEIGHTS if self._official else by_sentence)
+            weightings = (CORPUS_WEIGHTS, _SENTENCE_WEIGHTS[self.compat][independent])
             counts = np.concatenate([verdicts.counts(w) for w in weightings], axis=-1)
             counts[~verdicts.usable] = np.nan
             tables.append(counts)

@@ -52,7 +52,8 @@ def load_tagger(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> Any:
     if pos_scheme != "spacy2":  # the shipped model holds the patterns of spacy2
         ruler = nlp.get_pipe("attribute_ruler")
         ruler.clear()
-        ruler.add_patterns(attribute_patterns(pos_scheme))
+        words = json.loads((_MODEL / "words.json").read_text(encoding="utf-8"))
+        ruler.add_patterns(attribute_patterns(pos_scheme, words))
     return nlp
 
 

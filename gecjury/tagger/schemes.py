@@ -8,6 +8,7 @@ where the parse says so, and pronouns have lemmas of their own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 __all__ = ["POS_SCHEMES", "attribute_patterns"]
@@ -76,6 +77,19 @@ _NOUN_PRONOUNS = (
     "something", "anyone", "anything", "nothing", "someone", "everything", "everyone",
     "everybody", "nobody", "somebody", "anybody",
 )  # fmt: skip
+_SUBORDINATORS = (
+    "that", "if", "as", "because", "whether", "though", "although", "while", "since", "unless",
+    "until",
+)  # fmt: skip
+_DEMONSTRATIVES = ("this", "that", "these", "those")
+# Tags that stay although the word list gives another: proper nouns, foreign words, near kin.
+_KEPT: dict[str, tuple[str, ...]] = {
+    "JJ": ("JJ", "NNP", "NNPS", "FW"),
+    "JJR": ("JJR", "RBR", "NNP"),
+    "JJS": ("JJS", "RBS", "NNP"),
+    "VB": ("VB", "VBP", "NNP", "FW"),
+    "VBZ": ("VBZ", "NNP", "NNPS"),
+}
 # Forms that spaCy 2 made auxiliaries by form and tag alone, wherever they stood.
 _SPACY2_AUXILIARIES: dict[str, tuple[str, ...]] = {
     "VB": ("be", "have", "do", "get", "of", "am", "are", "'ve"),
@@ -110,11 +124,15 @@ _SPACY3_LEMMAS: dict[str, tuple[str, ...]] = {
 _VERB_TAGS = ["VB", "VBD", "VBG", "VBN", "VBP", "VBZ"]
 
 
-def attribute_patterns(scheme: str) -> list[Pattern]:
+def attribute_patterns(
+    scheme: str, words: Mapping[str, Sequence[str]] | None = None
+) -> list[Pattern]:
     """Patterns for spaCy's attribute ruler; later ones win over earlier ones.
 
     Args:
         scheme: ``"spacy2"`` or ``"spacy3"``.
+        words: Penn tag -> lower-cased words that can have this tag only, which overrule the
+            tagger (adjectives and verbs: ``JJ``, ``JJR``, ``JJS``, ``VB``, ``VBZ``).
     """
     changed = _SPACY2_TAGS if scheme == "spacy2" else _SPACY3_TAGS
     tags = dict(_TAGS)
@@ -131,7 +149,33 @@ def attribute_patterns(scheme: str) -> list[Pattern]:
     patterns.append(_pattern({"TAG": "VBZ", "LOWER": {"IN": ["'s", "’s"]}}, POS="AUX", LEMMA="be"))
     patterns.append(_pattern({"TAG": "RB", "LOWER": {"IN": ["not", "n't", "n’t"]}}, POS="PART"))
     patterns.append(_pattern({"TAG": "NN", "LOWER": {"IN": list(_NOUN_PRONOUNS)}}, POS="PRON"))
-    return patterns + (_spacy2_words() if scheme == "spacy2" else _spacy3_words())
+    patterns += _spacy2_words() if scheme == "spacy2" else _spacy3_words()
+    return patterns + _repairs(words or {})
+
+
+def _repairs(words: Mapping[str, Sequence[str]]) -> list[Pattern]:
+    """Tags that the word, its shape or the parse contradicts; they come last and overrule."""
+    patterns = [
+        _retag({"TAG": {"NOT_IN": list(_KEPT[tag])}, "LOWER": {"IN": list(forms)}}, tag)
+        for tag, forms in words.items()
+    ]
+    for adverb, adjective in (("RBS", "JJS"), ("RBR", "JJR")):
+        patterns.append(_retag({"TAG": adverb, "DEP": {"IN": ["acomp", "amod"]}}, adjective))
+    # The treebank splits hyphenated words, so the tagger has never seen a whole "face-to-face".
+    hyphenated = {
+        "TAG": {"IN": ["NN", "NNP", "CD", "ADD", "IN", "RB"]},
+        "DEP": {"IN": ["amod", "compound", "nummod", "pobj"]},
+        "TEXT": {"REGEX": "^[a-z]+(-[a-z]+)+$"},
+    }
+    patterns.append(_retag(hyphenated, "JJ"))
+    such_as = [[{"LOWER": "such"}, {"LOWER": "as"}]]
+    patterns.append({"patterns": such_as, "attrs": {"DEP": "amod"}, "index": 0})
+    return patterns
+
+
+def _retag(token: dict[str, Any], tag: str) -> Pattern:
+    pos, morph = _TAGS[tag]
+    return _pattern(token, TAG=tag, POS=pos, MORPH=morph)
 
 
 def _spacy2_words() -> list[Pattern]:
@@ -144,6 +188,9 @@ def _spacy2_words() -> list[Pattern]:
             {"TAG": {"IN": ["PRP", "PRP$"]}, "LOWER": {"IN": list(_PRON_LEMMA)}}, LEMMA="-PRON-"
         )
     )
+    subordinator = {"TAG": "IN", "LOWER": {"IN": list(_SUBORDINATORS)}}
+    patterns.append(_pattern(subordinator, POS="SCONJ"))
+    patterns.append(_pattern({"TAG": "DT", "LOWER": {"IN": list(_DEMONSTRATIVES)}}, POS="PRON"))
     return patterns
 
 

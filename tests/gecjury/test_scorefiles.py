@@ -255,10 +255,11 @@ def test_a_joint_scorer_knows_all_systems_or_none(tmp_path: Path) -> None:
 def test_a_joint_scorer_and_a_renamed_system(tmp_path: Path) -> None:
     runs = Runs(tmp_path, CountedJudge())
     runs(x=["aa", "a"], y=["aaaa", "aa"])
-    table, _ = runs(x=["aa", "a"], renamed=["aaaa", "aa"])
-    assert table.systems == ("x", "renamed")
+    # the same texts under another name: judged beside its rivals, not alone
+    table, _ = runs(renamed=["aa", "a"], y=["aaaa", "aa"])
+    assert table.systems == ("renamed", "y")
     assert table.sentences.tolist() == [[0.5, 0.5], [1, 1]]
-    table, scored = runs(x=["aa", "a"], renamed=["aaaa", "aa"])
+    table, scored = runs(renamed=["aa", "a"], y=["aaaa", "aa"])
     assert scored == []
     assert table.sentences.tolist() == [[0.5, 0.5], [1, 1]]
 

@@ -13,8 +13,8 @@ import pytest
 from gecjury.corpus import Corpus, Group, Version
 from gecjury.errors import GecjuryError, InputError
 from gecjury.runtime import Runtime
-from gecjury.scorer import GroupScorer, MeanScorer, draw_weights
-from gecjury.scoretable import Statistics
+from gecjury.scorer import GroupScorer, MeanScorer
+from gecjury.scoretable import Statistics, draw_weights
 
 NAN = math.nan
 

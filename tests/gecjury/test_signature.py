@@ -78,6 +78,7 @@ def test_the_key_does_not_change_with_what_decides_no_score() -> None:
     plain = green()
     assert green(n=4, beta=2).key == plain.key
     assert replace(plain, packages={"gecjury": "99"}).key == plain.key
+    assert replace(plain, changed={"n": 4}).key == plain.key
     other = Corpus(CORPUS.sources, {"y": Version(("z", "z"))}, CORPUS.references)
     assert green(replace(other, reference_name="official")).key == plain.key
     scorer = gecjury.load("green")
