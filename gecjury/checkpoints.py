@@ -182,8 +182,6 @@ def state_dict(checkpoint: Checkpoint) -> dict[str, Any]:
     Raises:
         InputError: a `.bin` that would need full unpickling, or a file that cannot be read.
     """
-    import pickle
-
     import torch
 
     weights: dict[str, Any] = {}
@@ -195,13 +193,14 @@ def state_dict(checkpoint: Checkpoint) -> dict[str, Any]:
                 weights |= load_file(path)
             else:
                 weights |= torch.load(path, map_location="cpu", weights_only=True)
-        except pickle.UnpicklingError:
-            raise InputError(
-                f"{path}: refused: reading it would need full unpickling, which can run any code "
-                "that the file holds; use a checkpoint with safetensors, or convert this one "
-                "where you trust it"
-            ) from None
         except Exception as error:
+            # The pickle module is never imported here, not even for the name of its error.
+            if type(error).__name__ == "UnpicklingError":
+                raise InputError(
+                    f"{path}: refused: reading it would need full unpickling, which can run any "
+                    "code that the file holds; use a checkpoint with safetensors, or convert "
+                    "this one where you trust it"
+                ) from None
             raise InputError(
                 f"{path}: damaged weights ({type(error).__name__}: {error}); fetch the model anew"
             ) from None

@@ -85,7 +85,7 @@ def _corpus(args: argparse.Namespace) -> tuple[Corpus, Benchmark | None]:
     from gecjury.benchmarks import load_benchmark
     from gecjury.corpus import read_corpus
     from gecjury.errors import OptionError
-    from gecjury.registry import nearest
+    from gecjury.naming import nearest
 
     benchmark = None
     if len(args.corpus) == 1:

@@ -1,0 +1,115 @@
+"""PT-ERRANT against the way gec-metrics computes it: seconds, and how far scores agree.
+
+The baseline takes systems one after another and, as gec-metrics does, calls the bert-score package
+twice for every sentence and reference: for the source, and for the source with each edit alone.
+Both sides use the same edits, encoder, layer and threads.
+
+    python benchmarks/pt_errant_speed.py --data DIR --sentences 20
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gecjury.benchmarks import load_benchmark
+from gecjury.checkpoints import quiet_transformers
+from gecjury.corpus import Corpus, Version
+from gecjury.corpusedits import corpus_edits
+from gecjury.edits import Edit, apply_edits
+from gecjury.runtime import Runtime
+from refbased.pt_errant import PTERRANT
+
+
+def published(
+    scorer: Any, source: str, mine: Sequence[Edit], theirs: Sequence[Edit], reference: str
+) -> tuple[float, float, float]:
+    """Weighted TP, FP, FN of one sentence against one reference."""
+    keys = list(dict.fromkeys((e.start, e.end, e.correction) for e in (*mine, *theirs)))
+    if not keys:
+        return 0.0, 0.0, 0.0
+    texts = [" ".join(apply_edits(source.split(), [Edit(*key)])) for key in keys]
+    with contextlib.redirect_stderr(io.StringIO()):
+        plain = scorer.score([source], [reference])[2].tolist()[0]
+        scores = scorer.score(texts, [reference] * len(texts))[2].tolist()
+    weights = {key: abs(score - plain) for key, score in zip(keys, scores, strict=True)}
+    own = {(e.start, e.end, e.correction) for e in mine}
+    gold = {(e.start, e.end, e.correction) for e in theirs}
+    return (
+        sum(weights[key] for key in own & gold),
+        sum(weights[key] for key in own - gold),
+        sum(weights[key] for key in gold - own),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data")
+    parser.add_argument("--sentences", type=int, default=40)
+    parser.add_argument("--model", default="embedded")
+    parser.add_argument("--layer", type=int, default=6)
+    parser.add_argument("--threads", type=int, default=2)
+    args = parser.parse_args()
+    import bert_score
+    import torch
+
+    torch.set_num_threads(args.threads)
+    warnings.simplefilter("ignore")
+    quiet_transformers()
+    whole = load_benchmark("seeda", data=args.data).corpus
+    rows = np.linspace(0, len(whole) - 1, args.sentences).astype(int).tolist()
+    corpus = Corpus(
+        tuple(whole.sources[row] for row in rows),
+        {name: version.take(rows) for name, version in whole.systems.items()},
+        tuple(Version(version.lines).take(rows) for version in whole.references),
+    )
+    runtime = Runtime(device="cpu", use_cache=False)
+    edits = corpus_edits(corpus, "embedded", "spacy2", runtime)
+    # Edits are the same work on both sides and are handed to both, so that weights alone count.
+    ready = Corpus(
+        corpus.sources,
+        {n: Version(v.lines, tuple(edits.systems[n])) for n, v in corpus.systems.items()},
+        tuple(
+            Version(v.lines, tuple(e))
+            for v, e in zip(corpus.references, edits.references, strict=True)
+        ),
+    )
+    ours = PTERRANT(model=args.model, layer=args.layer)
+    folder = ours.bertscore.encoder_spec.checkpoint().folder
+    scorer = bert_score.BERTScorer(model_type=str(folder), num_layers=args.layer, device="cpu")
+    ours.bertscore.score([("He go .", "He goes .")], runtime)
+    start = time.perf_counter()
+    values = ours.statistics(ready, runtime).values
+    seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    theirs = np.zeros_like(values)
+    for system, lines in enumerate(edits.systems.values()):
+        for row, source in enumerate(corpus.sources):
+            for index, reference in enumerate(corpus.references):
+                theirs[system, row, index] = published(
+                    scorer, source, lines[row], edits.references[index][row], reference.lines[row]
+                )
+    baseline = time.perf_counter() - start
+    report = {
+        "systems": len(corpus.systems),
+        "sentences": len(corpus),
+        "references": len(corpus.references),
+        "threads": args.threads,
+        "gecjury_seconds": round(seconds, 2),
+        "gec_metrics_seconds": round(baseline, 2),
+        "times_faster": round(baseline / seconds, 1),
+        "largest_gap_of_weights": float(np.abs(values - theirs).max()),
+    }
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()
