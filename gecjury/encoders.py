@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.checkpoints import Checkpoint, quiet_transformers, resolve, state_dict
+from gecjury.devices import pick_device
 from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.runtime import Bar, Runtime
 from gecjury.vectorcache import VectorCache
@@ -26,7 +27,6 @@ __all__ = [
     "Pooling",
     "forget",
     "load_encoder",
-    "pick_device",
 ]
 
 Pooling = Literal["mean", "cls"]
@@ -79,28 +79,6 @@ class Encoded:
     truncated: int
     distinct: int
     fresh: int
-
-
-def pick_device(wanted: str) -> str:
-    """The torch device that `auto`, `cpu`, `cuda`, `cuda:N` or `mps` means here.
-
-    Raises:
-        OptionError: not a device, or one that this machine does not have.
-    """
-    import torch
-
-    cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
-    if wanted == "auto":
-        return "cuda" if cuda else "mps" if mps else "cpu"
-    kind, _, number = wanted.partition(":")
-    if kind not in ("cpu", "cuda", "mps") or (number and not (kind == "cuda" and number.isdigit())):
-        raise OptionError(f"device {wanted!r}: expected auto, cpu, cuda, cuda:N or mps")
-    there = {"cpu": True, "cuda": cuda, "mps": mps}[kind]
-    if there and number:
-        there = int(number) < torch.cuda.device_count()
-    if not there:
-        raise OptionError(f"device {wanted!r} is not on this machine; use --device auto or cpu")
-    return wanted
 
 
 def load_encoder(spec: EncoderSpec, runtime: Runtime | None = None) -> Encoder:

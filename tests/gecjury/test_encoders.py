@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from gecjury.checkpoints import resolve
-from gecjury.encoders import Encoder, EncoderSpec, load_encoder, pick_device
+from gecjury.devices import pick_device
+from gecjury.encoders import Encoder, EncoderSpec, load_encoder
 from gecjury.errors import DataError, InputError, OptionError
 from gecjury.runtime import Runtime
 
