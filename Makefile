@@ -40,11 +40,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.core: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) -e '.[refbased]'
+	$(PIP) -e '.[edits]'
 	touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) -e '.[dev,refbased]'
+	$(PIP) torch==2.13.0
+	$(PIP) -e '.[dev,refbased,embedded,report]'
 	touch $@
 
 clean:

@@ -91,8 +91,10 @@ class UOTERRANT(EditScorer):
         lambda1: weight of the hypothesis' unsent mass (unbalanced).
         lambda2: weight of the reference's unreceived mass (unbalanced).
         beta: weight of recall.
-        solver: `optimum`, or `pot` for POT's plans as they come, even where it does not converge:
-            this is the published procedure, in 64-bit floats (unbalanced).
+        solver: `published` takes the true optimum, but POT's plan where a reference edit has no
+            mass: POT stops before its first step there, and published scores rest on what it
+            leaves. `optimum` takes the true optimum there too, `pot` POT's plans as they come,
+            even where it does not converge (unbalanced).
         clip: count negative FP and FN as 0, so that no score passes 1.
         max_length: word pieces of a sentence that the encoder reads.
         dtype: numbers the encoder computes with; bfloat16 is faster on GPUs and less exact.
@@ -114,7 +116,7 @@ class UOTERRANT(EditScorer):
     lambda1: float = 0.1
     lambda2: float = 0.1
     beta: float = 0.5
-    solver: Literal["optimum", "pot"] = "optimum"
+    solver: Literal["published", "optimum", "pot"] = "published"
     clip: bool = False
     max_length: int = 128
     dtype: DType = "float32"
@@ -194,14 +196,22 @@ class UOTERRANT(EditScorer):
         if self.transport == "balanced":
             solved = [balanced_plan(problem) for problem in some]
         elif self.solver == "pot":
-            found = (pot_plan(problem, self.penalties)[0] for problem in some)
-            solved = [plan if np.isfinite(plan).all() else None for plan in found]
+            solved = [self._pot_plan(problem) for problem in some]
         else:
             solved = solve(some, self.penalties)
+            if self.solver == "published":
+                solved = [
+                    plan if problem.b.all() else self._pot_plan(problem)
+                    for problem, plan in zip(some, solved, strict=True)
+                ]
         plans: list[FloatArray | None] = [np.zeros_like(problem.cost) for problem in problems]
         for place, plan in zip(live, solved, strict=True):
             plans[place] = plan
         return plans
+
+    def _pot_plan(self, problem: Problem) -> FloatArray | None:
+        plan, _ = pot_plan(problem, self.penalties)
+        return plan if np.isfinite(plan).all() else None
 
     def rule(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
         """Keys by which a reference is chosen: F, then more TP, fewer FP, fewer FN."""
@@ -315,8 +325,13 @@ class Tally:
         if self._massless:
             notes.append(
                 f"{name}: {self._massless} of {self._edits} distinct edits do not move the "
-                "encoder's vector (e.g. case, for a lower-casing one): without mass they count "
-                "neither for nor against"
+                "encoder's vector (e.g. case, for a lower-casing one) and have no mass"
+                + (
+                    "; a reference with such an edit is scored by POT's plan, as published "
+                    "(solver=optimum: they count neither for nor against)"
+                    if self.scorer.solver == "published"
+                    else ": they count neither for nor against"
+                )
             )
         if self._unsolved:
             notes.append(
