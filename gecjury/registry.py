@@ -27,6 +27,7 @@ METRICS: Mapping[str, str] = {
     "i-measure": "refbased.imeasure:IMeasure",
     "m2": "refbased.m2:M2",
     "pt-errant": "refbased.pt_errant:PTERRANT",
+    "pt-m2": "refbased.pt_m2:PTM2",
     "sent-errant": "refbased.errant:SentenceERRANT",
     "sentm2": "refbased.m2:SentenceM2",
     "uot-errant": "refbased.uot_errant:UOTERRANT",

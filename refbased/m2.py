@@ -19,7 +19,7 @@ from refbased.editscorer import check_beta
 from refbased.maxmatch import Counts, GoldEdit, f_beta, match
 from refbased.running import choose_best, choose_running
 
-__all__ = ["M2", "SentenceM2"]
+__all__ = ["M2", "SentenceM2", "gold_edits"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class M2(Scorer):
         """Correct, proposed, gold: systems × sentences × annotators × 3; NaN if absent."""
         if corpus.gold is None:
             raise InputError(f"{self.name} needs gold edits: give an M2 file with --m2 FILE")
-        golds = [_gold_edits(block) for block in corpus.gold]
+        golds = [gold_edits(block) for block in corpus.gold]
         width = max(len(gold) for gold in golds)
         values = np.full((len(corpus.systems), len(corpus), width, 3), np.nan)
         lines = [version.lines for version in corpus.systems.values()]
@@ -106,7 +106,7 @@ class SentenceM2(M2):
         return self.sentence_scores(statistics).mean(draws)
 
 
-def _gold_edits(block: M2Sentence) -> list[list[GoldEdit]]:
+def gold_edits(block: M2Sentence) -> list[list[GoldEdit]]:
     """The gold edits of every annotator with lines in the block; one empty set without any."""
     golds = [
         [

@@ -1,0 +1,107 @@
+"""PT-M2: M2's counts with each edit weighted by how much it moves BERTScore."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.errors import InputError
+from gecjury.runtime import Runtime
+from gecjury.scoretable import Statistics
+from refbased.bertscore import BERTScore
+from refbased.m2 import M2, gold_edits
+from refbased.maxmatch import GoldEdit, SystemEdit, extract_system_edits
+from refbased.pt_errant import EditWeights
+
+__all__ = ["PTM2"]
+
+Key = tuple[int, int, str]
+
+
+@dataclass(frozen=True)
+class PTM2(M2):
+    """F0.5 over weighted edits matched to gold M2 edits (Gong et al. 2022).
+
+    An edit e weighs |BERTScore(S with e alone, R) − BERTScore(S, R)|, where R is the source with
+    the annotator's edits. Correct, proposed and gold weights take the place of M2's counts, so
+    everything else is as for M2: range 0 to 1, higher is better.
+
+    Attributes:
+        model: encoder of BERTScore; `embedded` works offline.
+        layer: hidden states compared; None for those the bert-score package takes.
+        revision: commit, tag or branch of a hub model.
+    """
+
+    name: ClassVar[str] = "pt-m2"
+    summary: ClassVar[str] = "M2 with edits weighted by their effect on BERTScore"
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+
+    model: str = "google-bert/bert-base-uncased"
+    layer: int | None = None
+    revision: str | None = None
+
+    @property
+    def bertscore(self) -> BERTScore:
+        """What weighs edits."""
+        return BERTScore(self.model, self.layer, self.revision)
+
+    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
+        """The encoder's files."""
+        return {"model": self.bertscore.encoder_spec.checkpoint().identity}
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Correct, proposed, gold weight: systems × sentences × annotators × 3; NaN if absent."""
+        if corpus.gold is None:
+            raise InputError(f"{self.name} needs gold edits: give an M2 file with --m2 FILE")
+        golds = [gold_edits(block) for block in corpus.gold]
+        width = max(len(gold) for gold in golds)
+        weights = EditWeights(
+            corpus.sources,
+            [
+                [
+                    block.text(block.annotators[place]) if place < len(block.annotators) else ""
+                    for block in corpus.gold
+                ]
+                for place in range(width)
+            ],
+        )
+        found: dict[tuple[int, str], list[list[SystemEdit]]] = {}
+        lines = [version.lines for version in corpus.systems.values()]
+        for row in runtime.track(range(len(corpus)), f"{self.name}: matching", len(corpus)):
+            tokens = corpus.gold[row].source.split()
+            for text in dict.fromkeys(texts[row] for texts in lines):
+                edits = extract_system_edits(
+                    tokens, text.split(), golds[row], self.unchanged, release=False
+                )
+                found[row, text] = edits
+                for place, mine in enumerate(edits):
+                    weights.want(row, place, {_key(edit): None for edit in mine})
+            for place, wanted in enumerate(golds[row]):
+                weights.want(row, place, {_gold_key(edit): None for edit in wanted})
+        notes = weights.compute(self.bertscore, runtime)
+        values = np.full((len(lines), len(corpus), width, 3), np.nan)
+        for row, gold in enumerate(golds):
+            for place, wanted in enumerate(gold):
+                of = weights.of(row, place)
+                total = sum(of[_gold_key(edit)] for edit in wanted)
+                for system, texts in enumerate(lines):
+                    proposed = found[row, texts[row]][place]
+                    values[system, row, place] = (
+                        sum(of[_key(edit)] for edit in proposed if edit.correct),
+                        sum(of[_key(edit)] for edit in proposed),
+                        total,
+                    )
+        return Statistics(values, notes=tuple(notes))
+
+
+def _key(edit: SystemEdit) -> Key:
+    return edit.start, edit.end, edit.correction
+
+
+def _gold_key(edit: GoldEdit) -> Key:
+    """A gold edit with alternatives weighs as its first."""
+    return edit.start, edit.end, edit.corrections[0]

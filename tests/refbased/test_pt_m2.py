@@ -1,0 +1,55 @@
+"""PT-M2: weights are changes of BERTScore, matches are M2's, by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gecjury.corpus import Corpus, Version
+from gecjury.m2 import parse_m2
+from gecjury.runtime import Runtime
+from refbased.bertscore import BERTScore
+from refbased.pt_m2 import PTM2
+
+pytest.importorskip("torch")
+
+CPU = Runtime(device="cpu", use_cache=False)
+SOURCE = "he go to home quite often before yesterday ."
+GOLD = f"""S {SOURCE}
+A 1 2|||Vt|||went|||REQUIRED|||-NONE-|||0
+A 2 3|||Prep||||||REQUIRED|||-NONE-|||0
+
+"""
+
+
+def corpus(*hypotheses: str) -> Corpus:
+    gold = parse_m2(GOLD.split("\n")[:-1])
+    systems = {str(n): Version((text,)) for n, text in enumerate(hypotheses)}
+    return Corpus((SOURCE,), systems, gold=gold)
+
+
+def test_by_hand(tiny_bert: Path) -> None:
+    # Hypothesis: go→went (gold), yesterday deleted (not gold); "to" is left (missed).
+    # correct = w1, proposed = w1 + w3, gold = w1 + w2.
+    reference = "he went home quite often before yesterday ."
+    texts = [
+        "he went to home quite often before yesterday .",
+        "he go home quite often before yesterday .",
+        "he go to home quite often before .",
+    ]
+    scores, _ = BERTScore(str(tiny_bert)).score(
+        [(text, reference) for text in (SOURCE, *texts)], CPU
+    )
+    w1, w2, w3 = abs(scores[1:] - scores[0])
+    mine = "he went to home quite often before ."
+    table = PTM2(model=str(tiny_bert)).score_corpus(corpus(mine, reference, SOURCE), CPU)
+    np.testing.assert_allclose(table.statistics.values[0, 0, 0], [w1, w1 + w3, w1 + w2], atol=1e-6)
+    expected = 1.25 * w1 / (0.25 * (w1 + w2) + w1 + w3)
+    assert table.totals[0] == pytest.approx(expected, abs=1e-5)
+    # The reference itself proposes both as one edit next to each other or as two: all correct.
+    assert table.precision is not None
+    assert table.precision[1] == 1.0
+    # The source proposes nothing: precision 1, recall and F 0.
+    assert table.totals[2] == 0.0
