@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "rank": "rank systems by their scores",
     "compare": "try metrics against the human judgments of a benchmark",
     "data": "find, fetch and verify benchmark data",
+    "judgments": "move the stored replies of LLM judges from one machine to another",
     "demo": "the main job on the embedded sample: no data, no network",
 }
 
@@ -79,6 +80,8 @@ def runtime_from(args: argparse.Namespace) -> Runtime:
         use_cache=not args.no_cache,
         dry_run=args.dry_run,
         max_cost=args.max_cost,
+        prices=None if args.prices is None else Path(args.prices),
+        batch=args.batch,
         progress=SilentProgress() if args.quiet else TerminalProgress(),
     )
 
@@ -134,9 +137,20 @@ def _global_options() -> _Parser:
     group.add_argument(
         "--dry-run", action="store_true", help="judges: count requests and cost, send nothing"
     )
-    group.add_argument("--max-cost", type=float, metavar="X", help="judges: stop before this cost")
+    group.add_argument("--max-cost", type=_cost, metavar="X", help="judges: stop before this cost")
+    group.add_argument("--prices", metavar="FILE", help="judges: another price table")
+    group.add_argument(
+        "--batch", action="store_true", help="judges: ask by batches (half the price, up to a day)"
+    )
     group.add_argument("--quiet", action="store_true", help="no progress bars")
     return parser
+
+
+def _cost(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no amount of money; expected 0 or more")
+    return number
 
 
 def _positive(text: str) -> int:

@@ -13,14 +13,20 @@ from importlib import import_module
 from gecjury.errors import GecjuryError, MissingExtraError, OptionError
 from gecjury.scorer import Scorer
 
-__all__ = ["METRICS", "load", "nearest", "parse", "scorer_class"]
+__all__ = ["METRICS", "judgment_stores", "load", "nearest", "parse", "scorer_class"]
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
+    "edit-verdict": "judges.verdict:EditVerdict",
     "gleu": "refbased.gleu:GLEU",
     "gleu-official": "refbased.gleu:OfficialGLEU",
     "green": "refbased.green:GREEN",
+    "llm-e": "judges.kobayashi:LLME",
+    "llm-s": "judges.kobayashi:LLMS",
 }
+
+# Where stored judgments are moved; named here, since this package imports no family.
+JUDGMENT_STORES = "judges.transfer"
 
 
 def nearest(name: str, known: typing.Iterable[str]) -> str:
@@ -48,6 +54,11 @@ def scorer_class(name: str) -> type[Scorer]:
     except ModuleNotFoundError as error:
         raise missing_extra(name, module.partition(".")[0], error) from None
     return found
+
+
+def judgment_stores() -> types.ModuleType:
+    """The module that lists, exports and imports stored judgments."""
+    return import_module(JUDGMENT_STORES)
 
 
 def missing_extra(what: str, family: str, error: ModuleNotFoundError) -> MissingExtraError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from gecjury.commands.inputs import add_metrics, load_scorers
+from gecjury.commands.inputs import add_metrics, audit_tables, dry_run, load_scorers
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import Benchmark, View
@@ -108,14 +108,17 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
         study.human(each)
     for scorer in scorers:
         scorer.check(benchmark.corpus)
+    runtime = runtime_from(args)
+    if dry_run(scorers, benchmark.corpus, runtime):
+        return 0
     if args.output:
         check_writable(args.output)
-    runtime = runtime_from(args)
     tables = [score_with_files(s, benchmark.corpus, args.output, runtime) for s in scorers]
     results = [result for table in tables for result in study.evaluate(table, views)]
     chance = study.chance(views)
     shown = [_main_table(args, study, views, results, chance)]
     document = _document(args, study, views, results, chance)
+    shown += _audits(study, tables, results, document)
     if args.windows:
         shown += _window_tables(study, results, document)
     if args.pairwise:
@@ -298,6 +301,34 @@ def _sentence(result: Result) -> dict[str, Any] | None:
         "epsilon": sentence.epsilon,
         "ci95": None,
     }
+
+
+def _audits(
+    study: Study, tables: list[ScoreTable], results: list[Result], document: dict[str, Any]
+) -> list[Table]:
+    """Audits of the scorers that leave one, with their agreement with humans beside it."""
+    from dataclasses import replace
+
+    shown = audit_tables(tables)
+    audited = [table for table in tables if "audit" in table.statistics.details]
+    for table, drawn in zip(audited, shown, strict=True):
+        entry = {"members": table.statistics.details["audit"]["members"], "humans": {}}
+        rows = [dict(row) for row in drawn.rows]
+        for result in results:
+            if result.signature != str(table.signature) or result.sentence is None:
+                continue
+            ceiling = study.ceiling(result.view)
+            best = float("nan") if ceiling is None else ceiling.accuracy
+            value = f"{result.sentence.accuracy:.3f}, two annotators {best:.3f}"
+            what = f"agreement with humans ({result.view})"
+            rows.append({"model": "", "what": what, "value": value})
+            entry["humans"][result.view] = {
+                "accuracy": result.sentence.accuracy,
+                "ceiling": best,
+            }
+        shown[audited.index(table)] = replace(drawn, rows=rows)
+        document.setdefault("audits", {})[str(table.signature)] = entry
+    return shown
 
 
 def _window_tables(study: Study, results: list[Result], document: dict[str, Any]) -> list[Table]:
