@@ -7,6 +7,7 @@ complete. 2: wrong use, or unusable input, data or output.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -46,9 +47,11 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A file name or dash that stdout's encoding lacks is escaped, not a traceback.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        args = _parser(arguments).parse_args(arguments)
-        return int(args.run(args))
+        return _run(arguments)
     except GecjuryError as error:
         print(f"gecjury: {error}", file=sys.stderr)
         return error.exit_status
@@ -62,6 +65,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("gecjury: interrupted", file=sys.stderr)
         return 130
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        args = _parser(arguments).parse_args(arguments)
+        status = int(args.run(args))
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+    # A reader that has gone is met here, where it can be handled, and not at Python's exit.
+    sys.stdout.flush()
+    return status
 
 
 def runtime_from(args: argparse.Namespace) -> Runtime:
@@ -154,7 +169,12 @@ def _cost(text: str) -> float:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a whole number; expected 1 or more"
+        ) from None
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is too small; expected 1 or more")
     return number

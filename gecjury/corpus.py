@@ -84,7 +84,7 @@ class Corpus:
         if not count:
             raise InputError(f"{label} holds no sentence; expected one a line")
         parts = [
-            *((self._labels.get(n, f"system {n}"), v) for n, v in self.systems.items()),
+            *((self._labels.get(f"system {n}", f"system {n}"), v) for n, v in self.systems.items()),
             *(
                 (self._labels.get(f"reference {i}", f"reference {i}"), v)
                 for i, v in enumerate(self.references)
@@ -214,7 +214,7 @@ def read_gold(path: str | Path, *, overlaps: str = "reject") -> tuple[M2Sentence
         InputError: the file is not M2 or is malformed; names file and line.
     """
     lines = read_lines(path)
-    if not looks_like_m2(lines):
+    if lines[0] != "S" and not lines[0].startswith("S "):
         raise InputError(
             f"{path}: not an M2 file (no `S ` line at the top); gold edits must be M2. "
             "Plain-text references are given with -r"
@@ -244,9 +244,10 @@ def read_corpus(
     labels = {"source": str(source)}
     for path in hypotheses:
         name = system_name(path)
+        label = f"system {name}"
         if name in systems:
             raise InputError(
-                f"system {name} is named twice ({labels[name]} and {path}): "
+                f"system {name} is named twice ({labels[label]} and {path}): "
                 "a system is called by its file name, so rename one of the two"
             )
         versions = read_versions(path)
@@ -256,7 +257,7 @@ def read_corpus(
                 "a hypothesis file holds the edits of one"
             )
         systems[name] = versions[0]
-        labels[name] = str(path)
+        labels[label] = str(path)
     lists: list[Version] = []
     for path in references:
         for version in read_versions(path):
@@ -306,21 +307,24 @@ def _looks_like_json_lines(lines: Sequence[str]) -> bool:
     """
     if lines[0].lstrip().startswith("{"):
         return isinstance(_json_or_none(lines[0]), dict)
-    return lines[0].startswith('"') and all(isinstance(_json_or_none(x), str) for x in lines)
+    if len(lines) < 2 or not lines[0].startswith('"'):
+        return False
+    return all(isinstance(_json_or_none(line), str) for line in lines)
 
 
 def _json_or_none(line: str) -> object:
     try:
         return json.loads(line)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return None
 
 
 def _json_text(line: str, where: str, keys: Sequence[str]) -> str:
     try:
         value = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}: not JSON ({error.msg}); expected one value a line") from None
+    except (ValueError, RecursionError) as error:
+        # Besides bad syntax: numbers of thousands of digits, and values nested without end.
+        raise InputError(f"{where}: not JSON ({error}); expected one value a line") from None
     if isinstance(value, dict):
         value = next((value[key] for key in keys if key in value), None)
     if not isinstance(value, str):

@@ -134,10 +134,11 @@ def _convert(value: object, hint: object, where: str) -> object:
             )
         return value
     if not isinstance(value, str):
-        if isinstance(value, int) and not isinstance(value, bool) and float in kinds:
-            return float(value)
-        if isinstance(value, tuple(kind for kind in kinds if isinstance(kind, type))):
+        # By exact type, since Python counts True among the whole numbers.
+        if type(value) in kinds:
             return value
+        if type(value) is int and float in kinds:
+            return float(value)
         raise OptionError(f"{where}: {value!r} is not of the kind {_kind_names(kinds)}")
     if value == "none" and type(None) in kinds:
         return None

@@ -61,18 +61,24 @@ def score_with_files(
     signature = scorer.signature(corpus, runtime)
     path = Path(folder) / f"{_slug(scorer, signature.key)}.json"
     kept = read_rows(path, signature.key) if path.exists() else {}
+    if any(row.values.shape[:2] != (1, len(corpus)) for row in kept.values()):
+        raise InputError(
+            f"{path}: damaged score file (it does not hold {len(corpus)} sentences a system); "
+            "delete it to have it made anew"
+        )
     prints = corpus.system_prints
     known = {
         name: kept[(name, prints[name])] for name in corpus.names if (name, prints[name]) in kept
     }
     todo = [name for name in corpus.names if name not in known]
     seconds = 0.0
+    if todo and scorer.joint:
+        # Systems judged together are scored together: all of them or none.
+        fresh = scorer.score_corpus(corpus, runtime)
+        write_table(path, fresh)
+        return fresh
     if todo:
         fresh = scorer.score_corpus(corpus.with_systems(todo), runtime)
-        if scorer.joint:
-            # Rivals are part of the signature, so a joint scorer knows all systems or none.
-            write_table(path, fresh)
-            return fresh
         seconds = fresh.seconds
         known |= {name: _row(fresh.statistics, row) for row, name in enumerate(todo)}
     statistics = _join([known[name] for name in corpus.names])
@@ -187,7 +193,8 @@ def _write(
         "notes": list(statistics.notes),
         "rows": rows,
     }
-    write_text(path, json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+    # ASCII, so that a system whose file name is not UTF-8 can be written as well.
+    write_text(path, json.dumps(record, allow_nan=False) + "\n")
 
 
 def _number(value: Any) -> float | None:

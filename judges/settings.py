@@ -65,7 +65,7 @@ class Asking(Scorer):
         thinking: whether a model that can think before it answers does.
         structured: answers by JSON schema (`schema`), by instruction and tolerant reading
             (`text`), or as the model is known to allow (`auto`: a schema, unless it thinks).
-        retries: further tries after a reply that cannot be read.
+        tries: how often a question is asked until its reply can be read.
         tensor_parallel: GPUs for one model in process.
         gpu_memory: share of GPU memory that a model in process may take.
         max_model_len: context of a model in process, if less than its own.
@@ -85,7 +85,7 @@ class Asking(Scorer):
     max_tokens: int | None = None
     thinking: bool = False
     structured: Literal["auto", "schema", "text"] = "auto"
-    retries: int = 2
+    tries: int = 3
     tensor_parallel: int = field(default=1, metadata=_PLACE)
     gpu_memory: float | None = field(default=None, metadata=_PLACE)
     max_model_len: int | None = field(default=None, metadata=_PLACE)
@@ -99,7 +99,7 @@ class Asking(Scorer):
                 )
         if self.model is None:
             object.__setattr__(self, "model", "+".join(DEFAULT_MODELS[b] for b in backends))
-        for name, low in (("repeats", 1), ("retries", 0), ("seed", 0), ("tensor_parallel", 1)):
+        for name, low in (("repeats", 1), ("tries", 1), ("seed", 0), ("tensor_parallel", 1)):
             if getattr(self, name) < low:
                 raise OptionError(
                     f"{self.name}: {name}={getattr(self, name)} is out of range; "
@@ -189,7 +189,7 @@ class Asking(Scorer):
         for member in self.members():
             questions = self.questions(corpus, member, runtime)
             posed += len(questions)
-            parts.append(count_work(questions, member, runtime, self.retries))
+            parts.append(count_work(questions, member, runtime, self.tries - 1))
         table = read_prices(runtime.prices)
         costs = [part.cost for part in parts]
         known = [cost for cost in costs if cost is not None]

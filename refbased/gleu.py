@@ -10,8 +10,8 @@ import numpy as np
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer, draw_weights
-from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
+from gecjury.scorer import Scorer
+from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics, draw_weights
 from refbased.counts import ratio
 from refbased.ngrams import count_overlaps
 
@@ -99,7 +99,11 @@ class GLEU(Scorer):
             flat = values[:, :, reference].swapaxes(0, 1).reshape(count, -1).astype(np.float64)
             sums += ((chosen == reference) * weights) @ flat
         scores = self._corpus(sums.reshape(repeats, systems, width))
-        return Scores(scores if draws is not None else scores.mean(axis=0))
+        if draws is not None:
+            return Scores(scores)
+        # Summed system by system, so that a score is the same to the last bit whatever systems
+        # are scored with it.
+        return Scores(np.ascontiguousarray(scores.T).mean(axis=1))
 
     def _corpus(self, values: FloatArray) -> FloatArray:
         """Scores of summed statistics (last axis)."""
