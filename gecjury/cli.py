@@ -152,20 +152,13 @@ def _global_options() -> _Parser:
     group.add_argument(
         "--dry-run", action="store_true", help="judges: count requests and cost, send nothing"
     )
-    group.add_argument("--max-cost", type=_cost, metavar="X", help="judges: stop before this cost")
+    group.add_argument("--max-cost", type=float, metavar="X", help="judges: stop before this cost")
     group.add_argument("--prices", metavar="FILE", help="judges: another price table")
     group.add_argument(
         "--batch", action="store_true", help="judges: ask by batches (half the price, up to a day)"
     )
     group.add_argument("--quiet", action="store_true", help="no progress bars")
     return parser
-
-
-def _cost(text: str) -> float:
-    number = float(text)
-    if not 0 <= number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no amount of money; expected 0 or more")
-    return number
 
 
 def _positive(text: str) -> int:

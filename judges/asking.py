@@ -117,6 +117,8 @@ def ask(
         return {}
     if runtime.dry_run:
         raise OptionError("a dry run asks nothing: call `plan` instead")
+    if runtime.max_cost is not None and not 0 <= runtime.max_cost < float("inf"):
+        raise OptionError(f"--max-cost {runtime.max_cost} is no amount; expected 0 or more")
     table = read_prices(runtime.prices)
     price = price_of(member, table, batch=runtime.batch)
     if runtime.max_cost is not None and price is None:

@@ -137,7 +137,9 @@ class _GroupJudge(Asking, GroupScorer):
             start = time.perf_counter()
             ballots = self.ballots(sets, member)
             questions = [ballot.question for ballot in ballots]
-            answers = ask(questions, member, runtime, self.tries - 1, f"{self.name}: {member.model}")
+            answers = ask(
+                questions, member, runtime, self.tries - 1, f"{self.name}: {member.model}"
+            )
             counted, means = count_ballots(ballots, answers, sizes)
             members.append(means)
             seconds = time.perf_counter() - start

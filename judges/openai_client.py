@@ -180,7 +180,8 @@ class OpenAIBackend:
 
     def _raise_status(self, error: Any, parcel: Parcel, body: Mapping[str, Any]) -> None:
         """Turn an error status into a retry, a request without a setting, or the end."""
-        status, text = error.status_code, self._clean(str(error.message))
+        said = error.body.get("message") if isinstance(error.body, dict) else None
+        status, text = error.status_code, self._clean(str(said or error.message))
         lowered = text.lower()
         if status == 429 and error.code != "insufficient_quota":
             wait = retry_after(error.response.headers)

@@ -125,7 +125,9 @@ class EditVerdict(Asking, MeanScorer):
             start = time.perf_counter()
             ballots = self._ballots(cases, member)
             questions = [ballot.question for ballot in ballots]
-            answers = ask(questions, member, runtime, self.tries - 1, f"{self.name}: {member.model}")
+            answers = ask(
+                questions, member, runtime, self.tries - 1, f"{self.name}: {member.model}"
+            )
             counted, means = count_ballots(ballots, answers, [1] * len(cases))
             members.append([score for (score,) in means])
             seconds = time.perf_counter() - start
