@@ -22,7 +22,7 @@ from judges.reply import Failure
 from judges.store import Identity, Store, store_path
 from judges.tokens import Counter, counter_for
 
-__all__ = ["Answer", "Question", "Work", "ask", "connector", "count_work", "price_of"]
+__all__ = ["Answer", "Asked", "Question", "Work", "ask", "connector", "count_work", "price_of"]
 
 _REFUSAL = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i’m sorry", "i can’t")
 # An estimate may be too low; the budget must hold all the same.
@@ -64,6 +64,21 @@ class Answer:
         return isinstance(self.value, Failure)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What came of asking a member.
+
+    Attributes:
+        answers: by the request's key.
+        cut: bytes of a damaged tail that were cut from its store; they were asked again.
+        store: the store's file name; empty without one.
+    """
+
+    answers: Mapping[str, Answer]
+    cut: int = 0
+    store: str = ""
+
+
 def read_reply(question: Question, reply: Reply) -> Any:
     """The verdict of one reply, or a failure that takes the finish reason into account."""
     if reply.finish in ("content_filter", "refusal"):
@@ -95,7 +110,7 @@ def price_of(member: Member, table: PriceTable, *, batch: bool = False) -> Price
 
 def ask(
     questions: Sequence[Question], member: Member, runtime: Runtime, retries: int, what: str
-) -> dict[str, Answer]:
+) -> Asked:
     """Answer every distinct question.
 
     Args:
@@ -105,16 +120,13 @@ def ask(
         retries: further tries after a reply that cannot be read.
         what: shown beside the progress bar.
 
-    Returns:
-        Answers by the request's key.
-
     Raises:
         IncompleteError: the budget was used up; what was paid for is kept.
         GecjuryError: the backend cannot answer, or the store cannot be used.
     """
     distinct = {question.request.key: question for question in questions}
     if not distinct:
-        return {}
+        return Asked({})
     if runtime.dry_run:
         raise OptionError("a dry run asks nothing: call `plan` instead")
     if runtime.max_cost is not None and not 0 <= runtime.max_cost < float("inf"):
@@ -136,7 +148,9 @@ def ask(
                 bar.advance(len(distinct) - len(parcels))
                 backend.run(parcels, run.deliver, runtime, price, run.budget.may_send)
         run.finish()
-        return run.answers()
+        if store is None:
+            return Asked(run.answers())
+        return Asked(run.answers(), store.cut, store.path.name)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.runtime import Runtime
-from judges.asking import Answer
+from judges.asking import Asked
 from judges.backend import Member
 from judges.ballots import Counted
 from judges.candidates import CandidateSet
@@ -36,7 +36,7 @@ _UNREADABLE = (
 def audit_of(
     member: Member,
     counted: Sequence[Counted],
-    answers: Mapping[str, Answer],
+    asked: Asked,
     sets: Sequence[CandidateSet],
     runtime: Runtime,
     seconds: float,
@@ -46,11 +46,12 @@ def audit_of(
     Args:
         member: the model.
         counted: its ballots with their scores.
-        answers: by key.
+        asked: what it answered.
         sets: the candidate sets that the ballots speak of.
         runtime: for the price table.
         seconds: wall time.
     """
+    answers = asked.answers
     failures: Counter[str] = Counter(
         a.value.kind for a in answers.values() if isinstance(a.value, Failure)
     )
@@ -87,6 +88,7 @@ def audit_of(
             "prices": table.date,
         },
         "seconds": seconds,
+        "store": {"file": asked.store, "cut": asked.cut},
     }
 
 
@@ -191,6 +193,11 @@ def merge_audits(audits: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], t
     rows = [row for audit in audits for row in _rows(audit)]
     notes = []
     for audit in audits:
+        if audit["store"]["cut"]:
+            notes.append(
+                f"{audit['store']['file']}: a run that broke off left {audit['store']['cut']} "
+                "damaged bytes at its end; they were cut away, and the rest was kept"
+            )
         if audit["missing"]:
             lines = sorted({entry["line"] for entry in audit["missing"]})
             shown = ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")

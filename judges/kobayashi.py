@@ -137,13 +137,11 @@ class _GroupJudge(Asking, GroupScorer):
             start = time.perf_counter()
             ballots = self.ballots(sets, member)
             questions = [ballot.question for ballot in ballots]
-            answers = ask(
-                questions, member, runtime, self.tries - 1, f"{self.name}: {member.model}"
-            )
-            counted, means = count_ballots(ballots, answers, sizes)
+            asked = ask(questions, member, runtime, self.tries - 1, f"{self.name}: {member.model}")
+            counted, means = count_ballots(ballots, asked.answers, sizes)
             members.append(means)
             seconds = time.perf_counter() - start
-            audits.append(audit_of(member, counted, answers, sets, runtime, seconds))
+            audits.append(audit_of(member, counted, asked, sets, runtime, seconds))
         scores = [
             [combine([means[number][index] for means in members], self.panel) for index in indices]
             for number, indices in places

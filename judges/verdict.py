@@ -125,13 +125,11 @@ class EditVerdict(Asking, MeanScorer):
             start = time.perf_counter()
             ballots = self._ballots(cases, member)
             questions = [ballot.question for ballot in ballots]
-            answers = ask(
-                questions, member, runtime, self.tries - 1, f"{self.name}: {member.model}"
-            )
-            counted, means = count_ballots(ballots, answers, [1] * len(cases))
+            asked = ask(questions, member, runtime, self.tries - 1, f"{self.name}: {member.model}")
+            counted, means = count_ballots(ballots, asked.answers, [1] * len(cases))
             members.append([score for (score,) in means])
             seconds = time.perf_counter() - start
-            audits.append(audit_of(member, counted, answers, sets, runtime, seconds))
+            audits.append(audit_of(member, counted, asked, sets, runtime, seconds))
         audit, notes = merge_audits(audits)
         verdicts = [combine(scores, self.panel) for scores in zip(*members, strict=True)]
         return np.array(verdicts), Statistics(np.empty(0), None, {"audit": audit}, notes)

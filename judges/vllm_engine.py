@@ -133,7 +133,10 @@ class _Engine:
             if hasattr(self.llm, "enqueue_chat"):
                 # What LLM.chat does, but replies are kept as they come.
                 ids = self.llm.enqueue_chat(conversations, params, use_tqdm=False, **template)
-                by_id = dict(zip(map(str, ids), parcels, strict=True))
+                by_id: dict[str, Parcel] = {}
+                for name, parcel in zip(map(str, ids), parcels, strict=True):
+                    # Newer versions add random letters inside the engine, and outputs lack them.
+                    by_id |= {name: parcel, name.rpartition("-")[0] or name: parcel}
                 for output in self._steps():
                     seconds = time.perf_counter() - start
                     yield by_id[str(output.request_id)], _reply(output, seconds)

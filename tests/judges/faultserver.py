@@ -228,7 +228,10 @@ def complete_batch(server: FaultServer, batch: dict[str, Any]) -> None:
 
 
 def finish_with(
-    server: FaultServer, batch: dict[str, Any], lines: list[dict[str, Any]], status: str = "completed"
+    server: FaultServer,
+    batch: dict[str, Any],
+    lines: list[dict[str, Any]],
+    status: str = "completed",
 ) -> None:
     """End a batch with the given output lines."""
     content = "".join(json.dumps(line) + "\n" for line in lines).encode()

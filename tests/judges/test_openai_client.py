@@ -27,8 +27,11 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     from judges import openai_client
     from judges.pacing import backoff
 
-    quick = lambda attempt, asked, source: backoff(attempt, asked, source) / (  # noqa: E731
-        100 if asked is None else 1
+    quick = lambda attempt, asked, source: (
+        backoff(attempt, asked, source)
+        / (  # noqa: E731
+            100 if asked is None else 1
+        )
     )
     monkeypatch.setattr(openai_client, "backoff", quick)
 
@@ -112,7 +115,9 @@ def test_retry_after_is_honoured_by_all(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
 ) -> None:
     def behave(number: int, body: dict[str, Any]) -> Said | None:
-        return Said(429, {"error": {"message": "x"}}, {"retry-after": "0.6"}) if not number else None
+        return (
+            Said(429, {"error": {"message": "x"}}, {"retry-after": "0.6"}) if not number else None
+        )
 
     server = serve(behave)
     judge(server).score_corpus(corpus, replace(runtime, concurrency=1))
@@ -213,9 +218,7 @@ def test_a_bad_reply_is_kept_and_a_good_one_follows(
 def test_the_answer_may_stand_where_the_thinking_belongs(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
 ) -> None:
-    server = serve(
-        lambda n, body: completion(body, "", reasoning_content=sound_reply(body))
-    )
+    server = serve(lambda n, body: completion(body, "", reasoning_content=sound_reply(body)))
     table = judge(server).score_corpus(corpus, runtime)
     assert np.array_equal(table.sentences, expected(corpus))
 

@@ -144,9 +144,7 @@ def test_anything_gives_scores_in_range_or_a_failure(text: str, count: int) -> N
     assert isinstance(found, Failure) or all(1 <= score <= 5 for score in found)
 
 
-@given(
-    st.text(alphabet='{}[]":,\'/\\ntarge1_sco 45<>\n', max_size=80), st.integers(1, 3)
-)
+@given(st.text(alphabet="{}[]\":,'/\\ntarge1_sco 45<>\n", max_size=80), st.integers(1, 3))
 def test_json_like_noise_never_raises(text: str, count: int) -> None:
     found = read_scores(text, count)
     assert isinstance(found, Failure) or len(found) == count
