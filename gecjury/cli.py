@@ -31,6 +31,8 @@ COMMANDS: dict[str, str] = {
     "score": "score hypotheses with any metrics",
     "rank": "rank systems by their scores",
     "compare": "try metrics against the human judgments of a benchmark",
+    "edits": "ERRANT edits between a source and corrections, as M2",
+    "m2": "apply, show, check and convert edits in the M2 format",
     "data": "find, fetch and verify benchmark data",
     "judgments": "move the stored replies of LLM judges from one machine to another",
     "demo": "the main job on the embedded sample: no data, no network",

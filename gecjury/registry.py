@@ -17,12 +17,20 @@ __all__ = ["METRICS", "judgment_stores", "load", "nearest", "parse", "scorer_cla
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
+    "cleme": "refbased.cleme:CLEME",
+    "cleme2": "refbased.cleme:CLEME2",
     "edit-verdict": "judges.verdict:EditVerdict",
+    "errant": "refbased.errant:ERRANT",
     "gleu": "refbased.gleu:GLEU",
     "gleu-official": "refbased.gleu:OfficialGLEU",
+    "gotoscorer": "refbased.gotoscorer:GoToScorer",
     "green": "refbased.green:GREEN",
+    "i-measure": "refbased.imeasure:IMeasure",
     "llm-e": "judges.kobayashi:LLME",
     "llm-s": "judges.kobayashi:LLMS",
+    "m2": "refbased.m2:M2",
+    "sent-errant": "refbased.errant:SentenceERRANT",
+    "sentm2": "refbased.m2:SentenceM2",
 }
 
 # Where stored judgments are moved; named here, since this package imports no family.
