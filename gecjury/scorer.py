@@ -280,6 +280,9 @@ class GroupScorer(MeanScorer):
         return Statistics(
             values,
             items if corpus.groups is not None else None,
-            {} if report is None else report.details,
+            {
+                **({} if report is None else report.details),
+                "unanswered": int(sum(np.isnan(scores).sum() for scores in verdicts)),
+            },
             () if report is None else report.notes,
         )

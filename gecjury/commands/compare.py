@@ -124,7 +124,7 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     if args.pairwise:
         shown += _pairwise_tables(study, tables, views, document)
     print_result(shown, document, args.format)
-    return 1 if any(result.missing for result in results) else 0
+    return 1 if any(table.unanswered for table in tables) else 0
 
 
 def _main_table(

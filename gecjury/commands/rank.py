@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     notes: list[str] = []
     for scorer in scorers:
         table = score_with_files(scorer, corpus, args.output, runtime)
-        missing += table.missing
+        missing += table.unanswered
         notes.append(str(table.signature))
         scores = aggregate_scores(args.aggregate, table.sentences, table.by_system.score)
         order = sorted(zip(table.systems, scores.tolist(), strict=True), key=lambda p: -p[1])

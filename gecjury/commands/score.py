@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if audits:
         document["audits"] = audits
     print_result(shown, document, args.format)
-    return 1 if any(table.missing for table in tables) else 0
+    return 1 if any(table.unanswered for table in tables) else 0
 
 
 def _rows(table: ScoreTable, sentences: bool) -> list[dict[str, Any]]:

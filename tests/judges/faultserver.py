@@ -32,13 +32,13 @@ def sound_reply(body: dict[str, Any]) -> str:
         return json.dumps(scores, separators=(",", ":"))
     fence = re.search(r"=== [0-9a-f]{12} ===", prompt)
     assert fence is not None, prompt
-    blocks = prompt.split(fence[0])
+    blocks = [block.strip() for block in prompt.split(fence[0])]
     if '{"valid"' in prompt:
         return json.dumps({"valid": score_of(blocks[-2]) > 2})
     if '{"better"' in prompt:
         a, b = score_of(blocks[-4]), score_of(blocks[-2])
         return json.dumps({"better": "A" if a > b else "B" if b > a else "tie"})
-    return json.dumps({"score": score_of(blocks[-2].strip())})
+    return json.dumps({"score": score_of(blocks[-2])})
 
 
 @dataclass

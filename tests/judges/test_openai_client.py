@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -27,12 +28,9 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     from judges import openai_client
     from judges.pacing import backoff
 
-    quick = lambda attempt, asked, source: (
-        backoff(attempt, asked, source)
-        / (  # noqa: E731
-            100 if asked is None else 1
-        )
-    )
+    def quick(attempt: int, asked: float | None, source: random.Random) -> float:
+        return backoff(attempt, asked, source) / (100 if asked is None else 1)
+
     monkeypatch.setattr(openai_client, "backoff", quick)
 
 
@@ -253,7 +251,7 @@ def test_lasting_faults_end_the_run_with_one_line(
     # what was answered is kept, and asked no more
     server.behave = lambda n, body: None
     judge(server).score_corpus(corpus, runtime)
-    answered = [count for count in server.asked.values()]
+    answered = list(server.asked.values())
     assert sorted(answered) == [1, 1, 2]
 
 

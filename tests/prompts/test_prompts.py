@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from prompts import CRITERIA, PromptError, criterion, read
 
 # Kobayashi, Mita and Komachi (2024), appendix B, figure 3 with its placeholders, then figure 2.
@@ -131,7 +132,7 @@ HEAD = "name: own\nversion: 1\nsource: a test\nplaceholders: {}\n"
 )
 def test_a_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "own.v1.txt").write_text(text, encoding="utf-8")
-    with pytest.raises(PromptError, match="own.v1.txt") as caught:
+    with pytest.raises(PromptError, match=r"own\.v1\.txt") as caught:
         read("own", folder=tmp_path)
     assert message in str(caught.value)
 
