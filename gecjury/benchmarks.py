@@ -115,6 +115,11 @@ class Benchmark:
             )
         return np.array([columns[kind][name] for name in self.corpus.names])
 
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether annotators judged single edits."""
+        return self._verdicts is not None
+
     def verdicts(self) -> Verdicts:
         """The annotators' verdicts on single edits; see `gecjury.verdicts.read_edit_verdicts`.
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from gecjury.benchmarks import Benchmark
+from gecjury.corpus import Corpus
 from gecjury.edits import Edit
 from gecjury.runtime import Runtime
+from gecjury.scorer import Plan
 from gecjury.scoretable import FloatArray, Statistics
+from gecjury.signature import Signature
 
 __all__ = ["EditAgreement", "EditCase", "EditScorer", "edit_agreement", "edit_cases"]
 
@@ -44,6 +47,14 @@ class EditCase:
 @runtime_checkable
 class EditScorer(Protocol):
     """A scorer that can credit single edits."""
+
+    family: ClassVar[str]
+
+    def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
+        """As every scorer has it."""
+
+    def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> Plan | None:
+        """What `edit_scores` would send to a paid service; None if nothing."""
 
     def edit_scores(
         self, cases: Sequence[EditCase], runtime: Runtime

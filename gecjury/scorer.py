@@ -277,12 +277,13 @@ class GroupScorer(MeanScorer):
             )
             counts = np.bincount(sentence[scored[row]], minlength=len(corpus))
             values[row, counts > 0] = sums[counts > 0] / counts[counts > 0]
+        details = {} if report is None else dict(report.details)
+        if corpus.groups is not None:
+            # The cells outside every group are empty as well, but nothing was asked about them.
+            details["unanswered"] = int(sum(np.isnan(scores).sum() for scores in verdicts))
         return Statistics(
             values,
             items if corpus.groups is not None else None,
-            {
-                **({} if report is None else report.details),
-                "unanswered": int(sum(np.isnan(scores).sum() for scores in verdicts)),
-            },
+            details,
             () if report is None else report.notes,
         )

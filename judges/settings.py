@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
@@ -184,10 +184,14 @@ class Asking(Scorer):
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan:
         """Requests, tokens and cost of what no stored reply answers yet."""
+        return self.plan_of(lambda member: self.questions(corpus, member, runtime), runtime)
+
+    def plan_of(self, pose: Callable[[Member], list[Question]], runtime: Runtime) -> Plan:
+        """The plan for the questions that are posed to each member."""
         parts: list[Work] = []
         posed = 0
         for member in self.members():
-            questions = self.questions(corpus, member, runtime)
+            questions = pose(member)
             posed += len(questions)
             parts.append(count_work(questions, member, runtime, self.tries - 1))
         table = read_prices(runtime.prices)

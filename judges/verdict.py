@@ -15,7 +15,7 @@ from gecjury.editlevel import EditCase
 from gecjury.edits import Edit
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
-from gecjury.scorer import MeanScorer
+from gecjury.scorer import MeanScorer, Plan
 from gecjury.scoretable import FloatArray, Statistics
 from judges.asking import Question, ask
 from judges.audit import audit_of, merge_audits
@@ -84,11 +84,20 @@ class EditVerdict(Asking, MeanScorer):
         self, cases: Sequence[EditCase], runtime: Runtime
     ) -> tuple[FloatArray, Statistics]:
         """Verdicts on given edits; see `gecjury.editlevel.EditScorer`."""
-        judged = [
+        return self._verdicts(self._judged(cases), runtime)
+
+    def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> Plan:
+        """What `edit_scores` would ask."""
+        judged = self._judged(cases)
+        return self.plan_of(
+            lambda member: [ballot.question for ballot in self._ballots(judged, member)], runtime
+        )
+
+    def _judged(self, cases: Sequence[EditCase]) -> list[_Case]:
+        return [
             _Case(c.row, c.source, c.context if self._uses_corpus else None, c.edit, c.edits)
             for c in cases
         ]
-        return self._verdicts(judged, runtime)
 
     @property
     def _uses_corpus(self) -> bool:

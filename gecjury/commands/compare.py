@@ -82,16 +82,11 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     """Compare metrics on a benchmark; shared with `demo`."""
     from gecjury.benchmarks import load_benchmark
     from gecjury.cli import runtime_from
-    from gecjury.errors import OptionError
+    from gecjury.commands.edit_level import compare_edits, edit_scorers, plan_edits
     from gecjury.metaeval import Study
     from gecjury.report import print_result
     from gecjury.scorefiles import check_writable, score_with_files
 
-    if args.level == "edit":
-        raise OptionError(
-            "--level edit: none of the metrics named credits single edits; choose system, "
-            "sentence or all"
-        )
     scorers = load_scorers(metrics)
     view = None if args.human in (None, "both") else args.human
     benchmark = load_benchmark(
@@ -109,22 +104,27 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     for scorer in scorers:
         scorer.check(benchmark.corpus)
     runtime = runtime_from(args)
-    if dry_run(scorers, benchmark.corpus, runtime):
+    crediting = edit_scorers(scorers, benchmark, args.level)
+    scored = [] if args.level == "edit" else scorers
+    if runtime.dry_run:
+        dry_run(scored, benchmark.corpus, runtime, plan_edits(crediting, benchmark, runtime))
         return 0
     if args.output:
         check_writable(args.output)
-    tables = [score_with_files(s, benchmark.corpus, args.output, runtime) for s in scorers]
+    tables = [score_with_files(s, benchmark.corpus, args.output, runtime) for s in scored]
     results = [result for table in tables for result in study.evaluate(table, views)]
     chance = study.chance(views)
     shown = [_main_table(args, study, views, results, chance)]
     document = _document(args, study, views, results, chance)
+    edit_tables, missing = compare_edits(crediting, benchmark, runtime, document)
+    shown = [*(shown if scored else []), *edit_tables]
     shown += _audits(study, tables, results, document)
     if args.windows:
         shown += _window_tables(study, results, document)
     if args.pairwise:
         shown += _pairwise_tables(study, tables, views, document)
     print_result(shown, document, args.format)
-    return 1 if any(table.unanswered for table in tables) else 0
+    return 1 if missing or any(table.unanswered for table in tables) else 0
 
 
 def _main_table(

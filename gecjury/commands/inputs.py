@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gecjury.corpus import Corpus
     from gecjury.report import Table
     from gecjury.runtime import Runtime
-    from gecjury.scorer import Scorer
+    from gecjury.scorer import Plan, Scorer
     from gecjury.scoretable import ScoreTable
 
 __all__ = ["add_files", "add_metrics", "audit_tables", "dry_run", "load_scorers", "read_files"]
@@ -60,8 +61,16 @@ def read_files(args: argparse.Namespace) -> Corpus:
     return read_corpus(args.source, args.hypotheses, args.references, args.m2)
 
 
-def dry_run(scorers: list[Scorer], corpus: Corpus, runtime: Runtime) -> bool:
+def dry_run(
+    scorers: list[Scorer], corpus: Corpus, runtime: Runtime, more: Sequence[Plan] = ()
+) -> bool:
     """Under --dry-run, print what the scorers would ask and its cost, and say so.
+
+    Args:
+        scorers: whose plans are summed.
+        corpus: what they would score.
+        runtime: says whether this is a dry run.
+        more: plans of further work.
 
     Returns:
         True where the command is done with that.
@@ -71,6 +80,7 @@ def dry_run(scorers: list[Scorer], corpus: Corpus, runtime: Runtime) -> bool:
     from gecjury.report import to_json
 
     plans = [plan for scorer in scorers if (plan := scorer.plan(corpus, runtime)) is not None]
+    plans += more
     amounts = [plan.cost["amount"] for plan in plans]
     known = [float(amount) for amount in amounts if amount is not None]
     first = plans[0].cost if plans else {}

@@ -439,3 +439,26 @@ def test_requests_on_seeda_before_and_after_removing_duplicates(
     plan = load("llm-s").plan(seeda.corpus, runtime)
     assert plan is not None
     assert (plan.details["posed"], plan.requests) == (600, 555)
+
+
+def test_edit_verdicts_are_held_against_the_annotators(
+    model: FakeModel, data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from gecjury.cli import main
+
+    # A model that accepts an edit unless it deletes something.
+    model.say = lambda parcel: Reply(json.dumps({"valid": "→]" not in model_edit(parcel)}))
+    argv = ["compare", "seeda", "-m", "edit-verdict:backend=vllm,model=m", "--level", "edit"]
+    argv += ["--data", str(data_dir), "--cache", str(tmp_path), "--quiet"]
+    assert main([*argv, "--dry-run"]) == 0
+    planned = json.loads(capsys.readouterr().out)["requests"]
+    assert not model.parcels
+    assert main([*argv, "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert planned == len(model.parcels)
+    found = row["edit"]
+    # 6,464 verdicts; those on the same edit of the same correction are one case
+    assert found["cases"] + found["split"] + found["missing"] <= 6_464
+    assert found["missing"] == 0
+    assert found["valid"] > 0.85 * found["cases"]
+    assert 0.4 < found["auc"] < 0.7
