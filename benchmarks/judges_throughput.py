@@ -70,7 +70,8 @@ def serve(model: Path):
         port = free.getsockname()[1]
     argv = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(model)]
     argv += ["--host", "127.0.0.1", "--port", str(port), "--enforce-eager"]
-    argv += ["--structured-outputs-config", '{"disable_any_whitespace": true}']
+    compact = {"backend": "xgrammar", "disable_any_whitespace": True}
+    argv += ["--structured-outputs-config", json.dumps(compact)]
     process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while process.poll() is None:
         try:

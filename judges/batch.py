@@ -51,9 +51,9 @@ class BatchBackend:
         may_send: Callable[[Parcel], bool],
     ) -> None:
         """See `Backend.run`."""
+        client = make_client(self.member.base_url, asynchronous=False)
         import openai
 
-        client = make_client(self.member.base_url, asynchronous=False)
         try:
             with client:
                 self._all(client, parcels, deliver, price, may_send)

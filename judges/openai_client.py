@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
-from gecjury.errors import GecjuryError, InputError, OptionError
+from gecjury.errors import GecjuryError, InputError, MissingExtraError, OptionError
 from gecjury.runtime import Runtime
 from judges.backend import Deliver, Member, Parcel
 from judges.capabilities import capabilities
@@ -266,9 +266,15 @@ def make_client(url: str, *, asynchronous: bool) -> Any:
 
     Raises:
         OptionError: OpenAI itself is asked without a key.
+        MissingExtraError: the client is not installed.
     """
-    import openai
-
+    try:
+        import openai
+    except ImportError as error:
+        raise MissingExtraError(
+            f"backend=openai needs the package {error.name}, which is not installed: "
+            "pip install 'gecjury[judges]'"
+        ) from None
     key = os.environ.get(KEY_VARIABLE, "").strip()
     if not key:
         if not url:

@@ -262,6 +262,11 @@ class Store(AbstractContextManager["Store"]):
                 self._replies.setdefault(record["key"], []).append(reply)
             return
         self._write(_line({"format": FORMAT, "identity": self.identity.parts}))
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # the new file's name has to last as well
+        finally:
+            os.close(folder)
 
     def _headless(self, size: int) -> bool:
         """Whether a crash left less than a whole head line: nothing to lose, so begin anew."""

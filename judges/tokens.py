@@ -89,7 +89,7 @@ def _local_tokenizer(model: str) -> Any:
         from transformers.utils import logging
     except ImportError:
         return None
-    logging.set_verbosity_error()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call,unused-ignore]
     try:
         tokenizer = AutoTokenizer.from_pretrained(model, local_files_only=True)
     except (OSError, ValueError, KeyError, AttributeError, ImportError):

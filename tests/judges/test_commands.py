@@ -173,3 +173,19 @@ def test_clear_lines_for_bad_input(
     status, _, err = call(capsys, "score", *files, "-m", "llm-s", *cache)
     assert status == 2
     assert "not a store of judgments" in err
+
+
+def test_a_missing_client_names_the_extra(
+    capsys: pytest.CaptureFixture[str],
+    files: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "openai", None)
+    argv = ["score", *files, "-m", "llm-s", "--cache", str(tmp_path / "c")]
+    status, _, err = call(capsys, *argv)
+    assert status == 2
+    assert "pip install 'gecjury[judges]'" in err
+    assert err.count("\n") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 TEMPLATE = (
@@ -12,16 +13,19 @@ TEMPLATE = (
 )
 
 
-def make_tiny_model(folder: Path, *, template: bool = True, context: int = 8192) -> Path:
+def make_tiny_model(
+    folder: Path, *, template: bool = True, context: int = 8192, texts: Sequence[str] = ()
+) -> Path:
     """Write the model into a folder.
 
     Args:
         folder: made if need be.
         template: whether its tokenizer has a chat template.
-        context: tokens, which are bytes here.
+        context: tokens.
+        texts: to learn longer tokens from; without any, tokens are bytes.
     """
     import torch
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -30,6 +34,12 @@ def make_tiny_model(folder: Path, *, template: bool = True, context: int = 8192)
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
+    if texts:
+        trainer = trainers.BpeTrainer(
+            vocab_size=4096, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+        )
+        tokenizer.train_from_iterator(texts, trainer)
+        vocabulary = tokenizer.get_vocab()
     tokenizer.add_special_tokens(special)
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>"
