@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -462,3 +463,104 @@ def test_edit_verdicts_are_held_against_the_annotators(
     assert found["missing"] == 0
     assert found["valid"] > 0.85 * found["cases"]
     assert 0.4 < found["auc"] < 0.7
+
+
+def filled(figure: str, benchmark: Any, group: Group, shown: Sequence[str], added: str) -> str:
+    """A published figure with its placeholders replaced by a ranking item."""
+    before, after = benchmark.corpus.contexts[group.sentence]
+    source = benchmark.corpus.sources[group.sentence]
+    text = figure.replace("[PREVIOUS]", before).replace("[SOURCE]", source)
+    text = text.replace("[FOLLOWING]", after)
+    first, second = "[CORRECTION 1]\n[CORRECTION 2]", figure.rpartition("{\n")[2].split("\n")[:2]
+    text = text.replace(first, "\n".join(shown))
+    lines = [second[0].replace("1", str(n + 1)) for n in range(len(shown))]
+    text = text.replace("\n".join(second), "\n".join(lines))
+    head, heading, rest = text.partition("\n\n# context")
+    return f"{head}\n{added}{heading}{rest}" if added else text
+
+
+@pytest.mark.parametrize("name", ["llm-s", "llm-s:criterion=fluency"])
+def test_a_seeda_item_is_the_published_figure_filled_in(
+    model: FakeModel, seeda: Any, runtime: Runtime, name: str
+) -> None:
+    from tests.prompts.test_prompts import FIGURE_3, SENTENCES
+
+    group = seeda.corpus.groups[0]
+    load(name).score_corpus(replace(seeda.corpus, groups=(group,)), runtime)
+    added = SENTENCES["fluency"] if "fluency" in name else ""
+    texts = seeda.corpus.group_texts(group)
+    assert model.prompts == [filled(FIGURE_3, seeda, group, texts, added)]
+
+
+@pytest.mark.parametrize("name", ["llm-e", "llm-e:criterion=impact"])
+def test_a_seeda_item_with_its_edits_is_the_published_figure_filled_in(
+    model: FakeModel, seeda: Any, runtime: Runtime, name: str
+) -> None:
+    pytest.importorskip("errant")
+    from tests.prompts.test_prompts import FIGURE_2, SENTENCES
+
+    group = seeda.corpus.groups[0]
+    load(name).score_corpus(replace(seeda.corpus, groups=(group,)), runtime)
+    added = SENTENCES["impact"] if "impact" in name else ""
+    (prompt,) = model.prompts
+    shown = targets_of(prompt)
+    assert prompt == filled(FIGURE_2, seeda, group, shown, added)
+    # taking the new side of every edit gives the corrections back
+    for line, text in zip(shown, seeda.corpus.group_texts(group), strict=True):
+        made = re.sub(r"\[([^\[\]]*)→([^\[\]]*)\]", r"\2", line)
+        assert made.split() == text.split()
+
+
+def test_thinking_is_off_unless_asked_for_and_then_cut_from_the_answer(
+    model: FakeModel, runtime: Runtime
+) -> None:
+    corpus = Corpus(("S .",), {"x": Version(("v 1",))})
+    load("llm-s:backend=vllm").score_corpus(corpus, runtime)
+    assert model.parcels[0].sampling["thinking"] is False
+    assert model.parcels[0].request.schema is not None
+    model.say = lambda parcel: Reply('<think>{"target1_score": 1}</think>{"target1_score": 4}')
+    table = load("llm-s:backend=vllm,thinking=true").score_corpus(corpus, runtime)
+    request = model.parcels[1].request
+    assert request.sampling["thinking"] is True
+    assert request.sampling["max_tokens"] > 8_000
+    assert request.schema is None  # a grammar would leave no room for the thoughts
+    assert table.sentences.tolist() == [[4.0]]
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["temperature=0.5", "seed=1", "max_tokens=99", "model=other", "criterion=fluency",
+     "structured=text", "base_url=http://x/v1", "context=neighbours"],
+)  # fmt: skip
+def test_whatever_decides_an_answer_has_answers_of_its_own(
+    model: FakeModel, runtime: Runtime, options: str
+) -> None:
+    # A rival's cache knew the prompt alone.
+    corpus = Corpus(("S .", "T ."), {"x": Version(("v 1", "v 2"))})
+    base = "llm-s:structured=schema" if options != "structured=text" else "llm-s:model=gpt-4o"
+    load(base).score_corpus(corpus, runtime)
+    joined = f"{base},{options}"
+    load(joined).score_corpus(corpus, runtime)
+    assert len(model.parcels) == 4
+    load(joined).score_corpus(corpus, runtime)
+    assert len(model.parcels) == 4
+
+
+@pytest.mark.parametrize("before", ["", " ", ":", ': "'])
+def test_a_score_token_may_begin_with_what_stands_before_it(before: str) -> None:
+    from judges.expected import expected_scores
+
+    head = '{"target1_score"'
+    gap = ":" if before in ("", " ") else ""
+    quote = '"' if '"' in before else ""
+    tokens = [*head, *gap, f"{before}4", *quote, "}"]
+    top = {"4": 0.1, f"{before}4": 0.6, f"{before}2": 0.2}
+    logprobs = tuple(
+        TokenLogprob(t, tuple((k, math.log(p)) for k, p in top.items()))
+        if t == f"{before}4"
+        else TokenLogprob(t, ((t, 0.0),))
+        for t in tokens
+    )
+    reply = Reply("".join(tokens), "stop", 1, 1, logprobs)
+    # (4 · .6 + 2 · .2) / .8: a bare 4 is another token where something stands before it
+    assert expected_scores(reply, 1) == [pytest.approx(3.5)]
