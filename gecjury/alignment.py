@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gecjury.alignment_large import LARGEST, align_coarsely, align_large
+from gecjury.alignment_large import LARGEST, LONGEST, align_coarsely, align_large
 from gecjury.parsing import Parsed
 
 __all__ = ["Aligner", "Operation"]
@@ -45,6 +45,8 @@ _LARGE = 60_000
 _LARGEST_BAND = 2_000_000
 # Sums of costs carry rounding errors far below this.
 _MARGIN = 1e-6
+# Narrow matrices have too little on an anti-diagonal for numpy.
+_NARROW = 30
 # Substitution costs remembered at once, about 100 bytes each.
 _REMEMBERED = 400_000
 
@@ -57,7 +59,7 @@ class Aligner:
     """Aligns parsed sentences; remembers substitution costs from pair to pair.
 
     Attributes:
-        coarse: pairs so large that they were aligned in pieces (see `align_coarsely`).
+        coarse: pairs so long that they were aligned in pieces (see `align_coarsely`).
     """
 
     def __init__(self) -> None:
@@ -100,10 +102,8 @@ class Aligner:
             return 0.0
         lemma = 0.0 if source.lemmas[i] == corrected.lemmas[j] else 0.499
         one, other = source.poses[i], corrected.poses[j]
-        if one == other:
-            pos = 0.0
-        else:
-            pos = 0.25 if one in self._open and other in self._open else 0.5
+        both_open = one in self._open and other in self._open
+        pos = 0.0 if one == other else 0.25 if both_open else 0.5
         return lemma + pos + self._distance(source.texts[i], corrected.texts[j])
 
     def _middle(
@@ -122,11 +122,12 @@ class Aligner:
             self._remembered = 0
         low, high = min(0, rows - columns), max(0, rows - columns)
         extra = 3 if rows * columns > _SMALL else max(rows, columns)
-        limit = _LARGE if rows * columns <= LARGEST else _LARGEST_BAND
+        reached = rows * columns <= LARGEST and rows + columns <= LONGEST
+        limit = _LARGE if reached and min(rows, columns) > _NARROW else _LARGEST_BAND
         while True:
             lowest, highest = max(low - extra, -columns), min(high + extra, rows)
             if rows * (highest - lowest + 1) > limit:
-                if rows * columns > LARGEST:
+                if not reached:
                     raise _TooLargeError
                 return align_large(self._open, source, corrected, start, n, m, out)
             band = _Band(self, source, corrected, start, rows, columns, lowest, highest)

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from gecjury.alignment import Operation
     from gecjury.parsing import Parsed
 
-__all__ = ["LARGEST", "align_coarsely", "align_large"]
+__all__ = ["LARGEST", "LONGEST", "align_coarsely", "align_large"]
 
 # Cells aligned exactly: about a second and 350 MB.
 LARGEST = 9_000_000
+# Anti-diagonals of a matrix aligned exactly: about a second however short they are.
+LONGEST = 50_000
 # Cells of one stretch that `align_coarsely` aligns exactly; the stretches' total grows with the
 # sentence's length only.
 _PIECE = 10_000
@@ -53,10 +55,15 @@ def align_large(
     """
     substitution = _substitution_matrix(open_classes, source, corrected, start, n, m)
     windows = _windows(source, corrected, start, n, m, substitution)
-    kinds = _kinds(substitution, windows)
+    # An anti-diagonal takes as much memory as the side that numbers its cells.
+    swapped = n > m
+    if swapped:
+        substitution = np.ascontiguousarray(substitution.T)
+        windows = None if windows is None else np.ascontiguousarray(windows.T)
+    kinds = _kinds(substitution, windows, swapped)
     i, j = n - start, m - start
     while i and j:
-        kind = int(kinds[i + j, i])
+        kind = int(kinds[i + j, j if swapped else i])
         if kind == _DELETE:
             i -= 1
             out.append(("D", start + i, start + i + 1, start + j, start + j))
@@ -154,8 +161,16 @@ def _windows(
     return windows if found else None
 
 
-def _kinds(substitution: FloatArray, windows: NDArray[np.int32] | None) -> NDArray[np.int32]:
-    """Run the recursion; the kind of every cell (i, j) stands at [i + j, i]."""
+def _kinds(
+    substitution: FloatArray, windows: NDArray[np.int32] | None, swapped: bool
+) -> NDArray[np.int32]:
+    """Run the recursion; the kind of every cell (i, j) stands at [i + j, i].
+
+    Args:
+        substitution: costs of substitutions, rows × columns.
+        windows: of `_windows`.
+        swapped: whether the rows are the corrected sentence's tokens.
+    """
     rows, columns = substitution.shape[0] - 1, substitution.shape[1] - 1
     costs = np.zeros((rows + columns + 1, rows + 1))
     kinds = np.zeros(costs.shape, np.int32)
@@ -175,8 +190,9 @@ def _kinds(substitution: FloatArray, windows: NDArray[np.int32] | None) -> NDArr
         cost = flat[low * columns + total : high * columns + total + 1 : columns]
         diagonal = costs[total - 2, row_before]
         substituted = diagonal + cost
-        inserted = costs[total - 1, here] + 1
-        deleted = costs[total - 1, row_before] + 1
+        left = costs[total - 1, here] + 1
+        above = costs[total - 1, row_before] + 1
+        inserted, deleted = (above, left) if swapped else (left, above)
         best = np.minimum(np.minimum(substituted, inserted), deleted)
         kind = np.where(best == substituted, _SUBSTITUTE, _DELETE)
         kind[(best == inserted) & (best != substituted)] = _INSERT

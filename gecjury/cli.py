@@ -127,7 +127,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             sub.set_defaults(run=module.run)
     first = next((word for word in arguments if not word.startswith("-")), None)
     if first is not None and first not in COMMANDS:
-        from gecjury.registry import nearest
+        from gecjury.naming import nearest
 
         parser.error(f"unknown command {first!r}: {nearest(first, COMMANDS)}")
     return parser

@@ -25,15 +25,18 @@ class Version:
         lines: one sentence a source line.
         edits: the edits that made it where the file gave them (M2), one tuple a line; None where
             they have to be extracted from the text.
+        sources: the sentences that those edits belong to, where the file gave them.
     """
 
     lines: tuple[str, ...]
     edits: tuple[tuple[Edit, ...], ...] | None = None
+    sources: tuple[str, ...] | None = None
 
     def take(self, rows: Sequence[int]) -> Version:
         """The version of some sources only."""
         edits = None if self.edits is None else tuple(self.edits[row] for row in rows)
-        return Version(tuple(self.lines[row] for row in rows), edits)
+        sources = None if self.sources is None else tuple(self.sources[row] for row in rows)
+        return Version(tuple(self.lines[row] for row in rows), edits, sources)
 
 
 @dataclass(frozen=True)
@@ -96,11 +99,26 @@ class Corpus:
                     f"{name} has {len(version.lines)} lines, but {label} has {count}: "
                     "every file must hold one line for each source line"
                 )
+            if version.sources is not None:
+                self._check_sources(name, version.sources)
         if self.gold is not None and len(self.gold) != count:
             raise InputError(
                 f"{self._labels.get('gold', 'the M2 gold')} has {len(self.gold)} blocks, "
                 f"but {label} has {count} lines: both must hold the same sentences"
             )
+        if self.gold is not None:
+            gold = [block.source for block in self.gold]
+            self._check_sources(self._labels.get("gold", "the M2 gold"), gold)
+
+    def _check_sources(self, name: str, sources: Sequence[str]) -> None:
+        """Edits belong to the sentence they were made for: another one makes any score empty."""
+        for row, (own, given) in enumerate(zip(self.sources, sources, strict=True)):
+            if own != given and own.split() != given.split():
+                raise InputError(
+                    f"{name} has edits of other sentences than "
+                    f"{self._labels.get('source', 'the source')}; the first that differs is "
+                    f"sentence {row + 1}:\n  {own}\n  {given}"
+                )
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -295,6 +313,7 @@ def _m2_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
         Version(
             tuple(block.text(annotator) for block in blocks),
             tuple(block.edits(annotator) for block in blocks),
+            tuple(block.source for block in blocks),
         )
         for annotator in annotators
     )

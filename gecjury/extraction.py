@@ -208,8 +208,11 @@ def _cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
         raise MissingExtraError(
             "edits need spaCy, which is not installed: pip install 'gecjury[refbased]'"
         ) from None
-    if Path(tagger).is_dir():
+    from gecjury import tagger as package
+
+    folder = Path(package.__file__).parent / "model" if tagger == package.EMBEDDED else Path(tagger)
+    if folder.is_dir():
         # A folder's model may be trained anew under the same version.
-        newest = max(path.stat().st_mtime_ns for path in Path(tagger).rglob("*"))
-        parts["files"] = f"{Path(tagger).resolve()} {newest}"
+        newest = max(path.stat().st_mtime_ns for path in folder.rglob("*"))
+        parts["files"] = f"{folder.resolve()} {newest}"
     return parts

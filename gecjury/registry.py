@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import types
 import typing
@@ -11,9 +10,10 @@ from dataclasses import fields
 from importlib import import_module
 
 from gecjury.errors import GecjuryError, MissingExtraError, OptionError
+from gecjury.naming import nearest
 from gecjury.scorer import Scorer
 
-__all__ = ["METRICS", "judgment_stores", "load", "nearest", "parse", "scorer_class"]
+__all__ = ["METRICS", "judgment_stores", "load", "parse", "scorer_class"]
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
@@ -35,15 +35,6 @@ METRICS: Mapping[str, str] = {
 
 # Where stored judgments are moved; named here, since this package imports no family.
 JUDGMENT_STORES = "judges.transfer"
-
-
-def nearest(name: str, known: typing.Iterable[str]) -> str:
-    """A clause naming what the user may have meant, or all that is known."""
-    names = sorted(known)
-    close = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
-    if close:
-        return f"did you mean {' or '.join(close)}?"
-    return f"known: {', '.join(names)}" if names else "there are none"
 
 
 def scorer_class(name: str) -> type[Scorer]:

@@ -152,12 +152,25 @@ def _row(statistics: Statistics, row: int) -> Statistics:
 
 
 def _join(rows: Sequence[Statistics]) -> Statistics:
-    first = rows[0]
     items = None
     if all(row.items is not None for row in rows):
         items = np.concatenate([row.items for row in rows if row.items is not None])
     notes = tuple(dict.fromkeys(note for row in rows for note in row.notes))
-    return Statistics(np.concatenate([row.values for row in rows]), items, first.details, notes)
+    values = np.concatenate([row.values for row in rows])
+    return Statistics(values, items, _merge([row.details for row in rows]), notes)
+
+
+def _merge(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Details of rows scored at different times: tables by system are put together."""
+    merged: dict[str, Any] = {}
+    for part in parts:
+        for key, value in part.items():
+            old = merged.get(key)
+            if isinstance(old, Mapping) and isinstance(value, Mapping):
+                merged[key] = {**old, **value}
+            else:
+                merged[key] = value
+    return merged
 
 
 def _write(

@@ -17,7 +17,7 @@ import numpy as np
 
 from gecjury.corpus import Corpus, Group
 from gecjury.errors import OptionError
-from gecjury.registry import nearest
+from gecjury.naming import nearest
 from gecjury.runtime import Runtime
 from gecjury.scorer import GroupScorer
 from gecjury.scoretable import Statistics

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.errors import InputError
-from gecjury.registry import nearest
+from gecjury.naming import nearest
 from gecjury.textfiles import write_text
 from judges.store import Store, read_segments, read_store, store_path
 

@@ -39,6 +39,11 @@ class EditScorer(Scorer):
         """The tagger and the versions of the packages that decide edits."""
         return extraction_signature(self.tagger, self.pos)
 
+    def check(self, corpus: Corpus) -> None:
+        """As usual, and the tagger must be there before any work is done."""
+        super().check(corpus)
+        extraction_signature(self.tagger, self.pos)
+
     def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
         """The edits of all hypotheses and references."""
         return corpus_edits(corpus, self.tagger, self.pos, runtime)

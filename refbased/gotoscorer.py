@@ -29,7 +29,8 @@ class GoToScorer(EditScorer):
     Attributes:
         measure: `f` or `accuracy`, the weighted share of right chunks.
         beta: weight of recall.
-        reference: which reference, from 0.
+        reference: which reference, from 0. The figures of the SEEDA paper come back with the
+            second annotator's, 1.
         weights: JSON file with weights of earlier systems; by default those scored now give them.
     """
 

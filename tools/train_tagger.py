@@ -4,7 +4,8 @@
 
 The treebank's dependencies are rewritten as ClearNLP's (`clearnlp.py`), each sentence is shown
 plainly or roughened the way learner text is rough (lower case, missing final stop, typing slips),
-and the tagger and the parser share one convolutional encoder. 4,000 steps take about 15 minutes on one core.
+and the tagger and the parser share one convolutional encoder. 4,000 steps take about 15
+minutes on one core.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def build(settings: Settings) -> Any:
         "use_upper": True, "tok2vec": listener,
     }  # fmt: skip
     nlp.add_pipe("parser", config={"model": transitions})
-    nlp.add_pipe("attribute_ruler")
+    nlp.add_pipe("attribute_ruler").add_patterns(attribute_patterns("spacy2"))
     nlp.add_pipe("lemmatizer", config={"mode": "rule", "overwrite": False})
     return nlp
 

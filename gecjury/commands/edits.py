@@ -29,10 +29,13 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.corpus import Corpus, read_sources, read_versions, system_name
     from gecjury.corpusedits import corpus_edits
     from gecjury.errors import InputError
+    from gecjury.extraction import extraction_signature
     from gecjury.m2 import M2Annotation, M2Sentence, format_m2
     from gecjury.report import print_table
     from gecjury.textfiles import write_text
 
+    # An unknown tagger is refused before any file is read.
+    extraction_signature(args.tagger, args.pos)
     sources = read_sources(args.source)
     systems = {}
     for number, path in enumerate(args.corrections):

@@ -173,6 +173,8 @@ def _check(args: argparse.Namespace) -> int:
                     "absence",
                 }
             )
+    order = ["error", "warning", "note"]
+    problems.sort(key=lambda problem: order.index(problem["level"]))
     columns = [Column(k) for k in ("file", "sentences", "annotators", "edits", "noop", "tokens")]
     tables = [Table(columns, files, title="Files")]
     if problems:

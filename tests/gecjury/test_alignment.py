@@ -27,11 +27,25 @@ NLP = spacy.blank("en")
 ANNOTATOR = errant.load("en", NLP)
 EXTRACTOR = Extractor(NLP)
 
-WORDS = """a A the The THE cat cats Cat 's ' , . - to eat eating ate look at sub way subway
-sub-way is was big bigger more his n't ab ba é É İ ß 日本 10 & acat !" wo will other another""".split()
-TAGS = "NN NNS VB VBD VBG VBN VBZ POS DT IN PRP PRP$ TO RP JJ RB , . MD CD".split()
-POSES = "NOUN VERB AUX PART DET PUNCT ADJ ADV ADP PRON PROPN NUM".split()
-DEPS = "aux auxpass det prep prt punct nsubj dobj amod acomp advmod poss ROOT".split()
+# fmt: off
+WORDS = [
+    "a", "A", "the", "The", "THE", "cat", "cats", "Cat", "'s", "'", ",", ".", "-", "to", "eat",
+    "eating", "ate", "look", "at", "sub", "way", "subway", "sub-way", "is", "was", "big", "bigger",
+    "more", "his", "n't", "ab", "ba", "é", "É", "İ", "ß", "日本", "10", "&", "acat", '!"', "wo",
+    "will", "other", "another",
+]
+TAGS = [
+    "NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBZ", "POS", "DT", "IN", "PRP", "PRP$", "TO", "RP",
+    "JJ", "RB", ",", ".", "MD", "CD",
+]
+POSES = [
+    "NOUN", "VERB", "AUX", "PART", "DET", "PUNCT", "ADJ", "ADV", "ADP", "PRON", "PROPN", "NUM",
+]
+DEPS = [
+    "aux", "auxpass", "det", "prep", "prt", "punct", "nsubj", "dobj", "amod", "acomp", "advmod",
+    "poss", "ROOT",
+]
+# fmt: on
 
 
 def document(words: list[str], seed: int, variety: int) -> Doc:
@@ -96,15 +110,12 @@ def test_edits_are_errants(pair: tuple[Doc, Doc]) -> None:
     assert our_edits(*pair) == errant_edits(*pair)
 
 
-@pytest.mark.parametrize(
-    "limits",
-    [
-        # Bands on small matrices as well, so that they often have to be widened.
-        {"_SMALL": 0},
-        # Everything on anti-diagonals in numpy.
-        {"_SMALL": 0, "_LARGE": 0},
-    ],
-)
+# Bands on small matrices as well, so that they often have to be widened; and everything on
+# anti-diagonals in numpy.
+LIMITS = [{"_SMALL": 0}, {"_SMALL": 0, "_LARGE": 0, "_NARROW": 0}]
+
+
+@pytest.mark.parametrize("limits", LIMITS)
 @settings(max_examples=200, deadline=None)
 @given(pair=pairs())
 def test_every_way_of_aligning_gives_the_same(
@@ -131,13 +142,49 @@ def parsed(words: str) -> Parsed:
         ("The end", "the end", [("S", 0, 1, 0, 1)]),
         # A reordering may differ in case.
         ("The end", "end the", [("T", 0, 2, 0, 2)]),
+        # A word equal but for case costs nothing, and no reordering reaches over it, though
+        # one would cost 2 and these substitutions cost 3.
+        (
+            "aaa B ccc",
+            "ccc b aaa",
+            [("S", 0, 1, 0, 1), ("S", 1, 2, 1, 2), ("S", 2, 3, 2, 3)],
+        ),
         ("", "a b", [("I", 0, 0, 0, 1), ("I", 0, 0, 1, 2)]),
         ("a b", "", [("D", 0, 1, 0, 0), ("D", 1, 2, 0, 0)]),
         ("a b", "a b", []),
     ],
 )
-def test_operations(source: str, corrected: str, operations: list[Any]) -> None:
+@pytest.mark.parametrize("limits", [{}, *LIMITS])
+def test_operations(
+    source: str,
+    corrected: str,
+    operations: list[Any],
+    limits: dict[str, int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in limits.items():
+        monkeypatch.setattr(alignment, name, value)
     assert alignment.Aligner().align(parsed(source), parsed(corrected)) == operations
+
+
+def test_a_case_change_merges_at_the_start_of_what_a_split_left() -> None:
+    """`foo` and `fooo` are alike and split off; what then begins with `Big` ends in `cat`."""
+
+    def made(words: str, poses: str) -> Doc:
+        count = len(words.split())
+        return Doc(
+            NLP.vocab,
+            words=words.split(),
+            tags=["IN"] * count,
+            pos=poses.split(),
+            lemmas=words.split(),
+            deps=["prep"] * count,
+            heads=[0] * count,
+        )
+
+    pair = made("foo Big Old cat", "ADP PRON NUM PRON"), made("fooo Cat", "ADP NUM")
+    assert [edit[:3] for edit in errant_edits(*pair)] == [(0, 1, "fooo"), (1, 4, "Cat")]
+    assert our_edits(*pair) == errant_edits(*pair)
 
 
 def test_long_or_repetitive_sentences_are_done_at_once() -> None:
@@ -146,6 +193,8 @@ def test_long_or_repetitive_sentences_are_done_at_once() -> None:
     cases = [
         ("a " * 10_000, "a " * 9_990, 1),
         ("a " * 2_000, "A " * 2_000, 1),
+        (" ".join(numbered * 10), "z", None),
+        ("z", " ".join(numbered * 10), None),
         # The first "a" goes to the end.
         ("a b " * 1_000, "b a " * 1_000, 2),
         (" ".join(numbered), " ".join(f"y{i}" for i in range(2000)), None),

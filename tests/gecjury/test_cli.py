@@ -144,7 +144,7 @@ TEXTS = FIXED[0].split(), FIXED[1].split(), FIXED[2].split()
         ("no-break spaces", "\n".join("\u00a0".join(words) for words in TEXTS)),
         ("ideographic spaces", "\n".join("\u3000".join(words) for words in TEXTS)),
         ("byte order mark", "\ufeff" + "\n".join(FIXED)),
-        ("gzip", gzip.compress("\n".join(FIXED).encode())),
+        ("gzip", gzip.compress("\n".join(FIXED).encode(), mtime=0)),
         ("json lines", "\n".join(json.dumps({"text": line}) for line in FIXED)),
     ],
 )
@@ -231,7 +231,7 @@ def files_bad(shell: Shell) -> None:
     shell.write("short.txt", "one\n")
     shell.write("latin.txt", b"one\ntwo\ncaf\xe9\n")
     shell.write("empty.txt", b"")
-    shell.write("cut.txt.gz", gzip.compress(b"x\n" * 9999)[:-9])
+    shell.write("cut.txt.gz", gzip.compress(b"x\n" * 9999, mtime=0)[:-9])
     shell.write("folder/mine.txt", "\n".join(FIXED))
     shell.write("fields.m2", GOLD.replace("|||REQUIRED", ""))
     shell.write("span.m2", GOLD.replace("A 1 2|||R|||goes", "A 1 9|||R|||goes"))

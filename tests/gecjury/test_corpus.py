@@ -68,7 +68,7 @@ def test_json_lines(tmp_path: Path, lines: list[str]) -> None:
 
 def test_sources_of_every_kind(files: Path) -> None:
     (files / "s.jsonl").write_text('{"source": "a b c", "text": "no"}\n{"text": "d"}\n')
-    (files / "s.txt.gz").write_bytes(gzip.compress(b"a b c\nd\n"))
+    (files / "s.txt.gz").write_bytes(gzip.compress(b"a b c\nd\n", mtime=0))
     for name in ("source.txt", "gold.m2", "s.jsonl", "s.txt.gz"):
         assert read_sources(files / name) == ("a b c", "d")
 
@@ -230,3 +230,16 @@ def test_some_rows_of_a_version() -> None:
     version = Version(("a", "b", "c"), edits)
     assert version.take([2, 0]) == Version(("c", "a"), (edits[2], edits[0]))
     assert Version(("a", "b")).take([1]) == Version(("b",))
+
+
+def test_edits_of_other_sentences_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "source.txt").write_text("a b\nc d\n")
+    (tmp_path / "mine.txt").write_text("a b\nc d\n")
+    gold = tmp_path / "gold.m2"
+    gold.write_text("S a  b\n\nS c e\nA 0 1|||X|||C|||REQUIRED|||-NONE-|||0\n\n")
+    files = (tmp_path / "source.txt", [tmp_path / "mine.txt"])
+    for options in ({"gold": gold}, {"references": [gold]}):
+        with pytest.raises(InputError, match=r"gold\.m2 has edits of other sentences.*sentence 2"):
+            read_corpus(*files, **options)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="sentence 2"):
+        read_corpus(tmp_path / "source.txt", [gold])

@@ -11,7 +11,8 @@ import pytest
 import gecjury
 from gecjury import registry
 from gecjury.errors import MissingExtraError, OptionError
-from gecjury.registry import load, nearest, parse
+from gecjury.naming import nearest
+from gecjury.registry import load, parse
 from refbased.gleu import GLEU, OfficialGLEU
 from refbased.green import GREEN
 from tests.gecjury.test_scorer import Length

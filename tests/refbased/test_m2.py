@@ -34,8 +34,9 @@ def corpus(*lines: str) -> Corpus:
 def test_by_hand() -> None:
     # Sentence 1: edits b→B and d→e; annotator 0 has both (the second as an alternative): correct 2
     # of 2 proposed, 2 gold. Annotator 1 has neither, so the shortest path counts: b c d → B c e
-    # with one unchanged word inside, one proposed edit, 1 gold. Sentence 2: unchanged, annotator 0 wants one
-    # edit; annotator 1 has no line there and is not counted. Sentence 3: one empty gold set.
+    # with one unchanged word inside, one proposed edit, 1 gold. Sentence 2: unchanged, annotator 0
+    # wants one edit; annotator 1 has no line there and is not counted. Sentence 3: one empty gold
+    # set.
     table = load("m2").score_corpus(corpus("a B c e", "p q", "u v"))
     assert table.statistics.values[0, 0].tolist() == [[2, 2, 2], [0, 1, 1]]
     assert table.statistics.values[0, 1, 0].tolist() == [0, 0, 1]

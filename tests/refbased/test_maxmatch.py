@@ -74,7 +74,8 @@ def gold(start, end, *texts):
 # Sentence 1: at -> on and the inserted "the" are gold, The -> A is not: (2, 3, 2).
 # Sentence 2: nothing proposed; annotator 0 wants one edit, annotator 1 none: (0, 0, 1), (0, 0, 0).
 # Sentence 3: is -> are and the deleted "an"; annotator 0 wants these and one more: (2, 2, 3);
-# for annotator 1, who wants otters -> otter, the two adjoining edits are one: (0, 1, 1). Chosen: (2, 3, 2) + (0, 0, 0) + (2, 2, 3).
+# for annotator 1, who wants otters -> otter, the two adjoining edits are one: (0, 1, 1).
+# Chosen: (2, 3, 2) + (0, 0, 0) + (2, 2, 3).
 README = [
     (
         "The cat sat at mat .",
