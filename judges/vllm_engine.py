@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gecjury.errors import GecjuryError, InputError, MissingExtraError, OptionError
+from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.runtime import Runtime
 from judges.backend import Deliver, Member, Parcel
 from judges.exchange import Reply, TokenLogprob
@@ -129,29 +129,29 @@ class _Engine:
         params = [self._params(parcel.sampling, parcel.request.schema) for parcel in parcels]
         template = self._template(thinking)
         start = time.perf_counter()
+        # What LLM.chat does, but where it can be done in two steps, replies are kept as they come.
+        stepwise = hasattr(self.llm, "enqueue_chat")
+        begin = self.llm.enqueue_chat if stepwise else self.llm.chat
         try:
-            if hasattr(self.llm, "enqueue_chat"):
-                # What LLM.chat does, but replies are kept as they come.
-                ids = self.llm.enqueue_chat(conversations, params, use_tqdm=False, **template)
-                by_id: dict[str, Parcel] = {}
-                for name, parcel in zip(map(str, ids), parcels, strict=True):
-                    # Newer versions add random letters inside the engine, and outputs lack them.
-                    by_id |= {name: parcel, name.rpartition("-")[0] or name: parcel}
-                for output in self._steps():
-                    seconds = time.perf_counter() - start
-                    yield by_id[str(output.request_id)], _reply(output, seconds)
-                return
-            outputs = self.llm.chat(conversations, params, use_tqdm=False, **template)
-        except GecjuryError:
-            raise
-        except ValueError as error:
+            begun = begin(conversations, params, use_tqdm=False, **template)
+        except Exception as error:  # vLLM's own classes differ between versions
             raise InputError(
                 f"{self.member.model} cannot take a prompt: {_first_line(error)}; choose a model "
                 "with a longer context, raise max_model_len, or leave out context (context=none)"
             ) from None
-        seconds = time.perf_counter() - start
-        for parcel, output in zip(parcels, outputs, strict=True):
-            yield parcel, _reply(output, seconds)
+        if not stepwise:
+            seconds = time.perf_counter() - start
+            for parcel, output in zip(parcels, begun, strict=True):
+                yield parcel, _reply(output, seconds)
+            return
+        by_id: dict[str, Parcel] = {}
+        for name, parcel in zip(map(str, begun), parcels, strict=True):
+            # Newer versions add random letters inside the engine, and outputs lack them.
+            by_id |= {name: parcel, name.rpartition("-")[0] or name: parcel}
+        for output in self._steps():
+            if str(output.request_id) in by_id:  # not left over from a call that failed
+                seconds = time.perf_counter() - start
+                yield by_id[str(output.request_id)], _reply(output, seconds)
 
     def _steps(self) -> Iterator[Any]:
         engine = self.llm.llm_engine
