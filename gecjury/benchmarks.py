@@ -115,6 +115,11 @@ class Benchmark:
             )
         return np.array([columns[kind][name] for name in self.corpus.names])
 
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether annotators judged single edits."""
+        return self._verdicts is not None
+
     def verdicts(self) -> Verdicts:
         """The annotators' verdicts on single edits; see `gecjury.verdicts.read_edit_verdicts`.
 
@@ -280,19 +285,29 @@ def _references(
     return parts
 
 
-def ranked_groups(items: Sequence[RankedItem], systems: Sequence[str]) -> tuple[Group, ...]:
-    """The corrections that were ranked together, as far as the given systems made them.
+def ranked_groups(
+    items: Sequence[RankedItem],
+    systems: Sequence[str],
+    texts: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[Group, ...]:
+    """The corrections that were ranked together.
 
     Args:
         items: ranking items whose `sentence` is a corpus row.
-        systems: the systems of the corpus; a correction that none of them made is left out, and
-            so is an item without any.
+        systems: the systems of the corpus; an item in which none of them stands is left out.
+        texts: by system, whether of the corpus or not, its text of every row. With it a group
+            shows every correction that the annotator saw; without it a correction that none of
+            the systems made is left out.
     """
     kept = frozenset(systems)
     groups = []
     for item in items:
-        places = (tuple(s for s in place if s in kept) for place in item.groups)
-        shown = tuple(place for place in places if place)
-        if shown:
-            groups.append(Group(f"{item.annotator}.{item.item_id}", item.sentence, shown))
+        places = tuple(tuple(s for s in place if s in kept) for place in item.groups)
+        seen: tuple[str, ...] = ()
+        if texts is None:
+            places = tuple(place for place in places if place)
+        elif not all(places):
+            seen = tuple(texts[place[0]][item.sentence] for place in item.groups)
+        if any(places):
+            groups.append(Group(f"{item.annotator}.{item.item_id}", item.sentence, places, seen))
     return tuple(groups)

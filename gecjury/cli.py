@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "edits": "ERRANT edits between a source and corrections, as M2",
     "m2": "apply, show, check and convert edits in the M2 format",
     "data": "find, fetch and verify benchmark data",
+    "judgments": "move the stored replies of LLM judges from one machine to another",
     "demo": "the main job on the embedded sample: no data, no network",
 }
 
@@ -98,6 +99,8 @@ def runtime_from(args: argparse.Namespace) -> Runtime:
         use_cache=not args.no_cache,
         dry_run=args.dry_run,
         max_cost=args.max_cost,
+        prices=None if args.prices is None else Path(args.prices),
+        batch=args.batch,
         progress=SilentProgress() if args.quiet else TerminalProgress(),
     )
 
@@ -154,6 +157,10 @@ def _global_options() -> _Parser:
         "--dry-run", action="store_true", help="judges: count requests and cost, send nothing"
     )
     group.add_argument("--max-cost", type=float, metavar="X", help="judges: stop before this cost")
+    group.add_argument("--prices", metavar="FILE", help="judges: another price table")
+    group.add_argument(
+        "--batch", action="store_true", help="judges: ask by batches (half the price, up to a day)"
+    )
     group.add_argument("--quiet", action="store_true", help="no progress bars")
     return parser
 

@@ -68,9 +68,9 @@ _CONTEXT_NOTE = (
 def load_seeda(request: Request) -> Benchmark:
     """SEEDA (Kobayashi et al. 2024); see `gecjury.benchmarks.load_benchmark`."""
     info, folder = request.info, request.folder
-    names = info.system_sets[request.systems]
     every = info.system_sets["all"]
-    outputs = {name: f"SEEDA/outputs/all/{name}.txt" for name in sorted({*names, "INPUT"})}
+    # The corrections of every system: an item is judged as the annotator saw it.
+    outputs = {name: f"SEEDA/outputs/all/{name}.txt" for name in every}
     judged = {view: f"SEEDA/data/judgments_{part}.xml" for view, part in _SEEDA_FILES.items()}
     columns = {
         (view, kind): f"SEEDA/scores/human/{short}_{part}.txt"
@@ -108,13 +108,8 @@ def load_seeda(request: Request) -> Benchmark:
     blocks = read_m2(paths[_OFFICIAL])
     if [block.source for block in blocks] != full:
         raise DataError(f"the S lines of {_OFFICIAL} are not the lines of {outputs['INPUT']}")
-    corpus = _corpus(
-        request,
-        blocks,
-        rows,
-        {name: Version(tuple(read_lines(paths[outputs[name]]))) for name in names},
-        rankings[request.view],
-    )
+    versions = {name: Version(tuple(read_lines(paths[outputs[name]]))) for name in every}
+    corpus = _corpus(request, blocks, rows, versions, rankings[request.view])
     return Benchmark(
         info.name,
         corpus,
@@ -148,12 +143,12 @@ def load_gjg15(request: Request) -> Benchmark:
         )
     }
     # Some files end every line in blanks or in \r\n.
-    systems = {
+    versions = {
         name: Version(tuple(line.rstrip() for line in read_lines(paths[path])))
         for name, path in outputs.items()
     }
     rows = range(len(sources))
-    corpus = _corpus(request, blocks, rows, systems, rankings["sentence"])
+    corpus = _corpus(request, blocks, rows, versions, rankings["sentence"])
     human: Columns = {
         "trueskill": {name: skill for name, (_, skill) in _GJG15_HUMAN.items()},
         "expected-wins": {name: wins for name, (wins, _) in _GJG15_HUMAN.items()},
@@ -177,15 +172,17 @@ def _corpus(
     request: Request,
     blocks: Sequence[M2Sentence],
     rows: Sequence[int],
-    systems: Mapping[str, Version],
+    versions: Mapping[str, Version],
     items: Sequence[RankedItem],
 ) -> Corpus:
-    """The corpus of some lines of the test set."""
+    """The corpus of some lines of the test set; `versions` may hold more systems than it."""
+    names = request.info.system_sets[request.systems]
+    taken = {name: version.take(rows) for name, version in versions.items()}
     full = [block.source for block in blocks]
     framed = ["", *full, ""]
     return Corpus(
         tuple(full[row] for row in rows),
-        {name: version.take(rows) for name, version in systems.items()},
+        {name: taken[name] for name in names},
         request.collect_references(
             lambda name: [v.take(rows) for v in _reference_set(request.folder, name, blocks)],
             rows,
@@ -193,7 +190,7 @@ def _corpus(
         ),
         gold=tuple(blocks[row] for row in rows),
         contexts=tuple((framed[row], framed[row + 2]) for row in rows),
-        groups=ranked_groups(items, tuple(systems)),
+        groups=ranked_groups(items, names, {name: taken[name].lines for name in taken}),
         reference_name=request.reference_name,
     )
 

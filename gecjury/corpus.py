@@ -48,11 +48,14 @@ class Group:
         sentence: index of the source.
         systems: whose hypotheses stand in it, in the order shown; systems with the same text
             share one place.
+        texts: the text of each place, for groups that also show texts of systems outside the
+            corpus (their places name no system); empty where the corpus has every text.
     """
 
     id: str
     sentence: int
     systems: tuple[tuple[str, ...], ...]
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,12 @@ class Corpus:
         """The system names in order."""
         return tuple(self.systems)
 
+    def group_texts(self, group: Group) -> tuple[str, ...]:
+        """The text of each place of a group."""
+        if group.texts:
+            return group.texts
+        return tuple(self.systems[place[0]].lines[group.sentence] for place in group.systems)
+
     def with_systems(self, names: Iterable[str]) -> Corpus:
         """The same corpus with some systems only, in the order given."""
         return replace(self, systems={name: self.systems[name] for name in names})
@@ -151,7 +160,10 @@ class Corpus:
     @cached_property
     def context_print(self) -> str:
         """Fingerprint of contexts and groups, which only joint scorers read."""
-        groups = [] if self.groups is None else [(g.sentence, g.systems) for g in self.groups]
+        groups = [
+            (g.sentence, g.systems, g.texts) if g.texts else (g.sentence, g.systems)
+            for g in self.groups or ()
+        ]
         return fingerprint([json.dumps([self.contexts, groups])])
 
     @cached_property

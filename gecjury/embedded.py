@@ -33,15 +33,17 @@ def load_sample(request: Request) -> Benchmark:
             for view in _VIEWS
         }
         references = [_version(folder / f"reference{number}.txt") for number in range(3)]
-        systems = {name: _version(folder / "outputs" / f"{name}.txt") for name in names}
+        versions = {name: _version(folder / "outputs" / f"{name}.txt") for name in every}
         contexts = _contexts(folder / "documents.tsv", sources)
     rows = range(len(sources))
     corpus = Corpus(
         sources,
-        systems,
+        {name: versions[name] for name in names},
         request.collect_references(lambda _: references, rows, len(sources)),
         contexts=contexts,
-        groups=ranked_groups(rankings[request.view], names),
+        groups=ranked_groups(
+            rankings[request.view], names, {name: v.lines for name, v in versions.items()}
+        ),
         reference_name=request.reference_name,
     )
     return Benchmark(

@@ -13,18 +13,21 @@ from gecjury.errors import GecjuryError, MissingExtraError, OptionError
 from gecjury.naming import nearest
 from gecjury.scorer import Scorer
 
-__all__ = ["METRICS", "load", "parse", "scorer_class"]
+__all__ = ["METRICS", "judgment_stores", "load", "parse", "scorer_class"]
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
     "cleme": "refbased.cleme:CLEME",
     "cleme2": "refbased.cleme:CLEME2",
+    "edit-verdict": "judges.verdict:EditVerdict",
     "errant": "refbased.errant:ERRANT",
     "gleu": "refbased.gleu:GLEU",
     "gleu-official": "refbased.gleu:OfficialGLEU",
     "gotoscorer": "refbased.gotoscorer:GoToScorer",
     "green": "refbased.green:GREEN",
     "i-measure": "refbased.imeasure:IMeasure",
+    "llm-e": "judges.kobayashi:LLME",
+    "llm-s": "judges.kobayashi:LLMS",
     "m2": "refbased.m2:M2",
     "pt-errant": "refbased.pt_errant:PTERRANT",
     "pt-m2": "refbased.pt_m2:PTM2",
@@ -32,6 +35,9 @@ METRICS: Mapping[str, str] = {
     "sentm2": "refbased.m2:SentenceM2",
     "uot-errant": "refbased.uot_errant:UOTERRANT",
 }
+
+# Where stored judgments are moved; named here, since this package imports no family.
+JUDGMENT_STORES = "judges.transfer"
 
 
 def scorer_class(name: str) -> type[Scorer]:
@@ -50,6 +56,11 @@ def scorer_class(name: str) -> type[Scorer]:
     except ModuleNotFoundError as error:
         raise missing_extra(name, module.partition(".")[0], error) from None
     return found
+
+
+def judgment_stores() -> types.ModuleType:
+    """The module that lists, exports and imports stored judgments."""
+    return import_module(JUDGMENT_STORES)
 
 
 def missing_extra(what: str, family: str, error: ModuleNotFoundError) -> MissingExtraError:

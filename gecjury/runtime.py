@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-__all__ = ["Bar", "Progress", "Runtime", "SilentBar", "SilentProgress"]
+__all__ = ["Bar", "Progress", "Runtime", "SilentBar", "SilentProgress", "Spending"]
 
 T = TypeVar("T")
 
@@ -48,6 +48,13 @@ class SilentProgress:
         return nullcontext(SilentBar())
 
 
+@dataclass
+class Spending:
+    """What a run has cost so far, over all its scorers; the one thing of a runtime that changes."""
+
+    amount: float = 0.0
+
+
 @dataclass(frozen=True)
 class Runtime:
     """Everything that may change speed, cost or place of a run, but no score.
@@ -61,7 +68,10 @@ class Runtime:
         use_cache: whether disk caches are read and written at all.
         dry_run: count what would be asked and its cost, and ask nothing.
         max_cost: stop before this cost (in the price table's currency) is crossed.
+        prices: price table to use instead of the package's.
+        batch: ask servers for batches, which cost less and may take a day.
         progress: where long work reports.
+        spending: counts towards `max_cost`.
     """
 
     device: str = "auto"
@@ -72,7 +82,10 @@ class Runtime:
     use_cache: bool = True
     dry_run: bool = False
     max_cost: float | None = None
+    prices: Path | None = None
+    batch: bool = False
     progress: Progress = field(default_factory=SilentProgress)
+    spending: Spending = field(default_factory=Spending, compare=False)
 
     def cache_folder(self, *parts: str) -> Path:
         """The folder for a disk cache (not created here)."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import ClassVar
 
 import numpy as np
@@ -28,7 +28,24 @@ from gecjury.runtime import Runtime
 from gecjury.scoretable import IntArray, Scores, ScoreTable, Statistics
 from gecjury.signature import Setting, Signature, package_versions
 
-__all__ = ["GroupScorer", "MeanScorer", "Scorer"]
+__all__ = ["GroupScorer", "MeanScorer", "Plan", "Scorer"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What scoring would ask of a paid service; see `Scorer.plan`.
+
+    Attributes:
+        requests: still to be sent.
+        tokens: `input` and `output`.
+        cost: `amount` (None where a price is unknown), `currency`, `prices` (their date).
+        details: whatever else there is to know, as JSON values.
+    """
+
+    requests: int
+    tokens: Mapping[str, int]
+    cost: Mapping[str, float | str | None]
+    details: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -109,6 +126,13 @@ class Scorer(ABC):
             return self.settings()
         usual = type(self)().settings()
         return {key: value for key, value in self.settings().items() if value != usual[key]}
+
+    def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
+        """What scoring would send to a service that may cost money; None if it sends nothing.
+
+        Nothing is sent to find out.
+        """
+        return None
 
     def check(self, corpus: Corpus) -> None:
         """Refuse a corpus that lacks what the metric needs.
@@ -216,7 +240,7 @@ class GroupScorer(MeanScorer):
         """Score the distinct texts of every group.
 
         Args:
-            corpus: the texts; a place of a group is read through any of its systems.
+            corpus: the texts; `Corpus.group_texts` gives those of a group's places.
             groups: what to judge.
             runtime: concurrency, caches, progress.
 
@@ -225,11 +249,15 @@ class GroupScorer(MeanScorer):
             statistics whose details and notes are taken over, if any.
         """
 
+    def groups_of(self, corpus: Corpus) -> tuple[Group, ...]:
+        """What is judged side by side; see the class."""
+        if corpus.groups is not None:
+            return corpus.groups
+        return distinct_groups(corpus, self.group_size, seed=0)
+
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Judge every group; see the class."""
-        groups = corpus.groups
-        if groups is None:
-            groups = distinct_groups(corpus, self.group_size, seed=0)
+        groups = self.groups_of(corpus)
         verdicts, report = self.judge(corpus, groups, runtime)
         if len(verdicts) != len(groups):
             raise OptionError(f"{self.name} judged {len(verdicts)} of {len(groups)} groups")
@@ -249,9 +277,13 @@ class GroupScorer(MeanScorer):
             )
             counts = np.bincount(sentence[scored[row]], minlength=len(corpus))
             values[row, counts > 0] = sums[counts > 0] / counts[counts > 0]
+        details = {} if report is None else dict(report.details)
+        if corpus.groups is not None:
+            # The cells outside every group are empty as well, but nothing was asked about them.
+            details["unanswered"] = int(sum(np.isnan(scores).sum() for scores in verdicts))
         return Statistics(
             values,
             items if corpus.groups is not None else None,
-            {} if report is None else report.details,
+            details,
             () if report is None else report.notes,
         )

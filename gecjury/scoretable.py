@@ -166,6 +166,16 @@ class ScoreTable:
         return None if values is None else SystemScores(self.systems, values)
 
     @property
+    def unanswered(self) -> int:
+        """How many scores were wanted and not had.
+
+        Cells that a side-by-side scorer was not to judge, because no human saw them, are missing
+        all the same, but nothing went wrong with them.
+        """
+        count: int = self.statistics.details.get("unanswered", self.missing)
+        return count
+
+    @property
     def missing(self) -> int:
         """How many (system, sentence) cells were not scored."""
         return int(np.isnan(self.by_sentence.score).sum())

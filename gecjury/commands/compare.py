@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from gecjury.commands.inputs import add_metrics, load_scorers
+from gecjury.commands.inputs import add_metrics, audit_tables, dry_run, load_scorers
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import Benchmark, View
@@ -82,16 +82,11 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     """Compare metrics on a benchmark; shared with `demo`."""
     from gecjury.benchmarks import load_benchmark
     from gecjury.cli import runtime_from
-    from gecjury.errors import OptionError
+    from gecjury.commands.edit_level import compare_edits, edit_scorers, plan_edits
     from gecjury.metaeval import Study
     from gecjury.report import print_result
     from gecjury.scorefiles import check_writable, score_with_files
 
-    if args.level == "edit":
-        raise OptionError(
-            "--level edit: none of the metrics named credits single edits; choose system, "
-            "sentence or all"
-        )
     scorers = load_scorers(metrics)
     view = None if args.human in (None, "both") else args.human
     benchmark = load_benchmark(
@@ -108,20 +103,28 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
         study.human(each)
     for scorer in scorers:
         scorer.check(benchmark.corpus)
+    runtime = runtime_from(args)
+    crediting = edit_scorers(scorers, benchmark, args.level)
+    scored = [] if args.level == "edit" else scorers
+    if runtime.dry_run:
+        dry_run(scored, benchmark.corpus, runtime, plan_edits(crediting, benchmark, runtime))
+        return 0
     if args.output:
         check_writable(args.output)
-    runtime = runtime_from(args)
-    tables = [score_with_files(s, benchmark.corpus, args.output, runtime) for s in scorers]
+    tables = [score_with_files(s, benchmark.corpus, args.output, runtime) for s in scored]
     results = [result for table in tables for result in study.evaluate(table, views)]
     chance = study.chance(views)
     shown = [_main_table(args, study, views, results, chance)]
     document = _document(args, study, views, results, chance)
+    edit_tables, missing = compare_edits(crediting, benchmark, runtime, document)
+    shown = [*(shown if scored else []), *edit_tables]
+    shown += _audits(study, tables, results, document)
     if args.windows:
         shown += _window_tables(study, results, document)
     if args.pairwise:
         shown += _pairwise_tables(study, tables, views, document)
     print_result(shown, document, args.format)
-    return 1 if any(result.missing for result in results) else 0
+    return 1 if missing or any(table.unanswered for table in tables) else 0
 
 
 def _main_table(
@@ -298,6 +301,34 @@ def _sentence(result: Result) -> dict[str, Any] | None:
         "epsilon": sentence.epsilon,
         "ci95": None,
     }
+
+
+def _audits(
+    study: Study, tables: list[ScoreTable], results: list[Result], document: dict[str, Any]
+) -> list[Table]:
+    """Audits of the scorers that leave one, with their agreement with humans beside it."""
+    from dataclasses import replace
+
+    shown = audit_tables(tables)
+    audited = [table for table in tables if "audit" in table.statistics.details]
+    for table, drawn in zip(audited, shown, strict=True):
+        entry = {"members": table.statistics.details["audit"]["members"], "humans": {}}
+        rows = [dict(row) for row in drawn.rows]
+        for result in results:
+            if result.signature != str(table.signature) or result.sentence is None:
+                continue
+            ceiling = study.ceiling(result.view)
+            best = float("nan") if ceiling is None else ceiling.accuracy
+            value = f"{result.sentence.accuracy:.3f}, two annotators {best:.3f}"
+            what = f"agreement with humans ({result.view})"
+            rows.append({"model": "", "what": what, "value": value})
+            entry["humans"][result.view] = {
+                "accuracy": result.sentence.accuracy,
+                "ceiling": best,
+            }
+        shown[audited.index(table)] = replace(drawn, rows=rows)
+        document.setdefault("audits", {})[str(table.signature)] = entry
+    return shown
 
 
 def _window_tables(study: Study, results: list[Result], document: dict[str, Any]) -> list[Table]:

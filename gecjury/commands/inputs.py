@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gecjury.corpus import Corpus
-    from gecjury.scorer import Scorer
+    from gecjury.report import Table
+    from gecjury.runtime import Runtime
+    from gecjury.scorer import Plan, Scorer
+    from gecjury.scoretable import ScoreTable
 
-__all__ = ["add_files", "add_metrics", "load_scorers", "read_files"]
+__all__ = ["add_files", "add_metrics", "audit_tables", "dry_run", "load_scorers", "read_files"]
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
@@ -55,3 +59,57 @@ def read_files(args: argparse.Namespace) -> Corpus:
     from gecjury.corpus import read_corpus
 
     return read_corpus(args.source, args.hypotheses, args.references, args.m2)
+
+
+def dry_run(
+    scorers: list[Scorer], corpus: Corpus, runtime: Runtime, more: Sequence[Plan] = ()
+) -> bool:
+    """Under --dry-run, print what the scorers would ask and its cost, and say so.
+
+    Args:
+        scorers: whose plans are summed.
+        corpus: what they would score.
+        runtime: says whether this is a dry run.
+        more: plans of further work.
+
+    Returns:
+        True where the command is done with that.
+    """
+    if not runtime.dry_run:
+        return False
+    from gecjury.report import to_json
+
+    plans = [plan for scorer in scorers if (plan := scorer.plan(corpus, runtime)) is not None]
+    plans += more
+    amounts = [plan.cost["amount"] for plan in plans]
+    known = [float(amount) for amount in amounts if amount is not None]
+    first = plans[0].cost if plans else {}
+    document = {
+        "requests": sum(plan.requests for plan in plans),
+        "tokens": {key: sum(plan.tokens[key] for plan in plans) for key in ("input", "output")},
+        "cost": {**first, "amount": sum(known) if len(known) == len(amounts) else None},
+        "metrics": [
+            {
+                **plan.details,
+                "requests": plan.requests,
+                "tokens": dict(plan.tokens),
+                "cost": dict(plan.cost),
+            }
+            for plan in plans
+        ],
+    }
+    print(to_json(document))
+    return True
+
+
+def audit_tables(tables: list[ScoreTable]) -> list[Table]:
+    """Tables of the audits that scorers left with their scores."""
+    from gecjury.report import Column, Table
+
+    found = []
+    for table in tables:
+        audit = table.statistics.details.get("audit")
+        if audit is not None:
+            columns = [Column(key) for key in ("model", "what", "value")]
+            found.append(Table(columns, audit["rows"], f"Audit of {table.signature.label}"))
+    return found

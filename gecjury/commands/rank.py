@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from gecjury.commands.inputs import add_files, add_metrics, load_scorers, read_files
+from gecjury.commands.inputs import add_files, add_metrics, dry_run, load_scorers, read_files
 
 __all__ = ["add_arguments", "run"]
 
@@ -34,15 +34,17 @@ def run(args: argparse.Namespace) -> int:
     corpus = read_files(args)
     for scorer in scorers:
         scorer.check(corpus)
+    runtime = runtime_from(args)
+    if dry_run(scorers, corpus, runtime):
+        return 0
     if args.output:
         check_writable(args.output)
-    runtime = runtime_from(args)
     rows: list[dict[str, Any]] = []
     missing = 0
     notes: list[str] = []
     for scorer in scorers:
         table = score_with_files(scorer, corpus, args.output, runtime)
-        missing += table.missing
+        missing += table.unanswered
         notes.append(str(table.signature))
         scores = aggregate_scores(args.aggregate, table.sentences, table.by_system.score)
         order = sorted(zip(table.systems, scores.tolist(), strict=True), key=lambda p: -p[1])

@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from gecjury.commands.inputs import add_files, add_metrics, load_scorers, read_files
+from gecjury.commands.inputs import (
+    add_files,
+    add_metrics,
+    audit_tables,
+    dry_run,
+    load_scorers,
+    read_files,
+)
 
 if TYPE_CHECKING:
     from gecjury.scoretable import ScoreTable
@@ -37,9 +44,11 @@ def run(args: argparse.Namespace) -> int:
     corpus = read_files(args)
     for scorer in scorers:
         scorer.check(corpus)
+    runtime = runtime_from(args)
+    if dry_run(scorers, corpus, runtime):
+        return 0
     if args.output:
         check_writable(args.output)
-    runtime = runtime_from(args)
     tables = [score_with_files(scorer, corpus, args.output, runtime) for scorer in scorers]
     rows = [row for table in tables for row in _rows(table, args.sentences)]
     columns = [Column(key, digits=4) for key in ("system", "metric", "score")]
@@ -53,9 +62,19 @@ def run(args: argparse.Namespace) -> int:
         shown.append(_sentence_table(tables))
     if args.by_type:
         shown.append(_type_table(tables, args.by_type, rows))
-    document = {"rows": [{**row, "signature": str(row["signature"])} for row in rows]}
+    shown += audit_tables(tables)
+    document: dict[str, Any] = {
+        "rows": [{**row, "signature": str(row["signature"])} for row in rows]
+    }
+    audits = {
+        str(table.signature): table.statistics.details["audit"]["members"]
+        for table in tables
+        if "audit" in table.statistics.details
+    }
+    if audits:
+        document["audits"] = audits
     print_result(shown, document, args.format)
-    return 1 if any(table.missing for table in tables) else 0
+    return 1 if any(table.unanswered for table in tables) else 0
 
 
 def _rows(table: ScoreTable, sentences: bool) -> list[dict[str, Any]]:

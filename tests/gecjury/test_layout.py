@@ -67,6 +67,9 @@ def top_level(tree: ast.Module) -> ast.Module:
         def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
             return None
 
+        def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+            return None
+
         def visit_If(self, node: ast.If) -> ast.AST | None:
             return None if "TYPE_CHECKING" in ast.unparse(node.test) else self.generic_visit(node)
 

@@ -271,7 +271,8 @@ def test_items_of_prescribed_groups_come_back(tmp_path: Path) -> None:
     again = score_with_files(Longest(), corpus, tmp_path, Runtime())
     assert again.statistics.items is not None
     assert again.statistics.items.tolist() == [[0.5], [1.0]]
-    assert again.statistics.details == first.statistics.details == {"groups": 1}
+    assert again.statistics.details == first.statistics.details
+    assert first.statistics.details == {"groups": 1, "unanswered": 0}
     other = replace(corpus, groups=(Group("0", 0, (("y",), ("x",))),))
     score_with_files(Longest(), other, tmp_path, Runtime())
     assert len(list(tmp_path.iterdir())) == 2

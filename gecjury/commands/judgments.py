@@ -1,0 +1,53 @@
+"""`gecjury judgments`: stored replies of LLM judges as one file, to replay them elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, what in (
+        ("list", "the stores in the cache folder"),
+        ("export", "write stores into one file"),
+        ("import", "add a file's replies to the stores"),
+    ):
+        action = actions.add_parser(name, help=what, description=what.capitalize() + ".")
+        action.add_argument(
+            "--cache", default=argparse.SUPPRESS, metavar="DIR", help="cache folder"
+        )
+        action.add_argument("--format", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+        action.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS)
+        if name != "list":
+            action.add_argument("file", metavar="FILE", help="JSON lines")
+        if name == "export":
+            action.add_argument(
+                "stores", nargs="*", metavar="STORE", help="names from `list` (default: all)"
+            )
+
+
+def run(args: argparse.Namespace) -> int:
+    """List, export or import."""
+    from gecjury.cli import runtime_from
+    from gecjury.registry import judgment_stores
+    from gecjury.report import print_table
+
+    stores = judgment_stores()
+    folder = runtime_from(args).cache_folder("judgments")
+    if args.action == "list":
+        rows = stores.list_stores(folder)
+        print_table(["store", "model", "prompt", "replies", "bytes"], rows, args.format)
+        return 0
+    if args.action == "export":
+        count = stores.export_stores(folder, Path(args.file), args.stores)
+        rows = [{"file": args.file, "replies": count}]
+        print_table(["file", "replies"], rows, args.format)
+        return 0
+    added, known = stores.import_stores(Path(args.file), folder)
+    rows = [{"file": args.file, "added": added, "known": known}]
+    print_table(["file", "added", "known"], rows, args.format)
+    return 0

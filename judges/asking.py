@@ -1,0 +1,328 @@
+"""Getting every question answered once: from the store, else from the backend, within the budget.
+
+The order is always: reply, store (synced), then reading. A reply that cannot be read is asked
+again by rule: a truncated one with twice the token cap, any other with a new seed and, where the
+temperature is 0, with 0.5, since the same question would get the same answer. After `retries`
+further tries it is missing for good, in this run and in every later one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from gecjury.errors import IncompleteError, OptionError
+from gecjury.runtime import Bar, Runtime
+from judges.backend import Backend, Member, Parcel, connect
+from judges.exchange import Reply, Request
+from judges.prices import FREE, Price, PriceTable, read_prices
+from judges.reply import Failure
+from judges.store import Identity, Store, store_path
+from judges.tokens import Counter, counter_for
+
+__all__ = ["Answer", "Asked", "Question", "Work", "ask", "connector", "count_work", "price_of"]
+
+_REFUSAL = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i’m sorry", "i can’t")
+# An estimate may be too low; the budget must hold all the same.
+_MARGIN = 1.3
+
+
+@dataclass(frozen=True)
+class Question:
+    """A request and how its reply is read.
+
+    Attributes:
+        request: what is asked.
+        read: gives the verdict that a reply holds, or what is wrong with it.
+        about: names the question in lists of what is missing.
+    """
+
+    request: Request
+    read: Callable[[Reply], Any]
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a question.
+
+    Attributes:
+        value: the verdict, or the last reply's failure.
+        replies: all replies, in order of attempt.
+        fresh: how many of them this run paid for.
+    """
+
+    value: Any
+    replies: tuple[Reply, ...] = ()
+    fresh: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether no reply could be read."""
+        return isinstance(self.value, Failure)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What came of asking a member.
+
+    Attributes:
+        answers: by the request's key.
+        cut: bytes of a damaged tail that were cut from its store; they were asked again.
+        store: the store's file name; empty without one.
+    """
+
+    answers: Mapping[str, Answer]
+    cut: int = 0
+    store: str = ""
+
+
+def read_reply(question: Question, reply: Reply) -> Any:
+    """The verdict of one reply, or a failure that takes the finish reason into account."""
+    if reply.finish in ("content_filter", "refusal"):
+        return Failure("refused", reply.text[:60] or "content filter")
+    if reply.finish == "empty":
+        return Failure("empty", "no choices")
+    value = question.read(reply)
+    if not isinstance(value, Failure):
+        return value
+    if reply.finish == "length":
+        blank = not reply.text.strip() or len(reply.text.rstrip()) < len(reply.text) / 2
+        return Failure(
+            "truncated", "blanks fill the reply" if blank else "the token cap is reached"
+        )
+    if value.kind == "no-json" and reply.text.strip().lower().startswith(_REFUSAL):
+        return Failure("refused", value.detail)
+    return value
+
+
+def connector(member: Member, *, batch: bool) -> Backend:
+    """The backend of a member; tests put their own here."""
+    return connect(member, batch=batch)
+
+
+def price_of(member: Member, table: PriceTable, *, batch: bool = False) -> Price | None:
+    """What a member's tokens cost; a model in process is free."""
+    return FREE if member.backend == "vllm" else table.price(member.model, batch=batch)
+
+
+def ask(
+    questions: Sequence[Question], member: Member, runtime: Runtime, retries: int, what: str
+) -> Asked:
+    """Answer every distinct question.
+
+    Args:
+        questions: equal requests are asked once; all must be of one model and prompt.
+        member: the model.
+        runtime: concurrency, cache folder, progress, budget.
+        retries: further tries after a reply that cannot be read.
+        what: shown beside the progress bar.
+
+    Raises:
+        IncompleteError: the budget was used up; what was paid for is kept.
+        GecjuryError: the backend cannot answer, or the store cannot be used.
+    """
+    distinct = {question.request.key: question for question in questions}
+    if not distinct:
+        return Asked({})
+    if runtime.dry_run:
+        raise OptionError("a dry run asks nothing: call `plan` instead")
+    if runtime.max_cost is not None and not 0 <= runtime.max_cost < float("inf"):
+        raise OptionError(f"--max-cost {runtime.max_cost} is no amount; expected 0 or more")
+    table = read_prices(runtime.prices)
+    price = price_of(member, table, batch=runtime.batch)
+    if runtime.max_cost is not None and price is None:
+        raise OptionError(
+            f"--max-cost: no price is known for {member.model!r}; add it to a price table and "
+            f"name that with --prices FILE (the table in use is {table.path.name}, {table.date})"
+        )
+    with _opened(Identity.of(next(iter(distinct.values())).request), runtime) as store:
+        run = _Run(distinct, store, retries, _Budget(runtime, price, counter_for(member.model)))
+        parcels = run.waiting()
+        if parcels:
+            backend = connector(member, batch=runtime.batch)
+            with runtime.progress.task(what, len(distinct)) as bar:
+                run.bar, run.currency = bar, table.currency
+                bar.advance(len(distinct) - len(parcels))
+                backend.run(parcels, run.deliver, runtime, price, run.budget.may_send)
+        run.finish()
+        if store is None:
+            return Asked(run.answers())
+        return Asked(run.answers(), store.cut, store.path.name)
+
+
+@contextmanager
+def _opened(identity: Identity, runtime: Runtime) -> Iterator[Store | None]:
+    if not runtime.use_cache:
+        yield None
+        return
+    with Store(store_path(runtime.cache_folder("judgments"), identity), identity) as store:
+        yield store
+
+
+class _Budget:
+    """Lets a parcel go only if the worst case still fits, those under way included."""
+
+    def __init__(self, runtime: Runtime, price: Price | None, counter: Counter) -> None:
+        self.runtime, self.price, self.counter = runtime, price, counter
+        self.held: dict[tuple[str, int], float] = {}
+        self.exhausted = False
+
+    def may_send(self, parcel: Parcel) -> bool:
+        cap = self.runtime.max_cost
+        if cap is None or self.price is None:
+            return True
+        read = self.counter.input(parcel.request)
+        read = read if self.counter.exact else round(read * _MARGIN)
+        worst = self.price.cost(read, parcel.sampling["max_tokens"])
+        if self.runtime.spending.amount + sum(self.held.values()) + worst > cap:
+            self.exhausted = True
+            return False
+        self.held[parcel.request.key, parcel.attempt] = worst
+        return True
+
+    def paid(self, parcel: Parcel, reply: Reply) -> None:
+        self.held.pop((parcel.request.key, parcel.attempt), None)
+        self.runtime.spending.amount += reply.cost or 0.0
+
+
+@dataclass
+class _Run:
+    """The state of one `ask`."""
+
+    questions: Mapping[str, Question]
+    store: Store | None
+    retries: int
+    budget: _Budget
+    bar: Bar | None = None
+    currency: str = ""
+    fresh: dict[str, list[Reply]] = field(default_factory=dict)
+
+    def replies(self, key: str) -> list[Reply]:
+        if self.store is not None:
+            return self.store.replies(key)
+        return self.fresh.get(key, [])
+
+    def waiting(self) -> list[Parcel]:
+        """What has to be asked, and asked again."""
+        found = (self._next(question) for question in self.questions.values())
+        return [parcel for parcel in found if parcel is not None]
+
+    def deliver(self, parcel: Parcel, reply: Reply) -> Parcel | None:
+        key = parcel.request.key
+        if self.store is not None:
+            self.store.append(parcel.request, reply)
+        self.fresh.setdefault(key, []).append(reply)
+        self.budget.paid(parcel, reply)
+        following = self._next(self.questions[key])
+        if self.bar is not None:
+            self.bar.advance(0 if following else 1)
+            if self.budget.price is not None and self.budget.price.output:
+                amount = self.budget.runtime.spending.amount
+                self.bar.note(f"{amount:.4f} {self.currency}")
+        return following
+
+    def _next(self, question: Question) -> Parcel | None:
+        """The question's next parcel; None if it is answered or given up."""
+        replies = self.replies(question.request.key)
+        if not replies:
+            return Parcel(question.request)
+        verdict = read_reply(question, replies[-1])
+        if not isinstance(verdict, Failure) or len(replies) > self.retries:
+            return None
+        return Parcel(question.request, len(replies), _overrides(question, replies, verdict))
+
+    def finish(self) -> None:
+        if self.budget.exhausted:
+            left = sum(not self.replies(key) for key in self.questions)
+            raise IncompleteError(
+                f"stopped before --max-cost {self.budget.runtime.max_cost:g} was crossed: "
+                f"{self.budget.runtime.spending.amount:.4f} {self.currency} spent, {left} of "
+                f"{len(self.questions)} questions left. Everything answered is kept: run the same "
+                "command with a higher cap to continue"
+            )
+
+    def answers(self) -> dict[str, Answer]:
+        found = {}
+        for key, question in self.questions.items():
+            replies = self.replies(key)
+            value = read_reply(question, replies[-1]) if replies else Failure("empty", "not asked")
+            found[key] = Answer(value, tuple(replies), len(self.fresh.get(key, ())))
+        return found
+
+
+def _overrides(question: Question, replies: Sequence[Reply], failure: Failure) -> dict[str, Any]:
+    """How a retry departs from the request; see the module."""
+    sampling = question.request.sampling
+    changed = dict(replies[-1].sent)
+    changed.pop("left_out", None)
+    if failure.kind == "truncated":
+        changed["max_tokens"] = 2 * int(changed.get("max_tokens", sampling["max_tokens"]))
+    elif sampling.get("seed") is not None:
+        changed["seed"] = int(sampling["seed"]) + 1000 * len(replies)
+        if not sampling.get("temperature"):
+            changed["temperature"] = 0.5
+    return changed
+
+
+@dataclass(frozen=True)
+class Work:
+    """What has still to be asked of one member.
+
+    Attributes:
+        requests: distinct requests that no stored reply answers.
+        stored: distinct requests that are answered already.
+        input_tokens: that the model would read.
+        output_tokens: that it would write, if every answer is typical.
+        cost: in the table's currency; None where no price is known.
+        counted: how the tokens were counted.
+    """
+
+    requests: int
+    stored: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    counted: str
+
+
+def count_work(
+    questions: Sequence[Question], member: Member, runtime: Runtime, retries: int
+) -> Work:
+    """Count what `ask` would send, sending nothing and changing no store."""
+    from judges.store import read_store
+
+    distinct = {question.request.key: question for question in questions}
+    counter = counter_for(member.model, _thinking(distinct))
+    kept: dict[str, list[Reply]] = {}
+    if distinct and runtime.use_cache:
+        folder = runtime.cache_folder("judgments")
+        path = store_path(folder, Identity.of(next(iter(distinct.values())).request))
+        if path.exists():
+            for record in read_store(path)[1]:
+                kept.setdefault(record["key"], []).append(Reply.from_json(record["reply"]))
+    todo = [q for key, q in distinct.items() if not _settled(q, kept.get(key, []), retries)]
+    read = sum(counter.input(question.request) for question in todo)
+    written = sum(counter.output(question.request) for question in todo)
+    price = price_of(member, read_prices(runtime.prices), batch=runtime.batch)
+    return Work(
+        len(todo),
+        len(distinct) - len(todo),
+        read,
+        written,
+        None if price is None else price.cost(read, written),
+        counter.how,
+    )
+
+
+def _settled(question: Question, replies: Sequence[Reply], retries: int) -> bool:
+    if not replies:
+        return False
+    return len(replies) > retries or not isinstance(read_reply(question, replies[-1]), Failure)
+
+
+def _thinking(questions: Mapping[str, Question]) -> bool | None:
+    first = next(iter(questions.values()), None)
+    return None if first is None else first.request.sampling.get("thinking")

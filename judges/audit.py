@@ -1,0 +1,242 @@
+"""The audit of a judge's run: how far its verdicts can be trusted, before any human is asked."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from gecjury.runtime import Runtime
+from judges.asking import Asked
+from judges.backend import Member
+from judges.ballots import Counted
+from judges.candidates import CandidateSet
+from judges.prices import read_prices
+from judges.reply import Failure
+
+__all__ = ["audit_of", "merge_audits", "order_flips", "position_means", "repeat_agreement"]
+
+_LISTED = 100
+_UNREADABLE = (
+    "no-json",
+    "missing-target",
+    "extra-target",
+    "not-a-number",
+    "out-of-range",
+    "conflict",
+    "not-a-choice",
+    "empty",
+)
+
+
+def audit_of(
+    member: Member,
+    counted: Sequence[Counted],
+    asked: Asked,
+    sets: Sequence[CandidateSet],
+    runtime: Runtime,
+    seconds: float,
+) -> dict[str, Any]:
+    """The audit of one member as JSON values.
+
+    Args:
+        member: the model.
+        counted: its ballots with their scores.
+        asked: what it answered.
+        sets: the candidate sets that the ballots speak of.
+        runtime: for the price table.
+        seconds: wall time.
+    """
+    answers = asked.answers
+    failures: Counter[str] = Counter(
+        a.value.kind for a in answers.values() if isinstance(a.value, Failure)
+    )
+    replies = [reply for answer in answers.values() for reply in answer.replies]
+    costs = [reply.cost for reply in replies]
+    table = read_prices(runtime.prices)
+    return {
+        "backend": member.backend,
+        "model": member.model,
+        "requests": {
+            "distinct": len(answers),
+            "ballots": len(counted),
+            "asked": sum(answer.fresh for answer in answers.values()),
+            "stored": sum(1 for answer in answers.values() if not answer.fresh),
+            "retried": sum(len(answer.replies) > 1 for answer in answers.values()),
+        },
+        "valid": len(answers) - failures.total(),
+        "refused": failures["refused"],
+        "truncated": failures["truncated"],
+        "unparsable": sum(failures[kind] for kind in _UNREADABLE),
+        "failures": dict(sorted(failures.items())),
+        "missing": _missing(counted, sets),
+        "flips": order_flips(counted),
+        "repeat_agreement": repeat_agreement(counted),
+        "histogram": _histogram(counted),
+        "positions": position_means(counted),
+        "tokens": {
+            "input": sum(reply.input_tokens for reply in replies),
+            "output": sum(reply.output_tokens for reply in replies),
+        },
+        "cost": {
+            "amount": None if None in costs else math.fsum(c for c in costs if c is not None),
+            "currency": table.currency,
+            "prices": table.date,
+        },
+        "seconds": seconds,
+        "store": {"file": asked.store, "cut": asked.cut},
+    }
+
+
+def _missing(counted: Sequence[Counted], sets: Sequence[CandidateSet]) -> list[dict[str, Any]]:
+    return [
+        {
+            "line": sets[item.ballot.set].row + 1,
+            "order": item.ballot.order,
+            "repeat": item.ballot.repeat,
+            "kind": item.scores.kind,
+            "detail": item.scores.detail,
+        }
+        for item in counted
+        if isinstance(item.scores, Failure)
+    ]
+
+
+def order_flips(counted: Sequence[Counted]) -> dict[str, Any] | None:
+    """How preferences between two corrections fare when the same set is shown in another order.
+
+    Returns:
+        `compared` pairs (of corrections, between two orders), the share that `flipped` from one
+        side to the other, and the share that `changed` at all, ties included; None with one order.
+    """
+    by_set: dict[tuple[int, int, frozenset[int]], list[dict[int, float]]] = defaultdict(list)
+    for item in counted:
+        if not isinstance(item.scores, Failure):
+            scores = dict(zip(item.ballot.texts, item.scores, strict=True))
+            key = (item.ballot.set, item.ballot.repeat, frozenset(item.ballot.texts))
+            by_set[key].append(scores)
+    compared = flipped = changed = 0
+    for ballots in by_set.values():
+        for one, two in combinations(ballots, 2):
+            for a, b in combinations(sorted(one), 2):
+                before, after = np.sign(one[a] - one[b]), np.sign(two[a] - two[b])
+                compared += 1
+                flipped += int(before * after < 0)
+                changed += int(before != after)
+    if not compared:
+        return None
+    return {
+        "compared": compared,
+        "flipped": flipped / compared,
+        "changed": changed / compared,
+    }
+
+
+def repeat_agreement(counted: Sequence[Counted]) -> dict[str, Any] | None:
+    """Share of equal scores when the same question is asked again; None with one repeat."""
+    asked: dict[tuple[int, int, tuple[int, ...]], list[tuple[float, ...]]] = defaultdict(list)
+    for item in counted:
+        if not isinstance(item.scores, Failure):
+            key = (item.ballot.set, item.ballot.order, item.ballot.texts)
+            asked[key].append(item.scores)
+    compared = equal = 0
+    for ballots in asked.values():
+        for one, two in combinations(ballots, 2):
+            compared += len(one)
+            equal += sum(a == b for a, b in zip(one, two, strict=True))
+    return {"compared": compared, "equal": equal / compared} if compared else None
+
+
+def position_means(counted: Sequence[Counted]) -> list[dict[str, Any]]:
+    """Mean score by position, and its mean distance from the mean of the same reply.
+
+    Without a bias the distance is about 0 at every position, if corrections stand in random order.
+    """
+    found: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    for item in counted:
+        if not isinstance(item.scores, Failure):
+            centre = math.fsum(item.scores) / len(item.scores)
+            for position, score in enumerate(item.scores):
+                found[position].append((score, score - centre))
+    return [
+        {
+            "position": position + 1,
+            "count": len(rows),
+            "mean": math.fsum(score for score, _ in rows) / len(rows),
+            "distance": math.fsum(distance for _, distance in rows) / len(rows),
+        }
+        for position, rows in sorted(found.items())
+    ]
+
+
+def _histogram(counted: Sequence[Counted]) -> dict[str, int]:
+    counts = Counter(
+        # Expected scores are counted at the nearest half.
+        round(2 * score) / 2
+        for item in counted
+        if not isinstance(item.scores, Failure)
+        for score in item.scores
+    )
+    return {f"{score:g}": count for score, count in sorted(counts.items())}
+
+
+def merge_audits(audits: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The audits of a panel as one entry of a score table's details, with rows to print.
+
+    Returns:
+        `members` (the audits) and `rows` (`model`, `what`, `value`), and notes for the user.
+    """
+    rows = [row for audit in audits for row in _rows(audit)]
+    notes = []
+    for audit in audits:
+        if audit["store"]["cut"]:
+            notes.append(
+                f"{audit['store']['file']}: a run that broke off left {audit['store']['cut']} "
+                "damaged bytes at its end; they were cut away, and the rest was kept"
+            )
+        if audit["missing"]:
+            lines = sorted({entry["line"] for entry in audit["missing"]})
+            shown = ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
+            notes.append(
+                f"{audit['model']}: {len(audit['missing'])} verdicts are missing after all "
+                f"retries (lines {shown}); they are left out, neither zero nor a tie"
+            )
+    return {"members": [dict(audit) for audit in audits], "rows": rows}, tuple(notes)
+
+
+def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
+    requests, tokens, cost = audit["requests"], audit["tokens"], audit["cost"]
+    valid = audit["valid"] / requests["distinct"] if requests["distinct"] else float("nan")
+    shown = {
+        "valid replies": f"{audit['valid']} of {requests['distinct']} ({valid:.1%})",
+        "refused, truncated, unparsable": (
+            f"{audit['refused']}, {audit['truncated']}, {audit['unparsable']}"
+        ),
+        "asked now, from the store, retried": (
+            f"{requests['asked']}, {requests['stored']}, {requests['retried']}"
+        ),
+        "scores": "  ".join(f"{score}: {count}" for score, count in audit["histogram"].items()),
+        "mean score by position": "  ".join(
+            f"{row['position']}: {row['mean']:.2f}" for row in audit["positions"]
+        ),
+        "flips when reordered": _share(audit["flips"], "flipped"),
+        "equal when repeated": _share(audit["repeat_agreement"], "equal"),
+        "tokens read, written": f"{tokens['input']}, {tokens['output']}",
+        "cost": (
+            "no price known"
+            if cost["amount"] is None
+            else f"{cost['amount']:.4f} {cost['currency']} (prices of {cost['prices']})"
+        ),
+        "wall time": f"{audit['seconds']:.1f} s",
+    }
+    return [{"model": audit["model"], "what": key, "value": text} for key, text in shown.items()]
+
+
+def _share(found: Mapping[str, Any] | None, key: str) -> str:
+    if found is None:
+        return "not measured (one only)"
+    return f"{found[key]:.1%} of {found['compared']}"

@@ -1,0 +1,232 @@
+"""What is judged together: distinct candidate sets, their contexts, and edits marked inline."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from gecjury.corpus import Corpus, Group, fingerprint
+from gecjury.edits import Edit
+from gecjury.errors import InputError, MissingExtraError
+from gecjury.runtime import Runtime
+from gecjury.textfiles import read_lines
+from judges.fence import ARROW, mark_safe, one_line
+
+__all__ = [
+    "CandidateSet",
+    "Context",
+    "collect_sets",
+    "edits_of_pairs",
+    "extraction_parts",
+    "marked",
+    "permutations",
+    "read_contexts",
+]
+
+Context = tuple[str, str] | None
+"""Previous and next sentence, empty at the edge of a document; None where nothing is known."""
+
+Edits = tuple[Edit, ...]
+
+
+@dataclass(frozen=True)
+class CandidateSet:
+    """Distinct corrections of one source that are judged together.
+
+    Attributes:
+        row: the source's line.
+        source: the source.
+        context: around it.
+        texts: the corrections, in the order in which a human saw them where that is known.
+        shown: how each is shown: plain, or with its edits marked.
+    """
+
+    row: int
+    source: str
+    context: Context
+    texts: tuple[str, ...]
+    shown: tuple[str, ...]
+
+
+def collect_sets(
+    corpus: Corpus,
+    groups: Sequence[Group],
+    contexts: Sequence[Context],
+    show: Callable[[str, Sequence[str], int], Sequence[str]],
+) -> tuple[list[CandidateSet], list[tuple[int, tuple[int, ...]]]]:
+    """The distinct candidate sets of all groups, those of one source adjacent.
+
+    Two groups with the same source, context and corrections, in whatever order, are one set.
+
+    Args:
+        corpus: the texts.
+        groups: what is judged together.
+        contexts: of each row.
+        show: (source, texts, row) → how the texts are shown.
+
+    Returns:
+        The sets, and for each group its set and for each of its places the text's index there.
+    """
+    found: dict[tuple[str, Context, frozenset[str]], int] = {}
+    rows: list[tuple[int, tuple[str, ...]]] = []
+    places: list[tuple[int, tuple[int, ...]]] = []
+    for group in sorted(groups, key=lambda group: group.sentence):
+        texts = corpus.group_texts(group)
+        row = group.sentence
+        key = (corpus.sources[row], contexts[row], frozenset(texts))
+        if key not in found:
+            found[key] = len(rows)
+            rows.append((row, tuple(dict.fromkeys(texts))))
+    for group in groups:
+        texts = corpus.group_texts(group)
+        row = group.sentence
+        number = found[corpus.sources[row], contexts[row], frozenset(texts)]
+        order = {text: index for index, text in enumerate(rows[number][1])}
+        places.append((number, tuple(order[text] for text in texts)))
+    sets = [
+        CandidateSet(
+            row,
+            corpus.sources[row],
+            contexts[row],
+            texts,
+            tuple(show(corpus.sources[row], texts, row)),
+        )
+        for row, texts in rows
+    ]
+    return sets, places
+
+
+def permutations(candidates: CandidateSet, orders: int, seed: int) -> list[tuple[int, ...]]:
+    """The orders in which a set is shown: text indices by position.
+
+    Order 0 is the one given, order 1 its reverse; then seeded permutations, each followed by its
+    reverse. So with an even number every correction stands at the middle on average, and a bias
+    that grows evenly with the position cancels. The permutations depend on the texts alone.
+    """
+    count = len(candidates.texts)
+    joined = "\n".join([candidates.source, *sorted(candidates.texts)])
+    digest = hashlib.sha256(joined.encode("utf-8", "surrogatepass")).digest()
+    generator = np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
+    found: list[tuple[int, ...]] = []
+    while len(found) < orders:
+        first = range(count) if not found else generator.permutation(count).tolist()
+        found += [tuple(first), tuple(reversed(tuple(first)))]
+    return found[:orders]
+
+
+def read_contexts(option: str, corpus: Corpus) -> tuple[list[Context], str]:
+    """The context of every source, and what it is called in a signature.
+
+    Args:
+        option: `corpus` (what the benchmark gives, else none), `neighbours` (the lines before and
+            after), `none`, or a file with a line a source: previous and next sentence, separated
+            by a tab.
+        corpus: the sources.
+
+    Raises:
+        InputError: the file does not fit; names the line.
+    """
+    count = len(corpus)
+    if option == "none" or (option == "corpus" and corpus.contexts is None):
+        return [None] * count, "none"
+    if option == "corpus" and corpus.contexts is not None:
+        return list(corpus.contexts), fingerprint(part for c in corpus.contexts for part in c)[:8]
+    if option == "neighbours":
+        framed = ["", *corpus.sources, ""]
+        return [(framed[row], framed[row + 2]) for row in range(count)], "neighbours"
+    if not Path(option).exists():
+        raise InputError(
+            f"context={option}: no such file; expected corpus, neighbours, none, or a file with "
+            "the previous and the next sentence of each source, separated by a tab"
+        )
+    lines = read_lines(option)
+    if len(lines) != count:
+        raise InputError(f"{option} has {len(lines)} lines, but there are {count} sources")
+    found: list[Context] = []
+    for number, line in enumerate(lines, 1):
+        before, tab, after = line.partition("\t")
+        if not tab or "\t" in after:
+            raise InputError(f"{option}, line {number}: expected two sentences and one tab")
+        found.append((before, after))
+    return found, fingerprint(lines)[:8]
+
+
+def edits_of_pairs(
+    corpus: Corpus, wanted: Mapping[int, Sequence[str]], runtime: Runtime
+) -> dict[tuple[int, str], Edits]:
+    """The edits that turn sources into corrections.
+
+    Args:
+        corpus: sources, and ready edits where its files gave them.
+        wanted: corrections by row.
+        runtime: workers and caches of the extraction.
+
+    Raises:
+        MissingExtraError: edits have to be extracted and a package for that is not installed.
+    """
+    found: dict[tuple[int, str], Edits] = {}
+    for version in corpus.systems.values():
+        if version.edits is not None:
+            for row, texts in wanted.items():
+                if version.lines[row] in texts:
+                    found.setdefault((row, version.lines[row]), version.edits[row])
+    todo = []
+    for row, texts in wanted.items():
+        for text in texts:
+            if text.split() == corpus.sources[row].split():
+                found[row, text] = ()
+            elif (row, text) not in found:
+                todo.append((row, text))
+    if todo:
+        sources = [corpus.sources[row] for row, _ in todo]
+        extracted = _extract(sources, [text for _, text in todo], runtime)
+        found.update(zip(todo, extracted, strict=True))
+    return found
+
+
+def _extract(sources: Sequence[str], texts: Sequence[str], runtime: Runtime) -> list[Edits]:
+    (edits,) = _extraction().extract_edits(sources, [texts], runtime=runtime)
+    return list(edits)
+
+
+def _extraction() -> ModuleType:
+    """The module that extracts edits, which needs packages of its own."""
+    try:
+        return import_module("gecjury.extraction")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"edits have to be extracted, and the package {error.name} for that is not installed: "
+            "pip install 'gecjury[refbased]', or give hypotheses as M2 files"
+        ) from None
+
+
+def marked(source: str, edits: Sequence[Edit]) -> str:
+    """A correction with its edits inline: `[old→new]`, `[→new]`, `[old→]`.
+
+    An arrow in the text itself is spelt `->`, so that only real edits look like edits.
+    """
+    tokens = source.split()
+    parts: list[str] = []
+    done = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        parts += map(mark_safe, tokens[done : edit.start])
+        old = mark_safe(" ".join(tokens[edit.start : edit.end]))
+        new = mark_safe(edit.correction)
+        if old or new:
+            parts.append(f"[{old}{ARROW}{new}]")
+        done = edit.end
+    return one_line(" ".join([*parts, *map(mark_safe, tokens[done:])]))
+
+
+def extraction_parts() -> dict[str, str]:
+    """What decides extracted edits besides the texts; empty where none can be extracted."""
+    try:
+        return dict(_extraction().extraction_signature())
+    except MissingExtraError:
+        return {}

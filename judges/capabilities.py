@@ -1,0 +1,58 @@
+"""What a model accepts and a server understands, as far as that is known beforehand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from judges.backend import Member
+
+__all__ = ["Capabilities", "capabilities"]
+
+_OFFICIAL = re.compile(r"^$|^https://([a-z]+\.)?api\.openai\.com(/|$)")
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """Request features of a model.
+
+    Attributes:
+        schema: obeys a JSON schema.
+        sampling: takes temperature and seed.
+        logprobs: returns the alternatives of its tokens.
+        cap: name of the token cap in a request.
+        reasons: spends hidden tokens before it answers.
+        template_options: the server takes options of the chat template (thinking on or off).
+    """
+
+    schema: bool = True
+    sampling: bool = True
+    logprobs: bool = True
+    cap: str = "max_completion_tokens"
+    reasons: bool = False
+    template_options: bool = False
+
+
+# First match counts; OpenAI's own models only.
+_MODELS: tuple[tuple[str, Capabilities], ...] = (
+    (r"gpt-3\.5|gpt-4(-|$)", Capabilities(schema=False)),
+    (r"gpt-4o-2024-05-13", Capabilities(schema=False)),
+    (r"gpt-5-chat", Capabilities(schema=False)),
+    (r"o\d|gpt-5", Capabilities(sampling=False, logprobs=False, reasons=True)),
+)
+
+
+def capabilities(member: Member) -> Capabilities:
+    """What is known of a member's model.
+
+    A server of one's own is taken to obey schemas and to read `max_tokens`, which older ones know
+    alone. What a server refuses after all, the client leaves out and records.
+    """
+    if member.backend != "openai":
+        return Capabilities(cap="max_tokens", template_options=True)
+    if not _OFFICIAL.match(member.base_url):
+        return Capabilities(cap="max_tokens", template_options=True)
+    for pattern, found in _MODELS:
+        if re.match(pattern, member.model):
+            return found
+    return Capabilities()

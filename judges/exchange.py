@@ -1,0 +1,135 @@
+"""What is sent to a model and what comes back: requests with their open key, and replies."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["Message", "Reply", "Request", "TokenLogprob", "key_of"]
+
+Message = Mapping[str, str]
+"""`role` and `content`."""
+
+
+def key_of(parts: Mapping[str, Any]) -> str:
+    """Hash of a request's key parts: 32 hexadecimal digits."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question to one model.
+
+    Attributes:
+        backend: `openai` or `vllm`.
+        model: as the backend calls it.
+        base_url: of the server; empty for the backend's own.
+        messages: what is sent, fully rendered.
+        schema: JSON schema of the answer; None where none is asked of the model.
+        sampling: temperature, seed, token cap and whatever else decides the answer.
+        order: number of the permutation shown.
+        repeat: number of the repetition.
+        prompt: name, version and digest of the wording.
+        expect: text of a typical answer, for estimates; no part of the key.
+    """
+
+    backend: str
+    model: str
+    base_url: str
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] | None
+    sampling: Mapping[str, Any]
+    order: int = 0
+    repeat: int = 0
+    prompt: str = ""
+    expect: str = field(default="", compare=False)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Everything that decides the answer, and nothing else."""
+        return {
+            "backend": self.backend,
+            "model": self.model,
+            "base_url": self.base_url,
+            "messages": [dict(message) for message in self.messages],
+            "schema": None if self.schema is None else dict(self.schema),
+            "sampling": dict(self.sampling),
+            "order": self.order,
+            "repeat": self.repeat,
+            "prompt": self.prompt,
+        }
+
+    @property
+    def key(self) -> str:
+        """Under which replies are kept."""
+        return key_of(self.parts)
+
+
+@dataclass(frozen=True)
+class TokenLogprob:
+    """One token of a reply with the alternatives the model saw for it.
+
+    Attributes:
+        token: its text.
+        top: (text, natural log of the probability) of the most likely tokens, itself included.
+    """
+
+    token: str
+    top: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A model's answer, as every backend gives it.
+
+    Attributes:
+        text: what it said.
+        finish: `stop`, `length`, `content_filter`, `refusal`, `empty`, or the server's word.
+        input_tokens: tokens read, as the backend counts them.
+        output_tokens: tokens written, thinking included.
+        logprobs: the tokens with their alternatives; None where not asked for or not given.
+        cost: in the price table's currency; None where the price is unknown.
+        latency: seconds from sending to having the whole answer.
+        sent: what departed from the request, e.g. a raised token cap on a retry.
+    """
+
+    text: str
+    finish: str = "stop"
+    input_tokens: int = 0
+    output_tokens: int = 0
+    logprobs: tuple[TokenLogprob, ...] | None = None
+    cost: float | None = None
+    latency: float = 0.0
+    sent: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The reply as plain JSON values."""
+        record = asdict(self)
+        if self.logprobs is not None:
+            record["logprobs"] = [[token.token, list(token.top)] for token in self.logprobs]
+        record["sent"] = dict(self.sent)
+        return record
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Reply:
+        """The inverse of `to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: the record is not a reply.
+        """
+        values = dict(record)
+        if values["logprobs"] is not None:
+            values["logprobs"] = tuple(
+                TokenLogprob(token, tuple((text, float(p)) for text, p in top))
+                for token, top in values["logprobs"]
+            )
+        return cls(**values)
+
+
+def total_tokens(replies: Sequence[Reply]) -> tuple[int, int]:
+    """Tokens read and written by several replies together."""
+    return sum(r.input_tokens for r in replies), sum(r.output_tokens for r in replies)

@@ -1,0 +1,102 @@
+"""Expected scores: the probability-weighted mean over the tokens that could stand for a score.
+
+At the place where a reply's score stands, the model gave every score token a probability; their
+mean, with the probabilities scaled to sum to 1 over the score tokens, tells more than the most
+likely one alone (as in G-Eval, Liu et al. 2023). Whether a server reports probabilities before or
+after its grammar mask makes no difference after that scaling.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from gecjury.errors import OptionError
+from judges.exchange import Reply, TokenLogprob
+from judges.reply import Failure, read_score, read_scores, read_validity
+
+__all__ = ["TOP_TOKENS", "expected_score", "expected_scores", "expected_validity"]
+
+TOP_TOKENS = 20
+"""Alternatives asked for at every token: the most that the OpenAI API gives."""
+
+_DIGITS = {str(number): float(number) for number in range(1, 6)}
+_WORDS = {"true": 1.0, "false": 0.0}
+
+
+def expected_scores(reply: Reply, count: int) -> list[float] | Failure:
+    """Expected scores of `count` targets, each from 1 to 5.
+
+    Raises:
+        OptionError: the backend gave no probabilities.
+    """
+    plain = read_scores(reply.text, count)
+    if isinstance(plain, Failure):
+        return plain
+    found = []
+    for number in range(1, count + 1):
+        pattern = rf"target[\s_-]*{number}(?!\d)[^:\n]*:\s*\"?(?=[1-5])"
+        score = _at(reply, pattern, _DIGITS)
+        found.append(plain[number - 1] if score is None else score)
+    return found
+
+
+def expected_score(reply: Reply) -> float | Failure:
+    """The expected score of a reply such as `{"score": 4}`."""
+    plain = read_score(reply.text)
+    if isinstance(plain, Failure):
+        return plain
+    score = _at(reply, r"score[^:\n]*:\s*\"?(?=[1-5])", _DIGITS)
+    return plain if score is None else score
+
+
+def expected_validity(reply: Reply) -> float | Failure:
+    """The probability that an edit is valid."""
+    plain = read_validity(reply.text)
+    if isinstance(plain, Failure):
+        return plain
+    share = _at(reply, r"valid[^:\n]*:\s*\"?(?=true|false)", _WORDS)
+    return float(plain) if share is None else share
+
+
+def _at(reply: Reply, pattern: str, values: dict[str, float]) -> float | None:
+    """The expected value at the last place that the pattern finds; None if no token fits there."""
+    if not reply.logprobs or not any(token.top for token in reply.logprobs):
+        raise OptionError(
+            "scoring=expected needs the probabilities of tokens, and the backend gave none; "
+            "take another model or server, or scoring=argmax"
+        )
+    text = "".join(token.token for token in reply.logprobs)
+    places = [match.end() for match in re.finditer(pattern, text, re.IGNORECASE)]
+    if not places:
+        return None
+    token, start = _covering(reply.logprobs, places[-1])
+    return _mean(token, token.token[: places[-1] - start], values)
+
+
+def _covering(tokens: Sequence[TokenLogprob], place: int) -> tuple[TokenLogprob, int]:
+    """The token that holds a character, and where it starts."""
+    start = 0
+    for token in tokens:
+        if place < start + len(token.token):
+            return token, start
+        start += len(token.token)
+    raise IndexError(place)
+
+
+def _mean(token: TokenLogprob, before: str, values: dict[str, float]) -> float | None:
+    """Mean of the values that the token's alternatives stand for; `before` stands in front."""
+    weights: dict[str, float] = {}
+    for text, logprob in token.top:
+        if not text.startswith(before):
+            continue
+        rest = text[len(before) :].lower()
+        # A token may hold the first letters of a word only, and more than the value.
+        name = next((v for v in values if rest and (rest.startswith(v) or v.startswith(rest))), "")
+        if name and not (rest.startswith(name) and rest[len(name) : len(name) + 1].isdigit()):
+            weights[name] = weights.get(name, 0.0) + math.exp(logprob)
+    total = sum(weights.values())
+    if not total:
+        return None
+    return sum(values[name] * weight for name, weight in weights.items()) / total

@@ -1,0 +1,98 @@
+"""How many requests are under way at once, learnt from the server's answers, and when to retry."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+
+__all__ = ["Pace", "backoff", "retry_after"]
+
+_LONGEST_WAIT = 120.0
+
+
+class Pace:
+    """A limit on requests under way: halved when the server complains, raised when it does not.
+
+    Additive increase, multiplicative decrease. A Retry-After holds everything back, since it
+    speaks for the account, not for one request.
+
+    Attributes:
+        limit: requests allowed at once now.
+        lowest: the lowest limit so far.
+        complaints: how often the server asked to slow down.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.limit = float(most)
+        self.lowest = most
+        self.complaints = 0
+        self._most = most
+        self._under_way = 0
+        self._not_before = 0.0
+        self._last_cut = float("-inf")
+        self._changed = asyncio.Condition()
+
+    async def enter(self) -> None:
+        """Wait for a place and for the end of any pause."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._under_way < int(self.limit))
+            self._under_way += 1
+        while self.pause > 0:
+            await asyncio.sleep(self.pause)
+
+    @property
+    def pause(self) -> float:
+        """Seconds for which nothing may be sent."""
+        return self._not_before - time.monotonic()
+
+    async def leave(self, *, answered: bool) -> None:
+        """Free the place; a good answer raises the limit by one in a limit's worth of answers."""
+        async with self._changed:
+            self._under_way -= 1
+            if answered:
+                self.limit = min(self._most, self.limit + 1 / self.limit)
+            self._changed.notify_all()
+
+    def slow_down(self, wait: float) -> None:
+        """The server asked for less, and for none at all for `wait` seconds."""
+        now = time.monotonic()
+        self.complaints += 1
+        self._not_before = max(self._not_before, now + wait)
+        # Requests sent together are refused together: that is one reason to slow down, not many.
+        if now >= self._last_cut + 0.5:
+            self._last_cut = now + wait
+            self.limit = max(1.0, self.limit / 2)
+            self.lowest = min(self.lowest, int(self.limit))
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks to wait, from `retry-after-ms` or `Retry-After`; None if not."""
+    try:
+        return max(0.0, float(headers["retry-after-ms"]) / 1000)
+    except (KeyError, ValueError):
+        pass
+    value = headers.get("retry-after", "")
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return None
+
+
+def backoff(attempt: int, asked: float | None, source: random.Random) -> float:
+    """Seconds to wait before a retry.
+
+    Args:
+        attempt: 0 for the first retry.
+        asked: what the server asked for, which is honoured in full, plus up to a tenth.
+        source: of the jitter.
+    """
+    if asked is not None:
+        return asked * (1 + 0.1 * source.random())
+    return min(_LONGEST_WAIT, 0.5 * 2.0**attempt) * (0.5 + 0.5 * source.random())

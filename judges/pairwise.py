@@ -1,0 +1,66 @@
+"""Pairwise judging: every two corrections of a set; a win is worth 1, a tie one half.
+
+A correction's score is its share of the points it could win, 0 to 1. A correction that stood
+against no other one has none: it was not compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+from judges.asking import Question
+from judges.ballots import Ballot
+from judges.candidates import CandidateSet
+from judges.exchange import Reply
+from judges.protocols import Options
+from judges.reply import Failure, read_choice
+from judges.settings import render_fenced
+
+__all__ = ["CHOICE_SCHEMA", "pairwise_ballots"]
+
+CHOICE_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"better": {"type": "string", "enum": ["A", "B", "tie"]}},
+    "required": ["better"],
+    "additionalProperties": False,
+}
+
+
+def pairwise_ballots(sets: Sequence[CandidateSet], options: Options) -> list[Ballot]:
+    """One ballot for each pair of corrections, order (at most two) and repetition.
+
+    Which of two texts is shown first in order 0 depends on the texts alone, so that a pair which
+    stands in several sets is asked once.
+    """
+    ballots = []
+    for number, candidates in enumerate(sets):
+        for pair in combinations(range(len(candidates.texts)), 2):
+            first, second = sorted(pair, key=lambda index: _rank(candidates.texts[index]))
+            for order, (a, b) in enumerate(((first, second), (second, first))[: options.orders]):
+                content = render_fenced(
+                    options.wording,
+                    candidates.source,
+                    candidates.context,
+                    {"first": candidates.shown[a], "second": candidates.shown[b]},
+                    subject=options.subject,
+                )
+                for repeat in range(options.repeats):
+                    answer = {"better": "A"}
+                    request = options.request(content, CHOICE_SCHEMA, answer, order, repeat)
+                    question = Question(request, _read, f"line {candidates.row + 1}, two of them")
+                    ballots.append(Ballot(number, (a, b), order, repeat, question))
+    return ballots
+
+
+def _rank(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _read(reply: Reply) -> list[float] | Failure:
+    choice = read_choice(reply.text)
+    if isinstance(choice, Failure):
+        return choice
+    return {"A": [1.0, 0.0], "B": [0.0, 1.0], "tie": [0.5, 0.5]}[choice]

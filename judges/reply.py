@@ -1,0 +1,211 @@
+"""Replies to scores: pure functions from a model's text to verdicts or a named failure.
+
+A reply may be bare or fenced JSON, with prose around it, comments, trailing commas, single quotes,
+scores as strings or floats, keys in any order, or a thinking block in front. Whatever can be read
+in one way only is read; everything else is a `Failure` that says what is wrong. Nothing is ever
+guessed, clipped into range or filled in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from judges.jsonish import Value, read_objects
+
+__all__ = [
+    "Failure",
+    "FailureKind",
+    "answer_text",
+    "read_choice",
+    "read_score",
+    "read_scores",
+    "read_validity",
+    "target_key",
+]
+
+FailureKind = Literal[
+    "empty", "refused", "truncated", "no-json", "missing-target", "extra-target", "not-a-number",
+    "out-of-range", "conflict", "not-a-choice",
+]  # fmt: skip
+
+T = TypeVar("T")
+
+_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
+_TARGET = re.compile(
+    r"(?:target[\s_-]*(\d+)(?:[\s_-]*score)?|target[\s_-]*score[\s_-]*(\d+)|score[\s_-]*(\d+))",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*(?:/\s*5(?:\.0)?\s*)?(?:points?\s*)?")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A reply that gives no verdict.
+
+    Attributes:
+        kind: what went wrong, for counting.
+        detail: the same for a person.
+    """
+
+    kind: FailureKind
+    detail: str = ""
+
+
+def target_key(number: int) -> str:
+    """The key of a target's score in the published output format; targets count from 1."""
+    return f"target{number}_score"
+
+
+def answer_text(text: str) -> str | Failure:
+    """The reply without its thinking.
+
+    Some chat templates open the block in the prompt, so that only its end is in the reply.
+    """
+    rest = _THOUGHT.sub("", text)
+    if "</think>" in rest:
+        rest = rest.rpartition("</think>")[2]
+    if "<think>" in rest:
+        return Failure("truncated", "the thinking block never ends")
+    if not rest.strip():
+        return Failure("empty", "no text" if not text.strip() else "nothing after the thinking")
+    return rest
+
+
+def read_scores(text: str, count: int, low: float = 1, high: float = 5) -> list[float] | Failure:
+    """Scores of `count` targets shown together.
+
+    Args:
+        text: the reply.
+        count: targets shown; keys are `target1_score` to `targetN_score`, near spellings allowed.
+        low: smallest score allowed.
+        high: largest score allowed.
+    """
+    found = _find(text, lambda record: _targets(record) or None)
+    if isinstance(found, Failure):
+        return found
+    if extra := sorted(number for number in found if not 1 <= number <= count):
+        return Failure("extra-target", f"target {extra[0]} of {count}")
+    scores: list[float] = []
+    for number in range(1, count + 1):
+        if number not in found:
+            return Failure("missing-target", f"target {number} of {count}")
+        score = _agreed([_number(v, low, high) for v in found[number]], f"target {number}")
+        if isinstance(score, Failure):
+            return score
+        scores.append(score)
+    return scores
+
+
+def read_score(text: str, low: float = 1, high: float = 5) -> float | Failure:
+    """The one score of a reply such as `{"score": 4}`."""
+    found = _find(text, lambda record: _values(record, "score"))
+    if isinstance(found, Failure):
+        return found
+    return _agreed([_number(value, low, high) for value in found], "score")
+
+
+def read_choice(text: str) -> Literal["A", "B", "tie"] | Failure:
+    """The choice of a reply such as `{"better": "A"}`."""
+    found = _find(text, lambda record: _values(record, "better"))
+    if isinstance(found, Failure):
+        return found
+    choices: dict[str, Literal["A", "B", "tie"]] = {
+        **dict.fromkeys(("a", "correction a"), "A"),
+        **dict.fromkeys(("b", "correction b"), "B"),
+        **dict.fromkeys(("tie", "equal", "both"), "tie"),
+    }
+    read = [choices.get(str(value).strip().lower()) for value in found]
+    return _one_of(read, found)
+
+
+def read_validity(text: str) -> bool | Failure:
+    """The verdict of a reply such as `{"valid": true}`."""
+    found = _find(text, lambda record: _values(record, "valid"))
+    if isinstance(found, Failure):
+        return found
+    words = {"true": True, "yes": True, "valid": True}
+    words |= {"false": False, "no": False, "invalid": False}
+    return _one_of([words.get(str(value).strip().lower()) for value in found], found)
+
+
+def _one_of(read: Sequence[T | None], given: Sequence[Value]) -> T | Failure:
+    first = read[0]
+    if any(value is None for value in read) or first is None:
+        return Failure("not-a-choice", repr(given[0])[:60])
+    if any(value != first for value in read):
+        return Failure("conflict", "two verdicts differ")
+    return first
+
+
+def _find(text: str, wanted: Callable[[Mapping[str, list[Value]]], T | None]) -> T | Failure:
+    """What `wanted` finds in the one object that has it; several must agree."""
+    answer = answer_text(text)
+    if isinstance(answer, Failure):
+        return answer
+    objects, cut = read_objects(answer)
+    hits = [hit for record in objects for hit in _nested(record, wanted)]
+    if not hits:
+        if cut:
+            return Failure("truncated", "the JSON object never ends")
+        if objects:
+            return Failure("missing-target", "an object without the keys asked for")
+        return Failure("no-json", answer.strip()[:60])
+    if any(hit != hits[0] for hit in hits[1:]):
+        return Failure("conflict", f"{len(hits)} objects that differ")
+    if cut:
+        return Failure("truncated", "a further JSON object never ends")
+    return hits[0]
+
+
+def _nested(
+    record: Mapping[str, list[Value]], wanted: Callable[[Mapping[str, list[Value]]], T | None]
+) -> list[T]:
+    """The same in the object or, where it has nothing, in the objects inside it."""
+    hit = wanted(record)
+    if hit is not None:
+        return [hit]
+    inner = [value for values in record.values() for value in values if isinstance(value, Mapping)]
+    return [hit for value in inner for hit in _nested(value, wanted)]
+
+
+def _targets(record: Mapping[str, list[Value]]) -> dict[int, list[Value]]:
+    found: dict[int, list[Value]] = {}
+    for key, values in record.items():
+        match = _TARGET.fullmatch(key.strip())
+        if match is not None:
+            found.setdefault(int(match[match.lastindex or 1]), []).extend(values)
+    # The output format repeated, `"target1_score": int`, is no answer.
+    return {} if all(value == "int" for values in found.values() for value in values) else found
+
+
+def _values(record: Mapping[str, list[Value]], key: str) -> list[Value] | None:
+    found = [v for name, values in record.items() if name.strip().lower() == key for v in values]
+    return found or None
+
+
+def _agreed(values: Sequence[float | Failure], what: str) -> float | Failure:
+    first = values[0]
+    for value in values:
+        if isinstance(value, Failure):
+            return Failure(value.kind, f"{what}: {value.detail}")
+        if value != first:
+            return Failure("conflict", f"{what} is given twice and differs")
+    return first
+
+
+def _number(value: Value, low: float, high: float) -> float | Failure:
+    if isinstance(value, str):
+        match = _NUMBER.fullmatch(value)
+        if match is None:
+            return Failure("not-a-number", repr(value)[:60])
+        number = float(match[1])
+    elif isinstance(value, bool) or not isinstance(value, int | float):
+        return Failure("not-a-number", repr(value)[:60])
+    else:
+        number = float(value)
+    if not low <= number <= high:
+        return Failure("out-of-range", f"{number:g}, expected {low:g} to {high:g}")
+    return number

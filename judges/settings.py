@@ -1,0 +1,314 @@
+"""What all judges share: their options, their models, and how a request is made from a prompt."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal
+
+from gecjury.corpus import Corpus
+from gecjury.errors import InputError, OptionError
+from gecjury.runtime import Runtime
+from gecjury.scorer import Plan, Scorer
+from gecjury.signature import Setting
+from judges.asking import Question, Work, count_work
+from judges.backend import BACKENDS, DEFAULT_MODELS, Member
+from judges.candidates import Context, read_contexts
+from judges.capabilities import Capabilities, capabilities
+from judges.exchange import Request
+from judges.expected import TOP_TOKENS
+from judges.fence import nonce, one_line
+from judges.prices import read_prices
+from prompts import Prompt, PromptError, criterion, read
+
+__all__ = ["Asking", "Wording", "context_lines", "load_wording", "render_fenced"]
+
+_THINKING_TOKENS = 8192
+_REASONING_TOKENS = 4096
+# Where a score is computed, never what it is.
+_PLACE = {"place": True}
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A prompt with its criterion, ready to be rendered.
+
+    Attributes:
+        prompt: the wording.
+        criterion: the sentence that a criterion adds; empty without one.
+        id: both with their digests.
+    """
+
+    prompt: Prompt
+    criterion: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Asking(Scorer):
+    """Base of all judges: a scorer whose verdicts come from a language model.
+
+    Attributes:
+        backend: `openai` (also for any server that speaks its protocol) or `vllm`.
+        model: by default gpt-4-1106-preview (Kobayashi et al. 2024) and Qwen/Qwen3-8B. Several,
+            joined by `+`, are a panel; backends and servers are then one for all or one each.
+        base_url: server for `openai`; several, joined by `+`, share one model's work.
+        context: `corpus`, `neighbours`, `none` or a file; see `judges.candidates.read_contexts`.
+        scoring: the verdict as written, or the probability-weighted one.
+        repeats: how often each question is asked; verdicts are averaged.
+        panel: how the verdicts of several models become one.
+        temperature: of sampling.
+        seed: of sampling and of permutations.
+        max_tokens: cap on an answer; by default what the answer needs, with room.
+        thinking: whether a model that can think before it answers does.
+        structured: answers by JSON schema (`schema`), by instruction and tolerant reading
+            (`text`), or as the model is known to allow (`auto`: a schema, unless it thinks).
+        tries: how often a question is asked until its reply can be read.
+        tensor_parallel: GPUs for one model in process.
+        gpu_memory: share of GPU memory that a model in process may take.
+        max_model_len: context of a model in process, if less than its own.
+    """
+
+    family: ClassVar[str] = "judges"
+
+    backend: str = "openai"
+    model: str | None = None
+    base_url: str | None = None
+    context: str = "corpus"
+    scoring: Literal["argmax", "expected"] = "argmax"
+    repeats: int = 1
+    panel: Literal["mean", "median", "majority"] = "mean"
+    temperature: float = 0.0
+    seed: int = 0
+    max_tokens: int | None = None
+    thinking: bool = False
+    structured: Literal["auto", "schema", "text"] = "auto"
+    tries: int = 3
+    tensor_parallel: int = field(default=1, metadata=_PLACE)
+    gpu_memory: float | None = field(default=None, metadata=_PLACE)
+    max_model_len: int | None = field(default=None, metadata=_PLACE)
+
+    def __post_init__(self) -> None:
+        backends = self.backend.split("+")
+        for backend in backends:
+            if backend not in BACKENDS:
+                raise OptionError(
+                    f"{self.name}: unknown backend {backend!r}; expected {' or '.join(BACKENDS)}"
+                )
+        if self.model is None:
+            object.__setattr__(self, "model", "+".join(DEFAULT_MODELS[b] for b in backends))
+        for name, low in (("repeats", 1), ("tries", 1), ("seed", 0), ("tensor_parallel", 1)):
+            if getattr(self, name) < low:
+                raise OptionError(
+                    f"{self.name}: {name}={getattr(self, name)} is out of range; "
+                    f"expected {low} or more"
+                )
+        for name in ("max_tokens", "max_model_len"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise OptionError(
+                    f"{self.name}: {name}={value} is out of range; expected 1 or more"
+                )
+        if not 0 <= self.temperature <= 2:
+            raise OptionError(
+                f"{self.name}: temperature={self.temperature} is out of range; expected 0 to 2"
+            )
+        self.members()
+        self.wording()
+
+    @abstractmethod
+    def wording(self) -> Wording:
+        """The prompt in use."""
+
+    @abstractmethod
+    def questions(self, corpus: Corpus, member: Member, runtime: Runtime) -> list[Question]:
+        """Everything that is asked of a member, repeated questions included."""
+
+    def members(self) -> tuple[Member, ...]:
+        """The models of the panel; one for a judge that is none.
+
+        Raises:
+            OptionError: backends, models and servers do not pair up.
+        """
+        models = str(self.model).split("+")
+        backends = self._each("backend", self.backend, len(models))
+        if len(models) == 1:
+            urls = [self.base_url or ""]
+        else:
+            urls = self._each("base_url", self.base_url or "", len(models))
+        options: dict[str, Any] = {"tensor_parallel_size": self.tensor_parallel}
+        if self.gpu_memory is not None:
+            options["gpu_memory_utilization"] = self.gpu_memory
+        if self.max_model_len is not None:
+            options["max_model_len"] = self.max_model_len
+        return tuple(
+            Member(
+                backend,
+                model,
+                url if backend == "openai" else "",
+                self.thinking,
+                self.scoring == "expected",
+                self.structured,
+                tuple(options.items()) if backend == "vllm" else (),
+            )
+            for backend, model, url in zip(backends, models, urls, strict=True)
+        )
+
+    def _each(self, name: str, text: str, count: int) -> list[str]:
+        given = text.split("+")
+        if len(given) == 1:
+            return given * count
+        if len(given) != count:
+            raise OptionError(
+                f"{self.name}: {name} names {len(given)}, model {count}; give one for all models "
+                "or one for each, joined by +"
+            )
+        return given
+
+    def settings(self) -> dict[str, Setting]:
+        """All options that can move a score, with the values in effect."""
+        kept = [f.name for f in fields(self) if not f.metadata.get("place")]
+        return {name: getattr(self, name) for name in kept}
+
+    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
+        """The prompt with its digest, and a context file's."""
+        extra = {"prompt": self.wording().id}
+        if self.context not in ("corpus", "neighbours", "none"):
+            from gecjury.corpus import fingerprint
+            from gecjury.textfiles import read_lines
+
+            extra["context"] = fingerprint(read_lines(self.context))[:8]
+        return extra
+
+    def plan(self, corpus: Corpus, runtime: Runtime) -> Plan:
+        """Requests, tokens and cost of what no stored reply answers yet."""
+        return self.plan_of(lambda member: self.questions(corpus, member, runtime), runtime)
+
+    def plan_of(self, pose: Callable[[Member], list[Question]], runtime: Runtime) -> Plan:
+        """The plan for the questions that are posed to each member."""
+        parts: list[Work] = []
+        posed = 0
+        for member in self.members():
+            questions = pose(member)
+            posed += len(questions)
+            parts.append(count_work(questions, member, runtime, self.tries - 1))
+        table = read_prices(runtime.prices)
+        costs = [part.cost for part in parts]
+        known = [cost for cost in costs if cost is not None]
+        amount = sum(known) if len(known) == len(costs) else None
+        return Plan(
+            sum(part.requests for part in parts),
+            {
+                "input": sum(part.input_tokens for part in parts),
+                "output": sum(part.output_tokens for part in parts),
+            },
+            {"amount": amount, "currency": table.currency, "prices": table.date},
+            {
+                "metric": self.name,
+                "model": self.model,
+                "posed": posed,
+                "stored": sum(part.stored for part in parts),
+                "counted": "; ".join(dict.fromkeys(part.counted for part in parts)),
+            },
+        )
+
+    def contexts(self, corpus: Corpus) -> list[Context]:
+        """The context of every source."""
+        return read_contexts(self.context, corpus)[0]
+
+    def request(
+        self,
+        member: Member,
+        content: str,
+        schema: Mapping[str, Any],
+        answer: Mapping[str, Any],
+        order: int,
+        repeat: int,
+    ) -> Request:
+        """A request for one rendered prompt.
+
+        Args:
+            member: whom to ask.
+            content: the rendered prompt.
+            schema: of the answer.
+            answer: a typical one.
+            order: number of the permutation.
+            repeat: number of the repetition.
+        """
+        able = capabilities(member)
+        structured = able.schema if self.structured == "auto" else self.structured == "schema"
+        if self.thinking and self.structured == "auto":
+            structured = False  # a grammar that begins with the answer leaves no room to think
+        expect = json.dumps(answer, separators=(",", ":"))
+        if not structured:
+            expect = f"```json\n{json.dumps(answer, indent=2)}\n```"
+        return Request(
+            member.backend,
+            member.model,
+            member.base_url,
+            ({"role": "user", "content": content},),
+            schema if structured else None,
+            self._sampling(able, len(expect), repeat),
+            order,
+            repeat,
+            self.wording().id,
+            expect,
+        )
+
+    def _sampling(self, able: Capabilities, characters: int, repeat: int) -> dict[str, Any]:
+        # A token is a character at least, so that any tokenizer has room for a compact answer.
+        cap = characters + characters // 2 + 32
+        if able.reasons:
+            cap += _REASONING_TOKENS
+        if self.thinking:
+            cap += _THINKING_TOKENS
+        sampling: dict[str, Any] = {"max_tokens": self.max_tokens or cap}
+        if able.sampling:
+            sampling |= {"temperature": self.temperature, "seed": self.seed + repeat}
+        if able.template_options:
+            sampling["thinking"] = self.thinking
+        if self.scoring == "expected":
+            if not able.logprobs:
+                raise OptionError(
+                    f"{self.name}: {self.model} gives no probabilities of tokens, which "
+                    "scoring=expected needs; take another model or scoring=argmax"
+                )
+            sampling["logprobs"] = TOP_TOKENS
+        return sampling
+
+
+def load_wording(name: str, added: str | None = None) -> Wording:
+    """A prompt and, if any, the sentence of a criterion.
+
+    Raises:
+        InputError: a prompt file cannot be used; names it and what is missing.
+    """
+    try:
+        prompt = read(name)
+        if added is None:
+            return Wording(prompt, "", prompt.id)
+        extra = criterion(added)
+        return Wording(prompt, extra.text, f"{prompt.id}+{extra.id}")
+    except PromptError as error:
+        raise InputError(str(error)) from None
+
+
+def context_lines(source: str, context: Context) -> str:
+    """The source between its neighbours; an unknown one leaves an empty line."""
+    if context is None:
+        return one_line(source)
+    return "\n".join(map(one_line, (context[0], source, context[1])))
+
+
+def render_fenced(
+    wording: Wording, source: str, context: Context, texts: Mapping[str, str], **more: str
+) -> str:
+    """Render a prompt of our own, every text between lines that none of them contains."""
+    lines = context_lines(source, context)
+    fence = nonce([lines, *texts.values()])
+    values = {"context": lines, "fence": fence, **texts, **more}
+    if "criterion" in wording.prompt.placeholders:
+        values["criterion"] = wording.criterion
+    return wording.prompt.render(**values)

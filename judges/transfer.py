@@ -1,0 +1,96 @@
+"""Moving stores of judgments: several stores as one file, and back, bit for bit.
+
+The file is the stores' own lines, one store after the other, each with its head; so a store that
+is exported alone is its own copy, and what is imported replays without any server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from gecjury.errors import InputError
+from gecjury.naming import nearest
+from gecjury.textfiles import write_text
+from judges.store import Store, read_segments, read_store, store_path
+
+__all__ = ["export_stores", "import_stores", "list_stores"]
+
+
+def list_stores(folder: Path) -> list[dict[str, Any]]:
+    """Every store of a cache folder: name, model, prompt, replies, bytes."""
+    rows = []
+    for path in sorted(folder.glob("*.jsonl")):
+        identity, records, _ = read_store(path)
+        rows.append(
+            {
+                "store": path.stem,
+                "model": identity.model,
+                "prompt": identity.prompt,
+                "replies": len(records),
+                "bytes": path.stat().st_size,
+            }
+        )
+    return rows
+
+
+def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
+    """Write stores into one file.
+
+    Args:
+        folder: the stores' folder.
+        file: to be written, whole or not at all.
+        names: of the stores; all by default.
+
+    Returns:
+        How many replies it holds.
+
+    Raises:
+        InputError: there is no such store, or none at all.
+    """
+    known = {path.stem: path for path in sorted(folder.glob("*.jsonl"))}
+    for name in names:
+        if name not in known:
+            raise InputError(f"no store {name!r} in {folder}: {nearest(name, known)}")
+    chosen = [known[name] for name in names] if names else list(known.values())
+    if not chosen:
+        raise InputError(f"{folder}: no stored judgments; score something with a judge first")
+    parts, count = [], 0
+    for path in chosen:
+        _, records, sound = read_store(path)
+        parts.append(path.read_bytes()[:sound])
+        count += len(records)
+    write_text(file, b"".join(parts).decode("ascii"))
+    return count
+
+
+def import_stores(file: Path, folder: Path) -> tuple[int, int]:
+    """Add a file's replies to the stores of a folder.
+
+    Returns:
+        How many replies were added, and how many were known already.
+
+    Raises:
+        InputError: the file is damaged anywhere, or a store is in use.
+    """
+    added = known = 0
+    # The whole file is read and checked before anything is written.
+    for identity, records in list(read_segments(file)):
+        with Store(store_path(folder, identity), identity) as store:
+            for record in _new(store, records):
+                added += 1
+                store.append_record(record)
+            known += len(records)
+    return added, known - added
+
+
+def _new(store: Store, records: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The records that a store does not hold: of each key those beyond its own replies."""
+    seen: dict[str, int] = {}
+    have = {record["key"]: len(store.replies(record["key"])) for record in records}
+    for record in records:
+        place = seen.get(record["key"], 0)
+        seen[record["key"]] = place + 1
+        if place >= have[record["key"]]:
+            yield record

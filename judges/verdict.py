@@ -1,0 +1,197 @@
+"""edit-verdict: a model decides for every single edit of a correction whether it is valid."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.editlevel import EditCase
+from gecjury.edits import Edit
+from gecjury.errors import OptionError
+from gecjury.runtime import Runtime
+from gecjury.scorer import MeanScorer, Plan
+from gecjury.scoretable import FloatArray, Statistics
+from judges.asking import Question, ask
+from judges.audit import audit_of, merge_audits
+from judges.backend import Member
+from judges.ballots import Ballot, count_ballots
+from judges.candidates import CandidateSet, Context, edits_of_pairs, extraction_parts, marked
+from judges.exchange import Reply
+from judges.expected import expected_validity
+from judges.panel import combine
+from judges.reply import Failure, read_validity
+from judges.settings import Asking, Wording, load_wording, render_fenced
+
+__all__ = ["VERDICT_SCHEMA", "EditVerdict"]
+
+VERDICT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"valid": {"type": "boolean"}},
+    "required": ["valid"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True)
+class EditVerdict(Asking, MeanScorer):
+    """Share of a correction's edits that a model takes to be valid, 0 to 1, higher is better.
+
+    The question is that of SEEDA's edit-based annotation (Kobayashi et al. 2024, section 3.2), so
+    its verdicts can be held against the annotators' on the same edits. A correction without edits
+    has no invalid one and scores 1; one with an edit that has no readable verdict is missing.
+    """
+
+    name: ClassVar[str] = "edit-verdict"
+    summary: ClassVar[str] = "a language model calls each edit valid or not; share of valid ones"
+
+    def wording(self) -> Wording:
+        """The prompt."""
+        return load_wording("edit-verdict")
+
+    def extra_signature(self, runtime: Runtime) -> dict[str, str]:
+        """The prompt, and the tagger behind the edits."""
+        return {**super().extra_signature(runtime), **extraction_parts()}
+
+    def questions(self, corpus: Corpus, member: Member, runtime: Runtime) -> list[Question]:
+        """See `Asking.questions`."""
+        cases, _ = self._cases(corpus, runtime)
+        return [ballot.question for ballot in self._ballots(cases, member)]
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Shares, systems × sentences."""
+        cases, edits = self._cases(corpus, runtime)
+        verdicts, report = self._verdicts(cases, runtime)
+        by_text: dict[tuple[int, str], list[float]] = {pair: [] for pair in edits}
+        at = iter(verdicts.tolist())
+        for pair, found in edits.items():
+            by_text[pair] = [next(at) for _ in found]
+        values = [
+            [
+                float(np.mean(by_text[row, text])) if by_text[row, text] else 1.0
+                for row, text in enumerate(version.lines)
+            ]
+            for version in corpus.systems.values()
+        ]
+        return Statistics(np.array(values), None, report.details, report.notes)
+
+    def edit_scores(
+        self, cases: Sequence[EditCase], runtime: Runtime
+    ) -> tuple[FloatArray, Statistics]:
+        """Verdicts on given edits; see `gecjury.editlevel.EditScorer`."""
+        return self._verdicts(self._judged(cases), runtime)
+
+    def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> Plan:
+        """What `edit_scores` would ask."""
+        judged = self._judged(cases)
+        return self.plan_of(
+            lambda member: [ballot.question for ballot in self._ballots(judged, member)], runtime
+        )
+
+    def _judged(self, cases: Sequence[EditCase]) -> list[_Case]:
+        return [
+            _Case(c.row, c.source, c.context if self._uses_corpus else None, c.edit, c.edits)
+            for c in cases
+        ]
+
+    @property
+    def _uses_corpus(self) -> bool:
+        if self.context in ("corpus", "none"):
+            return self.context == "corpus"
+        raise OptionError(
+            f"{self.name}: context={self.context} cannot be used on a benchmark's own edits; "
+            "take corpus or none"
+        )
+
+    def _cases(
+        self, corpus: Corpus, runtime: Runtime
+    ) -> tuple[list[_Case], dict[tuple[int, str], tuple[Edit, ...]]]:
+        """Every edit of every distinct correction, and the edits by correction."""
+        wanted = {
+            row: tuple(dict.fromkeys(v.lines[row] for v in corpus.systems.values()))
+            for row in range(len(corpus))
+        }
+        edits = edits_of_pairs(corpus, wanted, runtime)
+        contexts = self.contexts(corpus)
+        edits = {(row, text): edits[row, text] for row in wanted for text in wanted[row]}
+        cases = [
+            _Case(row, corpus.sources[row], contexts[row], edit, found)
+            for (row, _), found in edits.items()
+            for edit in found
+        ]
+        return cases, edits
+
+    def _verdicts(self, cases: Sequence[_Case], runtime: Runtime) -> tuple[FloatArray, Statistics]:
+        """The panel's verdict on each case, 1 valid and 0 not, and the audit."""
+        members, audits = [], []
+        sets = [CandidateSet(case.row, case.source, case.context, ("",), ("",)) for case in cases]
+        for member in self.members():
+            start = time.perf_counter()
+            ballots = self._ballots(cases, member)
+            questions = [ballot.question for ballot in ballots]
+            asked = ask(questions, member, runtime, self.tries - 1, f"{self.name}: {member.model}")
+            counted, means = count_ballots(ballots, asked.answers, [1] * len(cases))
+            members.append([score for (score,) in means])
+            seconds = time.perf_counter() - start
+            audits.append(audit_of(member, counted, asked, sets, runtime, seconds))
+        audit, notes = merge_audits(audits)
+        verdicts = [combine(scores, self.panel) for scores in zip(*members, strict=True)]
+        return np.array(verdicts), Statistics(np.empty(0), None, {"audit": audit}, notes)
+
+    def _ballots(self, cases: Sequence[_Case], member: Member) -> list[Ballot]:
+        wording = self.wording()
+        read = functools.partial(_read, expected=self.scoring == "expected")
+        ballots = []
+        for number, case in enumerate(cases):
+            content = render_fenced(wording, case.source, case.context, case.shown)
+            for repeat in range(self.repeats):
+                answer = {"valid": True}
+                request = self.request(member, content, VERDICT_SCHEMA, answer, 0, repeat)
+                about = f"line {case.row + 1}, {case.shown['edit'][:60]}"
+                ballots.append(Ballot(number, (0,), 0, repeat, Question(request, read, about)))
+        return ballots
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One edit of one correction."""
+
+    row: int
+    source: str
+    context: Context
+    edit: Edit
+    edits: tuple[Edit, ...]
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """The correction with that edit alone marked, and the edit."""
+        tokens = self.source.split()
+        # The other edits are made without a mark; positions shift with them.
+        before = [edit for edit in self.edits if edit != self.edit]
+        corrected, edit = _rebase(tokens, before, self.edit)
+        target = marked(" ".join(corrected), [edit])
+        old = tokens[self.edit.start : self.edit.end]
+        alone = marked(" ".join(old), [Edit(0, len(old), self.edit.correction)])
+        return {"target": target, "edit": alone}
+
+
+def _rebase(tokens: Sequence[str], others: Sequence[Edit], edit: Edit) -> tuple[list[str], Edit]:
+    """Apply the other edits, and move the one edit to where it stands then."""
+    result = list(tokens)
+    start, end = edit.start, edit.end
+    for other in sorted(others, key=lambda other: (other.start, other.end), reverse=True):
+        result[other.start : other.end] = other.tokens
+        if (other.end, other.start) <= (edit.start, edit.start):
+            shift = len(other.tokens) - (other.end - other.start)
+            start, end = start + shift, end + shift
+    return result, Edit(start, end, edit.correction)
+
+
+def _read(reply: Reply, expected: bool) -> list[float] | Failure:
+    verdict = expected_validity(reply) if expected else read_validity(reply.text)
+    return verdict if isinstance(verdict, Failure) else [float(verdict)]

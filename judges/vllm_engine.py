@@ -1,0 +1,266 @@
+"""The vLLM backend: a model in this process, all requests at once.
+
+Prompts open with the shared instructions and those of one source are adjacent, so that the prefix
+cache serves both. Answers are held to compact JSON by a grammar without free white space, since a
+grammar that allows it lets a model fill the token budget with blanks. Before the first question a
+canary makes sure that the installed version obeys such grammars at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.runtime import Runtime
+from judges.backend import Deliver, Member, Parcel
+from judges.exchange import Reply, TokenLogprob
+from judges.openai_client import no_template
+from judges.prices import Price
+
+__all__ = ["OPTIONS_VARIABLE", "VLLMBackend", "check_canary"]
+
+OPTIONS_VARIABLE = "GECJURY_VLLM"
+"""Environment variable with more arguments of `vllm.LLM`, as a JSON object."""
+
+_CANARY = "zq7-canary"
+_CANARY_SCHEMA = {
+    "type": "object",
+    "properties": {"word": {"type": "string", "enum": [_CANARY]}},
+    "required": ["word"],
+    "additionalProperties": False,
+}
+# One engine at a time: two models seldom fit into one machine's memory.
+_loaded: dict[tuple[Any, ...], _Engine] = {}
+
+
+class VLLMBackend:
+    """Asks a model in process; see `judges.backend.Backend`."""
+
+    def __init__(self, member: Member) -> None:
+        self.member = member
+
+    def run(
+        self,
+        parcels: Sequence[Parcel],
+        deliver: Deliver,
+        runtime: Runtime,
+        price: Price | None,
+        may_send: Callable[[Parcel], bool],
+    ) -> None:
+        """All parcels in one call; what has to be asked again in further ones."""
+        del runtime, price
+        waiting = [parcel for parcel in parcels if may_send(parcel)]
+        if not waiting:
+            return
+        engine = _engine(self.member)
+        if any(parcel.request.schema is not None for parcel in waiting):
+            engine.canary()
+        while waiting:
+            following = (deliver(parcel, reply) for parcel, reply in engine.answer(waiting))
+            waiting = [parcel for parcel in following if parcel is not None]
+
+
+def _engine(member: Member) -> _Engine:
+    key = (member.model, member.options, os.environ.get(OPTIONS_VARIABLE))
+    if key not in _loaded:
+        _loaded.clear()
+        _loaded[key] = _Engine(member)
+    return _loaded[key]
+
+
+class _Engine:
+    """A loaded model, and what differs between versions of vLLM."""
+
+    def __init__(self, member: Member) -> None:
+        # Results go to stdout, so vLLM's log must not.
+        os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
+        os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+        try:
+            import vllm
+        except ImportError as error:
+            raise MissingExtraError(
+                f"backend=vllm needs vLLM, which cannot be imported ({error}): "
+                "pip install 'gecjury[vllm]' on a machine with a GPU"
+            ) from None
+        self.vllm, self.member = vllm, member
+        self.version = str(getattr(vllm, "__version__", "of unknown version"))
+        self._obeys = False
+        arguments: dict[str, Any] = {
+            "model": member.model,
+            "enable_prefix_caching": True,
+            **_compact_arguments(vllm),
+            **dict(member.options),
+            **_more_arguments(),
+        }
+        try:
+            self.llm = vllm.LLM(**arguments)
+        except Exception as error:  # vLLM raises whatever its parts raise
+            raise InputError(f"vLLM cannot load {member.model}: {_first_line(error)}") from None
+        tokenizer = self.llm.get_tokenizer()
+        if not getattr(tokenizer, "chat_template", None):
+            raise InputError(no_template(member.model))
+
+    def canary(self) -> None:
+        """Make sure, once, that constraints are obeyed.
+
+        Raises:
+            OptionError: they are ignored.
+        """
+        if self._obeys:
+            return
+        params = self._params({"temperature": 0.0, "max_tokens": 64}, _CANARY_SCHEMA)
+        messages = [{"role": "user", "content": "Say hello."}]
+        (output,) = self.llm.chat([messages], [params], use_tqdm=False, **self._template(False))
+        check_canary(output.outputs[0].text, self.version)
+        self._obeys = True
+
+    def answer(self, parcels: Sequence[Parcel]) -> Iterator[tuple[Parcel, Reply]]:
+        """Answer all parcels in one batch, each as soon as it is done.
+
+        Raises:
+            InputError: a prompt does not fit the model.
+        """
+        thinking = bool(parcels[0].sampling.get("thinking"))
+        conversations = [[dict(m) for m in parcel.request.messages] for parcel in parcels]
+        params = [self._params(parcel.sampling, parcel.request.schema) for parcel in parcels]
+        template = self._template(thinking)
+        start = time.perf_counter()
+        # What LLM.chat does, but where it can be done in two steps, replies are kept as they come.
+        stepwise = hasattr(self.llm, "enqueue_chat")
+        begin = self.llm.enqueue_chat if stepwise else self.llm.chat
+        try:
+            begun = begin(conversations, params, use_tqdm=False, **template)
+        except Exception as error:  # vLLM's own classes differ between versions
+            raise InputError(
+                f"{self.member.model} cannot take a prompt: {_first_line(error)}; choose a model "
+                "with a longer context, raise max_model_len, or leave out context (context=none)"
+            ) from None
+        if not stepwise:
+            seconds = time.perf_counter() - start
+            for parcel, output in zip(parcels, begun, strict=True):
+                yield parcel, _reply(output, seconds)
+            return
+        by_id: dict[str, Parcel] = {}
+        for name, parcel in zip(map(str, begun), parcels, strict=True):
+            # Newer versions add random letters inside the engine, and outputs lack them.
+            by_id |= {name: parcel, name.rpartition("-")[0] or name: parcel}
+        for output in self._steps():
+            if str(output.request_id) in by_id:  # not left over from a call that failed
+                seconds = time.perf_counter() - start
+                yield by_id[str(output.request_id)], _reply(output, seconds)
+
+    def _steps(self) -> Iterator[Any]:
+        engine = self.llm.llm_engine
+        while engine.has_unfinished_requests():
+            for output in engine.step():
+                if output.finished:
+                    yield output
+
+    def _template(self, thinking: bool) -> dict[str, Any]:
+        return {"chat_template_kwargs": {"enable_thinking": thinking}}
+
+    def _params(self, sampling: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Any:
+        settings: dict[str, Any] = {
+            "temperature": sampling.get("temperature", 0.0),
+            "max_tokens": sampling["max_tokens"],
+            "seed": sampling.get("seed"),
+        }
+        if sampling.get("logprobs"):
+            settings["logprobs"] = sampling["logprobs"]
+        if schema is not None:
+            settings |= _constraint(dict(schema))
+        return self.vllm.SamplingParams(**settings)
+
+
+def check_canary(text: str, version: str) -> None:
+    """Whether the answer to the canary is the only one that its schema allows.
+
+    Raises:
+        OptionError: it is not, so constraints are ignored.
+    """
+    try:
+        obeyed = json.loads(text) == {"word": _CANARY}
+    except ValueError:
+        obeyed = False
+    if not obeyed:
+        raise OptionError(
+            f"vLLM {version} ignores structured outputs: asked for one JSON object it said "
+            f"{text[:60]!r}. Use another version, or structured=text to do without them"
+        )
+
+
+def _constraint(schema: dict[str, Any]) -> dict[str, Any]:
+    """The constraint as the installed version calls it (guided decoding before 0.11)."""
+    from vllm import sampling_params
+
+    kind = getattr(sampling_params, "StructuredOutputsParams", None)
+    if kind is not None:
+        return {"structured_outputs": kind(json=schema, disable_any_whitespace=True)}
+    old = getattr(sampling_params, "GuidedDecodingParams", None)
+    if old is None:
+        raise OptionError(
+            "this version of vLLM has no structured outputs that are known here; "
+            "take structured=text"
+        )
+    return {"guided_decoding": old(json=schema, disable_any_whitespace=True)}
+
+
+def _compact_arguments(vllm: Any) -> dict[str, Any]:
+    """Engine arguments for compact JSON, as the installed version calls them."""
+    import inspect
+
+    from vllm import EngineArgs
+
+    del vllm
+    if "structured_outputs_config" in inspect.signature(EngineArgs).parameters:
+        return {
+            "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True}
+        }
+    return {"guided_decoding_disable_any_whitespace": True}
+
+
+def _more_arguments() -> dict[str, Any]:
+    text = os.environ.get(OPTIONS_VARIABLE, "")
+    if not text:
+        return {}
+    try:
+        record = json.loads(text)
+    except ValueError as error:
+        raise OptionError(f"${OPTIONS_VARIABLE} is not JSON ({error})") from None
+    if not isinstance(record, dict):
+        raise OptionError(f"${OPTIONS_VARIABLE} must be a JSON object of arguments of vllm.LLM")
+    return record
+
+
+def _reply(output: Any, seconds: float) -> Reply:
+    done = output.outputs[0]
+    return Reply(
+        done.text,
+        str(done.finish_reason or "stop"),
+        len(output.prompt_token_ids or ()),
+        len(done.token_ids),
+        _logprobs(done),
+        0.0,
+        seconds,
+    )
+
+
+def _logprobs(done: Any) -> tuple[TokenLogprob, ...] | None:
+    if not done.logprobs:
+        return None
+    return tuple(
+        TokenLogprob(
+            str(top[chosen].decoded_token),
+            tuple((str(entry.decoded_token), float(entry.logprob)) for entry in top.values()),
+        )
+        for chosen, top in zip(done.token_ids, done.logprobs, strict=True)
+    )
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line for line in str(error).split("\n") if line.strip()]
+    return " ".join(lines[:2])[:300] or type(error).__name__

@@ -1,0 +1,61 @@
+"""A small corpus, a fault server, and judges that ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from gecjury.corpus import Corpus, Version
+from gecjury.registry import load
+from gecjury.runtime import Runtime
+from gecjury.scorer import Scorer
+from tests.judges.faultserver import Behaviour, FaultServer
+
+SOURCES = ("She go to school .", "I likes cats .", "He is here .")
+SYSTEMS = {
+    "a": ("She goes to school .", "I like cats .", "He is here ."),
+    "b": ("She go to the school .", "I like cats .", "He is here ."),
+    "c": ("She goes to school .", "I likes a cats .", "He was here ."),
+}
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-key-of-nobody")
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    """Three sources, three systems: 2, 2 and 2 distinct corrections."""
+    return Corpus(SOURCES, {name: Version(lines) for name, lines in SYSTEMS.items()})
+
+
+@pytest.fixture
+def runtime(tmp_path: Path) -> Runtime:
+    """Few requests at once, and a cache of the test's own."""
+    return Runtime(concurrency=4, cache=tmp_path / "cache")
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., FaultServer]]:
+    """Starts fault servers, and stops them after the test."""
+    pytest.importorskip("openai")
+    with ExitStack() as stack:
+
+        def start(behave: Behaviour | None = None, latency: float = 0.0) -> FaultServer:
+            return stack.enter_context(FaultServer(behave, latency))
+
+        yield start
+
+
+@pytest.fixture
+def judge() -> Callable[..., Scorer]:
+    """A judge that asks a server."""
+
+    def make(server: FaultServer, name: str = "llm-s", **options: object) -> Scorer:
+        return load(name, **{"base_url": server.url, "model": "tiny", **options})
+
+    return make

@@ -1,0 +1,149 @@
+"""The Batch API against a local server: any order, duplicates, expired and partial batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury.corpus import Corpus
+from gecjury.errors import InputError, OptionError
+from gecjury.registry import load
+from gecjury.runtime import Runtime
+from gecjury.scorer import Scorer
+from tests.judges.faultserver import FaultServer, batch_lines, finish_with, score_of
+
+Serve = Callable[..., FaultServer]
+Make = Callable[..., Scorer]
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    import time
+
+    real = time.sleep
+    monkeypatch.setattr("judges.batch.time.sleep", lambda seconds: real(seconds / 500))
+
+
+@pytest.fixture
+def batched(runtime: Runtime) -> Runtime:
+    return replace(runtime, batch=True)
+
+
+def expected(corpus: Corpus) -> Any:
+    return np.array([[score_of(x) for x in v.lines] for v in corpus.systems.values()], dtype=float)
+
+
+def test_a_batch_is_submitted_polled_and_collected(
+    serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
+) -> None:
+    server = serve()
+    table = judge(server).score_corpus(corpus, batched)
+    assert np.array_equal(table.sentences, expected(corpus))
+    assert len(server.batches) == 1
+    assert not server.bodies  # nothing was asked one by one
+    line = json.loads(server.files["file-0"].decode().splitlines()[0])
+    assert line["url"] == "/v1/chat/completions"
+    assert line["body"]["chat_template_kwargs"] == {"enable_thinking": False}
+    # the same store serves an ordinary run: a batch is another way to send, not another judge
+    again = judge(server).score_corpus(corpus, replace(batched, batch=False))
+    assert not server.bodies
+    assert np.array_equal(again.sentences, table.sentences)
+
+
+def test_duplicated_and_reordered_lines(
+    serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
+) -> None:
+    def finish(server: FaultServer, batch: dict[str, Any]) -> None:
+        lines = batch_lines(server, batch)
+        foreign = {**lines[0], "custom_id": "somebody-else"}
+        finish_with(server, batch, [*lines[::-1], lines[0], foreign, {"odd": 1}])
+
+    server = serve()
+    server.finish_batch = finish
+    table = judge(server).score_corpus(corpus, batched)
+    assert np.array_equal(table.sentences, expected(corpus))
+    (store,) = batched.cache_folder("judgments").glob("*.jsonl")
+    assert len(store.read_text().splitlines()) == 1 + 3
+
+
+def test_an_expired_batch_keeps_its_part_and_the_rest_is_submitted_anew(
+    serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
+) -> None:
+    def finish(server: FaultServer, batch: dict[str, Any]) -> None:
+        lines = batch_lines(server, batch)
+        if len(server.batches) == 1:
+            error = {"code": "batch_expired", "message": "expired"}
+            failed = [{"custom_id": li["custom_id"], "error": error} for li in lines[1:]]
+            finish_with(server, batch, lines[:1], "expired")
+            content = "".join(json.dumps(line) + "\n" for line in failed).encode()
+            batch["error_file_id"] = server.keep(content)
+        else:
+            finish_with(server, batch, lines)
+
+    server = serve()
+    server.finish_batch = finish
+    table = judge(server).score_corpus(corpus, batched)
+    assert np.array_equal(table.sentences, expected(corpus))
+    sizes = [
+        len(server.files[batch["input_file_id"]].decode().splitlines()) for batch in server.batches
+    ]
+    assert sizes == [3, 2]
+
+
+def test_a_killed_run_finds_its_batch_again(
+    serve: Serve, judge: Make, corpus: Corpus, batched: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    server.polls_to_finish = 10_000
+    with monkeypatch.context() as patch:
+
+        def killed(*arguments: Any) -> None:
+            raise KeyboardInterrupt
+
+        patch.setattr("judges.batch.BatchBackend._wait", killed)
+        with pytest.raises(KeyboardInterrupt):
+            judge(server).score_corpus(corpus, batched)
+    assert len(server.batches) == 1
+    server.polls_to_finish = 0
+    table = judge(server).score_corpus(corpus, batched)
+    assert len(server.batches) == 1  # nothing was submitted twice
+    assert table.missing == 0
+
+
+def test_bad_replies_go_into_the_next_batch(
+    serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
+) -> None:
+    def finish(server: FaultServer, batch: dict[str, Any]) -> None:
+        lines = batch_lines(server, batch)
+        if len(server.batches) == 1:
+            lines[0]["response"]["body"]["choices"][0]["message"]["content"] = "no"
+        finish_with(server, batch, lines)
+
+    server = serve()
+    server.finish_batch = finish
+    table = judge(server).score_corpus(corpus, batched)
+    assert table.missing == 0
+    assert len(server.batches) == 2
+
+
+def test_a_server_that_never_answers_is_given_up(
+    serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
+) -> None:
+    server = serve()
+    server.finish_batch = lambda server, batch: finish_with(server, batch, [], "failed")
+    with pytest.raises(InputError, match=r"3 requests came back unanswered from 4 batches"):
+        judge(server).score_corpus(corpus, batched)
+    assert len(server.batches) <= 6
+
+
+def test_where_there_is_no_batch(corpus: Corpus, batched: Runtime) -> None:
+    with pytest.raises(OptionError, match="--batch is for backend=openai"):
+        load("llm-s:backend=vllm").score_corpus(corpus, batched)
+    pytest.importorskip("openai")
+    with pytest.raises(OptionError, match="--batch takes one base_url"):
+        load("llm-s:model=m,base_url=http://a/v1+http://b/v1").score_corpus(corpus, batched)

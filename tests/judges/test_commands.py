@@ -1,0 +1,191 @@
+"""Judges as users meet them: score, compare, --dry-run, judgments export and import."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gecjury.cli import main
+from tests.judges.faultserver import FaultServer, completion
+
+Serve = Callable[..., FaultServer]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    (tmp_path / "source.txt").write_text("She go .\nHe go .\n")
+    (tmp_path / "a.txt").write_text("She goes .\nHe goes .\n")
+    (tmp_path / "b.txt").write_text("She go .\nHe went .\n")
+    return [str(tmp_path / name) for name in ("source.txt", "a.txt", "b.txt")]
+
+
+def call(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    status = main([*argv, "--quiet"])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_a_dry_run_prints_the_contract_and_sends_nothing(
+    capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
+) -> None:
+    server = serve()
+    metric = f"llm-s:model=gpt-4o,base_url={server.url}"
+    for command in ("score", "rank"):
+        status, out, err = call(
+            capsys, command, *files, "-m", metric, "--dry-run", "--cache", str(tmp_path / "c")
+        )
+        assert (status, err) == (0, "")
+        record = json.loads(out)
+        assert record["requests"] == 2
+        assert record["tokens"]["input"] > 300
+        # 2.5 and 10 dollars a million tokens
+        cost = 2.5e-6 * record["tokens"]["input"] + 1e-5 * record["tokens"]["output"]
+        assert record["cost"]["amount"] == pytest.approx(cost)
+        assert record["cost"]["currency"] == "USD"
+        assert record["cost"]["prices"]
+        assert "estimate" in record["metrics"][0]["counted"]
+    assert not server.bodies
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_dry_run_counts_what_is_still_to_be_asked(
+    capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
+) -> None:
+    server = serve()
+    argv = [*files, "-m", f"llm-s:model=m,base_url={server.url}", "--cache", str(tmp_path / "c")]
+    assert call(capsys, "score", *argv)[0] == 0
+    record = json.loads(call(capsys, "score", *argv, "--dry-run")[1])
+    assert (record["requests"], record["metrics"][0]["stored"]) == (0, 2)
+    assert record["cost"]["amount"] is None  # no price is known for a server of one's own
+    status, out, _ = call(capsys, "compare", "sample", *argv[3:], "--dry-run")
+    assert status == 0
+    assert json.loads(out)["requests"] > 10
+
+
+def test_compare_prints_the_audit_with_humans_and_ceiling(
+    capsys: pytest.CaptureFixture[str], serve: Serve, tmp_path: Path
+) -> None:
+    server = serve()
+    metric = f"llm-s:model=m,base_url={server.url},orders=2,repeats=2"
+    argv = ["sample", "-m", metric, "-m", "green", "--cache", str(tmp_path / "c")]
+    status, out, err = call(capsys, "compare", *argv, "--format", "json")
+    assert (status, err) == (0, "")
+    record = json.loads(out)
+    assert [row["family"] for row in record["rows"]] == ["judges", "refbased"]
+    (audit,) = record["audits"].values()
+    member = audit["members"][0]
+    assert set(member) >= {
+        "valid", "refused", "truncated", "unparsable", "flips", "repeat_agreement", "histogram",
+        "positions", "tokens", "cost", "seconds",
+    }  # fmt: skip
+    assert member["repeat_agreement"]["equal"] == 1  # this model is constant
+    assert audit["humans"]["edit"]["accuracy"] == record["rows"][0]["sentence"]["accuracy"]
+    assert audit["humans"]["edit"]["ceiling"] == record["ceiling"]["edit"]["accuracy"]
+    _, out, _ = call(capsys, "compare", *argv)
+    for what in (
+        "valid replies", "refused, truncated, unparsable", "flips when reordered",
+        "equal when repeated", "mean score by position", "agreement with humans (edit)",
+        "tokens read, written", "cost", "wall time",
+    ):  # fmt: skip
+        assert what in out
+
+
+def test_missing_verdicts_make_the_exit_status_1(
+    capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
+) -> None:
+    server = serve(lambda n, body: completion(body, "no") if "He go" in str(body) else None)
+    metric = f"llm-s:model=m,base_url={server.url}"
+    argv = [*files, "-m", metric, "--cache", str(tmp_path / "c"), "--sentences"]
+    status, out, _ = call(capsys, "score", *argv, "--format", "json")
+    assert status == 1
+    assert [row["sentences"][1] for row in json.loads(out)["rows"]] == [None, None]
+    assert "1 verdicts are missing after all" in call(capsys, "score", *argv)[1]
+
+
+def test_judgments_replay_offline_bit_for_bit(
+    capsys: pytest.CaptureFixture[str],
+    serve: Serve,
+    files: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server = serve()
+    metric = f"llm-s:model=m,base_url={server.url}"
+    here, there = str(tmp_path / "here"), str(tmp_path / "there")
+    score = ["score", *files, "-m", metric, "--format", "json", "--sentences"]
+    status, first, _ = call(capsys, *score, "--cache", here)
+    assert status == 0
+    export = str(tmp_path / "export.jsonl")
+    status, out, _ = call(
+        capsys, "judgments", "export", export, "--cache", here, "--format", "json"
+    )
+    assert (status, json.loads(out)) == (0, [{"file": export, "replies": 2}])
+    status, out, _ = call(
+        capsys, "judgments", "import", export, "--cache", there, "--format", "json"
+    )
+    assert json.loads(out) == [{"file": export, "added": 2, "known": 0}]
+    status, out, _ = call(capsys, "judgments", "list", "--cache", there, "--format", "json")
+    assert [row["replies"] for row in json.loads(out)] == [2]
+    # offline: no key, and whoever opens a connection fails
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setattr("socket.socket.connect", _fail)
+    status, second, _ = call(capsys, *score, "--cache", there)
+    assert status == 0
+    assert _timeless(first) == _timeless(second)
+    assert len(server.bodies) == 2
+
+
+def _fail(*arguments: Any) -> None:
+    raise AssertionError("a connection was opened")
+
+
+def _timeless(text: str) -> Any:
+    """The document without wall times and without who asked."""
+    record = json.loads(text)
+    for members in record["audits"].values():
+        for member in members:
+            del member["seconds"], member["requests"]
+    return record
+
+
+def test_clear_lines_for_bad_input(
+    capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    pytest.importorskip("openai")
+    cache = ["--cache", str(tmp_path / "c")]
+    monkeypatch.delenv("OPENAI_API_KEY")
+    status, out, err = call(capsys, "score", *files, "-m", "llm-s", *cache)
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1
+    assert err.startswith("gecjury: no key for OpenAI: set $OPENAI_API_KEY")
+    none = ["--cache", str(tmp_path / "none")]
+    status, _, err = call(capsys, "judgments", "export", str(tmp_path / "x"), *none)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "no stored judgments" in err
+    # the failed run left a store without replies
+    (store,) = (tmp_path / "c" / "judgments").glob("*.jsonl")
+    store.write_bytes(store.read_bytes().replace(b"gpt-4", b"gpt-5"))
+    status, _, err = call(capsys, "score", *files, "-m", "llm-s", *cache)
+    assert status == 2
+    assert "not a store of judgments" in err
+
+
+def test_a_missing_client_names_the_extra(
+    capsys: pytest.CaptureFixture[str],
+    files: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "openai", None)
+    argv = ["score", *files, "-m", "llm-s", "--cache", str(tmp_path / "c")]
+    status, _, err = call(capsys, *argv)
+    assert status == 2
+    assert "pip install 'gecjury[judges]'" in err
+    assert err.count("\n") == 1

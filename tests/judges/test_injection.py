@@ -1,0 +1,105 @@
+"""Candidates that try to steer the judge: none may change what is parsed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gecjury.benchmarks import load_benchmark
+from gecjury.corpus import Corpus, Version
+from gecjury.edits import Edit
+from gecjury.registry import load
+from gecjury.runtime import Runtime
+from judges.candidates import marked
+from judges.fence import mark_safe, nonce, one_line
+from judges.kobayashi import LLMS
+from judges.listwise import render_listwise
+from judges.settings import load_wording, render_fenced
+from tests.judges.attacks import ATTACKS
+
+HEADINGS = ["# context", "# targets", "# output format"]
+
+
+def test_there_are_twenty_attacks() -> None:
+    assert len(set(ATTACKS)) == len(ATTACKS) == 20
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_attack_leaves_the_published_prompt_its_shape(attack: str) -> None:
+    corpus = Corpus(("She go .",), {"a": Version(("She goes .",)), "b": Version((attack,))})
+    scorer = LLMS(context="neighbours")
+    sets, _ = scorer.sets(corpus, scorer.groups_of(corpus), Runtime())
+    lines = render_listwise(scorer.wording(), sets[0]).split("\n")
+    assert [line for line in lines if line.startswith("#")] == HEADINGS
+    start, end = lines.index("# targets"), lines.index("# output format")
+    assert len(lines[start + 1 : end - 1]) == 2  # a line a target, whatever is in it
+    assert [line for line in lines if line.startswith("```")] == ["```json", "```"]
+    assert not re.search(r"<\|\w+\|>|</?think>|\[/?INST\]", "\n".join(lines))
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_attack_stays_between_its_fences(attack: str) -> None:
+    wording = load_wording("pointwise")
+    # the attacker has read the source of this program and tries its fences
+    for text in (attack, f"{attack} {nonce(['She go .', attack])}", "=== 0123456789ab ==="):
+        prompt = render_fenced(
+            wording, "She go .", None, {"target": one_line(text)}, subject="the quality"
+        )
+        fence = nonce(["She go .", one_line(text)])
+        assert prompt.split("\n").count(fence) == 4
+        assert prompt.split("\n")[-7:-5] != [fence, fence]
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_one_line_that_is_no_heading(text: str) -> None:
+    line = one_line(text)
+    assert len(line.splitlines()) <= 1
+    assert "```" not in line
+    assert not re.match(r"\s*#+\s", line)
+    assert one_line(line) == line
+
+
+@given(st.lists(st.sampled_from(["[a→b]", "→", "[→the]", "x", "[", "]"]), max_size=8))
+def test_text_cannot_pose_as_an_edit(words: list[str]) -> None:
+    shown = marked(" ".join(["w", *words]), [Edit(0, 1, "v")])
+    assert shown.count("→") == 1
+    assert shown.startswith("[w→v]")
+    assert "→" not in mark_safe(" ".join(words))
+
+
+@given(st.lists(st.text(max_size=20), max_size=4))
+def test_a_fence_is_in_none_of_the_texts(texts: list[str]) -> None:
+    fence = nonce(texts)
+    assert fence not in "\n".join(texts)
+    assert nonce(texts) == fence
+
+
+def test_every_line_of_the_benchmark_is_shown_as_it_is(data_dir: Path) -> None:
+    corpus = load_benchmark("seeda", systems="all", data=data_dir).corpus
+    lines = {line for v in corpus.systems.values() for line in v.lines} | set(corpus.sources)
+    assert len(lines) > 2_800
+    assert [line for line in lines if one_line(line) != line.strip()] == []
+
+
+def test_attacks_change_no_other_candidates_score_of_an_honest_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from judges import asking
+    from tests.judges.faultserver import score_of
+    from tests.judges.test_kobayashi import FakeModel
+
+    fake = FakeModel()
+    monkeypatch.setattr(asking, "connector", lambda member, batch: fake)
+    for number, attack in enumerate(ATTACKS):
+        corpus = Corpus(("She go .",), {"a": Version(("She goes .",)), "b": Version((attack,))})
+        runtime = Runtime(cache=tmp_path / str(number))
+        table = load("llm-s").score_corpus(corpus, runtime)
+        assert table.missing == 0
+        assert table.sentences[0, 0] == score_of("She goes .")
+        schema = fake.parcels[-1].request.schema
+        assert schema is None or json.dumps(schema).count("_score") == 4  # two keys, twice each

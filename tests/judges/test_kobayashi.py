@@ -1,0 +1,566 @@
+"""LLM-S, LLM-E and the other protocols, asked of a model that lives in the test."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury.benchmarks import load_benchmark
+from gecjury.corpus import Corpus, Group, Version
+from gecjury.edits import Edit
+from gecjury.errors import OptionError
+from gecjury.registry import load
+from gecjury.runtime import Runtime
+from judges import asking
+from judges.backend import Deliver, Member, Parcel
+from judges.exchange import Reply, TokenLogprob
+from judges.prices import Price
+from tests.judges.faultserver import score_of, sound_reply, targets_of
+
+Say = Callable[[Parcel], Reply]
+
+
+def sound(parcel: Parcel) -> Reply:
+    """What the fault server says when it is well."""
+    return Reply(sound_reply({"messages": parcel.request.messages}), "stop", 10, 5, None, 0.0, 0.1)
+
+
+class FakeModel:
+    """Answers in the process and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.say: Say = sound
+        self.parcels: list[Parcel] = []
+
+    def run(
+        self,
+        parcels: Sequence[Parcel],
+        deliver: Deliver,
+        runtime: Runtime,
+        price: Price | None,
+        may_send: Callable[[Parcel], bool],
+    ) -> None:
+        waiting = list(parcels)
+        while waiting:
+            parcel = waiting.pop(0)
+            self.parcels.append(parcel)
+            following = deliver(parcel, self.say(parcel))
+            if following is not None:
+                waiting.append(following)
+
+    @property
+    def prompts(self) -> list[str]:
+        return [str(parcel.request.messages[0]["content"]) for parcel in self.parcels]
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> FakeModel:
+    fake = FakeModel()
+
+    def connect(member: Member, *, batch: bool) -> FakeModel:
+        return fake
+
+    monkeypatch.setattr(asking, "connector", connect)
+    return fake
+
+
+# --- what is asked ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("llm-s", ""),
+        ("llm-s:criterion=grammaticality", "focus on the grammaticality of the sentence."),
+        ("llm-s:criterion=fluency", "focus on the fluency of the sentence."),
+        ("llm-s:criterion=meaning", "focus on preserving the meaning between"),
+        ("llm-e", ""),
+        ("llm-e:criterion=difficulty", "focus on the difficulty of corrections."),
+        ("llm-e:criterion=impact", "focus on its impact on the sentence."),
+        ("llm-s:protocol=pointwise,criterion=fluency", "focus on the fluency of the sentence."),
+        ("llm-e:protocol=pairwise,criterion=impact", "focus on its impact on the sentence."),
+    ],
+)
+def test_a_criterion_is_in_every_prompt(
+    model: FakeModel, marked_corpus: Corpus, runtime: Runtime, name: str, sentence: str
+) -> None:
+    load(name).score_corpus(marked_corpus, runtime)
+    assert model.prompts
+    for prompt in model.prompts:
+        assert prompt.count("Please evaluate") == bool(sentence)
+        assert sentence in prompt.partition("# context")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("llm-s:criterion=impact", "unknown criterion 'impact'.*grammaticality, fluency, meaning"),
+        ("llm-e:criterion=fluency", "unknown criterion 'fluency'.*difficulty, impact"),
+        ("llm-s:criterion=fluancy", "did you mean fluency"),
+        ("llm-s:orders=0", "orders=0 is out of range"),
+        ("llm-s:protocol=pairwise,orders=3", "takes 1 to 2"),
+        ("llm-s:protocol=pointwise,orders=2", "takes 1 to 1"),
+        ("llm-s:protocol=pairwise,scoring=expected", "scoring=expected is for scores"),
+        ("llm-s:repeats=0", "repeats=0"),
+        ("llm-s:temperature=3", "temperature=3.0"),
+        ("llm-s:max_tokens=0", "max_tokens=0"),
+        ("llm-s:backend=ollama", "unknown backend 'ollama'; expected openai or vllm"),
+        ("llm-s:model=a+b+c,base_url=x+y", "base_url names 2, model 3"),
+        ("llm-s:tries=0", "tries=0"),
+    ],
+)
+def test_wrong_options(name: str, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        load(name)
+
+
+@pytest.fixture
+def marked_corpus() -> Corpus:
+    """Hypotheses with ready edits, so that nothing has to be extracted."""
+    return Corpus(
+        ("She go to school .", "I likes [ sic ] cats .", "He is here ."),
+        {
+            "a": Version(
+                ("She goes to school .", "I like [ sic ] cats .", "He is here ."),
+                ((Edit(1, 2, "goes"),), (Edit(1, 2, "like"),), ()),
+            ),
+            "b": Version(
+                ("She go to the school .", "I likes cats → .", "He here ."),
+                ((Edit(3, 3, "the"),), (Edit(2, 5, ""), Edit(6, 6, "→")), (Edit(1, 2, ""),)),
+            ),
+        },
+        contexts=(("", "I likes [ sic ] cats ."), ("She go .", "He is ."), ("I likes .", "")),
+    )
+
+
+def test_llm_e_shows_edits_in_brackets_with_the_context(
+    model: FakeModel, marked_corpus: Corpus, runtime: Runtime
+) -> None:
+    load("llm-e").score_corpus(marked_corpus, runtime)
+    assert [targets_of(prompt) for prompt in model.prompts] == [
+        ["She [go→goes] to school .", "She go to [→the] school ."],
+        # an arrow of the text's own is no edit
+        ["I [likes→like] [ sic ] cats .", "I likes [[ sic ]→] cats [→->] ."],
+        # a correction without edits is a line of its own, not a blank one
+        ["He is here .", "He [is→] here ."],
+    ]
+    context = "# context\nShe go .\nI likes [ sic ] cats .\nHe is .\n\n# targets"
+    assert context in model.prompts[1]
+    # at the edge of a document the source stays the middle one of three lines
+    assert "# context\n\nShe go to school .\nI likes [ sic ] cats .\n\n" in model.prompts[0]
+
+
+def test_contexts_by_option(
+    model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
+) -> None:
+    load("llm-s").score_corpus(corpus, runtime)
+    assert "# context\nI likes cats .\n\n# targets" in model.prompts[1]
+    load("llm-s:context=neighbours").score_corpus(corpus, runtime)
+    block = "# context\nShe go to school .\nI likes cats .\nHe is here .\n\n"
+    assert block in model.prompts[4]
+    file = tmp_path / "context.txt"
+    file.write_text("p0\tn0\np1\tn1\np2\tn2\n")
+    scorer = load("llm-s", context=str(file))
+    scorer.score_corpus(corpus, runtime)
+    assert "# context\np1\nI likes cats .\nn1\n\n" in model.prompts[7]
+    first = scorer.signature(corpus, runtime)
+    file.write_text("p0\tn0\np1\tn1\np2\tother\n")
+    assert scorer.signature(corpus, runtime).key != first.key
+    with_contexts = replace(corpus, contexts=(("", "x"), ("y", "z"), ("w", "")))
+    load("llm-s:context=none").score_corpus(with_contexts, runtime)
+    assert len(model.parcels) == 9  # the first run's answers serve: nothing new is asked
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("a\tb\n", "1 lines, but there are 3"), ("a\tb\nno tab\na\tb\n", "line 2: expected two")],
+)
+def test_bad_context_files(
+    corpus: Corpus, runtime: Runtime, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "c.txt").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        load("llm-s", context=str(tmp_path / "c.txt")).score_corpus(corpus, runtime)
+    with pytest.raises(ValueError, match="no such file; expected corpus, neighbours"):
+        load("llm-s", context="nowhere").plan(corpus, runtime)
+
+
+def test_more_than_five_are_split_and_all_are_judged(model: FakeModel, runtime: Runtime) -> None:
+    texts = [f"Version {number} ." for number in range(13)]
+    corpus = Corpus(
+        ("Source .",), {f"s{n}": Version((text,)) for n, text in enumerate([*texts, texts[0]])}
+    )
+    table = load("llm-s").score_corpus(corpus, runtime)
+    shown = [targets_of(prompt) for prompt in model.prompts]
+    assert all(len(targets) <= 5 for targets in shown)
+    assert {text for targets in shown for text in targets} == set(texts)
+    assert table.sentences[:, 0].tolist() == [score_of(text) for text in [*texts, texts[0]]]
+    # candidates do not stand in alphabetical order throughout
+    assert any(targets != sorted(targets) for targets in shown)
+
+
+def test_identical_sets_are_asked_once_whatever_their_order(
+    model: FakeModel, corpus: Corpus, runtime: Runtime
+) -> None:
+    groups = (
+        Group("1", 0, (("a", "c"), ("b",))),
+        Group("2", 0, (("b",), ("a",))),
+        Group("3", 0, (("a",),)),
+        Group("4", 1, (("a", "b"), ("c",))),
+    )
+    table = load("llm-s").score_corpus(replace(corpus, groups=groups), runtime)
+    assert len(model.parcels) == 3
+    items = table.statistics.items
+    assert items is not None
+    goes, the = score_of("She goes to school ."), score_of("She go to the school .")
+    assert items[:, 0].tolist() == [goes, the, goes]
+    assert items[:2, 1].tolist() == [goes, the]
+    assert np.isnan(items[2, 1])
+
+
+def test_scorers_leave_the_corpus_as_it_is(
+    model: FakeModel, marked_corpus: Corpus, runtime: Runtime
+) -> None:
+    # A rival rearranges the stored hypotheses, so that the next metric judges other texts.
+    before = json.dumps([v.lines for v in marked_corpus.systems.values()])
+    prints = dict(marked_corpus.system_prints)
+    alone = load("llm-e").score_corpus(marked_corpus, replace(runtime, use_cache=False))
+    asked = list(model.prompts)
+    for name in ("llm-s:orders=3", "llm-s:protocol=pairwise", "edit-verdict", "llm-s"):
+        load(name).score_corpus(marked_corpus, runtime)
+    model.parcels.clear()
+    again = load("llm-e").score_corpus(marked_corpus, replace(runtime, use_cache=False))
+    assert model.prompts == asked
+    assert np.array_equal(alone.sentences, again.sentences)
+    assert json.dumps([v.lines for v in marked_corpus.systems.values()]) == before
+    assert prints == dict(replace(marked_corpus).system_prints)
+
+
+# --- orders, repeats, protocols, scoring, panels ------------------------------------------------
+
+
+def positional(parcel: Parcel) -> Reply:
+    """A model that looks at the position only: 5 for the first, 1 for the last of five."""
+    targets = targets_of(str(parcel.request.messages[0]["content"]))
+    scores = {f"target{i + 1}_score": 5 - i for i in range(len(targets))}
+    return Reply(json.dumps(scores), "stop", 1, 1)
+
+
+def test_an_even_number_of_orders_cancels_a_linear_position_bias(
+    model: FakeModel, runtime: Runtime
+) -> None:
+    corpus = Corpus(("S .",), {f"s{n}": Version((f"v {n}",)) for n in range(5)})
+    model.say = positional
+    one = load("llm-s").score_corpus(corpus, runtime)
+    assert sorted(one.sentences[:, 0]) == [1, 2, 3, 4, 5]
+    four = load("llm-s:orders=4").score_corpus(corpus, runtime)
+    assert four.sentences[:, 0].tolist() == [3.0] * 5
+    assert len(model.parcels) == 4  # order 0 was known from the first run
+    audit = four.statistics.details["audit"]["members"][0]
+    # order 1 is the reverse of order 0, so among others all 10 pairs of these two flip
+    assert audit["flips"]["compared"] == math.comb(4, 2) * 10
+    assert audit["flips"]["flipped"] >= 20 / 60
+    assert [row["mean"] for row in audit["positions"]] == [5, 4, 3, 2, 1]
+    assert [row["distance"] for row in audit["positions"]] == [2, 1, 0, -1, -2]
+
+
+def test_repeats_have_seeds_of_their_own_and_are_averaged(
+    model: FakeModel, runtime: Runtime
+) -> None:
+    corpus = Corpus(("S .",), {"x": Version(("v 1",)), "y": Version(("v 2",))})
+    model.say = lambda parcel: Reply(
+        json.dumps({"target1_score": 2 + parcel.request.repeat, "target2_score": 1})
+    )
+    table = load("llm-s:repeats=3,temperature=0.7").score_corpus(corpus, runtime)
+    assert [p.sampling["seed"] for p in model.parcels] == [0, 1, 2]
+    assert table.sentences[:, 0].tolist() == [3.0, 1.0]  # (2 + 3 + 4) / 3, 1
+    audit = table.statistics.details["audit"]["members"][0]
+    assert audit["repeat_agreement"] == {"compared": 6, "equal": 0.5}
+    assert audit["histogram"] == {"1": 3, "2": 1, "3": 1, "4": 1}
+
+
+def test_pointwise_asks_each_correction_once(
+    model: FakeModel, corpus: Corpus, runtime: Runtime
+) -> None:
+    table = load("llm-s:protocol=pointwise").score_corpus(corpus, runtime)
+    assert len(model.parcels) == 6  # 2 distinct corrections of each source
+    assert table.sentences.tolist() == [
+        [float(score_of(text)) for text in version.lines] for version in corpus.systems.values()
+    ]
+
+
+def test_pairwise_counts_points_and_leaves_out_what_was_not_compared(
+    model: FakeModel, runtime: Runtime
+) -> None:
+    texts = ["v a", "v b", "v c"]
+    corpus = Corpus(("S .", "T ."), {t: Version((t, "same")) for t in texts})
+    table = load("llm-s:protocol=pairwise,orders=2").score_corpus(corpus, runtime)
+    assert len(model.parcels) == 2 * 3
+    ranks = {text: score_of(text) for text in texts}
+
+    def points(text: str) -> float:
+        rivals = [other for other in texts if other != text]
+        won = sum(0.5 * (ranks[text] == ranks[r]) + (ranks[text] > ranks[r]) for r in rivals)
+        return won / 2
+
+    assert table.sentences[:, 0].tolist() == [points(text) for text in texts]
+    # all systems agree on the second sentence: no comparison, hence missing and no tie
+    assert np.isnan(table.sentences[:, 1]).all()
+
+
+def tokens_with(text: str, places: dict[int, list[tuple[str, float]]]) -> tuple[TokenLogprob, ...]:
+    """One token a character, with alternatives at some places."""
+    return tuple(
+        TokenLogprob(c, tuple((t, math.log(p)) for t, p in places.get(i, [(c, 1.0)])))
+        for i, c in enumerate(text)
+    )
+
+
+def test_expected_scores_weigh_the_score_tokens(model: FakeModel, runtime: Runtime) -> None:
+    text = '{"target1_score":4,"target2_score":2}'
+    # 4 with .5, 5 with .25, and .25 on what is no score: (4·.5 + 5·.25) / .75 = 13/3
+    places = {
+        text.index("4"): [("4", 0.5), ("5", 0.25), ("9", 0.25)],
+        text.rindex("2"): [("2", 1.0)],
+    }
+    model.say = lambda parcel: Reply(text, "stop", 1, 1, tokens_with(text, places))
+    corpus = Corpus(("S .",), {"x": Version(("v 1",)), "y": Version(("v 2",))})
+    table = load("llm-s:scoring=expected").score_corpus(corpus, runtime)
+    assert table.sentences[0, 0] == pytest.approx(13 / 3, abs=1e-12)
+    assert table.sentences[1, 0] == 2
+    assert model.parcels[0].sampling["logprobs"] == 20
+
+
+def test_expected_scores_without_probabilities_are_refused(
+    model: FakeModel, corpus: Corpus, runtime: Runtime
+) -> None:
+    with pytest.raises(OptionError, match="the backend gave none"):
+        load("llm-s:scoring=expected").score_corpus(corpus, runtime)
+    with pytest.raises(OptionError, match="gives no probabilities of tokens"):
+        load("llm-s:scoring=expected,model=gpt-5").plan(corpus, runtime)
+
+
+@pytest.mark.parametrize(("panel", "score"), [("mean", 3.0), ("median", 3.5), ("majority", 4.0)])
+def test_a_panel_is_one_scorer(
+    model: FakeModel, runtime: Runtime, panel: str, score: float
+) -> None:
+    said = {"a": 1, "b": 4, "c": 4, "d": 3}
+    model.say = lambda parcel: Reply(json.dumps({"target1_score": said[parcel.request.model]}))
+    corpus = Corpus(("S .",), {"x": Version(("v 1",))})
+    table = load(f"llm-s:model=a+b+c+d,panel={panel}").score_corpus(corpus, runtime)
+    assert table.sentences.tolist() == [[score]]
+    assert len(table.statistics.details["audit"]["members"]) == 4
+    # a store each: no model's replies are mixed with another's
+    assert len(list(runtime.cache_folder("judgments").glob("*.jsonl"))) == 4
+
+
+def test_half_a_panel_does_not_speak_for_it(model: FakeModel, runtime: Runtime) -> None:
+    model.say = lambda parcel: Reply(
+        '{"target1_score": 4}' if parcel.request.model == "a" else "no"
+    )
+    corpus = Corpus(("S .",), {"x": Version(("v 1",))})
+    table = load("llm-s:model=a+b,tries=1").score_corpus(corpus, runtime)
+    assert table.missing == 1
+
+
+def test_edit_verdict_is_the_share_of_valid_edits(
+    model: FakeModel, marked_corpus: Corpus, runtime: Runtime
+) -> None:
+    model.say = lambda parcel: Reply(
+        json.dumps({"valid": "[→the]" in model_edit(parcel) or "goes" in model_edit(parcel)})
+    )
+    table = load("edit-verdict").score_corpus(marked_corpus, runtime)
+    # a: goes valid; like not; no edit. b: the valid; two edits invalid; the deletion invalid
+    assert table.sentences.tolist() == [[1.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    shown = [p.partition("# correction, with")[2].split("\n")[2] for p in model.prompts]
+    # the other edits are made, and only the one in question is marked
+    assert "I likes [[ sic ]→] cats -> ." in shown
+    assert "I likes cats [→->] ." in shown
+
+
+def model_edit(parcel: Parcel) -> str:
+    """The edit that a prompt asks about."""
+    prompt = str(parcel.request.messages[0]["content"])
+    return prompt.partition("# the edit\n")[2].split("\n")[1]
+
+
+# --- the real benchmark -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def seeda(data_dir: Path) -> Any:
+    return load_benchmark("seeda", data=data_dir)
+
+
+def test_seeda_groups_are_the_human_ranking_items(
+    model: FakeModel, seeda: Any, runtime: Runtime
+) -> None:
+    table = load("llm-s").score_corpus(seeda.corpus, runtime)
+    items = seeda.rankings["edit"]
+    everything = load_benchmark("seeda", systems="all", data=_root()).corpus
+    shown: dict[str, frozenset[str]] = {}
+    for item in items:
+        texts = [everything.systems[place[0]].lines[item.sentence] for place in item.groups]
+        shown[f"{item.annotator}.{item.item_id}"] = frozenset(texts)
+    judged = {frozenset(targets_of(prompt)) for prompt in model.prompts}
+    # 600 items; corrections of systems outside the set are shown as the annotators saw them
+    assert len(seeda.corpus.groups) == 600
+    assert judged == {shown[group.id] for group in seeda.corpus.groups}
+    assert len(model.parcels) == 555
+    assert max(len(targets) for targets in shown.values()) == 5
+    # every line of the benchmark is shown as it is: cleaning touches none
+    assert table.statistics.items is not None
+    lines = {line for v in everything.systems.values() for line in v.lines}
+    assert {text for targets in judged for text in targets} <= lines
+    # the neighbours stand in every prompt
+    contexts = seeda.corpus.contexts
+    for prompt in model.prompts:
+        block = prompt.partition("# context\n")[2].partition("\n\n# targets")[0].split("\n")
+        assert (block[0], block[2]) in contexts
+
+
+def _root() -> Path:
+    import os
+
+    named = os.environ.get("GECJURY_DATA")
+    return Path(named) if named else Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+def test_requests_on_seeda_before_and_after_removing_duplicates(
+    seeda: Any, runtime: Runtime
+) -> None:
+    plan = load("llm-s").plan(seeda.corpus, runtime)
+    assert plan is not None
+    assert (plan.details["posed"], plan.requests) == (600, 555)
+
+
+def test_edit_verdicts_are_held_against_the_annotators(
+    model: FakeModel, data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from gecjury.cli import main
+
+    # A model that accepts an edit unless it deletes something.
+    model.say = lambda parcel: Reply(json.dumps({"valid": "→]" not in model_edit(parcel)}))
+    argv = ["compare", "seeda", "-m", "edit-verdict:backend=vllm,model=m", "--level", "edit"]
+    argv += ["--data", str(data_dir), "--cache", str(tmp_path), "--quiet"]
+    assert main([*argv, "--dry-run"]) == 0
+    planned = json.loads(capsys.readouterr().out)["requests"]
+    assert not model.parcels
+    assert main([*argv, "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert planned == len(model.parcels)
+    found = row["edit"]
+    # 6,464 verdicts; those on the same edit of the same correction are one case
+    assert found["cases"] + found["split"] + found["missing"] <= 6_464
+    assert found["missing"] == 0
+    assert found["valid"] > 0.85 * found["cases"]
+    assert 0.4 < found["auc"] < 0.7
+
+
+def filled(figure: str, benchmark: Any, group: Group, shown: Sequence[str], added: str) -> str:
+    """A published figure with its placeholders replaced by a ranking item."""
+    before, after = benchmark.corpus.contexts[group.sentence]
+    source = benchmark.corpus.sources[group.sentence]
+    text = figure.replace("[PREVIOUS]", before).replace("[SOURCE]", source)
+    text = text.replace("[FOLLOWING]", after)
+    first, second = "[CORRECTION 1]\n[CORRECTION 2]", figure.rpartition("{\n")[2].split("\n")[:2]
+    text = text.replace(first, "\n".join(shown))
+    lines = [second[0].replace("1", str(n + 1)) for n in range(len(shown))]
+    text = text.replace("\n".join(second), "\n".join(lines))
+    head, heading, rest = text.partition("\n\n# context")
+    return f"{head}\n{added}{heading}{rest}" if added else text
+
+
+@pytest.mark.parametrize("name", ["llm-s", "llm-s:criterion=fluency"])
+def test_a_seeda_item_is_the_published_figure_filled_in(
+    model: FakeModel, seeda: Any, runtime: Runtime, name: str
+) -> None:
+    from tests.prompts.test_prompts import FIGURE_3, SENTENCES
+
+    group = seeda.corpus.groups[0]
+    load(name).score_corpus(replace(seeda.corpus, groups=(group,)), runtime)
+    added = SENTENCES["fluency"] if "fluency" in name else ""
+    texts = seeda.corpus.group_texts(group)
+    assert model.prompts == [filled(FIGURE_3, seeda, group, texts, added)]
+
+
+@pytest.mark.parametrize("name", ["llm-e", "llm-e:criterion=impact"])
+def test_a_seeda_item_with_its_edits_is_the_published_figure_filled_in(
+    model: FakeModel, seeda: Any, runtime: Runtime, name: str
+) -> None:
+    pytest.importorskip("errant")
+    from tests.prompts.test_prompts import FIGURE_2, SENTENCES
+
+    group = seeda.corpus.groups[0]
+    load(name).score_corpus(replace(seeda.corpus, groups=(group,)), runtime)
+    added = SENTENCES["impact"] if "impact" in name else ""
+    (prompt,) = model.prompts
+    shown = targets_of(prompt)
+    assert prompt == filled(FIGURE_2, seeda, group, shown, added)
+    # taking the new side of every edit gives the corrections back
+    for line, text in zip(shown, seeda.corpus.group_texts(group), strict=True):
+        made = re.sub(r"\[([^\[\]]*)→([^\[\]]*)\]", r"\2", line)
+        assert made.split() == text.split()
+
+
+def test_thinking_is_off_unless_asked_for_and_then_cut_from_the_answer(
+    model: FakeModel, runtime: Runtime
+) -> None:
+    corpus = Corpus(("S .",), {"x": Version(("v 1",))})
+    load("llm-s:backend=vllm").score_corpus(corpus, runtime)
+    assert model.parcels[0].sampling["thinking"] is False
+    assert model.parcels[0].request.schema is not None
+    model.say = lambda parcel: Reply('<think>{"target1_score": 1}</think>{"target1_score": 4}')
+    table = load("llm-s:backend=vllm,thinking=true").score_corpus(corpus, runtime)
+    request = model.parcels[1].request
+    assert request.sampling["thinking"] is True
+    assert request.sampling["max_tokens"] > 8_000
+    assert request.schema is None  # a grammar would leave no room for the thoughts
+    assert table.sentences.tolist() == [[4.0]]
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["temperature=0.5", "seed=1", "max_tokens=99", "model=other", "criterion=fluency",
+     "structured=text", "base_url=http://x/v1", "context=neighbours"],
+)  # fmt: skip
+def test_whatever_decides_an_answer_has_answers_of_its_own(
+    model: FakeModel, runtime: Runtime, options: str
+) -> None:
+    # A rival's cache knew the prompt alone.
+    corpus = Corpus(("S .", "T ."), {"x": Version(("v 1", "v 2"))})
+    base = "llm-s:structured=schema" if options != "structured=text" else "llm-s:model=gpt-4o"
+    load(base).score_corpus(corpus, runtime)
+    joined = f"{base},{options}"
+    load(joined).score_corpus(corpus, runtime)
+    assert len(model.parcels) == 4
+    load(joined).score_corpus(corpus, runtime)
+    assert len(model.parcels) == 4
+
+
+@pytest.mark.parametrize("before", ["", " ", ":", ': "'])
+def test_a_score_token_may_begin_with_what_stands_before_it(before: str) -> None:
+    from judges.expected import expected_scores
+
+    head = '{"target1_score"'
+    gap = ":" if before in ("", " ") else ""
+    quote = '"' if '"' in before else ""
+    tokens = [*head, *gap, f"{before}4", *quote, "}"]
+    top = {"4": 0.1, f"{before}4": 0.6, f"{before}2": 0.2}
+    logprobs = tuple(
+        TokenLogprob(t, tuple((k, math.log(p)) for k, p in top.items()))
+        if t == f"{before}4"
+        else TokenLogprob(t, ((t, 0.0),))
+        for t in tokens
+    )
+    reply = Reply("".join(tokens), "stop", 1, 1, logprobs)
+    # (4 · .6 + 2 · .2) / .8: a bare 4 is another token where something stands before it
+    assert expected_scores(reply, 1) == [pytest.approx(3.5)]

@@ -1,0 +1,386 @@
+"""The OpenAI backend against a server that misbehaves: nothing lost, nothing asked twice."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury.corpus import Corpus
+from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
+from gecjury.runtime import Runtime
+from gecjury.scorer import Scorer
+from tests.judges.faultserver import FaultServer, Said, completion, score_of, sound_reply
+
+Serve = Callable[..., FaultServer]
+Make = Callable[..., Scorer]
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits between tries last milliseconds."""
+    from judges import openai_client
+    from judges.pacing import backoff
+
+    def quick(attempt: int, asked: float | None, source: random.Random) -> float:
+        return backoff(attempt, asked, source) / (100 if asked is None else 1)
+
+    monkeypatch.setattr(openai_client, "backoff", quick)
+
+
+def expected(corpus: Corpus) -> np.ndarray[Any, Any]:
+    """Every text's score by the server's rule."""
+    return np.array([[score_of(x) for x in v.lines] for v in corpus.systems.values()], dtype=float)
+
+
+def test_sound_replies(serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime) -> None:
+    server = serve()
+    table = judge(server).score_corpus(corpus, runtime)
+    assert np.array_equal(table.sentences, expected(corpus))
+    assert max(server.asked.values()) == 1
+    assert len(server.bodies) == 3
+    audit = table.statistics.details["audit"]["members"][0]
+    assert (audit["valid"], audit["refused"], audit["truncated"], audit["unparsable"]) == (
+        3, 0, 0, 0,
+    )  # fmt: skip
+    # a request holds what it must and no more
+    body = server.bodies[0]
+    assert set(body) == {
+        "model", "messages", "temperature", "seed", "max_tokens", "response_format",
+        "chat_template_kwargs",
+    }  # fmt: skip
+    assert body["chat_template_kwargs"] == {"enable_thinking": False}
+    assert body["response_format"]["json_schema"]["schema"]["required"] == [
+        "target1_score",
+        "target2_score",
+    ]
+    assert server.authorizations == {"Bearer sk-test-key-of-nobody"}
+
+
+def test_a_second_run_asks_nothing(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    server = serve()
+    first = judge(server).score_corpus(corpus, runtime)
+    second = judge(server).score_corpus(corpus, runtime)
+    assert len(server.bodies) == 3
+    assert np.array_equal(first.sentences, second.sentences)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Said(500, {"error": {"message": "oops"}}),
+        Said(503, {"error": {"message": "busy"}}, {"retry-after": "0.05"}),
+        Said(429, {"error": {"message": "slow down"}}, {"retry-after": "0.05"}),
+        Said(429, {"error": {"message": "slow down"}}, {"retry-after-ms": "50"}),
+        Said(200, {"choices": "x" * 400}, cut=True),
+        Said(200, raw=b"<html>gateway</html>", headers={"content-type": "text/html"}),
+        Said(200, raw=b"[1, 2]"),
+        Said(200, raw=b'{"choices": [{"mess'),
+        Said(408, {"error": {"message": "timeout"}}),
+    ],
+    ids=["500", "503", "429", "429ms", "cut", "html", "array", "half", "408"],
+)
+def test_passing_faults_are_tried_again(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, fault: Said
+) -> None:
+    # every third request fails, each prompt at most once
+    failed: set[str] = set()
+
+    def behave(number: int, body: dict[str, Any]) -> Said | None:
+        prompt = json.dumps(body["messages"])
+        if prompt in failed:
+            return None
+        failed.add(prompt)
+        return fault
+
+    server = serve(behave)
+    table = judge(server).score_corpus(corpus, runtime)
+    assert np.array_equal(table.sentences, expected(corpus))
+    assert len(server.bodies) == 6
+    audit = table.statistics.details["audit"]["members"][0]
+    assert audit["requests"]["retried"] == 0  # no reply was bad: none had come
+
+
+def test_retry_after_is_honoured_by_all(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said | None:
+        return (
+            Said(429, {"error": {"message": "x"}}, {"retry-after": "0.6"}) if not number else None
+        )
+
+    server = serve(behave)
+    judge(server).score_corpus(corpus, replace(runtime, concurrency=1))
+    gaps = np.diff(server.times)
+    assert gaps[0] >= 0.6
+    assert (gaps[1:] < 0.5).all()
+
+
+def test_concurrency_falls_under_rate_limits_and_stays_below_the_option(
+    serve: Serve, judge: Make, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gecjury.corpus import Version
+    from judges import asking
+    from judges.backend import Member
+    from judges.openai_client import OpenAIBackend
+
+    backends: list[OpenAIBackend] = []
+
+    def connect(member: Member, *, batch: bool) -> OpenAIBackend:
+        backends.append(OpenAIBackend(member))
+        return backends[-1]
+
+    monkeypatch.setattr(asking, "connector", connect)
+    lines = tuple(f"Sentence {number} ." for number in range(60))
+    corpus = Corpus(lines, {"x": Version(lines)})
+
+    def behave(number: int, body: dict[str, Any]) -> Said | None:
+        if server.under_way > 4:
+            return Said(429, {"error": {"message": "too many"}}, {"retry-after": "0.02"})
+        return None
+
+    server = serve(behave, latency=0.02)
+    table = judge(server).score_corpus(corpus, replace(runtime, concurrency=16))
+    assert table.missing == 0
+    assert 4 < server.most_under_way <= 16
+    pace = backends[0].pace
+    assert pace is not None
+    assert pace.complaints > 0
+    assert pace.lowest <= 8
+
+
+BAD = [
+    ({"text": "I would rather not say."}, "no-json", "unparsable"),
+    ({"text": '{"target1_score": 9, "target2_score": 1}'}, "out-of-range", "unparsable"),
+    ({"text": '{"target1_score": 4, "tar', "finish": "length"}, "truncated", "truncated"),
+    ({"text": " \n" * 50, "finish": "length"}, "truncated", "truncated"),
+    ({"text": "", "finish": "content_filter"}, "refused", "refused"),
+    ({"text": "", "refusal": "I cannot help with that."}, "refused", "refused"),
+    ({"text": "I'm sorry, but I can't do that."}, "refused", "refused"),
+    ({"text": ""}, "empty", "unparsable"),
+    (None, "empty", "unparsable"),
+]
+
+
+@pytest.mark.parametrize(("said", "kind", "group"), BAD)
+def test_what_stays_bad_is_missing_and_listed(
+    serve: Serve,
+    judge: Make,
+    corpus: Corpus,
+    runtime: Runtime,
+    said: dict[str, Any] | None,
+    kind: str,
+    group: str,
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said | None:
+        if "I likes cats" not in body["messages"][0]["content"]:
+            return None
+        if said is None:
+            return Said(body={"choices": [], "usage": {"prompt_tokens": 5}})
+        return completion(body, **said)
+
+    server = serve(behave)
+    scorer = judge(server, tries=3)
+    table = scorer.score_corpus(corpus, runtime)
+    # the sentence is missing: neither zero nor a tie
+    assert np.isnan(table.sentences[:, 1]).all()
+    assert np.array_equal(table.sentences[:, [0, 2]], expected(corpus)[:, [0, 2]])
+    assert table.missing == 3
+    audit = table.statistics.details["audit"]["members"][0]
+    assert audit["failures"] == {kind: 1}
+    assert audit[group] == 1
+    assert [entry["line"] for entry in audit["missing"]] == [2]
+    assert len(server.bodies) == 2 + 3
+    assert "lines 2" in table.statistics.notes[0]
+    # the retries are not copies of what failed
+    bad = [b for b in server.bodies if "I likes cats" in b["messages"][0]["content"]]
+    changed = "max_tokens" if group == "truncated" else "seed"
+    assert len({b[changed] for b in bad}) == 3
+    # given up is given up: a later run does not pay again
+    again = scorer.score_corpus(corpus, runtime)
+    assert len(server.bodies) == 5
+    assert again.missing == 3
+
+
+def test_a_bad_reply_is_kept_and_a_good_one_follows(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    server = serve(lambda n, body: completion(body, "no") if n < 2 else None)
+    table = judge(server).score_corpus(corpus, replace(runtime, concurrency=1))
+    assert table.missing == 0
+    (store,) = runtime.cache_folder("judgments").glob("*.jsonl")
+    records = [json.loads(line) for line in store.read_text().splitlines()[1:]]
+    assert [r["reply"]["text"] for r in records[:2]] == ["no", "no"]
+    assert len(records) == 5
+
+
+def test_the_answer_may_stand_where_the_thinking_belongs(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    server = serve(lambda n, body: completion(body, "", reasoning_content=sound_reply(body)))
+    table = judge(server).score_corpus(corpus, runtime)
+    assert np.array_equal(table.sentences, expected(corpus))
+
+
+FATAL = [
+    (Said(401, {"error": {"message": "Incorrect key sk-test-key-of-nobody"}}), "refuses the key"),
+    (Said(403, {"error": {"message": "not for you"}}), r"does not allow this \(403\)"),
+    (Said(404, {"error": {"message": "no such model"}}), r"knows no model 'tiny' \(404\)"),
+    (
+        Said(400, {"error": {"message": "maximum context length is 512 tokens"}}),
+        "longer than the context of tiny",
+    ),
+    (Said(400, {"error": {"message": "no chat template is set"}}), "tiny has no chat template"),
+    (Said(400, {"error": {"message": "you may not"}}), r"refuses the request \(400\): you may not"),
+    (
+        Said(429, {"error": {"message": "quota", "code": "insufficient_quota"}}),
+        "quota is used up",
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "message"), FATAL)
+def test_lasting_faults_end_the_run_with_one_line(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, said: Said, message: str
+) -> None:
+    server = serve(lambda n, body: None if n == 0 else said)
+    with pytest.raises(GecjuryError, match=message) as caught:
+        judge(server).score_corpus(corpus, replace(runtime, concurrency=1))
+    assert caught.value.exit_status == 2
+    assert "\n" not in str(caught.value)
+    assert "sk-test" not in str(caught.value)
+    # what was answered is kept, and asked no more
+    server.behave = lambda n, body: None
+    judge(server).score_corpus(corpus, runtime)
+    answered = list(server.asked.values())
+    assert sorted(answered) == [1, 1, 2]
+
+
+def test_no_key(monkeypatch: pytest.MonkeyPatch, corpus: Corpus, runtime: Runtime) -> None:
+    pytest.importorskip("openai")
+    from gecjury.registry import load
+
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(OptionError, match=r"no key for OpenAI: set \$OPENAI_API_KEY"):
+        load("llm-s").score_corpus(corpus, runtime)
+
+
+def test_an_unreachable_server(corpus: Corpus, runtime: Runtime) -> None:
+    pytest.importorskip("openai")
+    from gecjury.registry import load
+
+    scorer = load("llm-s:base_url=http://127.0.0.1:9/v1,model=tiny")
+    with pytest.raises(InputError, match=r"http://127.0.0.1:9/v1 gives no answer: no connection"):
+        scorer.score_corpus(corpus, runtime)
+
+
+def test_settings_that_a_server_refuses_are_left_out_and_recorded(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said | None:
+        for name in ("temperature", "response_format", "chat_template_kwargs"):
+            if name in body:
+                message = f"Unsupported parameter: '{name}' is not supported"
+                return Said(400, {"error": {"message": message, "param": name}})
+        return None
+
+    server = serve(behave)
+    table = judge(server).score_corpus(corpus, replace(runtime, concurrency=1))
+    assert np.array_equal(table.sentences, expected(corpus))
+    (store,) = runtime.cache_folder("judgments").glob("*.jsonl")
+    record = json.loads(store.read_text().splitlines()[1])
+    assert record["reply"]["sent"]["left_out"] == [
+        "chat_template_kwargs",
+        "response_format",
+        "temperature",
+    ]
+    # asked for by name, a schema is not given up
+    with pytest.raises(InputError, match="refuses the request"):
+        judge(server, structured="schema").score_corpus(
+            corpus, replace(runtime, cache=runtime.cache_folder("other"))
+        )
+
+
+def test_several_servers_share_the_work(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    one, two = serve(latency=0.05), serve(latency=0.05)
+    table = judge(one, base_url=f"{one.url}+{two.url}").score_corpus(corpus, runtime)
+    assert table.missing == 0
+    assert len(one.bodies) + len(two.bodies) == 3
+    assert one.bodies
+    assert two.bodies
+
+
+def test_the_cap_holds(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, tmp_path: Any
+) -> None:
+    prices = tmp_path / "prices.json"
+    prices.write_text(
+        json.dumps(
+            {
+                "date": "2020-01-01",
+                "currency": "EUR",
+                "models": {"tiny": {"input": 1e6, "output": 0}},
+            }
+        )
+    )
+    server = serve()
+    scorer = judge(server)
+    priced = replace(runtime, prices=prices, concurrency=4)
+    plan = scorer.plan(corpus, priced)
+    assert plan is not None
+    assert plan.requests == 3
+    assert not server.bodies
+    # room for one of three prompts of about 275 tokens at 1 EUR each, with a margin of 30%
+    capped = Runtime(concurrency=4, cache=runtime.cache, prices=prices, max_cost=500.0)
+    with pytest.raises(IncompleteError, match=r"stopped before --max-cost 500.*2 of 3 questions"):
+        scorer.score_corpus(corpus, capped)
+    assert len(server.bodies) == 1
+    assert 0 < capped.spending.amount <= 500
+    # with a higher cap the run goes on where it stopped
+    higher = Runtime(concurrency=4, cache=runtime.cache, prices=prices, max_cost=5000.0)
+    table = scorer.score_corpus(corpus, higher)
+    assert max(server.asked.values()) == 1
+    cost = table.statistics.details["audit"]["members"][0]["cost"]
+    assert math.isclose(cost["amount"], capped.spending.amount + higher.spending.amount)
+    assert cost["currency"] == "EUR"
+
+
+def test_a_cap_needs_a_price(serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime) -> None:
+    server = serve()
+    with pytest.raises(OptionError, match="no price is known for 'tiny'"):
+        judge(server).score_corpus(corpus, replace(runtime, max_cost=1.0))
+    assert not server.bodies
+
+
+def test_a_dry_run_sends_nothing(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    server = serve()
+    with pytest.raises(OptionError, match="a dry run asks nothing"):
+        judge(server).score_corpus(corpus, replace(runtime, dry_run=True))
+    plan = judge(server).plan(corpus, replace(runtime, dry_run=True))
+    assert plan is not None
+    assert plan.tokens["input"] > 0
+    assert not server.bodies
+
+
+async def _inside_a_loop(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> int:
+    return scorer.score_corpus(corpus, runtime).missing
+
+
+def test_a_running_event_loop_is_no_obstacle(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    import asyncio
+
+    assert asyncio.run(_inside_a_loop(judge(serve()), corpus, runtime)) == 0

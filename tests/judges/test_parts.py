@@ -1,0 +1,213 @@
+"""Pacing, prices, token counts, permutations, audits: by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import random
+import time
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gecjury.editlevel import EditCase, edit_agreement
+from gecjury.edits import Edit, apply_edits
+from gecjury.errors import InputError, OptionError
+from judges.asking import Question
+from judges.audit import order_flips, position_means, repeat_agreement
+from judges.backend import Member
+from judges.ballots import Ballot, Counted
+from judges.candidates import CandidateSet, permutations
+from judges.capabilities import capabilities
+from judges.exchange import Request
+from judges.pacing import Pace, backoff, retry_after
+from judges.panel import combine
+from judges.prices import read_prices
+from judges.reply import Failure
+from judges.tokens import counter_for
+from judges.verdict import _Case
+from judges.vllm_engine import check_canary
+
+NAN = float("nan")
+
+
+def test_retry_after_reads_seconds_milliseconds_and_dates() -> None:
+    assert retry_after({"retry-after": "2"}) == 2
+    assert retry_after({"retry-after-ms": "250", "retry-after": "9"}) == 0.25
+    date = retry_after({"retry-after": formatdate(time.time() + 30, usegmt=True)})
+    assert date is not None
+    assert 28 < date <= 30
+    assert retry_after({"retry-after": "soon"}) is None
+    assert retry_after({}) is None
+
+
+def test_backoff_grows_with_jitter_and_honours_the_server() -> None:
+    source = random.Random(0)
+    for attempt in range(12):
+        assert backoff(attempt, None, source) <= min(120, 0.5 * 2**attempt)
+        assert 3 <= backoff(attempt, 3.0, source) <= 3.3
+    assert len({backoff(3, None, source) for _ in range(20)}) == 20
+
+
+def test_the_limit_halves_once_for_a_burst_and_grows_back() -> None:
+    async def check() -> None:
+        pace = Pace(16)
+        for _ in range(10):  # refused together: one reason to slow down
+            pace.slow_down(0.0)
+        assert pace.limit == 8
+        for _ in range(8):
+            await pace.enter()
+            await pace.leave(answered=True)
+        assert 8.9 < pace.limit <= 9  # one more after a limit's worth of answers
+        for _ in range(1_000):
+            await pace.enter()
+            await pace.leave(answered=True)
+        assert pace.limit == 16
+
+    asyncio.run(check())
+
+
+def test_prices() -> None:
+    table = read_prices()
+    price = table.price("gpt-4-1106-preview")
+    assert price is not None
+    # 10 and 30 dollars a million: 0.01 · 259.91 + 0.03 · 16.956
+    assert price.cost(259_910, 16_956) == pytest.approx(3.10778)
+    assert table.price("gpt-4o-2024-08-06") == table.price("gpt-4o")
+    assert table.price("gpt-4-0613") == table.price("gpt-4")
+    assert table.price("unheard-of") is None
+    half = table.price("gpt-4o", batch=True)
+    assert half is not None
+    assert half.cost(2_000_000, 0) == 2.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"date": "d", "currency": "c", "models": {"m": {"input": -1, "output": 1}}}'],
+)
+def test_bad_price_tables(tmp_path: Path, text: str) -> None:
+    (tmp_path / "p.json").write_text(text)
+    with pytest.raises(InputError, match=r"p\.json: not a price table"):
+        read_prices(tmp_path / "p.json")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_prices(tmp_path / "none.json")
+
+
+def test_an_estimate_says_that_it_is_one() -> None:
+    counter = counter_for("no/such-model")
+    assert not counter.exact
+    assert "estimate" in counter.how
+    assert counter.prompt([{"role": "user", "content": "x" * 400}]) == 104
+
+
+@given(st.integers(1, 6), st.integers(1, 12), st.integers(0, 5))
+def test_permutations_come_in_mirrored_pairs(count: int, orders: int, seed: int) -> None:
+    texts = tuple(f"t{number}" for number in range(count))
+    found = permutations(CandidateSet(0, "s", None, texts, texts), orders, seed)
+    assert found[0] == tuple(range(count))
+    assert all(sorted(order) == list(range(count)) for order in found)
+    for first, second in zip(found[::2], found[1::2], strict=False):
+        assert second == first[::-1]
+    assert len(found) == orders
+    assert permutations(CandidateSet(9, "s", None, texts, texts), orders, seed) == found
+
+
+def counted(texts: tuple[int, ...], scores: Any, order: int = 0, repeat: int = 0) -> Counted:
+    request = Request("vllm", "m", "", (), None, {"max_tokens": 1}, order, repeat)
+    ballot = Ballot(0, texts, order, repeat, Question(request, lambda reply: None))
+    return Counted(ballot, scores)
+
+
+def test_flips_are_counted_by_pair() -> None:
+    # texts 0, 1, 2: order 0 gives 5 4 4, order 1 gives (2, 1, 0) → 4 5 4
+    # pair 0-1: + then −: flipped; 0-2: + then 0: changed; 1-2: 0 then +: changed
+    ballots = [counted((0, 1, 2), (5, 4, 4)), counted((2, 1, 0), (4, 5, 4), order=1)]
+    assert order_flips(ballots) == {"compared": 3, "flipped": 1 / 3, "changed": 1.0}
+    assert order_flips(ballots[:1]) is None
+    assert order_flips([ballots[0], counted((2, 1, 0), Failure("empty"), order=1)]) is None
+
+
+def test_repeats_and_positions() -> None:
+    ballots = [counted((0, 1), (5, 3)), counted((0, 1), (5, 1), repeat=1)]
+    assert repeat_agreement(ballots) == {"compared": 2, "equal": 0.5}
+    assert position_means(ballots) == [
+        {"position": 1, "count": 2, "mean": 5.0, "distance": 1.5},  # (5−4 + 5−3) / 2
+        {"position": 2, "count": 2, "mean": 2.0, "distance": -1.5},
+    ]
+
+
+def test_panels_by_hand() -> None:
+    assert combine([1, 4, 4, 3], "mean") == 3
+    assert combine([1, 4, 4, 3], "median") == 3.5
+    assert combine([1, 4, 4, 3], "majority") == 4
+    assert combine([1, 1, 4, 4], "majority") == 2.5
+    assert combine([2, NAN, 4], "mean") == 3
+    assert math.isnan(combine([2, NAN], "mean"))
+    assert math.isnan(combine([NAN], "majority"))
+
+
+@pytest.mark.parametrize(
+    ("model", "url", "schema", "sampling", "cap"),
+    [
+        ("gpt-4-1106-preview", "", False, True, "max_completion_tokens"),
+        ("gpt-4o-2024-08-06", "", True, True, "max_completion_tokens"),
+        ("gpt-4o", "https://api.openai.com/v1", True, True, "max_completion_tokens"),
+        ("gpt-4.1-mini", "", True, True, "max_completion_tokens"),
+        ("o4-mini", "", True, False, "max_completion_tokens"),
+        ("gpt-5", "", True, False, "max_completion_tokens"),
+        ("gpt-5", "http://localhost:8000/v1", True, True, "max_tokens"),
+        ("Qwen/Qwen3-8B", "http://localhost:8000/v1", True, True, "max_tokens"),
+    ],
+)
+def test_capabilities(model: str, url: str, schema: bool, sampling: bool, cap: str) -> None:
+    found = capabilities(Member("openai", model, url))
+    assert (found.schema, found.sampling, found.cap) == (schema, sampling, cap)
+
+
+@pytest.mark.parametrize("text", ["Hello!", '{"word": "hello"}', "", '{"word":"zq7-canary"'])
+def test_a_dead_canary_stops_the_run(text: str) -> None:
+    with pytest.raises(OptionError, match=r"vLLM 0\.12 ignores structured outputs"):
+        check_canary(text, "0.12")
+
+
+def test_a_live_canary_passes() -> None:
+    check_canary('{"word":"zq7-canary"}', "0.32.0")
+
+
+def test_an_edit_is_shown_in_the_sentence_that_the_others_make() -> None:
+    source = "a b c d e"
+    edits = (Edit(0, 0, "x y"), Edit(1, 3, "B"), Edit(3, 3, "i"), Edit(4, 5, ""))
+    for edit in edits:
+        shown = _Case(0, source, None, edit, edits).shown["target"]
+        old = " ".join(source.split()[edit.start : edit.end])
+        mark = f"[{old}→{edit.correction}]"
+        assert shown.count("→") == 1
+        assert mark in shown
+        made = " ".join(shown.replace(mark, edit.correction).split())
+        assert made == " ".join(apply_edits(source.split(), edits))
+
+
+def test_edit_agreement_by_hand() -> None:
+    votes = [1.0, 1.0, 0.0, 0.0, 0.5, 1.0]
+    cases = [EditCase(0, "s", ("", ""), Edit(0, 1, "x"), (), vote) for vote in votes]
+    found = edit_agreement(cases, np.array([0.9, 0.4, 0.4, 0.1, 0.9, NAN]))
+    # pairs valid × invalid: .9 > .4, .9 > .1, .4 = .4 (half), .4 > .1: 3.5 of 4
+    assert found.auc == 3.5 / 4
+    # at 0.5: right, wrong, right, right
+    assert found.accuracy == 0.75
+    assert found.balanced == 0.75
+    # said valid 1/4, are valid 2/4: chance .25·.5 + .75·.5 = .5
+    assert found.kappa == 0.5
+    assert (found.cases, found.valid, found.missing, found.split) == (4, 2, 1, 1)
+
+
+def test_the_price_file_names_its_date() -> None:
+    record = json.loads((Path(__file__).parents[2] / "judges" / "prices.json").read_text())
+    assert record["date"]
+    assert record["currency"] == "USD"

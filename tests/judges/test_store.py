@@ -1,0 +1,219 @@
+"""The store: synced, resumable, locked, honest about damage, never mixed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gecjury.errors import InputError, OutputError
+from judges.exchange import Reply, Request, TokenLogprob
+from judges.store import Identity, Store, read_store, store_path
+from judges.transfer import export_stores, import_stores, list_stores
+
+REQUEST = Request(
+    "openai",
+    "tiny",
+    "http://x/v1",
+    ({"role": "user", "content": "Score « this » \u2028 please"},),
+    {"type": "object"},
+    {"temperature": 0.0, "seed": 0, "max_tokens": 10},
+    0,
+    0,
+    "sentence.v1:abc",
+)
+REPLY = Reply('{"score": 3}', "stop", 10, 5, None, 0.1 + 0.2, 0.123456789)
+IDENTITY = Identity.of(REQUEST)
+
+
+def other(number: int) -> Request:
+    return replace(REQUEST, order=number)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "s.jsonl"
+    with Store(file, IDENTITY) as store:
+        for number in range(3):
+            store.append(other(number), replace(REPLY, text=f"reply {number}"))
+    return file
+
+
+def test_replies_come_back_bit_for_bit(path: Path) -> None:
+    logprobs = (TokenLogprob("4", (("4", -0.1), ("5", -2.5))),)
+    reply = replace(REPLY, logprobs=logprobs, cost=None, sent={"seed": 5})
+    with Store(path, IDENTITY) as store:
+        store.append(other(0), reply)
+    with Store(path, IDENTITY) as store:
+        assert store.replies(other(0).key)[1] == reply
+        assert [r.text for r in store] == ["reply 0", reply.text, "reply 1", "reply 2"]
+        assert store.replies("unknown") == []
+        assert len(store) == 4
+
+
+# Every part of the key, each with another value.
+CHANGES = {
+    "backend": "vllm",
+    "model": "other",
+    "base_url": "http://y/v1",
+    "messages": ({"role": "user", "content": "another prompt"},),
+    "schema": None,
+    "sampling": {"temperature": 0.5, "seed": 0, "max_tokens": 10},
+    "order": 1,
+    "repeat": 1,
+    "prompt": "sentence.v2:def",
+}
+
+
+@pytest.mark.parametrize("part", CHANGES)
+def test_each_part_changes_the_key(part: str) -> None:
+    assert replace(REQUEST, **{part: CHANGES[part]}).key != REQUEST.key  # type: ignore[arg-type]
+
+
+def test_the_key_is_listed_openly_and_holds_nothing_else(path: Path) -> None:
+    assert set(REQUEST.parts) == set(CHANGES)
+    assert replace(REQUEST, expect="an estimate").key == REQUEST.key
+    record = json.loads(path.read_text().splitlines()[1])
+    assert record["parts"] == json.loads(json.dumps(other(0).parts))
+
+
+@pytest.mark.parametrize("cut", [1, 5, 60, 200])
+def test_a_damaged_tail_is_cut_and_said(path: Path, cut: int) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut])
+    kept = whole[:-cut].rpartition(b"\n")[0] + b"\n"
+    with Store(path, IDENTITY) as store:
+        assert store.cut == len(whole) - cut - len(kept)
+        assert [r.text for r in store] == ["reply 0", "reply 1"]
+        store.append(other(2), REPLY)
+    assert path.read_bytes().startswith(kept)
+    assert read_store(path)[2] == path.stat().st_size
+
+
+@pytest.mark.parametrize("tail", [b"\0" * 512, b"{}\n", b"garbage\nmore\n", b"\xff\xfe\n"])
+def test_any_tail_is_cut(path: Path, tail: bytes) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole + tail)
+    with Store(path, IDENTITY) as store:
+        assert store.cut == len(tail)
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("length", [0, 1, 30])
+def test_a_head_cut_short_is_begun_anew(path: Path, length: int) -> None:
+    path.write_bytes(path.read_bytes()[:length])
+    with Store(path, IDENTITY) as store:
+        assert store.cut == length
+        assert len(store) == 0
+    assert read_store(path)[0] == IDENTITY
+
+
+def test_damage_in_the_middle_is_refused_and_left(path: Path) -> None:
+    lines = path.read_bytes().split(b"\n")
+    lines[2] = lines[2].replace(b"reply 1", b"reply 9")
+    path.write_bytes(b"\n".join(lines))
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=r"s\.jsonl, line 3: damaged in the middle"):
+        Store(path, IDENTITY)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("part", ["backend", "model", "base_url", "prompt"])
+def test_another_identity_is_never_mixed_in(path: Path, part: str) -> None:
+    identity = replace(IDENTITY, **{part: "other"})
+    assert store_path(path.parent, identity) != store_path(path.parent, IDENTITY)
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="move it away"):
+        Store(path, identity)
+    with (
+        Store(path, IDENTITY) as store,
+        pytest.raises(InputError, match="of another model or prompt"),
+    ):
+        store.append(replace(REQUEST, **{part: "other"}), REPLY)  # type: ignore[arg-type]
+    assert path.read_bytes() == before
+
+
+def test_a_record_of_another_model_inside_is_refused(path: Path, tmp_path: Path) -> None:
+    foreign = replace(REQUEST, model="other")
+    with Store(tmp_path / "t.jsonl", Identity.of(foreign)) as store:
+        store.append(foreign, REPLY)
+    line = (tmp_path / "t.jsonl").read_bytes().split(b"\n")[1] + b"\n"
+    path.write_bytes(path.read_bytes() + line)
+    with pytest.raises(InputError, match="line 5: a judgment of another model or prompt"):
+        Store(path, IDENTITY)
+
+
+def test_two_runs_cannot_write_one_store(path: Path) -> None:
+    with Store(path, IDENTITY), pytest.raises(InputError, match="another run is writing"):
+        Store(path, IDENTITY)
+    with Store(path, IDENTITY) as store:  # free again
+        assert len(store) == 3
+
+
+def test_a_file_that_is_no_store_is_left(tmp_path: Path) -> None:
+    file = tmp_path / "notes.jsonl"
+    file.write_text("my notes\n")
+    with pytest.raises(InputError, match="not a store of judgments"):
+        Store(file, IDENTITY)
+    assert file.read_text() == "my notes\n"
+
+
+def test_a_full_disk_keeps_what_was_there(path: Path) -> None:
+    before = path.read_bytes()
+    with Store(path, IDENTITY) as store:
+        real = store._file
+
+        class Full:
+            def write(self, data: bytes) -> int:
+                return real.write(data[:7])
+
+            def __getattr__(self, name: str) -> object:
+                return getattr(real, name)
+
+        store._file = Full()  # type: ignore[assignment]
+        with pytest.raises(OutputError, match="could not be written"):
+            store.append(other(7), REPLY)
+        store._file = real
+    assert path.read_bytes() == before
+
+
+def test_a_reply_is_on_disk_before_it_is_used(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from judges import store as module
+
+    synced: list[int] = []
+    monkeypatch.setattr(module.os, "fsync", lambda number: synced.append(path.stat().st_size))
+    with Store(path, IDENTITY) as store:
+        store.append(other(5), REPLY)
+        assert synced == [path.stat().st_size]  # after the write, before returning
+
+
+def test_export_and_import_move_stores_bit_for_bit(path: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "judgments"
+    foreign = replace(REQUEST, model="other")
+    for request in (REQUEST, foreign):
+        identity = Identity.of(request)
+        folder.mkdir(exist_ok=True)
+        with Store(store_path(folder, identity), identity) as store:
+            store.append(request, replace(REPLY, text="bad"))
+            store.append(request, REPLY)
+    assert export_stores(folder, tmp_path / "out.jsonl") == 4
+    assert import_stores(tmp_path / "out.jsonl", tmp_path / "new") == (4, 0)
+    names = sorted(file.name for file in folder.iterdir())
+    assert names == sorted(file.name for file in (tmp_path / "new").iterdir())
+    for name in names:
+        assert (folder / name).read_bytes() == (tmp_path / "new" / name).read_bytes()
+    assert import_stores(tmp_path / "out.jsonl", tmp_path / "new") == (0, 4)
+    assert [row["replies"] for row in list_stores(folder)] == [2, 2]
+
+
+def test_a_damaged_export_changes_nothing(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "out.jsonl").write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(InputError, match="ends in a damaged line"):
+        import_stores(tmp_path / "out.jsonl", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(InputError, match="no stored judgments"):
+        export_stores(tmp_path / "none", tmp_path / "x")
+    with pytest.raises(InputError, match="no store 'nope'"):
+        export_stores(path.parent, tmp_path / "x", ["nope"])

@@ -1,0 +1,185 @@
+"""Real vLLM on a CPU with a tiny random Qwen3: in process, and as a server of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury.benchmarks import load_benchmark
+from gecjury.cli import main
+from gecjury.corpus import Corpus, Version
+from gecjury.errors import InputError
+from gecjury.registry import load
+from gecjury.runtime import Runtime
+from tests.judges.attacks import ATTACKS
+from tests.judges.tinymodel import make_tiny_model
+
+pytestmark = [pytest.mark.vllm, pytest.mark.filterwarnings("default")]
+
+os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
+os.environ["GECJURY_VLLM"] = '{"enforce_eager": true}'
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("vllm")
+    return make_tiny_model(tmp_path_factory.mktemp("model") / "tiny-qwen3")
+
+
+@pytest.fixture(scope="module")
+def served(tiny: Path) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    argv = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(tiny)]
+    argv += ["--host", "127.0.0.1", "--port", str(port), "--enforce-eager"]
+    compact = {"backend": "xgrammar", "disable_any_whitespace": True}
+    argv += ["--structured-outputs-config", json.dumps(compact)]
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 300
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                time.sleep(0.5)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+def audit_of(table: Any) -> dict[str, Any]:
+    audit: dict[str, Any] = table.statistics.details["audit"]["members"][0]
+    return audit
+
+
+def test_in_process_every_reply_is_valid_and_tokens_are_as_estimated(
+    tiny: Path, cache: Path
+) -> None:
+    corpus = load_benchmark("sample").corpus
+    runtime = Runtime(cache=cache)
+    scorer = load("llm-s", backend="vllm", model=str(tiny))
+    plan = scorer.plan(corpus, runtime)
+    assert plan is not None
+    audit = audit_of(scorer.score_corpus(corpus, runtime))
+    assert audit["valid"] == audit["requests"]["distinct"] == plan.requests
+    for kind in ("input", "output"):
+        assert abs(plan.tokens[kind] - audit["tokens"][kind]) <= 0.02 * audit["tokens"][kind]
+    # compact JSON, and nothing else
+    (store,) = (cache / "judgments").glob("sentence*.jsonl")
+    for line in store.read_text().splitlines()[1:]:
+        text = json.loads(line)["reply"]["text"]
+        assert text == json.dumps(json.loads(text), separators=(",", ":"))
+
+
+def test_expected_scores_come_from_probabilities_within_the_grammar(
+    tiny: Path, cache: Path
+) -> None:
+    corpus = load_benchmark("sample").corpus
+    scorer = load("llm-s", backend="vllm", model=str(tiny), scoring="expected")
+    table = scorer.score_corpus(corpus, Runtime(cache=cache))
+    scores = table.sentences[~np.isnan(table.sentences)]
+    assert ((scores > 1) & (scores < 5)).all()
+    assert len(np.unique(scores)) > 20  # a written score takes five values at most
+
+
+def test_injections_change_no_structure(
+    tiny: Path, cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    honest = ("She goes to school .", "She go to the school .")
+    texts = ["She goes to school every day .", *ATTACKS]
+    rows = {"a": honest[0], "b": honest[1]}
+    sources = ("She go to school .",) * len(texts)
+    corpus = Corpus(
+        sources,
+        {
+            **{name: Version((text,) * len(texts)) for name, text in rows.items()},
+            "attack": Version(tuple(texts)),
+        },
+    )
+    scorer = load("llm-s", backend="vllm", model=str(tiny), scoring="expected")
+    table = scorer.score_corpus(corpus, Runtime(cache=cache))
+    assert table.missing == 0
+    assert audit_of(table)["valid"] == len(texts)
+    shifts = table.sentences[:, 1:] - table.sentences[:, :1]
+    with capsys.disabled():
+        print("\nattack: shift of its own score, of a, of b (against an honest third text)")
+        for attack, (a, b, own) in zip(ATTACKS, shifts.T, strict=True):
+            print(f"{own:+.3f} {a:+.3f} {b:+.3f}  {attack[:60]!r}")
+
+
+def test_served_and_in_process_agree(tiny: Path, served: str, cache: Path) -> None:
+    corpus = load_benchmark("sample").corpus
+    runtime = Runtime(cache=cache, concurrency=8)
+    scorer = load("llm-s", base_url=served, model=str(tiny), scoring="expected")
+    table = scorer.score_corpus(corpus, runtime)
+    audit = audit_of(table)
+    assert audit["valid"] == audit["requests"]["distinct"]
+    local = load("llm-s", backend="vllm", model=str(tiny), scoring="expected")
+    other = local.score_corpus(corpus, runtime)
+    both = ~np.isnan(table.sentences)
+    assert np.allclose(table.sentences[both], other.sentences[both], atol=0.1)
+
+
+def test_three_families_in_one_table(
+    tiny: Path, served: str, cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ["compare", "sample", "-m", f"llm-s:backend=vllm,model={tiny}"]
+    argv += ["-m", f"llm-s:backend=openai,base_url={served},model={tiny},criterion=fluency"]
+    argv += ["-m", "green", "--cache", str(cache), "--quiet", "--format", "json"]
+    assert main(argv) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert [row["family"] for row in record["rows"]] == ["judges", "judges", "refbased"]
+    for audit in record["audits"].values():
+        (member,) = audit["members"]
+        assert member["valid"] == member["requests"]["distinct"]
+
+
+def test_an_unknown_model_on_a_server(served: str, tmp_path: Path) -> None:
+    corpus = Corpus(("S .",), {"x": Version(("T .",))})
+    with pytest.raises(ValueError, match=r"knows no model 'nobody/nothing' \(404\)"):
+        load("llm-s", base_url=served, model="nobody/nothing").score_corpus(
+            corpus, Runtime(cache=tmp_path)
+        )
+
+
+def test_a_prompt_longer_than_the_model(tiny: Path, served: str, tmp_path: Path) -> None:
+    corpus = Corpus(("S .",), {"x": Version(("word " * 3_000,))})
+    runtime = Runtime(cache=tmp_path)
+    with pytest.raises(InputError, match="longer than the context"):
+        load("llm-s", base_url=served, model=str(tiny)).score_corpus(corpus, runtime)
+    with pytest.raises(InputError, match="cannot take a prompt"):
+        load("llm-s", backend="vllm", model=str(tiny)).score_corpus(corpus, runtime)
+    # the engine is usable all the same
+    short = Corpus(("S .",), {"x": Version(("T .",))})
+    assert load("llm-s", backend="vllm", model=str(tiny)).score_corpus(short, runtime).missing == 0
+
+
+def test_models_that_cannot_be_used(tmp_path: Path) -> None:
+    corpus = Corpus(("S .",), {"x": Version(("T .",))})
+    runtime = replace(Runtime(), cache=tmp_path)
+    missing = str(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=f"vLLM cannot load {missing}") as caught:
+        load("llm-s", backend="vllm", model=missing).score_corpus(corpus, runtime)
+    assert "\n" not in str(caught.value)
+    mute = make_tiny_model(tmp_path / "mute", template=False)
+    with pytest.raises(InputError, match="has no chat template"):
+        load("llm-s", backend="vllm", model=str(mute)).score_corpus(corpus, runtime)
