@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from importlib.util import find_spec
 
 from gecjury.commands.compare import add_study_options, compare
 
 __all__ = ["add_arguments", "run"]
 
-METRICS = ["green", "gleu", "errant", "cleme"]
+METRICS = ["green", "gleu"]
+EDIT_METRICS = ["errant", "cleme"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,11 +22,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="metrics",
         metavar="METRIC",
         action="append",
-        help=f"metrics to try (default: {', '.join(METRICS)})",
+        help=f"metrics to try (default: {', '.join(METRICS + EDIT_METRICS)})",
     )
     add_study_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Compare metrics on the embedded sample, which shows the program and proves nothing."""
-    return compare(args, "sample", args.metrics or METRICS)
+    return compare(args, "sample", args.metrics or _usual())
+
+
+def _usual() -> list[str]:
+    """Metrics that run with what is installed: those over edits need spaCy and errant."""
+    if all(find_spec(package) for package in ("errant", "spacy")):
+        return METRICS + EDIT_METRICS
+    print(
+        f"gecjury: {', '.join(EDIT_METRICS)} left out: pip install 'gecjury[edits]'",
+        file=sys.stderr,
+    )
+    return METRICS
