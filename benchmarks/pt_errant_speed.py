@@ -26,6 +26,7 @@ from gecjury.corpus import Corpus, Version
 from gecjury.corpusedits import corpus_edits
 from gecjury.edits import Edit, apply_edits
 from gecjury.runtime import Runtime
+from refbased.bertscore import BERTScore
 from refbased.pt_errant import PTERRANT
 
 
@@ -83,9 +84,9 @@ def main() -> None:
         ),
     )
     ours = PTERRANT(model=args.model, layer=args.layer)
-    folder = ours.bertscore.encoder_spec.checkpoint().folder
+    folder = BERTScore(args.model).encoder_spec.checkpoint().folder
     scorer = bert_score.BERTScorer(model_type=str(folder), num_layers=args.layer, device="cpu")
-    ours.bertscore.score([("He go .", "He goes .")], runtime)
+    ours.weight_model.score([("He go .", "He goes .")], runtime)
     start = time.perf_counter()
     values = ours.statistics(ready, runtime).values
     seconds = time.perf_counter() - start

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.util import find_spec
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +82,8 @@ class BERTScore:
         rescale: subtract the baseline of random pairs, where the model has one.
     """
 
+    label: ClassVar[str] = "BERTScore"
+
     model: str = "google-bert/bert-base-uncased"
     layer: int | None = None
     revision: str | None = None
@@ -91,6 +94,11 @@ class BERTScore:
         """The encoder, which reads up to 512 word pieces."""
         layer = customary_layer(self.model) if self.layer is None else self.layer
         return EncoderSpec(self.model, layer=layer, revision=self.revision, max_length=512)
+
+    @property
+    def identity(self) -> str:
+        """Name and pinned version of the encoder's files."""
+        return self.encoder_spec.checkpoint().identity
 
     def score(
         self, pairs: Sequence[Pair], runtime: Runtime | None = None

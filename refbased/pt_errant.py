@@ -1,4 +1,4 @@
-"""PT-ERRANT: ERRANT's counts with each edit weighted by how much it moves BERTScore."""
+"""PT-ERRANT: ERRANT's counts, each edit weighted by how much it moves BERTScore or BARTScore."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gecjury.corpus import Corpus
 from gecjury.edits import Edit, apply_edits
 from gecjury.runtime import Runtime
 from gecjury.scoretable import IntArray, Scores, Statistics
-from refbased.bertscore import BERTScore
 from refbased.editscorer import EditScorer, check_beta
 from refbased.running import FirstBest, best_f, choose_best, choose_running, prf
+from refbased.weightmodels import WeightModel, Weights, weight_model
 
 __all__ = ["PTERRANT", "EditWeights"]
 
@@ -26,39 +26,43 @@ Kinds = dict[Key, str]
 class PTERRANT(EditScorer):
     """F-score over weighted edits (Gong et al. 2022).
 
-    An edit e weighs |BERTScore(S with e alone, R) − BERTScore(S, R)|. Range 0 to 1, higher is
-    better. Precision is 1 without false positives, recall 1 without false negatives. Several
-    references: as for ERRANT, both in a sentence and over the corpus.
+    An edit e weighs |BERTScore(S with e alone, R) − BERTScore(S, R)|, or BARTScore's change
+    likewise. Range 0 to 1, higher is better. Precision is 1 without false positives, recall 1
+    without false negatives. Several references: as for ERRANT, both in a sentence and over the
+    corpus.
 
     Attributes:
-        model: encoder of BERTScore; `embedded` works offline.
-        layer: hidden states compared; None for those the bert-score package takes (9 of
+        weights: `bertscore`, or `bartscore` (see `BARTScore`).
+        model: encoder of BERTScore (`embedded` works offline) or sequence-to-sequence model of
+            BARTScore; None for google-bert/bert-base-uncased, facebook/bart-large-cnn.
+        layer: hidden states BERTScore compares; None for those the bert-score package takes (9 of
             bert-base-uncased, else the last).
         revision: commit, tag or branch of a hub model.
         beta: weight of recall.
     """
 
     name: ClassVar[str] = "pt-errant"
-    summary: ClassVar[str] = "ERRANT with edits weighted by their effect on BERTScore"
+    summary: ClassVar[str] = "ERRANT with edits weighted by their effect on BERTScore or BARTScore"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
 
-    model: str = "google-bert/bert-base-uncased"
+    weights: Weights = "bertscore"
+    model: str | None = None
     layer: int | None = None
     revision: str | None = None
     beta: float = 0.5
 
     def __post_init__(self) -> None:
         check_beta(self.name, self.beta)
+        _ = self.weight_model  # refuses options that do not go together
 
     @property
-    def bertscore(self) -> BERTScore:
+    def weight_model(self) -> WeightModel:
         """What weighs edits."""
-        return BERTScore(self.model, self.layer, self.revision)
+        return weight_model(self.weights, self.model, self.layer, self.revision)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """What decides edits, and the encoder's files."""
-        identity = self.bertscore.encoder_spec.checkpoint().identity
-        return {**super().extra_signature(runtime), "model": identity}
+        """What decides edits, and the model's files."""
+        return {**super().extra_signature(runtime), "model": self.weight_model.identity}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Weighted TP, FP, FN: systems × sentences × references × 3."""
@@ -70,7 +74,7 @@ class PTERRANT(EditScorer):
             for index, reference in enumerate(theirs):
                 for some in (*(lines[row] for lines in mine), reference[row]):
                     weights.want(row, index, some)
-        notes = weights.compute(self.bertscore, runtime)
+        notes = weights.compute(self.weight_model, runtime)
         values = np.zeros((len(mine), len(corpus), len(theirs), 3))
         types: dict[tuple[int, int, int], dict[tuple[str, int], float]] = {}
         for system, lines in enumerate(mine):
@@ -132,7 +136,7 @@ class EditWeights:
                 tokens = apply_edits(self._sources[row].split(), [Edit(*key)])
                 self._texts[row][key] = " ".join(tokens)
 
-    def compute(self, scorer: BERTScore, runtime: Runtime) -> list[str]:
+    def compute(self, scorer: WeightModel, runtime: Runtime) -> list[str]:
         """Score every distinct pair of sentences; returns notes for the user."""
         pairs: dict[tuple[str, str], None] = {}
         for (row, index), keys in self._wanted.items():
@@ -145,7 +149,7 @@ class EditWeights:
         self._scores = dict(zip(pairs, scores.tolist(), strict=True))
         if not truncated:
             return []
-        return [f"BERTScore: {truncated} texts are longer than its encoder reads and were cut"]
+        return [f"{scorer.label}: {truncated} texts are longer than its model reads and were cut"]
 
     def of(self, row: int, index: int) -> dict[Key, float]:
         """The weights asked for."""

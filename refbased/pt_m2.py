@@ -1,4 +1,4 @@
-"""PT-M2: M2's counts with each edit weighted by how much it moves BERTScore."""
+"""PT-M2: M2's counts, each edit weighted by how much it moves BERTScore or BARTScore."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gecjury.corpus import Corpus
 from gecjury.errors import InputError
 from gecjury.runtime import Runtime
 from gecjury.scoretable import Statistics
-from refbased.bertscore import BERTScore
 from refbased.m2 import M2, gold_edits
 from refbased.maxmatch import GoldEdit, SystemEdit, extract_system_edits
 from refbased.pt_errant import EditWeights
+from refbased.weightmodels import WeightModel, Weights, weight_model
 
 __all__ = ["PTM2"]
 
@@ -27,31 +27,38 @@ class PTM2(M2):
     """F0.5 over weighted edits matched to gold M2 edits (Gong et al. 2022).
 
     An edit e weighs |BERTScore(S with e alone, R) − BERTScore(S, R)|, where R is the source with
-    the annotator's edits. Correct, proposed and gold weights take the place of M2's counts, so
-    everything else is as for M2: range 0 to 1, higher is better.
+    the annotator's edits, or BARTScore's change likewise. Correct, proposed and gold weights take
+    the place of M2's counts, so everything else is as for M2: range 0 to 1, higher is better.
 
     Attributes:
-        model: encoder of BERTScore; `embedded` works offline.
-        layer: hidden states compared; None for those the bert-score package takes.
+        weights: `bertscore`, or `bartscore` (see `BARTScore`).
+        model: encoder of BERTScore (`embedded` works offline) or sequence-to-sequence model of
+            BARTScore; None for google-bert/bert-base-uncased, facebook/bart-large-cnn.
+        layer: hidden states BERTScore compares; None for those the bert-score package takes.
         revision: commit, tag or branch of a hub model.
     """
 
     name: ClassVar[str] = "pt-m2"
-    summary: ClassVar[str] = "M2 with edits weighted by their effect on BERTScore"
+    summary: ClassVar[str] = "M2 with edits weighted by their effect on BERTScore or BARTScore"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
 
-    model: str = "google-bert/bert-base-uncased"
+    weights: Weights = "bertscore"
+    model: str | None = None
     layer: int | None = None
     revision: str | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.weight_model  # refuses options that do not go together
+
     @property
-    def bertscore(self) -> BERTScore:
+    def weight_model(self) -> WeightModel:
         """What weighs edits."""
-        return BERTScore(self.model, self.layer, self.revision)
+        return weight_model(self.weights, self.model, self.layer, self.revision)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The encoder's files."""
-        return {"model": self.bertscore.encoder_spec.checkpoint().identity}
+        """The weight model's files."""
+        return {"model": self.weight_model.identity}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Correct, proposed, gold weight: systems × sentences × annotators × 3; NaN if absent."""
@@ -82,7 +89,7 @@ class PTM2(M2):
                     weights.want(row, place, {_key(edit): None for edit in mine})
             for place, wanted in enumerate(golds[row]):
                 weights.want(row, place, {_gold_key(edit): None for edit in wanted})
-        notes = weights.compute(self.bertscore, runtime)
+        notes = weights.compute(self.weight_model, runtime)
         values = np.full((len(lines), len(corpus), width, 3), np.nan)
         for row, gold in enumerate(golds):
             for place, wanted in enumerate(gold):

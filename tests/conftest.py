@@ -56,3 +56,46 @@ def _make_bert(folder: Path, seed: int, layers: int = 3) -> Path:
 def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a tiny random BERT."""
     return _make_bert(tmp_path_factory.mktemp("models") / "tiny-bert", seed=1)
+
+
+def _make_bart(folder: Path, seed: int) -> Path:
+    """A BART of two layers each way with random weights and a word-level tokenizer."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    tokenizers = pytest.importorskip("tokenizers")
+    vocabulary = {w: n for n, w in enumerate(["<s>", "<pad>", "</s>", "<unk>", *_WORDS.split()])}
+    core = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="<unk>"))
+    core.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    core.post_processor = tokenizers.processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        bos_token="<s>",
+        pad_token="<pad>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        model_max_length=24,
+    ).save_pretrained(folder)
+    config = transformers.BartConfig(
+        vocab_size=len(vocabulary),
+        d_model=16,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=24,
+        decoder_ffn_dim=24,
+        max_position_embeddings=32,
+        init_std=0.4,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        transformers.BartForConditionalGeneration(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tiny random BART that generates."""
+    return _make_bart(tmp_path_factory.mktemp("models") / "tiny-bart", seed=2)

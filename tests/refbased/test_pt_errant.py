@@ -9,7 +9,10 @@ import pytest
 
 from gecjury.corpus import Corpus, Version
 from gecjury.edits import Edit, apply_edits
+from gecjury.errors import OptionError
+from gecjury.registry import load
 from gecjury.runtime import Runtime
+from refbased.bartscore import BARTScore
 from refbased.bertscore import BERTScore
 from refbased.pt_errant import PTERRANT
 
@@ -68,3 +71,35 @@ def test_weights_belong_to_their_reference(tiny_bert: Path) -> None:
     corpus = Corpus((SOURCE,), {"mine": version(E1)}, (version(E1, E2), version(E1, E3)))
     values = PTERRANT(model=str(tiny_bert)).statistics(corpus, CPU).values[0, 0]
     assert values[0, 0] != pytest.approx(values[1, 0], rel=1e-6)
+
+
+def test_bartscore_weighs_edits(tiny_bart: Path) -> None:
+    # As test_by_hand, with w = |BARTScore(S with the edit alone, R) − BARTScore(S, R)|.
+    reference = "he went home yesterday ."
+    texts = ["he went to home yesterday .", "he go home yesterday .", "he go to home ."]
+    scores, _ = BARTScore(str(tiny_bart)).score(
+        [(text, reference) for text in (SOURCE, *texts)], CPU
+    )
+    w1, w2, w3 = abs(scores[1:] - scores[0])
+    assert min(w1, w2, w3) > 1e-3
+    corpus = Corpus((SOURCE,), {"mine": version(E1, E3)}, (version(E1, E2),))
+    scorer = PTERRANT(weights="bartscore", model=str(tiny_bart))
+    statistics = scorer.statistics(corpus, CPU)
+    np.testing.assert_allclose(statistics.values[0, 0, 0], [w1, w3, w2], atol=1e-5)
+    assert scorer.settings()["weights"] == "bartscore"
+    assert scorer.extra_signature(CPU)["model"].startswith("tiny-bart@")
+
+
+def test_models_of_the_weights() -> None:
+    assert load("pt-errant").weight_model == BERTScore("google-bert/bert-base-uncased")
+    assert load("pt-errant:weights=bartscore").weight_model == BARTScore("facebook/bart-large-cnn")
+    with pytest.raises(OptionError, match="layer=3 is for weights=bertscore"):
+        load("pt-errant:weights=bartscore,layer=3")
+
+
+def test_cut_texts_are_noted(tiny_bart: Path) -> None:
+    long = " ".join(["home"] * 30)
+    corpus = Corpus((long,), {"mine": Version((long,), ((E1,),))}, (Version((long,), ((E2,),)),))
+    scorer = PTERRANT(weights="bartscore", model=str(tiny_bart))
+    notes = scorer.statistics(corpus, CPU).notes
+    assert any(note.startswith("BARTScore: 3 texts are longer") for note in notes)

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from gecjury.corpus import Corpus, Version
+from gecjury.errors import OptionError
 from gecjury.m2 import parse_m2
+from gecjury.registry import load
 from gecjury.runtime import Runtime
+from refbased.bartscore import BARTScore
 from refbased.bertscore import BERTScore
 from refbased.pt_m2 import PTM2
 
@@ -53,3 +56,27 @@ def test_by_hand(tiny_bert: Path) -> None:
     assert table.precision[1] == 1.0
     # The source proposes nothing: precision 1, recall and F 0.
     assert table.totals[2] == 0.0
+
+
+def test_bartscore_weighs_edits(tiny_bart: Path) -> None:
+    # Hypothesis: go→went (gold) alone; "to" is left: correct = proposed = w1, gold = w1 + w2.
+    reference = "he went home quite often before yesterday ."
+    mine = "he went to home quite often before yesterday ."
+    texts = [mine, "he go home quite often before yesterday ."]
+    scores, _ = BARTScore(str(tiny_bart)).score(
+        [(text, reference) for text in (SOURCE, *texts)], CPU
+    )
+    w1, w2 = abs(scores[1:] - scores[0])
+    assert min(w1, w2) > 1e-3
+    scorer = PTM2(weights="bartscore", model=str(tiny_bart))
+    table = scorer.score_corpus(corpus(mine), CPU)
+    np.testing.assert_allclose(table.statistics.values[0, 0, 0], [w1, w1, w1 + w2], atol=1e-5)
+    assert "weights=bartscore" in str(table.signature)
+    assert "model=tiny-bart@" in str(table.signature)
+
+
+def test_models_of_the_weights() -> None:
+    assert load("pt-m2").weight_model == BERTScore("google-bert/bert-base-uncased")
+    assert load("pt-m2:weights=bartscore").weight_model == BARTScore("facebook/bart-large-cnn")
+    with pytest.raises(OptionError, match="layer=3 is for weights=bertscore"):
+        load("pt-m2:weights=bartscore,layer=3")

@@ -1,0 +1,261 @@
+"""BARTScore (Yuan et al. 2021) of sentence pairs, each distinct direction once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.checkpoints import Checkpoint, quiet_transformers, resolve, state_dict
+from gecjury.devices import pick_device
+from gecjury.errors import DataError, InputError, MissingExtraError, OptionError
+from gecjury.runtime import Runtime
+from gecjury.scoretable import FloatArray
+from gecjury.vectorcache import VectorCache
+
+__all__ = ["BARTScore"]
+
+Pair = tuple[str, str]
+Pieces = tuple[int, ...]
+Direction = tuple[Pieces, Pieces]  # word pieces given, word pieces predicted
+
+# Word pieces that are read of a text, as in the authors' code.
+_LENGTH = 1024
+# Target pieces of a batch; bounds the logits' memory (0.8 GB for BART's 50,265 pieces).
+_BATCH_PIECES = 4096
+_IGNORED = -100  # the label that transformers takes for padding
+
+
+@dataclass(frozen=True)
+class BARTScore:
+    """F variant: the mean of log p(reference | hypothesis) and log p(hypothesis | reference).
+
+    A direction is the mean log-probability of the target's word pieces, the special ones that its
+    tokenizer adds included, given the source (Yuan et al. 2021, section 3.2, with equal weights
+    of all). Natural logarithms: 0 or less, higher is better.
+
+    Attributes:
+        model: a sequence-to-sequence model, as a folder or a name of the Hugging Face hub.
+        revision: commit, tag or branch of a hub model.
+    """
+
+    label: ClassVar[str] = "BARTScore"
+
+    model: str = "facebook/bart-large-cnn"
+    revision: str | None = None
+
+    @property
+    def identity(self) -> str:
+        """Name and pinned version of the model's files.
+
+        Raises:
+            GecjuryError: see `gecjury.checkpoints.resolve`.
+        """
+        return self._checkpoint().identity
+
+    def _checkpoint(self) -> Checkpoint:
+        try:
+            return resolve(self.model, self.revision)
+        except DataError as error:
+            raise DataError(
+                f"{error}. BARTScore needs a sequence-to-sequence model, which 'embedded' is not; "
+                "BERTScore takes it (weights=bertscore,model=embedded)"
+            ) from None
+
+    def score(
+        self, pairs: Sequence[Pair], runtime: Runtime | None = None
+    ) -> tuple[FloatArray, int]:
+        """Scores of (hypothesis, reference) pairs, and how many distinct texts were cut.
+
+        Raises:
+            GecjuryError: the model cannot be had or is not a sequence-to-sequence model.
+        """
+        runtime = runtime or Runtime()
+        _require_packages()
+        model = _load(self._checkpoint(), pick_device(runtime.device))
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        pieces, truncated = model.tokenise(texts)
+        of = dict(zip(texts, pieces, strict=True))
+        both = [((of[x], of[y]), (of[y], of[x])) for x, y in pairs]
+        found = self._directions(
+            list(dict.fromkeys(one for two in both for one in two)), model, runtime
+        )
+        scores = [(found[there] + found[back]) / 2 for there, back in both]
+        return np.array(scores, dtype=np.float64), truncated
+
+    def _directions(
+        self, directions: Sequence[Direction], model: _Model, runtime: Runtime
+    ) -> Mapping[Direction, float]:
+        """Mean log-probabilities, read from disk where they are there."""
+        cache = None
+        if runtime.use_cache:
+            cache = VectorCache(runtime.cache_folder("vectors") / "bartscore.sqlite")
+        keys = {one: _key(model.identity, one) for one in directions}
+        known = {} if cache is None else cache.read(list(keys.values()))
+        todo = [one for one in directions if keys[one] not in known]
+        fresh: dict[bytes, np.float32] = {}
+        with runtime.progress.task(f"BARTScore with {self.model}", len(todo)) as bar:
+            for part in _batches(todo, runtime.batch_size):
+                values = model.log_probabilities(part)
+                fresh.update(zip((keys[one] for one in part), values, strict=True))
+                bar.advance(len(part))
+        if cache is not None:
+            cache.write({key: np.array([value]) for key, value in fresh.items()})
+            cache.close()
+        values_of = {key: float(vector[0]) for key, vector in known.items()}
+        values_of |= {key: float(value) for key, value in fresh.items()}
+        return {one: values_of[key] for one, key in keys.items()}
+
+
+class _Model:
+    """A sequence-to-sequence model with its tokenizer; use `_load`."""
+
+    def __init__(self, checkpoint: Checkpoint, device: str) -> None:
+        self.device = device
+        self._tokenizer, self._model = _read_model(checkpoint, device)
+        positions = getattr(self._model.config, "max_position_embeddings", None) or _LENGTH
+        self.limit = int(min(_LENGTH, self._tokenizer.model_max_length, positions))
+        self.identity = f"{checkpoint.identity}|{self.limit}"
+
+    def tokenise(self, texts: Sequence[str]) -> tuple[list[Pieces], int]:
+        """Word pieces of every text, cut at `limit`, and how many texts had to be cut."""
+        if not texts:
+            return [], 0
+        pieces = self._ids(texts)
+        long = [place for place, ids in enumerate(pieces) if len(ids) > self.limit]
+        if long:
+            cut = self._ids([texts[p] for p in long], truncation=True, max_length=self.limit)
+            for place, ids in zip(long, cut, strict=True):
+                pieces[place] = ids
+        return pieces, len(long)
+
+    def _ids(self, texts: Sequence[str], **options: Any) -> list[Pieces]:
+        encoded = self._tokenizer(
+            list(texts), return_attention_mask=False, verbose=False, **options
+        )
+        return [tuple(ids) for ids in encoded["input_ids"]]
+
+    def log_probabilities(self, batch: Sequence[Direction]) -> NDArray[np.float32]:
+        """Mean log-probability of each direction's target, in the order given."""
+        import torch
+
+        padding = self._tokenizer.pad_token_id
+        given, mask = self._padded([source for source, _ in batch], padding)
+        labels, own = self._padded([target for _, target in batch], _IGNORED)
+        with torch.inference_mode():
+            logits = self._model(
+                input_ids=given,
+                attention_mask=mask.to(given.dtype),
+                decoder_input_ids=self._model.prepare_decoder_input_ids_from_labels(labels=labels),
+                use_cache=False,
+            ).logits.float()
+            losses = torch.nn.functional.cross_entropy(
+                logits.transpose(1, 2), labels, ignore_index=_IGNORED, reduction="none"
+            )
+            means = -losses.sum(dim=1) / own.sum(dim=1)
+        values: NDArray[np.float32] = means.cpu().numpy()
+        return values
+
+    def _padded(self, rows: Sequence[Pieces], padding: int) -> tuple[Any, Any]:
+        """Ids padded to the longest row, and which of them are real: both rows × length."""
+        import torch
+
+        length = max(len(row) for row in rows)
+        table = [[*row, *[padding] * (length - len(row))] for row in rows]
+        lengths = torch.tensor([len(row) for row in rows], device=self.device)
+        real = torch.arange(length, device=self.device)[None] < lengths[:, None]
+        return torch.tensor(table, device=self.device), real
+
+
+def _require_packages() -> None:
+    try:
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(
+            f"BARTScore needs the package {error.name}, which is not installed: "
+            "pip install 'gecjury[refbased]'"
+        ) from None
+
+
+@lru_cache(maxsize=1)
+def _load(checkpoint: Checkpoint, device: str) -> _Model:
+    return _Model(checkpoint, device)
+
+
+def _read_model(checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
+    """Tokenizer and model, in evaluation mode on the device."""
+    import torch
+
+    quiet_transformers()
+    tokenizer, config, kind = _read_parts(checkpoint)
+    options: dict[str, Any] = {"config": config, "output_loading_info": True}
+    if checkpoint.safe:
+        model, report = kind.from_pretrained(checkpoint.folder, use_safetensors=True, **options)
+    else:
+        model, report = kind.from_pretrained(None, state_dict=state_dict(checkpoint), **options)
+    # Weights that the files lack would be random, and so would the scores be.
+    missing = sorted(set(report["missing_keys"]) & {name for name, _ in model.named_parameters()})
+    if missing:
+        raise InputError(
+            f"{checkpoint.folder}: {len(missing)} weights of a {config.model_type} model are "
+            f"missing ({missing[0]}, …); expected a whole sequence-to-sequence model"
+        )
+    return tokenizer, model.to(device=device, dtype=torch.float32).eval()
+
+
+def _read_parts(checkpoint: Checkpoint) -> tuple[Any, Any, Any]:
+    """Tokenizer, configuration and class of a model whose targets can be scored."""
+    import torch
+    from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
+
+    def refused(reason: str) -> OptionError:
+        return OptionError(
+            f"BARTScore model {checkpoint.name}: {reason}; choose a sequence-to-sequence model "
+            "such as facebook/bart-large-cnn"
+        )
+
+    try:
+        config = AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise InputError(
+            f"{checkpoint.folder}: not a model that transformers can read ({error})"
+        ) from None
+    if not getattr(config, "is_encoder_decoder", False):
+        raise refused(f"a {config.model_type} model does not generate a target from a source")
+    if tokenizer.pad_token_id is None or not tokenizer("")["input_ids"]:
+        raise refused("its tokenizer cannot pad or adds no end of sentence")
+    try:
+        with torch.device("meta"):
+            kind: Any = type(AutoModelForSeq2SeqLM.from_config(config))  # type: ignore[no-untyped-call]
+    except ValueError:
+        raise refused(f"transformers generates no text with a {config.model_type} model") from None
+    if not hasattr(kind, "prepare_decoder_input_ids_from_labels"):
+        raise refused(f"a {config.model_type} model cannot score given targets")
+    return tokenizer, config, kind
+
+
+def _batches(directions: Sequence[Direction], size: int) -> Iterator[list[Direction]]:
+    """Runs of similar length, limited in number and in padded target pieces."""
+    part: list[Direction] = []
+    for one in sorted(directions, key=lambda d: (len(d[1]), len(d[0]))):
+        if part and (len(part) >= size or (len(part) + 1) * len(one[1]) > _BATCH_PIECES):
+            yield part
+            part = []
+        part.append(one)
+    if part:
+        yield part
+
+
+def _key(identity: str, direction: Direction) -> bytes:
+    """Cache key: the word pieces stand for the texts, since the model sees nothing else of them."""
+    source, target = direction
+    digest = hashlib.sha256(f"bartscore|{identity}|{len(source)}|".encode())
+    digest.update(np.asarray([*source, *target], dtype="<i4").tobytes())
+    return digest.digest()[:16]
