@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "score": "score hypotheses with any metrics",
     "rank": "rank systems by their scores",
     "compare": "try metrics against the human judgments of a benchmark",
+    "train": "train reference-free metrics on your own ratings or parallel text",
     "data": "find, fetch and verify benchmark data",
     "demo": "the main job on the embedded sample: no data, no network",
 }

@@ -17,9 +17,13 @@ __all__ = ["METRICS", "load", "nearest", "parse", "scorer_class"]
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
+    "asano": "refless.asano:Asano",
     "gleu": "refbased.gleu:GLEU",
     "gleu-official": "refbased.gleu:OfficialGLEU",
     "green": "refbased.green:GREEN",
+    "impara": "refless.impara:IMPARA",
+    "scribendi": "refless.scribendi:Scribendi",
+    "some": "refless.some:SOME",
 }
 
 
