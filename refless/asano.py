@@ -11,7 +11,7 @@ import numpy as np
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
-from gecjury.scorer import MeanScorer, draw_weights
+from gecjury.scorer import MeanScorer
 from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
 from refless.bundle import open_bundle
 from refless.language import mean_log_probabilities
@@ -104,6 +104,4 @@ class Asano(MeanScorer):
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Means of the weighted sums."""
         sentences = self._sentences(statistics)
-        if draws is None:
-            return Scores(sentences.mean(axis=1))
-        return Scores(draw_weights(draws, sentences.shape[1]) @ sentences.T / sentences.shape[1])
+        return super().corpus_scores(Statistics(sentences), draws)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gecjury.corpus import fingerprint
 from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_text, write_text
@@ -84,7 +85,7 @@ def train_impara(
     """
     location = encoder_location(encoder)
     pairs = _make_pairs(corrections, location, settings, count, runtime)
-    run = "-".join(
+    run = fingerprint(
         [encoder, *(pairs_print(p) for p in pairs.values()), json.dumps(asdict(settings))]
     )
     done = _finished(folder, run)

@@ -46,7 +46,9 @@ def normalise(text: str) -> str:
     """
     text = unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold()
     # Two single marks are one double mark, as Penn Treebank tokens write it.
-    return re.sub(r"\s+", "", text).replace("''", '"')
+    text = re.sub(r"\s+", "", text).replace("''", '"')
+    # An accent that stood apart joins its letter once the space is gone.
+    return unicodedata.normalize("NFKC", text)
 
 
 def sentence_key(text: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
-from gecjury.scorer import MeanScorer, draw_weights
+from gecjury.scorer import MeanScorer
 from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
 from refless.annotations import ASPECTS
 from refless.bundle import Bundle, open_bundle
@@ -100,10 +100,7 @@ class SOME(MeanScorer):
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Means of the weighted sums."""
         sentences = statistics.values @ self.weights
-        if draws is None:
-            return Scores(sentences.mean(axis=1))
-        weights = draw_weights(draws, sentences.shape[1])
-        return Scores(weights @ sentences.T / sentences.shape[1])
+        return super().corpus_scores(Statistics(sentences), draws)
 
 
 @lru_cache(maxsize=2)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 WORDS = (
-    "the a an cat dog child book school house teacher apple old big red good he she they it we "
-    "is are was were goes go went eat eats has have like likes to in on of . , ? not very yesterday"
-).split()  # noqa: SIM905
+    "the a an cat dog child book school house teacher apple old big red good he she they it we",
+    "is are was were goes go went eat eats has have like likes to in on of . , ? not very",
+    "yesterday",
+)
+WORDS = tuple(word for line in WORDS for word in line.split())
 
 
 def tokenizer() -> Any:
@@ -72,7 +76,25 @@ def language_model(folder: Path, seed: int = 0) -> Path:
 
 def sentences(count: int, seed: int = 0) -> list[str]:
     """Random sentences of 3 to 9 words."""
-    import numpy as np
-
     rng = np.random.default_rng(seed)
     return [" ".join(rng.choice(WORDS, rng.integers(3, 10))) for _ in range(count)]
+
+
+COLUMNS = [
+    word
+    for pair in ("source=src", "output=hyp", "grammaticality=g", "fluency=f", "meaning=m")
+    for word in ("--column", pair)
+]
+
+
+def ratings(path: Path, count: int = 120) -> Path:
+    """Write random ratings as a table with the columns of `COLUMNS`."""
+    rng = np.random.default_rng(0)
+    sources, outputs = sentences(count), sentences(count, 1)
+    rows = ["src\thyp\tg\tf\tm"]
+    rows += [
+        "\t".join([s, h, *map(str, rng.integers(1, 5, 3))])
+        for s, h in zip(sources, outputs, strict=True)
+    ]
+    path.write_text("\n".join(rows) + "\n")
+    return path
