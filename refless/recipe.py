@@ -18,8 +18,8 @@ from gecjury.runtime import Runtime
 from gecjury.scoretable import FloatArray
 from gecjury.textfiles import read_text, write_text
 from refless.annotations import Annotations
-from refless.bundle import FORMAT, KEYS_FILE, MANIFEST, Bundle, Linear, assemble, piece_counter
-from refless.features import pair_features, sentence_features
+from refless.bundle import FORMAT, KEYS_FILE, MANIFEST, Bundle, assemble
+from refless.featurefit import additions, fit_features
 from refless.intermediate import (
     Intermediate,
     IntermediateData,
@@ -41,9 +41,7 @@ from refless.regressor import (
 from refless.splits import Split
 from refless.train import TrainSettings, fit, is_main_process, wait_for_all
 
-__all__ = ["Recipe", "Report", "aspect_figures", "fit_features", "train_some"]
-
-_RIDGES = (10.0, 30.0, 100.0, 300.0)
+__all__ = ["Recipe", "Report", "aspect_figures", "train_some"]
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ def train_some(
     start, step_scores = _run_steps(recipe, work, steps, runtime)
     tokenizer = load_tokenizer(start)
     linear = fit_features(data, split, tokenizer) if recipe.features else {}
-    additions = _additions(data, linear, tokenizer)
+    added = additions(data, linear, tokenizer)
     members: dict[str, Mapping[str, float]] = {}
     places: list[dict[str, Any]] = []
     for seed in recipe.seeds:
@@ -143,7 +141,7 @@ def train_some(
             name = _member_name(recipe, seed, aspects)
             settings = replace(recipe.settings, seed=seed)
             members[name or "shared"] = _train_member(
-                data, split, aspects, additions, extra, start, settings, recipe.frozen,
+                data, split, aspects, added, extra, start, settings, recipe.frozen,
                 folder / name, work / (name.replace("/", "-") or "shared"), runtime,
             )  # fmt: skip
             places.append({"path": name or ".", "aspects": list(aspects)})
@@ -239,51 +237,11 @@ def _member_name(recipe: Recipe, seed: int, aspects: tuple[str, ...]) -> str:
     return "/".join(parts)
 
 
-def fit_features(data: Annotations, split: Split, tokenizer: Any) -> dict[str, Linear]:
-    """Ridge regression of each aspect on its features; the penalty by dev Spearman.
-
-    Returns:
-        By aspect what the features add to the mean rating.
-    """
-    found = {}
-    for column, aspect in enumerate(data.aspects):
-        features = _features(data, aspect, tokenizer)
-        mean = features[split.train].mean(axis=0)
-        deviation = features[split.train].std(axis=0)
-        deviation[deviation == 0] = 1.0
-        scaled = (features - mean) / deviation
-        x, y = scaled[split.train], data.ratings[split.train, column]
-        best = (-np.inf, np.zeros(x.shape[1]))
-        for penalty in _RIDGES:
-            gram = x.T @ x + penalty * np.eye(x.shape[1])
-            weights = np.linalg.solve(gram, x.T @ (y - y.mean()))
-            rho = spearman(data.ratings[split.dev, column], scaled[split.dev] @ weights)
-            if rho > best[0]:
-                best = (rho, weights)
-        found[aspect] = Linear(mean, deviation, best[1])
-    return found
-
-
-def _features(data: Annotations, aspect: str, tokenizer: Any) -> FloatArray:
-    if aspect == "meaning":
-        return pair_features(data.sources, data.outputs)
-    return sentence_features(data.outputs, piece_counter(tokenizer))
-
-
-def _additions(data: Annotations, linear: Mapping[str, Linear], tokenizer: Any) -> FloatArray:
-    """What features add for every row and aspect; 0 without features."""
-    values = np.zeros_like(data.ratings)
-    for column, aspect in enumerate(data.aspects):
-        if aspect in linear:
-            values[:, column] = linear[aspect](_features(data, aspect, tokenizer))
-    return values
-
-
 def _train_member(
     data: Annotations,
     split: Split,
     aspects: tuple[str, ...],
-    additions: FloatArray,
+    added: FloatArray,
     extra: Sequence[Annotations],
     start: str,
     settings: TrainSettings,
@@ -303,7 +261,7 @@ def _train_member(
     tokenizer = load_tokenizer(start)
     model = load_model(start, aspects)
     columns = [data.aspects.index(aspect) for aspect in aspects]
-    targets = data.ratings[:, columns] - additions[:, columns]
+    targets = data.ratings[:, columns] - added[:, columns]
     _start_at_mean(model, targets[split.train].mean(axis=0))
     if frozen:
         freeze_embeddings(model)
@@ -326,7 +284,7 @@ def _train_member(
                 return {"score": float("nan")}
             for place, (aspect, column) in enumerate(zip(aspects, columns, strict=True)):
                 if aspect in group:
-                    total = outputs[:, place] + additions[split.dev, column]
+                    total = outputs[:, place] + added[split.dev, column]
                     rho = spearman(data.ratings[split.dev, column], total)
                     figures[aspect] = 0.0 if np.isnan(rho) else rho
         return {"score": float(np.mean(list(figures.values()))), **figures}

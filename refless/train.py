@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -19,12 +19,11 @@ import numpy as np
 from gecjury.errors import DataError, OptionError
 from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text
+from refless.batches import EpochOrder, Example, Objective, collator, length_of, losses
 from refless.regressor import model_device, output_errors, quiet_transformers
 
 __all__ = ["Fit", "Objective", "TrainSettings", "fit", "is_main_process", "wait_for_all"]
 
-Objective = Literal["regression", "ranking", "detection"]
-Example = Mapping[str, Any]
 Evaluate = Callable[[Any], Mapping[str, float]]
 """Gives dev figures of a model; `score` decides which checkpoint is best (higher is better)."""
 
@@ -217,11 +216,13 @@ def _build_trainer(
     from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, set_seed
 
     set_seed(settings.seed)
-    loss_of = _losses(settings.loss)[objective]
-    lengths = [_length(example) for example in examples]
+    loss_of = losses(settings.loss)[objective]
+    lengths = [length_of(example) for example in examples]
 
     class OurTrainer(Trainer):  # type: ignore[misc]
         """Our losses, our order, our dev score."""
+
+        control: Any
 
         def compute_loss(
             self,
@@ -239,7 +240,7 @@ def _build_trainer(
 
         def _get_train_sampler(self, train_dataset: Any = None) -> Any:
             group = settings.batch_size * max(self.args.world_size, 1)
-            return _EpochOrder(lengths, group, settings.seed)
+            return EpochOrder(lengths, group, settings.seed)
 
         def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
             figures = {f"eval_{k}": v for k, v in evaluate(self.model).items()}
@@ -247,9 +248,8 @@ def _build_trainer(
             if not np.isfinite(figures["eval_score"]):
                 _refuse_loss(folder, self.state.global_step)
             self.log(figures)
-            control: Any = self.control
             self.control = self.callback_handler.on_evaluate(
-                self.args, self.state, control, figures
+                self.args, self.state, self.control, figures
             )
             return figures
 
@@ -258,7 +258,7 @@ def _build_trainer(
         args=_arguments(settings, folder, runtime),
         train_dataset=list(examples),
         eval_dataset=[],
-        data_collator=_collator(tokenizer, objective),
+        data_collator=collator(tokenizer, objective),
         callbacks=[_progress_callback(bar)],
     )
     # The losses here are means over a batch, which the Trainer must scale by the accumulation.
@@ -305,100 +305,6 @@ def _refuse_loss(folder: Path, step: int) -> None:
         + (f"The last good checkpoint is {kept}. " if kept else "")
         + "Lower the learning rate (--learning-rate), or leave out --bf16"
     )
-
-
-def _losses(kind: str) -> dict[str, Callable[[Any, Any], Any]]:
-    import torch
-    from torch.nn import functional
-
-    def regression(logits: Any, labels: Any) -> Any:
-        rated = ~labels.isnan()
-        # Adding nothing keeps every head in the graph, as distributed training expects.
-        if not bool(rated.any()):
-            return 0.0 * logits.sum()
-        pointwise = functional.huber_loss if kind == "huber" else functional.mse_loss
-        return pointwise(logits[rated], labels[rated]) + 0.0 * logits.sum()
-
-    def ranking(logits: Any, labels: Any) -> Any:
-        better, worse = logits[labels > 0], logits[labels < 0]
-        return torch.sigmoid(worse - better).mean()
-
-    def detection(logits: Any, labels: Any) -> Any:
-        return functional.cross_entropy(
-            logits.reshape(-1, logits.shape[-1]), labels.reshape(-1), ignore_index=-100
-        )
-
-    return {"regression": regression, "ranking": ranking, "detection": detection}
-
-
-def _collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Example]], Any]:
-    import torch
-
-    def pad(texts: Sequence[Example]) -> dict[str, Any]:
-        keys = [key for key in texts[0] if key != "labels"]
-        return dict(
-            tokenizer.pad({k: [text[k] for text in texts] for k in keys}, return_tensors="pt")
-        )
-
-    def collate(examples: Sequence[Example]) -> dict[str, Any]:
-        if objective == "ranking":
-            batch = pad([e["better"] for e in examples] + [e["worse"] for e in examples])
-            batch["labels"] = torch.tensor([1.0] * len(examples) + [-1.0] * len(examples))
-            return batch
-        batch = pad(examples)
-        if objective == "regression":
-            batch["labels"] = torch.tensor([e["labels"] for e in examples], dtype=torch.float32)
-        else:
-            width = batch["input_ids"].shape[1]
-            batch["labels"] = torch.tensor(
-                [list(e["labels"]) + [-100] * (width - len(e["labels"])) for e in examples]
-            )
-        return batch
-
-    return collate
-
-
-def _length(example: Example) -> int:
-    if "better" in example:
-        return max(len(example[side]["input_ids"]) for side in ("better", "worse"))
-    return len(example["input_ids"])
-
-
-class _EpochOrder:
-    """Row numbers in an order drawn from seed and epoch; rows of like length stand together.
-
-    Shuffled rows are cut into stretches of fifty batches, each sorted by length and its batches
-    shuffled, so that little is padded.
-    """
-
-    def __init__(self, lengths: Sequence[int], batch: int, seed: int) -> None:
-        self.lengths = np.array(lengths)
-        self.batch = batch
-        self.seed = seed
-        self.epoch = 0
-
-    def set_epoch(self, epoch: int) -> None:
-        """Called by the Trainer before each epoch."""
-        self.epoch = epoch
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def __iter__(self) -> Iterator[int]:
-        rng = np.random.default_rng([self.seed, self.epoch])
-        order = rng.permutation(len(self.lengths))
-        stretch = 50 * self.batch
-        batches = []
-        for start in range(0, len(order), stretch):
-            rows = order[start : start + stretch]
-            rows = rows[np.argsort(-self.lengths[rows], kind="stable")]
-            batches += [rows[i : i + self.batch] for i in range(0, len(rows), self.batch)]
-        # The short batch must stay last, or batches would be cut at other places.
-        full = [batch for batch in batches if len(batch) == self.batch]
-        rest = [batch for batch in batches if len(batch) < self.batch]
-        rng.shuffle(full)
-        for batch in [*full, *rest]:
-            yield from batch.tolist()
 
 
 def _progress_callback(bar: Bar) -> Any:

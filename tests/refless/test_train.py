@@ -11,8 +11,9 @@ import torch
 
 from gecjury.errors import DataError, OptionError, OutputError
 from gecjury.runtime import Runtime
+from refless.batches import EpochOrder, losses
 from refless.regressor import load_model, load_tokenizer
-from refless.train import TrainSettings, _EpochOrder, _losses, fit
+from refless.train import TrainSettings, fit
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu")
@@ -48,7 +49,7 @@ def run(start: str, folder: Path, evaluate: Any, settings: TrainSettings = SETTI
 
 
 def test_losses_by_hand() -> None:
-    found = _losses("mse")
+    found = losses("mse")
     nan = float("nan")
     logits = torch.tensor([[1.0, 2.0], [3.0, 9.0]])
     # (1−0)² and (3−1)² and (2−4)² over three rated cells: 9/3.
@@ -56,7 +57,7 @@ def test_losses_by_hand() -> None:
     assert found["regression"](logits, torch.full((2, 2), nan)).item() == 0.0
     # Huber with δ = 1: ½, 2 − ½, 2 − ½.
     labels = torch.tensor([[0.0, 4.0], [1.0, nan]])
-    assert _losses("huber")["regression"](logits, labels).item() == pytest.approx(3.5 / 3)
+    assert losses("huber")["regression"](logits, labels).item() == pytest.approx(3.5 / 3)
     # Better 2 and 0, worse 0 and 2: mean of sigmoid(−2) and sigmoid(2) is ½.
     logits = torch.tensor([[2.0], [0.0], [0.0], [2.0]])
     labels = torch.tensor([1.0, 1.0, -1.0, -1.0])
@@ -65,10 +66,10 @@ def test_losses_by_hand() -> None:
 
 def test_order_depends_on_seed_and_epoch_alone() -> None:
     lengths = np.random.default_rng(0).integers(3, 30, 103).tolist()
-    order = _EpochOrder(lengths, 8, seed=1)
+    order = EpochOrder(lengths, 8, seed=1)
     order.set_epoch(2)
     first = list(order)
-    again = _EpochOrder(lengths, 8, seed=1)
+    again = EpochOrder(lengths, 8, seed=1)
     again.set_epoch(2)
     assert list(again) == first
     assert sorted(first) == list(range(103))
