@@ -73,8 +73,19 @@ def make_models(folder: Path, sentences: tuple[str, ...], hidden: int, layers: i
         sentences, trainers.WordPieceTrainer(vocab_size=4000, special_tokens=special)
     )
     names = ["input_ids", "token_type_ids", "attention_mask"]
+    # Like GPT-2's, the language model's pieces keep blanks and case.
+    whole = Tokenizer(models.BPE())
+    whole.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    whole.train_from_iterator(
+        sentences,
+        trainers.BpeTrainer(
+            vocab_size=4000,
+            special_tokens=special,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        ),
+    )
     causal = PreTrainedTokenizerFast(
-        tokenizer_object=inner, bos_token=special[4], eos_token=special[4], pad_token=special[4]
+        tokenizer_object=whole, bos_token=special[4], eos_token=special[4], pad_token=special[4]
     )
     shape = {"hidden_size": hidden, "num_hidden_layers": layers, "num_attention_heads": 4}
     torch.manual_seed(0)

@@ -33,34 +33,43 @@ def mean_log_probabilities(model: str, texts: Sequence[str], runtime: Runtime) -
     Returns:
         N numbers, 0 or less; perplexity is exp(−x). An empty sentence has no piece: NaN.
     """
-    import torch
-
     tokenizer, network = _open(model, model_device(runtime))
     start = tokenizer.bos_token or tokenizer.eos_token or ""
     encoded = tokenizer(
         [start + text for text in texts], truncation=True, max_length=tokenizer.model_max_length
     )["input_ids"]
-    lengths = [len(ids) for ids in encoded]
-    result = np.full(len(texts), np.nan)
-    for rows in runtime.track(batches_by_length(lengths, runtime), f"{model}: probabilities"):
-        rows = [row for row in rows if lengths[row] > 1]
-        if not rows:
-            continue
-        width = max(lengths[row] for row in rows)
-        ids = torch.zeros((len(rows), width), dtype=torch.long)
-        mask = torch.zeros((len(rows), width), dtype=torch.long)
-        for place, row in enumerate(rows):
-            ids[place, : lengths[row]] = torch.tensor(encoded[row])
-            mask[place, : lengths[row]] = 1
-        ids, mask = ids.to(network.device), mask.to(network.device)
-        with torch.inference_mode():
-            logits = network(ids, attention_mask=mask).logits[:, :-1].float()
-            losses = torch.nn.functional.cross_entropy(
-                logits.transpose(1, 2), ids[:, 1:], reduction="none"
-            )
-        counted = mask[:, 1:]
-        result[rows] = -((losses * counted).sum(1) / counted.sum(1)).cpu().numpy()
-    return result.round(6)
+    # Sentences of the same pieces must have the very same number, whatever batch they are in.
+    rows: dict[tuple[int, ...], int] = {}
+    place = [rows.setdefault(tuple(ids), len(rows)) for ids in encoded]
+    distinct = list(rows)
+    found = np.full(len(distinct), np.nan)
+    lengths = [len(ids) for ids in distinct]
+    for batch in runtime.track(batches_by_length(lengths, runtime), f"{model}: probabilities"):
+        kept = [row for row in batch if lengths[row] > 1]
+        if kept:
+            found[kept] = _score(network, [distinct[row] for row in kept])
+    return found[place]
+
+
+def _score(network: Any, batch: Sequence[Sequence[int]]) -> FloatArray:
+    """Mean log probability of each sequence's pieces but the first."""
+    import torch
+
+    width = max(map(len, batch))
+    ids = torch.zeros((len(batch), width), dtype=torch.long)
+    mask = torch.zeros((len(batch), width), dtype=torch.long)
+    for row, pieces in enumerate(batch):
+        ids[row, : len(pieces)] = torch.tensor(pieces)
+        mask[row, : len(pieces)] = 1
+    ids, mask = ids.to(network.device), mask.to(network.device)
+    with torch.inference_mode():
+        logits = network(ids, attention_mask=mask).logits[:, :-1].float()
+        losses = torch.nn.functional.cross_entropy(
+            logits.transpose(1, 2), ids[:, 1:], reduction="none"
+        )
+    counted = mask[:, 1:]
+    means: FloatArray = -((losses * counted).sum(1) / counted.sum(1)).cpu().double().numpy()
+    return means.round(6)
 
 
 @lru_cache(maxsize=1)

@@ -295,6 +295,7 @@ def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
         disable_tqdm=True,
         remove_unused_columns=False,
         dataloader_pin_memory=False,
+        ddp_find_unused_parameters=False,
     )
 
 

@@ -74,7 +74,7 @@ def test_killed_three_times_and_resumed_gives_the_same_bytes(tmp_path: Path) -> 
 
 def test_two_processes_train_one_model(tmp_path: Path) -> None:
     data, encoder = tiny.ratings(tmp_path / "r.tsv", 60), tiny.encoder(tmp_path / "encoder")
-    launcher = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0"]
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     done = subprocess.run(
         [sys.executable, *launcher, *command(data, encoder, tmp_path / "out"), "--shared"],
         check=False, env=environment(), cwd=tmp_path, capture_output=True, text=True,
