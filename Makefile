@@ -40,11 +40,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.core: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) -e .
+	$(PIP) -e '.[refbased]'
 	touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) -e '.[dev]'
+	$(PIP) -e '.[dev,refbased]'
 	touch $@
 
 clean:

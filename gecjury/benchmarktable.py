@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
 from gecjury.errors import OptionError
+from gecjury.naming import nearest
 
 __all__ = ["BENCHMARKS", "BenchmarkInfo", "View", "benchmark_info", "known_name"]
 
@@ -152,9 +152,6 @@ def known_name(what: str, name: str, names: Sequence[str]) -> str:
     """
     if name in names:
         return name
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     raise OptionError(
-        f"unknown {what} {name!r}"
-        + (f"; did you mean {' or '.join(near)}?" if near else ";")
-        + f" There are: {', '.join(names)}"
+        f"unknown {what} {name!r}: {nearest(name, names)} There are: {', '.join(names)}"
     )

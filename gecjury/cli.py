@@ -7,6 +7,7 @@ complete. 2: wrong use, or unusable input, data or output.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -31,6 +32,8 @@ COMMANDS: dict[str, str] = {
     "rank": "rank systems by their scores",
     "compare": "try metrics against the human judgments of a benchmark",
     "train": "train reference-free metrics on your own ratings or parallel text",
+    "edits": "ERRANT edits between a source and corrections, as M2",
+    "m2": "apply, show, check and convert edits in the M2 format",
     "data": "find, fetch and verify benchmark data",
     "demo": "the main job on the embedded sample: no data, no network",
 }
@@ -46,9 +49,11 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A file name or dash that stdout's encoding lacks is escaped, not a traceback.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        args = _parser(arguments).parse_args(arguments)
-        return int(args.run(args))
+        return _run(arguments)
     except GecjuryError as error:
         print(f"gecjury: {error}", file=sys.stderr)
         return error.exit_status
@@ -62,6 +67,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("gecjury: interrupted", file=sys.stderr)
         return 130
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        args = _parser(arguments).parse_args(arguments)
+        status = int(args.run(args))
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+    # A reader that has gone is met here, where it can be handled, and not at Python's exit.
+    sys.stdout.flush()
+    return status
 
 
 def runtime_from(args: argparse.Namespace) -> Runtime:
@@ -108,7 +125,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             sub.set_defaults(run=module.run)
     first = next((word for word in arguments if not word.startswith("-")), None)
     if first is not None and first not in COMMANDS:
-        from gecjury.registry import nearest
+        from gecjury.naming import nearest
 
         parser.error(f"unknown command {first!r}: {nearest(first, COMMANDS)}")
     return parser
@@ -141,7 +158,12 @@ def _global_options() -> _Parser:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a whole number; expected 1 or more"
+        ) from None
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is too small; expected 1 or more")
     return number

@@ -25,15 +25,18 @@ class Version:
         lines: one sentence a source line.
         edits: the edits that made it where the file gave them (M2), one tuple a line; None where
             they have to be extracted from the text.
+        sources: the sentences that those edits belong to, where the file gave them.
     """
 
     lines: tuple[str, ...]
     edits: tuple[tuple[Edit, ...], ...] | None = None
+    sources: tuple[str, ...] | None = None
 
     def take(self, rows: Sequence[int]) -> Version:
         """The version of some sources only."""
         edits = None if self.edits is None else tuple(self.edits[row] for row in rows)
-        return Version(tuple(self.lines[row] for row in rows), edits)
+        sources = None if self.sources is None else tuple(self.sources[row] for row in rows)
+        return Version(tuple(self.lines[row] for row in rows), edits, sources)
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ class Corpus:
         if not count:
             raise InputError(f"{label} holds no sentence; expected one a line")
         parts = [
-            *((self._labels.get(n, f"system {n}"), v) for n, v in self.systems.items()),
+            *((self._labels.get(f"system {n}", f"system {n}"), v) for n, v in self.systems.items()),
             *(
                 (self._labels.get(f"reference {i}", f"reference {i}"), v)
                 for i, v in enumerate(self.references)
@@ -93,11 +96,26 @@ class Corpus:
                     f"{name} has {len(version.lines)} lines, but {label} has {count}: "
                     "every file must hold one line for each source line"
                 )
+            if version.sources is not None:
+                self._check_sources(name, version.sources)
         if self.gold is not None and len(self.gold) != count:
             raise InputError(
                 f"{self._labels.get('gold', 'the M2 gold')} has {len(self.gold)} blocks, "
                 f"but {label} has {count} lines: both must hold the same sentences"
             )
+        if self.gold is not None:
+            gold = [block.source for block in self.gold]
+            self._check_sources(self._labels.get("gold", "the M2 gold"), gold)
+
+    def _check_sources(self, name: str, sources: Sequence[str]) -> None:
+        """Edits belong to the sentence they were made for: another one makes any score empty."""
+        for row, (own, given) in enumerate(zip(self.sources, sources, strict=True)):
+            if own != given and own.split() != given.split():
+                raise InputError(
+                    f"{name} has edits of other sentences than "
+                    f"{self._labels.get('source', 'the source')}; the first that differs is "
+                    f"sentence {row + 1}:\n  {own}\n  {given}"
+                )
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -202,7 +220,7 @@ def read_gold(path: str | Path, *, overlaps: str = "reject") -> tuple[M2Sentence
         InputError: the file is not M2 or is malformed; names file and line.
     """
     lines = read_lines(path)
-    if not looks_like_m2(lines):
+    if lines[0] != "S" and not lines[0].startswith("S "):
         raise InputError(
             f"{path}: not an M2 file (no `S ` line at the top); gold edits must be M2. "
             "Plain-text references are given with -r"
@@ -232,9 +250,10 @@ def read_corpus(
     labels = {"source": str(source)}
     for path in hypotheses:
         name = system_name(path)
+        label = f"system {name}"
         if name in systems:
             raise InputError(
-                f"system {name} is named twice ({labels[name]} and {path}): "
+                f"system {name} is named twice ({labels[label]} and {path}): "
                 "a system is called by its file name, so rename one of the two"
             )
         versions = read_versions(path)
@@ -244,7 +263,7 @@ def read_corpus(
                 "a hypothesis file holds the edits of one"
             )
         systems[name] = versions[0]
-        labels[name] = str(path)
+        labels[label] = str(path)
     lists: list[Version] = []
     for path in references:
         for version in read_versions(path):
@@ -282,6 +301,7 @@ def _m2_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
         Version(
             tuple(block.text(annotator) for block in blocks),
             tuple(block.edits(annotator) for block in blocks),
+            tuple(block.source for block in blocks),
         )
         for annotator in annotators
     )
@@ -294,21 +314,24 @@ def _looks_like_json_lines(lines: Sequence[str]) -> bool:
     """
     if lines[0].lstrip().startswith("{"):
         return isinstance(_json_or_none(lines[0]), dict)
-    return lines[0].startswith('"') and all(isinstance(_json_or_none(x), str) for x in lines)
+    if len(lines) < 2 or not lines[0].startswith('"'):
+        return False
+    return all(isinstance(_json_or_none(line), str) for line in lines)
 
 
 def _json_or_none(line: str) -> object:
     try:
         return json.loads(line)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return None
 
 
 def _json_text(line: str, where: str, keys: Sequence[str]) -> str:
     try:
         value = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}: not JSON ({error.msg}); expected one value a line") from None
+    except (ValueError, RecursionError) as error:
+        # Besides bad syntax: numbers of thousands of digits, and values nested without end.
+        raise InputError(f"{where}: not JSON ({error}); expected one value a line") from None
     if isinstance(value, dict):
         value = next((value[key] for key in keys if key in value), None)
     if not isinstance(value, str):

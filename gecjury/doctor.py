@@ -11,7 +11,7 @@ from typing import Literal
 
 from gecjury.corpus import read_sources, read_versions, system_name
 from gecjury.errors import InputError
-from gecjury.textfiles import read_lines
+from gecjury.textfiles import read_lines, read_text
 
 __all__ = ["FileReport", "Finding", "examine"]
 
@@ -78,6 +78,10 @@ def examine(
                 findings.append(Finding("error", str(path), str(error)))
                 continue
             findings += _encoding(path)
+            if role == "hypothesis" and len(versions) != 1:
+                message = f"M2 of {len(versions)} annotators; a hypothesis holds the edits of one"
+                findings.append(Finding("error", str(path), message))
+                continue
             for version in versions:
                 new = _report(role, path, version.lines, sources)  # type: ignore[arg-type]
                 reports.append(new)
@@ -112,14 +116,13 @@ def _encoding(path: str | Path) -> list[Finding]:
     """Characters that split tokens, or make equal words differ, without being seen."""
     raw = read_lines(path)
     text = "\n".join(raw)
-    data = Path(path).read_bytes()
     found: list[Finding] = []
 
     def note(count: int, what: str) -> None:
         if count:
             found.append(Finding("note", str(path), f"{count} {what}"))
 
-    note(data.count(b"\r\n"), "lines end in CRLF (read as LF)")
+    note(read_text(path).count("\r\n"), "lines end in CRLF (read as LF)")
     note(sum(line != line.rstrip() for line in raw), "lines end in blanks (ignored)")
     note(sum("  " in line.strip() for line in raw), "lines have doubled spaces (one separator)")
     note(text.count("\u00a0"), "no-break spaces (they separate tokens)")

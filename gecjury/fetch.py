@@ -21,6 +21,7 @@ from typing import Literal, NoReturn
 
 from gecjury.download import Download, Unreachable, download_all, sha256_of
 from gecjury.errors import DataError, OptionError
+from gecjury.naming import nearest
 
 __all__ = [
     "BASE_URL",
@@ -127,13 +128,9 @@ def dataset_files(name: str) -> tuple[DataFile, ...]:
     elif name in folders:
         starts = (f"{name}/",)
     else:
-        import difflib
-
-        near = difflib.get_close_matches(name.lower(), DATASETS, n=3, cutoff=0.4)
         raise OptionError(
-            f"no data set is called {name!r}; "
-            + (f"did you mean {' or '.join(near)}? " if near else "")
-            + f"Known: {', '.join(DATASETS)}"
+            f"no data set is called {name!r}: {nearest(name, DATASETS)} "
+            f"There are: {', '.join(DATASETS)}"
         )
     return tuple(file for path, file in manifest().items() if path.startswith(starts))
 

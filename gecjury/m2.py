@@ -41,7 +41,7 @@ class M2Annotation:
     @property
     def is_noop(self) -> bool:
         """Whether the line says that nothing was to be corrected."""
-        return self.start < 0 or self.type == NOOP
+        return self.start == self.end == -1 or self.type == NOOP
 
     @property
     def edit(self) -> Edit:
@@ -89,17 +89,21 @@ class M2Sentence:
 
 
 def looks_like_m2(lines: Sequence[str]) -> bool:
-    """Tell M2 from plain text by content: the first line is an S line, the rest S, A or blank.
+    """Tell M2 from plain text by content: the first line is an S line, and A lines follow.
 
-    A text of sentences that all begin with "S " or "A " would have no blank line between two
-    such sentences, so at least one A line of six fields or a blank line is required as well.
+    A file whose blocks have no A line is M2 if it has S lines and blank lines only. A broken file
+    is still M2, so that its reader can name the line at fault.
     """
     if not lines or not (lines[0] == "S" or lines[0].startswith("S ")):
         return False
     head = lines[:200]
-    if any(line.strip() and not line.startswith(("S ", "A ")) and line != "S" for line in head):
-        return False
-    return any(not line.strip() or line.count("|||") == 5 for line in head[1:])
+    if any(line.startswith("A ") and "|||" in line for line in head):
+        return True
+    blank = [not line.strip() for line in head]
+    return any(blank) and all(
+        empty or line == "S" or line.startswith("S ")
+        for empty, line in zip(blank, head, strict=True)
+    )
 
 
 def read_m2(path: str | Path, *, overlaps: str = "reject") -> tuple[M2Sentence, ...]:
@@ -108,7 +112,7 @@ def read_m2(path: str | Path, *, overlaps: str = "reject") -> tuple[M2Sentence, 
     Args:
         path: the file.
         overlaps: `reject` refuses overlapping or unordered edits of one annotator, naming the
-            line; `keep` keeps them in file order (the ten CoNLL-2014 annotators have 38 such
+            line; `keep` keeps them in file order (the ten CoNLL-2014 annotators have 37 such
             lines), and `M2Sentence.text` then applies them one after another.
 
     Returns:
@@ -193,7 +197,7 @@ def _parse_annotation(line: str, where: str, length: int) -> M2Annotation:
             "the last field names the annotator"
         )
     annotation = M2Annotation(start, end, kind, correction, required, comment, int(annotator))
-    if not annotation.is_noop and not start <= end <= length:
+    if not annotation.is_noop and not 0 <= start <= end <= length:
         problem = "ends before it starts" if end < start else "lies outside the sentence"
         raise InputError(
             f"{where}: the edit {start} {end} {problem}; "

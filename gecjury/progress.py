@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gecjury.runtime import Bar
+from gecjury.runtime import Bar, SilentBar
 
 __all__ = ["TerminalProgress"]
 
@@ -28,11 +28,14 @@ class _TerminalBar:
 
 
 class TerminalProgress:
-    """Bars drawn with rich; a task done within two seconds leaves no trace."""
+    """Bars drawn with rich on a terminal; a task done within two seconds leaves no trace."""
 
     @contextmanager
     def task(self, description: str, total: float | None = None) -> Iterator[Bar]:
         """Open a bar; see `gecjury.runtime.Progress`."""
+        if not sys.stderr.isatty():
+            yield SilentBar()
+            return
         from rich.console import Console
         from rich.progress import (
             BarColumn,

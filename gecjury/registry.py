@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import types
 import typing
@@ -11,29 +10,29 @@ from dataclasses import fields
 from importlib import import_module
 
 from gecjury.errors import GecjuryError, MissingExtraError, OptionError
+from gecjury.naming import nearest
 from gecjury.scorer import Scorer
 
-__all__ = ["METRICS", "load", "nearest", "parse", "scorer_class"]
+__all__ = ["METRICS", "load", "parse", "scorer_class"]
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
     "asano": "refless.asano:Asano",
+    "cleme": "refbased.cleme:CLEME",
+    "cleme2": "refbased.cleme:CLEME2",
+    "errant": "refbased.errant:ERRANT",
     "gleu": "refbased.gleu:GLEU",
     "gleu-official": "refbased.gleu:OfficialGLEU",
+    "gotoscorer": "refbased.gotoscorer:GoToScorer",
     "green": "refbased.green:GREEN",
+    "i-measure": "refbased.imeasure:IMeasure",
     "impara": "refless.impara:IMPARA",
+    "m2": "refbased.m2:M2",
     "scribendi": "refless.scribendi:Scribendi",
+    "sent-errant": "refbased.errant:SentenceERRANT",
+    "sentm2": "refbased.m2:SentenceM2",
     "some": "refless.some:SOME",
 }
-
-
-def nearest(name: str, known: typing.Iterable[str]) -> str:
-    """A clause naming what the user may have meant, or all that is known."""
-    names = sorted(known)
-    close = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
-    if close:
-        return f"did you mean {' or '.join(close)}?"
-    return f"known: {', '.join(names)}" if names else "there are none"
 
 
 def scorer_class(name: str) -> type[Scorer]:
@@ -127,10 +126,11 @@ def _convert(value: object, hint: object, where: str) -> object:
             )
         return value
     if not isinstance(value, str):
-        if isinstance(value, int) and not isinstance(value, bool) and float in kinds:
-            return float(value)
-        if isinstance(value, tuple(kind for kind in kinds if isinstance(kind, type))):
+        # By exact type, since Python counts True among the whole numbers.
+        if type(value) in kinds:
             return value
+        if type(value) is int and float in kinds:
+            return float(value)
         raise OptionError(f"{where}: {value!r} is not of the kind {_kind_names(kinds)}")
     if value == "none" and type(None) in kinds:
         return None

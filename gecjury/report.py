@@ -100,6 +100,8 @@ def _cell(value: Any, digits: int) -> str:
 
 
 def _is_number(value: Any) -> bool:
+    if hasattr(value, "item"):
+        value = value.item()
     return not isinstance(value, str | bool) and value is not None
 
 
@@ -153,7 +155,8 @@ def _tsv(table: Table, titled: bool) -> str:
 def _markdown(table: Table, titled: bool) -> str:
     del titled
     lines = [f"**{table.title}**", ""] if table.title else []
-    lines.append("| " + " | ".join(column.title for column in table.columns) + " |")
+    titles = (column.title.replace("|", "\\|") for column in table.columns)
+    lines.append("| " + " | ".join(titles) + " |")
     marks = ["---:" if _numeric(table, column) else "---" for column in table.columns]
     lines.append("|" + "|".join(marks) + "|")
     for row in table.rows:

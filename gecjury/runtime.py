@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-__all__ = ["Bar", "Progress", "Runtime", "SilentProgress"]
+__all__ = ["Bar", "Progress", "Runtime", "SilentBar", "SilentProgress"]
 
 T = TypeVar("T")
 
@@ -30,12 +30,14 @@ class Progress(Protocol):
         """Open a bar; it closes with the context."""
 
 
-class _SilentBar:
+class SilentBar:
+    """Shows nothing."""
+
     def advance(self, steps: float = 1) -> None:
-        pass
+        """Take note of nothing."""
 
     def note(self, text: str) -> None:
-        pass
+        """Show nothing."""
 
 
 class SilentProgress:
@@ -43,7 +45,7 @@ class SilentProgress:
 
     def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
         """Open a bar that shows nothing."""
-        return nullcontext(_SilentBar())
+        return nullcontext(SilentBar())
 
 
 @dataclass(frozen=True)

@@ -61,18 +61,24 @@ def score_with_files(
     signature = scorer.signature(corpus, runtime)
     path = Path(folder) / f"{_slug(scorer, signature.key)}.json"
     kept = read_rows(path, signature.key) if path.exists() else {}
+    if any(row.values.shape[:2] != (1, len(corpus)) for row in kept.values()):
+        raise InputError(
+            f"{path}: damaged score file (it does not hold {len(corpus)} sentences a system); "
+            "delete it to have it made anew"
+        )
     prints = corpus.system_prints
     known = {
         name: kept[(name, prints[name])] for name in corpus.names if (name, prints[name]) in kept
     }
     todo = [name for name in corpus.names if name not in known]
     seconds = 0.0
+    if todo and scorer.joint:
+        # Systems judged together are scored together: all of them or none.
+        fresh = scorer.score_corpus(corpus, runtime)
+        write_table(path, fresh)
+        return fresh
     if todo:
         fresh = scorer.score_corpus(corpus.with_systems(todo), runtime)
-        if scorer.joint:
-            # Rivals are part of the signature, so a joint scorer knows all systems or none.
-            write_table(path, fresh)
-            return fresh
         seconds = fresh.seconds
         known |= {name: _row(fresh.statistics, row) for row, name in enumerate(todo)}
     statistics = _join([known[name] for name in corpus.names])
@@ -146,12 +152,25 @@ def _row(statistics: Statistics, row: int) -> Statistics:
 
 
 def _join(rows: Sequence[Statistics]) -> Statistics:
-    first = rows[0]
     items = None
     if all(row.items is not None for row in rows):
         items = np.concatenate([row.items for row in rows if row.items is not None])
     notes = tuple(dict.fromkeys(note for row in rows for note in row.notes))
-    return Statistics(np.concatenate([row.values for row in rows]), items, first.details, notes)
+    values = np.concatenate([row.values for row in rows])
+    return Statistics(values, items, _merge([row.details for row in rows]), notes)
+
+
+def _merge(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Details of rows scored at different times: tables by system are put together."""
+    merged: dict[str, Any] = {}
+    for part in parts:
+        for key, value in part.items():
+            old = merged.get(key)
+            if isinstance(old, Mapping) and isinstance(value, Mapping):
+                merged[key] = {**old, **value}
+            else:
+                merged[key] = value
+    return merged
 
 
 def _write(
@@ -187,7 +206,8 @@ def _write(
         "notes": list(statistics.notes),
         "rows": rows,
     }
-    write_text(path, json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+    # ASCII, so that a system whose file name is not UTF-8 can be written as well.
+    write_text(path, json.dumps(record, allow_nan=False) + "\n")
 
 
 def _number(value: Any) -> float | None:

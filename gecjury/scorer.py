@@ -25,10 +25,10 @@ from gecjury.errors import InputError, OptionError
 from gecjury.grouping import distinct_groups
 from gecjury.m2 import M2Sentence
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray, IntArray, Scores, ScoreTable, Statistics
+from gecjury.scoretable import IntArray, Scores, ScoreTable, Statistics
 from gecjury.signature import Setting, Signature, package_versions
 
-__all__ = ["GroupScorer", "MeanScorer", "Scorer", "draw_weights"]
+__all__ = ["GroupScorer", "MeanScorer", "Scorer"]
 
 
 @dataclass(frozen=True)
@@ -184,18 +184,6 @@ class Scorer(ABC):
         return self.score_corpus(corpus, runtime)
 
 
-def draw_weights(draws: IntArray | None, count: int) -> FloatArray:
-    """How often each of `count` sentences stands in each resampled corpus: B × count.
-
-    Without draws one row of ones: the corpus itself.
-    """
-    if draws is None:
-        return np.ones((1, count))
-    rows = np.repeat(np.arange(len(draws)), draws.shape[1])
-    flat = np.bincount(rows * count + draws.ravel(), minlength=len(draws) * count)
-    return flat.reshape(len(draws), count).astype(np.float64)
-
-
 @dataclass(frozen=True)
 class MeanScorer(Scorer):
     """A metric whose corpus score is the mean of its sentence scores; NaN is left out."""
@@ -206,14 +194,7 @@ class MeanScorer(Scorer):
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Means over the scored sentences; NaN for a system without any."""
-        values = statistics.values
-        scored = ~np.isnan(values)
-        weights = draw_weights(draws, values.shape[1])
-        sums = weights @ np.where(scored, values, 0.0).T
-        counts = weights @ scored.T.astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            means = sums / np.where(counts > 0, counts, np.nan)
-        return Scores(means[0] if draws is None else means)
+        return Scores(statistics.values).mean(draws)
 
 
 @dataclass(frozen=True)

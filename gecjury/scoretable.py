@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from gecjury.signature import Signature
 
-__all__ = ["FloatArray", "IntArray", "ScoreTable", "Scores", "Statistics", "SystemScores"]
+__all__ = [
+    "FloatArray",
+    "IntArray",
+    "ScoreTable",
+    "Scores",
+    "Statistics",
+    "SystemScores",
+    "draw_weights",
+]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -51,6 +59,36 @@ class Scores:
             None if self.precision is None else self.precision[rows],
             None if self.recall is None else self.recall[rows],
         )
+
+    def mean(self, draws: IntArray | None = None) -> Scores:
+        """Means over sentences (systems × sentences → systems); NaN is left out.
+
+        Args:
+            draws: B × M sentence indices of resampled corpora; the result is then B × systems.
+        """
+        parts = (self.score, self.precision, self.recall)
+        return Scores(*(None if part is None else _mean(part, draws) for part in parts))  # type: ignore[arg-type]  # the score is never None
+
+
+def draw_weights(draws: IntArray | None, count: int) -> FloatArray:
+    """How often each of `count` sentences stands in each resampled corpus: B × count.
+
+    Without draws one row of ones: the corpus itself.
+    """
+    if draws is None:
+        return np.ones((1, count))
+    rows = np.repeat(np.arange(len(draws)), draws.shape[1])
+    flat = np.bincount(rows * count + draws.ravel(), minlength=len(draws) * count)
+    return flat.reshape(len(draws), count).astype(np.float64)
+
+
+def _mean(values: FloatArray, draws: IntArray | None) -> FloatArray:
+    scored = ~np.isnan(values)
+    weights = draw_weights(draws, values.shape[1])
+    sums = weights @ np.where(scored, values, 0.0).T
+    counts = weights @ scored.T.astype(np.float64)
+    means: FloatArray = sums / np.where(counts > 0, counts, np.nan)
+    return means[0] if draws is None else means
 
 
 class SystemScores(Sequence[float]):

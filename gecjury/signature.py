@@ -99,7 +99,7 @@ class Signature:
 def _plain(value: Setting) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return str(value)
+    return str(value).replace(",", "\\,")
 
 
 def package_versions(names: tuple[str, ...]) -> dict[str, str]:

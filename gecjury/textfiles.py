@@ -41,7 +41,8 @@ def read_text(path: str | Path) -> str:
     """Read a whole file as text; see `read_lines` for what is accepted."""
     data = _read_bytes(Path(path))
     try:
-        return data.decode("utf-8-sig")
+        # Decoded before the byte order mark is dropped, so that offsets are those of the file.
+        return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(
@@ -77,18 +78,27 @@ def write_text(path: str | Path, text: str) -> None:
     """
     target = Path(path)
     try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise OutputError(
+            f"{path}: cannot be written as UTF-8 ({text[error.start : error.end]!r} is no text); "
+            "a file name that is not UTF-8 leads to this: rename the file"
+        ) from None
+    try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
         # mkstemp makes files private to their owner; results are as readable as any new file.
         mask = os.umask(0)
         os.umask(mask)
         Path(name).chmod(0o666 & ~mask)
         Path(name).replace(target)
-    except OSError as error:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+        if isinstance(error, OSError):
+            raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+        raise

@@ -10,12 +10,15 @@ import numpy as np
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer, draw_weights
-from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
+from gecjury.scorer import Scorer
+from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics, draw_weights
 from refbased.counts import ratio
 from refbased.ngrams import count_overlaps
 
 __all__ = ["GLEU", "OfficialGLEU"]
+
+# Choices of references held at once (draws × sentences), so that memory does not grow with both.
+_CELLS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -92,14 +95,22 @@ class GLEU(Scorer):
             return Scores(self._corpus(values.sum(axis=1, dtype=np.int64)[:, 0]))
         rng = np.random.default_rng(self.seed)
         repeats = self.draws if draws is None else len(draws)
-        chosen = rng.integers(references, size=(repeats, count), dtype=np.int16)
-        weights = draw_weights(draws, count)
+        times = None if draws is None else draw_weights(draws, count)
         sums = np.zeros((repeats, systems * width))
-        for reference in range(references):
-            flat = values[:, :, reference].swapaxes(0, 1).reshape(count, -1).astype(np.float64)
-            sums += ((chosen == reference) * weights) @ flat
+        for start in range(0, count, max(1, _CELLS // repeats)):
+            part = values[:, start : start + max(1, _CELLS // repeats)].swapaxes(0, 1)
+            chosen = rng.integers(references, size=(repeats, len(part)), dtype=np.int16)
+            weights = None if times is None else times[:, start : start + len(part)]
+            for reference in range(references):
+                flat = part[:, :, reference].reshape(len(part), -1).astype(np.float64)
+                picked = (chosen == reference).astype(np.float64)
+                sums += (picked if weights is None else picked * weights) @ flat
         scores = self._corpus(sums.reshape(repeats, systems, width))
-        return Scores(scores if draws is not None else scores.mean(axis=0))
+        if draws is not None:
+            return Scores(scores)
+        # Summed system by system, so that a score is the same to the last bit whatever systems
+        # are scored with it.
+        return Scores(np.ascontiguousarray(scores.T).mean(axis=1))
 
     def _corpus(self, values: FloatArray) -> FloatArray:
         """Scores of summed statistics (last axis)."""

@@ -10,8 +10,8 @@ import numpy as np
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer, draw_weights
-from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
+from gecjury.scorer import Scorer
+from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics, draw_weights
 from refbased.counts import f_beta, ratio
 from refbased.ngrams import count_overlaps
 

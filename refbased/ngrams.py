@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, field
+from itertools import count as numbers
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,27 @@ UNITS: dict[str, Callable[[str], list[str]]] = {
 # Tokens counted together: large enough that array work outweighs Python's, small enough that a
 # million sentences need no more memory than a thousand.
 _CHUNK_TOKENS = 1 << 18
+
+
+@dataclass
+class _Chunk:
+    """A run of sentences, its texts end to end.
+
+    Flat lists on purpose: a list for every text, kept until the run is counted, makes Python's
+    garbage collector go over the whole corpus again and again.
+
+    Attributes:
+        start: the first sentence.
+        tokens: of all texts: of each sentence source, references, then distinct hypotheses.
+        lengths: tokens of each text. texts: texts of each sentence.
+        slots: sentence by sentence, where each system's hypothesis stands among the distinct ones.
+    """
+
+    start: int
+    tokens: list[str] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    texts: list[int] = field(default_factory=list)
+    slots: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -101,9 +122,9 @@ def count_overlaps(
         zeros(systems, count, refs),
         zeros(systems, count, refs) if absent else None,
     )
-    for rows, texts, slots in _chunks(sources, hypotheses, references, split):
-        _count_chunk(result, rows, texts, slots, refs, order)
-        advance(len(rows))
+    for chunk in _chunks(sources, hypotheses, references, split):
+        _count_chunk(result, chunk, refs, order)
+        advance(len(chunk.texts))
     return result
 
 
@@ -112,34 +133,28 @@ def _chunks(
     hypotheses: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
     split: Callable[[str], list[str]],
-) -> Iterator[tuple[range, list[list[list[str]]], NDArray[np.int64]]]:
-    """Cut the corpus into runs of sentences.
-
-    Yields:
-        The rows; for each row its tokenised texts (source, references, then distinct
-        hypotheses); and rows × S, where each system's hypothesis stands among the distinct ones.
-    """
-    start, size = 0, 0
-    texts: list[list[list[str]]] = []
-    slots: list[list[int]] = []
+) -> Iterator[_Chunk]:
+    """Cut the corpus into runs of sentences."""
+    chunk = _Chunk(0)
     for row, source in enumerate(sources):
         places: dict[str, int] = {}
-        slots.append([places.setdefault(h[row], len(places)) for h in hypotheses])
-        tokens = [split(source), *(split(r[row]) for r in references), *map(split, places)]
-        texts.append(tokens)
-        size += sum(map(len, tokens))
-        if size >= _CHUNK_TOKENS:
-            yield range(start, row + 1), texts, np.array(slots, dtype=np.int64)
-            start, size, texts, slots = row + 1, 0, [], []
-    if texts:
-        yield range(start, len(sources)), texts, np.array(slots, dtype=np.int64)
+        chunk.slots += [places.setdefault(h[row], len(places)) for h in hypotheses]
+        texts = [source, *(r[row] for r in references), *places]
+        chunk.texts.append(len(texts))
+        for text in texts:
+            tokens = split(text)
+            chunk.lengths.append(len(tokens))
+            chunk.tokens += tokens
+        if len(chunk.tokens) >= _CHUNK_TOKENS:
+            yield chunk
+            chunk = _Chunk(row + 1)
+    if chunk.texts:
+        yield chunk
 
 
 def _count_chunk(
     result: Overlaps,
-    rows: range,
-    texts: list[list[list[str]]],
-    slots: NDArray[np.int64],
+    chunk: _Chunk,
     refs: int,
     order: int,
 ) -> None:
@@ -148,14 +163,15 @@ def _count_chunk(
     An n-gram of a sentence gets the number of its distinct (n−1)-gram and last token, so numbers
     stay dense and exact for any order, and those of one sentence stay together.
     """
-    per_row = np.array([len(row) for row in texts])
-    lengths = np.array([len(tokens) for row in texts for tokens in row])
-    vocabulary: defaultdict[str, int] = defaultdict()
-    vocabulary.default_factory = vocabulary.__len__
-    flat = chain.from_iterable(chain.from_iterable(texts))
-    total = int(lengths.sum())
-    tokens = np.fromiter(map(vocabulary.__getitem__, flat), np.int64, total)
-    text_row = np.repeat(np.arange(len(texts)), per_row)
+    per_row, lengths = np.array(chunk.texts), np.array(chunk.lengths)
+    rows = range(chunk.start, chunk.start + len(per_row))
+    slots = np.array(chunk.slots, dtype=np.int64).reshape(len(per_row), -1)
+    # Its own length as factory would do as well, but tie the vocabulary to itself: it would wait
+    # for the garbage collector.
+    vocabulary: defaultdict[str, int] = defaultdict(numbers().__next__)
+    total = len(chunk.tokens)
+    tokens = np.fromiter(map(vocabulary.__getitem__, chunk.tokens), np.int64, total)
+    text_row = np.repeat(np.arange(len(per_row)), per_row)
     text_slot = np.arange(len(lengths)) - np.repeat(np.cumsum(per_row) - per_row, per_row)
     slot = np.repeat(text_slot, lengths)
     # How many tokens of the same text follow each token, itself included.

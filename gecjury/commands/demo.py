@@ -8,7 +8,7 @@ from gecjury.commands.compare import add_study_options, compare
 
 __all__ = ["add_arguments", "run"]
 
-METRICS = ["green", "gleu"]
+METRICS = ["green", "gleu", "errant", "cleme"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,6 +18,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files(parser)
     add_metrics(parser)
     parser.add_argument("--sentences", action="store_true", help="print every sentence's score")
+    parser.add_argument(
+        "--by-type",
+        type=int,
+        choices=(1, 2, 3),
+        help="also counts by error type: 1 operation (M, R, U), 2 category, 3 both",
+    )
     parser.add_argument("-o", "--output", metavar="DIR", help="write one score file a metric")
 
 
@@ -45,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
     shown = [Table(columns, rows, notes=notes)]
     if args.sentences:
         shown.append(_sentence_table(tables))
+    if args.by_type:
+        shown.append(_type_table(tables, args.by_type, rows))
     document = {"rows": [{**row, "signature": str(row["signature"])} for row in rows]}
     print_result(shown, document, args.format)
     return 1 if any(table.missing for table in tables) else 0
@@ -73,14 +81,61 @@ def _sentence_table(tables: list[ScoreTable]) -> Any:
     from gecjury.report import Column, Table
 
     columns = [Column("line"), Column("metric")]
-    columns += [Column(system, digits=4) for system in tables[0].systems]
+    # A system may be called `line` or `metric`: its column is then told apart from those.
+    keys = {n: f"system {n}" if n in ("line", "metric") else n for n in tables[0].systems}
+    columns += [Column(key, digits=4) for key in keys.values()]
     rows = [
         {
             "line": line + 1,
             "metric": table.signature.metric,
-            **dict(zip(table.systems, table.sentences[:, line], strict=True)),
+            **{
+                keys[name]: score
+                for name, score in zip(table.systems, table.sentences[:, line], strict=True)
+            },
         }
         for table in tables
         for line in range(table.sentences.shape[1])
     ]
     return Table(columns, rows, title="Sentence scores")
+
+
+def _type_table(tables: list[ScoreTable], level: int, rows: list[dict[str, Any]]) -> Any:
+    """Counts by error type, for metrics that tell them; also put into the rows for JSON."""
+    from gecjury.errors import OptionError
+    from gecjury.report import Column, Table
+
+    shown: list[dict[str, Any]] = []
+    for table in tables:
+        for system, counts in table.statistics.details.get("by_type", {}).items():
+            merged: dict[str, list[float]] = {}
+            for kind, values in counts.items():
+                operation, _, category = kind.partition(":")
+                key = {1: operation, 2: category or kind, 3: kind}[level]
+                old = merged.setdefault(key, [0.0, 0.0, 0.0])
+                merged[key] = [a + b for a, b in zip(old, values, strict=True)]
+            entries = [_type_row(*item) for item in sorted(merged.items())]
+            shown += [{"system": system, "metric": table.signature.metric, **e} for e in entries]
+            for row in rows:
+                if (row["system"], str(row["signature"])) == (system, str(table.signature)):
+                    row["by_type"] = {entry.pop("type"): entry for entry in map(dict, entries)}
+    if not shown:
+        raise OptionError("--by-type: none of the metrics named counts error types; errant does")
+    keys = ("system", "metric", "type", "tp", "fp", "fn", "precision", "recall", "f0.5")
+    return Table([Column(key) for key in keys], shown, title="By error type")
+
+
+def _type_row(kind: str, counts: list[float]) -> dict[str, Any]:
+    tp, fp, fn = (int(value) if float(value).is_integer() else value for value in counts)
+    precision = tp / (tp + fp) if fp else 1.0
+    recall = tp / (tp + fn) if fn else 1.0
+    below = 0.25 * precision + recall
+    score = 1.25 * precision * recall / below if below else 0.0
+    return {
+        "type": kind,
+        "tp": tp,
+        "fp": fp,
+        "fn": fn,
+        "precision": precision,
+        "recall": recall,
+        "f0.5": score,
+    }

@@ -321,8 +321,8 @@ def test_fingerprints_tell_settings_apart(data_dir: Path, seeda: Benchmark) -> N
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("seda", {}, "unknown benchmark 'seda'; did you mean seeda"),
-        ("seeda", {"systems": "bass"}, "unknown system set of seeda 'bass'; did you mean base"),
+        ("seda", {}, "unknown benchmark 'seda': did you mean seeda"),
+        ("seeda", {"systems": "bass"}, "unknown system set of seeda 'bass': did you mean base"),
         ("seeda", {"references": "10ref"}, "reference set of seeda .*did you mean 10refs"),
         ("seeda", {"view": "sentences"}, "unknown view of seeda .*did you mean sentence"),
         ("gjg15", {"view": "edit"}, "unknown view of gjg15 'edit'.*There are: sentence"),

@@ -1,0 +1,86 @@
+"""Compare our edits with the errant package's on every pair of SEEDA and GJG15.
+
+    python -m benchmarks.edits_identical --data ../shared/data
+
+Both sides see the same parses. Every source of CoNLL-2014 meets 15 SEEDA systems, 12 GJG15 systems
+and the 2 official references: 38,048 pairs. Prints the number of pairs, of changed ones and of
+differences, and exits 1 if there is any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from gecjury.extractor import Extractor
+from gecjury.m2 import read_m2
+from gecjury.tagger import load_tagger
+from gecjury.textfiles import read_lines
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--pos", default="spacy2")
+    arguments = parser.parse_args()
+    import errant
+    from spacy.tokens import Doc
+
+    nlp = load_tagger("embedded", arguments.pos)
+    annotator = errant.load("en", nlp)
+    extractor = Extractor(nlp)
+    counts = dict.fromkeys(("pairs", "changed", "distinct", "edits", "different"), 0)
+    seconds = {"errant": 0.0, "ours": 0.0}
+    for source, versions in columns(arguments.data):
+        counts["pairs"] += len(versions)
+        changed = [version for version in versions if version != source]
+        counts["changed"] += len(changed)
+        sentences = [source, *dict.fromkeys(changed)]
+        docs = list(nlp.pipe(Doc(nlp.vocab, words=sentence.split()) for sentence in sentences))
+        parsed = [extractor.reduce(doc) for doc in docs]
+        for doc, parse in zip(docs[1:], parsed[1:], strict=True):
+            counts["distinct"] += 1
+            begin = time.perf_counter()
+            theirs = [
+                (e.o_start, e.o_end, " ".join(token.text for token in e.c_toks), e.type)
+                for e in annotator.annotate(docs[0], doc)
+            ]
+            middle = time.perf_counter()
+            edits = extractor.pair(parsed[0], parse).edits
+            seconds["errant"] += middle - begin
+            seconds["ours"] += time.perf_counter() - middle
+            counts["edits"] += len(theirs)
+            if theirs != [(e.start, e.end, e.correction, e.type) for e in edits]:
+                counts["different"] += 1
+                print(source, doc.text, theirs, edits, sep="\n", end="\n\n")
+    print(", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    print(
+        f"align, merge and type, seconds: errant {seconds['errant']:.1f}, ours "
+        f"{seconds['ours']:.1f} ({seconds['errant'] / seconds['ours']:.1f} times as fast)"
+    )
+    return 1 if counts["different"] else 0
+
+
+def columns(data: Path) -> Iterator[tuple[str, list[str]]]:
+    """Every source with all its corrected versions, tokens joined by single spaces."""
+    blocks = read_m2(data / "conll14" / "official-2014.combined.m2", overlaps="keep")
+    files = [
+        *sorted((data / "SEEDA" / "outputs" / "all").glob("*.txt")),
+        *sorted((data / "GJG15" / "data" / "original" / "official_submissions").iterdir()),
+    ]
+    versions = [read_lines(path) for path in files if path.stem != "INPUT" or path.suffix == ".txt"]
+    versions += [[block.text(annotator) for block in blocks] for annotator in (0, 1)]
+    for i, block in enumerate(blocks):
+        yield (
+            " ".join(block.source.split()),
+            [" ".join(version[i].split()) for version in versions],
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""Time the I-measure on real outputs, and check its alignments against the full table.
+
+Usage: python benchmarks/imeasure_speed.py DATA [--check]
+
+DATA holds `SEEDA/`, `GJG15/` and `conll14/` as upstream. Prints seconds for 15 systems × 391
+sentences × 2 references (SEEDA) and 12 × 1,312 × 2 (GJG15). With `--check`, every alignment of
+three different sentences of the SEEDA set is compared with that of the full table (a minute).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+from gecjury.edits import Edit, apply_edits
+from refbased import imeasure, threeway
+
+Lines = list[list[str]]
+
+
+def read_lines(path: Path) -> Lines:
+    text = path.read_text(encoding="utf-8").rstrip("\n")
+    return [line.split() for line in text.replace("\r\n", "\n").split("\n")]
+
+
+def read_references(path: Path) -> tuple[Lines, list[Lines]]:
+    """Sources and the corrections of both annotators; one who has no line agrees with the other."""
+    sources: Lines = []
+    references: list[Lines] = [[], []]
+    for block in path.read_text(encoding="utf-8").strip().split("\n\n"):
+        first, *rest = block.split("\n")
+        source = first[2:].split()
+        edits: dict[int, list[Edit]] = {}
+        for line in rest:
+            span, kind, correction, _, _, annotator = line[2:].split("|||")
+            start, end = (int(n) for n in span.split())
+            mine = edits.setdefault(int(annotator), [])
+            if kind != "noop":
+                mine.append(Edit(start, end, correction.split("||")[0], kind))
+        agreed = edits.get(0, edits.get(1, []))
+        sources.append(source)
+        for n in (0, 1):
+            references[n].append(apply_edits(source, edits.get(n, agreed)))
+    return sources, references
+
+
+def timed(name: str, sources: Lines, systems: list[Lines], references: list[Lines]) -> None:
+    start = time.perf_counter()
+    counts = imeasure.corpus_counts(sources, systems, references)
+    best = imeasure.choose_references(counts)
+    seconds = time.perf_counter() - start
+    chosen = np.take_along_axis(counts, best[..., None, None], axis=2)[:, :, 0]
+    scores = imeasure.improvement(chosen.sum(axis=1))
+    shape = f"{len(systems)} x {len(sources)} x {len(references)}"
+    print(f"{name}: {shape} in {seconds:.2f} s, I from {scores.min():.3f} to {scores.max():.3f}")
+
+
+def check(sources: Lines, systems: list[Lines], references: list[Lines]) -> None:
+    triples = {
+        tuple(threeway._encode([source, system[n], reference[n]]))
+        for n, source in enumerate(sources)
+        for system in systems
+        for reference in references
+        if len({tuple(source), tuple(system[n]), tuple(reference[n])}) == 3
+    }
+    wrong = 0
+    for s, h, r in triples:
+        tables = threeway._tables_for([(s, h, r)])
+        full = threeway._full_path(s, h, r, np.asarray(tables[h, r]))
+        wrong += threeway._path(s, h, r, tables) != full
+    print(f"{len(triples)} distinct alignments checked, {wrong} differ")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    data: Path = arguments.data
+    sources, references = read_references(data / "conll14" / "official-2014.combined.m2")
+    folder = data / "SEEDA" / "outputs" / "subset"
+    judged = read_lines(folder / "INPUT.txt")
+    kept = {tuple(line) for line in judged}
+    rows = [n for n, source in enumerate(sources) if tuple(source) in kept]
+    few = [[reference[n] for n in rows] for reference in references]
+    systems = [read_lines(path) for path in sorted(folder.glob("*.txt"))]
+    timed("SEEDA subset", judged, systems, few)
+    submissions = data / "GJG15" / "data" / "original" / "official_submissions"
+    twelve = [read_lines(path) for path in sorted(submissions.iterdir()) if path.name != "INPUT"]
+    timed("GJG15", sources, twelve, references)
+    if arguments.check:
+        check(judged, systems, few)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""The peer of the comparisons: gec-metrics from PyPI in a virtual environment of its own.
+
+    python -m benchmarks.peer [--peer-venv DIR]      # make it beforehand, and say what is in it
+
+The peer pins and pulls what this project must not depend on, so it never shares our environment:
+a snippet of Python goes in, JSON comes out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import tempfile
+import textwrap
+import venv
+from pathlib import Path
+from typing import Any
+
+__all__ = ["ONE_THREAD", "ROOT", "add_peer_option", "peer_python", "peer_versions", "run_in_peer"]
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Both sides are measured in one process with one thread.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+# torch first: the peer only asks for "any torch", for which pip would fetch the newest with its
+# accelerator libraries. No metric compared here runs torch, but importing the peer does.
+_INSTALLS = ("torch==2.13.0", "gec-metrics")
+
+_REPORTED = ("gec-metrics", "trueskill", "errant", "spacy", "numpy", "scipy", "torch")
+
+_READ = """\
+import json, sys
+from pathlib import Path
+data = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+"""
+_WRITE = """
+Path(sys.argv[2]).write_text(json.dumps(result), encoding="utf-8")
+"""
+
+
+def add_peer_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--peer-venv DIR`."""
+    parser.add_argument(
+        "--peer-venv",
+        type=Path,
+        default=ROOT / ".venv-peer",
+        metavar="DIR",
+        help="the peer's virtual environment, made if missing (default: .venv-peer here)",
+    )
+
+
+def peer_python(folder: Path) -> Path:
+    """The peer's interpreter; the environment is made if it is missing or unfinished.
+
+    Args:
+        folder: the environment. A folder with other things in it is refused.
+
+    Raises:
+        SystemExit: the folder is something else, or an installation failed.
+    """
+    python = _interpreter(folder)
+    if python.exists() and peer_versions(python):
+        return python
+    if folder.exists() and not (folder / "pyvenv.cfg").exists() and any(folder.iterdir()):
+        raise SystemExit(f"{folder} holds something other than a virtual environment: name another")
+    print(f"making the peer's environment in {folder}", flush=True)
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+    for package in _INSTALLS:
+        command = [str(python), "-m", "pip", "install", "--quiet", package]
+        if subprocess.run(command, env=_environment(), check=False).returncode:
+            raise SystemExit(f"failed: {' '.join(command)}")
+    return python
+
+
+def peer_versions(python: Path) -> dict[str, str]:
+    """Versions of what decides the peer's figures; empty if the peer is not installed."""
+    code = (
+        "import json, platform; from importlib.metadata import version; "
+        f"print(json.dumps({{'Python': platform.python_version(), "
+        f"**{{name: version(name) for name in {_REPORTED!r}}}}}))"
+    )
+    done = subprocess.run(
+        [str(python), "-c", code], env=_environment(), capture_output=True, text=True, check=False
+    )
+    versions: dict[str, str] = json.loads(done.stdout) if done.returncode == 0 else {}
+    return versions
+
+
+def run_in_peer(folder: Path, snippet: str, data: Any) -> Any:
+    """Run Python in the peer's environment.
+
+    Args:
+        folder: the environment, see `peer_python`.
+        snippet: reads the variable `data` and leaves its result in the variable `result`; may be
+            indented as a whole.
+        data: JSON value.
+
+    Returns:
+        The JSON value of `result`.
+
+    Raises:
+        SystemExit: the snippet failed; its own error stands above.
+    """
+    python = peer_python(folder)
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        given, made, script = place / "data.json", place / "result.json", place / "snippet.py"
+        given.write_text(json.dumps(data), encoding="utf-8")
+        script.write_text(_READ + textwrap.dedent(snippet) + _WRITE, encoding="utf-8")
+        command = [str(python), str(script), str(given), str(made)]
+        if subprocess.run(command, env=_environment(), cwd=place, check=False).returncode:
+            raise SystemExit("the peer's side failed; its error stands above")
+        return json.loads(made.read_text(encoding="utf-8"))
+
+
+def _interpreter(folder: Path) -> Path:
+    place = Path("Scripts", "python.exe") if os.name == "nt" else Path("bin", "python")
+    return folder.absolute() / place
+
+
+def _environment() -> dict[str, str]:
+    """Ours without the paths that would let the peer import our packages."""
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    return {**kept, **ONE_THREAD}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Make the peer's virtual environment.")
+    add_peer_option(parser)
+    python = peer_python(parser.parse_args().peer_venv)
+    for name, version in peer_versions(python).items():
+        print(name, version)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""`gecjury edits`: the edits between a source and corrections of it, as M2."""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument("source", metavar="SOURCE", help="sentences to correct")
+    parser.add_argument(
+        "corrections",
+        metavar="HYP",
+        nargs="+",
+        help="corrected versions; each becomes an annotator, numbered from 0",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE.m2", help="write M2 here, not to stdout")
+    parser.add_argument("--tagger", default="embedded", help="embedded, or a spaCy model's name")
+    parser.add_argument("--pos", choices=("spacy2", "spacy3"), default="spacy2")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Extract and write edits; with any other format than table, count them by type instead."""
+    from collections import Counter
+
+    from gecjury.cli import runtime_from
+    from gecjury.corpus import Corpus, read_sources, read_versions, system_name
+    from gecjury.corpusedits import corpus_edits
+    from gecjury.errors import InputError
+    from gecjury.extraction import extraction_signature
+    from gecjury.m2 import M2Annotation, M2Sentence, format_m2
+    from gecjury.report import print_table
+    from gecjury.textfiles import write_text
+
+    # An unknown tagger is refused before any file is read.
+    extraction_signature(args.tagger, args.pos)
+    sources = read_sources(args.source)
+    systems = {}
+    for number, path in enumerate(args.corrections):
+        versions = read_versions(path)
+        if len(versions) != 1:
+            raise InputError(
+                f"{path}: holds {len(versions)} annotators; give one correction a file"
+            )
+        systems[f"{number} {system_name(path)}"] = versions[0]
+    labels = {"source": args.source}
+    labels |= {name: str(path) for name, path in zip(systems, args.corrections, strict=True)}
+    corpus = Corpus(sources, systems, _labels=labels)
+    edits = corpus_edits(corpus, args.tagger, args.pos, runtime_from(args))
+    blocks = []
+    for row, source in enumerate(sources):
+        annotations: list[M2Annotation] = []
+        for annotator, lines in enumerate(edits.systems.values()):
+            found = [
+                M2Annotation(e.start, e.end, e.type, e.correction, annotator=annotator)
+                for e in lines[row]
+            ]
+            noop = M2Annotation(-1, -1, "noop", "-NONE-", annotator=annotator)
+            annotations += found or [noop]
+        blocks.append(M2Sentence(" ".join(source.split()), tuple(annotations)))
+    text = format_m2(blocks)
+    if args.output:
+        write_text(args.output, text)
+    if args.format == "table" and not args.output:
+        print(text, end="")
+        return 0
+    rows = []
+    for name, lines in edits.systems.items():
+        types = Counter(edit.type for line in lines for edit in line)
+        rows += [
+            {"system": name.partition(" ")[2], "type": kind, "edits": count}
+            for kind, count in types.most_common()
+        ]
+    print_table(["system", "type", "edits"], rows, args.format)
+    return 0

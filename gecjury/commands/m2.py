@@ -1,0 +1,196 @@
+"""`gecjury m2`: apply, show, check and convert edits in the M2 format."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gecjury.m2 import M2Sentence
+
+__all__ = ["add_arguments", "run"]
+
+_ACTIONS = {
+    "apply": "the corrected sentences of one annotator",
+    "text": "the source sentences",
+    "check": "every problem, with its line; compares sources where several files are given",
+    "convert": "M2 anew: merge files as annotators, or pick annotators",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    lines = [f"  {name:8} {what}" for name, what in _ACTIONS.items()]
+    parser.epilog = "actions:\n" + "\n".join(lines)
+    parser.add_argument("action", choices=tuple(_ACTIONS))
+    parser.add_argument("files", metavar="FILE.m2", nargs="+")
+    parser.add_argument(
+        "--annotator", type=int, action="append", help="which annotators (default: apply 0, or all)"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write here, not to stdout")
+    parser.add_argument(
+        "--overlaps",
+        choices=("reject", "keep"),
+        default="reject",
+        help="what becomes of overlapping or unordered edits of one annotator",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out one action."""
+    from gecjury.errors import InputError
+    from gecjury.m2 import format_m2, read_m2
+    from gecjury.textfiles import read_text
+
+    if args.action == "check":
+        return _check(args)
+    corpora = [read_m2(path, overlaps=args.overlaps) for path in args.files]
+    if args.action == "text":
+        return _write(args, "".join(f"{b.source}\n" for blocks in corpora for b in blocks))
+    if args.action == "apply":
+        if len(corpora) != 1:
+            raise InputError(f"m2 apply takes one file, got {len(corpora)}")
+        annotator = args.annotator[0] if args.annotator else 0
+        _known(args.files[0], corpora[0], annotator)
+        return _write(args, "".join(f"{block.text(annotator)}\n" for block in corpora[0]))
+    for path, blocks in zip(args.files[1:], corpora[1:], strict=True):
+        _same_sources(args.files[0], corpora[0], path, blocks)
+    text = format_m2(_merge(corpora, args.annotator))
+    if len(args.files) == 1 and not read_text(args.files[0]).endswith("\n\n"):
+        # Some files end without the blank line; converting one must change nothing unasked.
+        text = text.removesuffix("\n")
+    return _write(args, text)
+
+
+def _write(args: argparse.Namespace, text: str) -> int:
+    from gecjury.textfiles import write_text
+
+    if args.output:
+        write_text(args.output, text)
+    else:
+        print(text, end="")
+    return 0
+
+
+def _known(path: str, blocks: tuple[M2Sentence, ...], annotator: int) -> None:
+    from gecjury.errors import InputError
+
+    known = sorted({a for block in blocks for a in block.annotators})
+    if annotator not in known and known:
+        raise InputError(
+            f"{path}: no annotator {annotator}; the file has {', '.join(map(str, known))}"
+        )
+
+
+def _same_sources(
+    path: str, blocks: tuple[M2Sentence, ...], other: str, others: tuple[M2Sentence, ...]
+) -> None:
+    """Two files must annotate the same sentences.
+
+    Raises:
+        InputError: shows the first block that differs.
+    """
+    from gecjury.errors import InputError
+
+    for number, (one, two) in enumerate(zip(blocks, others, strict=False), 1):
+        if one.source != two.source:
+            raise InputError(
+                f"{path} and {other} annotate different sources; the first that differs is "
+                f"sentence {number}:\n  {one.source}\n  {two.source}"
+            )
+    if len(blocks) != len(others):
+        raise InputError(
+            f"{path} has {len(blocks)} sentences, {other} {len(others)}: expected the same ones"
+        )
+
+
+def _merge(corpora: list[tuple[M2Sentence, ...]], chosen: list[int] | None) -> list[M2Sentence]:
+    """Blocks with the annotators of all files, those of later files numbered on."""
+    from dataclasses import replace
+
+    from gecjury.m2 import M2Sentence
+
+    offsets, offset = [], 0
+    for blocks in corpora:
+        offsets.append(offset)
+        offset += max((a for block in blocks for a in block.annotators), default=-1) + 1
+    merged = []
+    for rows in zip(*corpora, strict=True):
+        annotations = [
+            replace(annotation, annotator=annotation.annotator + start)
+            for start, block in zip(offsets, rows, strict=True)
+            for annotation in block.annotations
+        ]
+        kept = [a for a in annotations if chosen is None or a.annotator in chosen]
+        merged.append(M2Sentence(rows[0].source, tuple(kept)))
+    return merged
+
+
+def _check(args: argparse.Namespace) -> int:
+    """Report on every file; a malformed one does not hide the others."""
+    from gecjury.errors import GecjuryError
+    from gecjury.m2 import read_m2
+    from gecjury.report import Column, Table, print_result
+
+    files, problems = [], []
+    first: tuple[str, tuple[M2Sentence, ...]] | None = None
+    for path in args.files:
+        try:
+            blocks = read_m2(path, overlaps="keep")
+        except GecjuryError as error:
+            problems.append({"level": "error", "file": path, "message": str(error)})
+            continue
+        try:
+            read_m2(path)
+        except GecjuryError as error:
+            problems.append({"level": "warning", "file": path, "message": str(error)})
+        try:
+            if first is not None:
+                _same_sources(*first, path, blocks)
+            else:
+                first = (path, blocks)
+        except GecjuryError as error:
+            problems.append({"level": "error", "file": path, "message": str(error)})
+        files.append(_summary(path, blocks))
+        silent = sum(not block.annotations for block in blocks)
+        annotators = {a for block in blocks for a in block.annotators}
+        uneven = sum(0 < len(block.annotators) < len(annotators) for block in blocks)
+        if silent:
+            problems.append(
+                {
+                    "level": "note",
+                    "file": path,
+                    "message": f"{silent} sentences without any A line (no noop)",
+                }
+            )
+        if uneven:
+            problems.append(
+                {
+                    "level": "note",
+                    "file": path,
+                    "message": f"{uneven} sentences that some annotators left without a "
+                    "line: scorers differ on whether that is agreement, no change or "
+                    "absence",
+                }
+            )
+    order = ["error", "warning", "note"]
+    problems.sort(key=lambda problem: order.index(problem["level"]))
+    columns = [Column(k) for k in ("file", "sentences", "annotators", "edits", "noop", "tokens")]
+    tables = [Table(columns, files, title="Files")]
+    if problems:
+        shown = [Column(key) for key in ("level", "file", "message")]
+        tables.append(Table(shown, problems, title="Findings"))
+    print_result(tables, {"files": files, "findings": problems}, args.format)
+    return 2 if any(problem["level"] == "error" for problem in problems) else 0
+
+
+def _summary(path: str, blocks: tuple[M2Sentence, ...]) -> dict[str, object]:
+    annotations = [a for block in blocks for a in block.annotations]
+    return {
+        "file": path,
+        "sentences": len(blocks),
+        "annotators": len({a.annotator for a in annotations}),
+        "edits": sum(not a.is_noop for a in annotations),
+        "noop": sum(a.is_noop for a in annotations),
+        "tokens": sum(len(block.source.split()) for block in blocks),
+    }

@@ -1,0 +1,218 @@
+"""ERRANT edits of many sentences at once: each sentence parsed once, each pair aligned once.
+
+`extract_edits` gives what the `errant` package gives for every pair of a source and a corrected
+sentence. It parses distinct sentences in batches, aligns (`gecjury.alignment`), merges
+(`gecjury.merging`) and types (`gecjury.classification`) each distinct pair once across systems
+and references, skips unchanged pairs, and remembers edits on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from itertools import islice
+from pathlib import Path
+
+from gecjury.cache import DiskCache, text_key
+from gecjury.edits import Edit
+from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.extractor import Extractor, Found, Pair
+from gecjury.runtime import Runtime
+
+__all__ = ["Extraction", "extract", "extract_edits", "extraction_signature"]
+
+Edits = tuple[Edit, ...]
+Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
+
+# The errant releases, as (major, minor), whose edits the tests compare with ours.
+_TESTED_ERRANT = ((3, 0), (3, 0))
+# Raised when what is stored on disk changes its form or meaning.
+_FORMAT = "1"
+# So few pairs are done before a worker has loaded its tagger.
+_FEW = 200
+# Pairs whose edits are written to disk at once.
+_AT_ONCE = 2000
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """Edits, and what it took to make them.
+
+    Attributes:
+        edits: one list a version, with the edits of each sentence from left to right.
+        pairs: distinct changed pairs of a source and a corrected sentence.
+        cached: those of them read from disk.
+        coarse: those too long to be aligned exactly (see `gecjury.alignment_large`), whose edits
+            may differ from ERRANT's.
+    """
+
+    edits: list[list[Edits]]
+    pairs: int = 0
+    cached: int = 0
+    coarse: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks for the user."""
+        if not self.coarse:
+            return ()
+        return (
+            f"{self.coarse} of {self.pairs} sentence pairs were too long for ERRANT's exact "
+            "alignment and were aligned in pieces: split such lines into sentences",
+        )
+
+
+def extract_edits(
+    sources: Sequence[str],
+    versions: Versions,
+    tagger: str = "embedded",
+    pos_scheme: str = "spacy2",
+    runtime: Runtime | None = None,
+) -> list[list[Edits]]:
+    """ERRANT edits that turn each source into each corrected version of it.
+
+    Args:
+        sources: N sentences, tokens split on white space.
+        versions: corrected versions of N sentences each; of a mapping the values, in order.
+        tagger: `embedded`, or the name of an installed spaCy model.
+        pos_scheme: parts of speech of the embedded tagger: `spacy2` or `spacy3`.
+        runtime: workers, disk cache and progress; never changes an edit.
+
+    Returns:
+        One list a version with N tuples of edits, typed (`R:VERB:TENSE`), from left to right.
+
+    Raises:
+        InputError: a version has another number of lines than the sources.
+        MissingExtraError: errant or spaCy is not installed.
+        OptionError: a tagger that is not installed, or an errant or spaCy release outside the
+            tested range.
+    """
+    return extract(sources, versions, tagger, pos_scheme, runtime).edits
+
+
+def extract(
+    sources: Sequence[str],
+    versions: Versions,
+    tagger: str = "embedded",
+    pos_scheme: str = "spacy2",
+    runtime: Runtime | None = None,
+) -> Extraction:
+    """As `extract_edits`, with counts of what was done."""
+    runtime = runtime or Runtime()
+    named = _named(versions)
+    for name, lines in named:
+        if len(lines) != len(sources):
+            raise InputError(
+                f"{name} has {len(lines)} lines, but there are {len(sources)} sources: "
+                "edits need one line for each source"
+            )
+    plain = [" ".join(source.split()) for source in sources]
+    columns = [
+        [(source, " ".join(line.split())) for source, line in zip(plain, lines, strict=True)]
+        for _, lines in named
+    ]
+    # In the order of the sources, so that a source's parse is soon done with.
+    wanted = dict.fromkeys(
+        pair for row in zip(*columns, strict=True) for pair in row if pair[0] != pair[1]
+    )
+    known, cached = _edits_of(list(wanted), tagger, pos_scheme, runtime)
+    unchanged = Found(())
+    return Extraction(
+        [[known.get(pair, unchanged).edits for pair in column] for column in columns],
+        len(wanted),
+        cached,
+        sum(found.coarse for found in known.values()),
+    )
+
+
+def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -> dict[str, str]:
+    """What decides extracted edits besides the text: the tagger, and the errant package.
+
+    Raises:
+        MissingExtraError: errant is not installed.
+        OptionError: the tagger is not installed, or errant is outside the tested range.
+    """
+    from gecjury.tagger import tagger_signature
+
+    return {"tagger": tagger_signature(tagger, pos_scheme), "errant": _errant_version()}
+
+
+def _errant_version() -> str:
+    try:
+        version = metadata.version("errant")
+    except metadata.PackageNotFoundError:
+        raise MissingExtraError(
+            "edits need the errant package, which is not installed: pip install 'gecjury[refbased]'"
+        ) from None
+    release = tuple(int(part) for part in version.split(".")[:2])
+    low, high = _TESTED_ERRANT
+    if not low <= release <= high:
+        wanted = f">={low[0]}.{low[1]},<{high[0]}.{high[1] + 1}"
+        raise OptionError(
+            f"errant {version} is outside the tested range {wanted}, and another release may "
+            f"give other edits: pip install 'errant{wanted}'"
+        )
+    return version
+
+
+def _named(versions: Versions) -> list[tuple[str, Sequence[str]]]:
+    if isinstance(versions, Mapping):
+        return list(versions.items())
+    return [(f"version {number}", lines) for number, lines in enumerate(versions)]
+
+
+def _edits_of(
+    pairs: list[Pair], tagger: str, pos_scheme: str, runtime: Runtime
+) -> tuple[dict[Pair, Found], int]:
+    """Edits of distinct pairs, and how many of them were on disk."""
+    if not pairs:
+        return {}, 0
+    parts = _cache_parts(tagger, pos_scheme)
+    known: dict[Pair, Found] = {}
+    cache = None
+    if runtime.use_cache:
+        cache = DiskCache(runtime.cache_folder("edits") / "edits.sqlite", parts)
+        keys = {text_key(*pair): pair for pair in pairs}
+        known = {keys[k]: Found.from_json(v) for k, v in cache.get(list(keys)).items()}
+    cached = len(known)
+    missing = [pair for pair in pairs if pair not in known]
+    if missing:
+        made = _made(missing, tagger, pos_scheme, runtime)
+        made = runtime.track(made, "edits", len(missing))
+        while some := list(islice(made, _AT_ONCE)):
+            known.update(some)
+            if cache is not None:
+                cache.put({text_key(*pair): found.to_json() for pair, found in some})
+    return known, cached
+
+
+def _made(
+    pairs: list[Pair], tagger: str, pos_scheme: str, runtime: Runtime
+) -> Iterator[tuple[Pair, Found]]:
+    if runtime.workers > 1 and len(pairs) > _FEW:
+        from gecjury.extraction_workers import extract_in_workers
+
+        return extract_in_workers(pairs, tagger, pos_scheme, runtime.workers)
+    from gecjury.tagger import load_tagger
+
+    return Extractor(load_tagger(tagger, pos_scheme)).extract(pairs)
+
+
+def _cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
+    """Everything besides the text that decides an edit."""
+    parts = {"what": "edits", "format": _FORMAT, **extraction_signature(tagger, pos_scheme)}
+    try:
+        parts["spacy"] = metadata.version("spacy")
+    except metadata.PackageNotFoundError:
+        raise MissingExtraError(
+            "edits need spaCy, which is not installed: pip install 'gecjury[refbased]'"
+        ) from None
+    from gecjury import tagger as package
+
+    folder = Path(package.__file__).parent / "model" if tagger == package.EMBEDDED else Path(tagger)
+    if folder.is_dir():
+        # A folder's model may be trained anew under the same version.
+        newest = max(path.stat().st_mtime_ns for path in folder.rglob("*"))
+        parts["files"] = f"{folder.resolve()} {newest}"
+    return parts

@@ -1,0 +1,180 @@
+"""Parses of tokenised sentences, reduced to what edits need and kept without spaCy's objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from gecjury.fastparse import FastPipeline, Key
+
+__all__ = ["Parsed", "Parser"]
+
+# Sentences of like length are parsed together; the size changes the speed alone.
+_BATCH = 128
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What edits need to know of a parsed sentence, one entry a token.
+
+    Attributes:
+        texts: the tokens.
+        lowers: the tokens in lower case.
+        lemmas: lemmas.
+        poses: coarse parts of speech, as spaCy numbers them.
+        tags: Penn tags.
+        deps: dependency labels.
+        heads: index of each token's head; a root is its own.
+        keys: number of the distinct (text, lemma, part of speech).
+        marks: a number that stands for the token in lower case, to compare multisets by sums.
+    """
+
+    texts: list[str]
+    lowers: list[str]
+    lemmas: list[str]
+    poses: list[int]
+    tags: list[str]
+    deps: list[str]
+    heads: list[int]
+    keys: list[int]
+    marks: list[int]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def part(self, start: int, end: int) -> Parsed:
+        """The tokens start..end; heads keep their numbers."""
+        return Parsed(*(getattr(self, name)[start:end] for name in self.__slots__))
+
+
+_EMPTY = Parsed([], [], [], [], [], [], [], [], [])
+
+
+class Parser:
+    """Runs a spaCy pipeline over sentences in bulk."""
+
+    def __init__(self, nlp: Any) -> None:
+        """Wrap a pipeline.
+
+        Args:
+            nlp: a `spacy.language.Language` that sets tag, POS, lemma, dependency and head.
+        """
+        self._nlp = nlp
+        self._fast = FastPipeline(nlp) if FastPipeline.suits(nlp) else None
+        self._checked = False
+        self._strings: dict[int, str] = {}
+        self._keys: dict[tuple[str, str, int], int] = {}
+        self._words: dict[str, tuple[str, int]] = {}
+
+    def parse(self, sentences: Iterable[str]) -> dict[str, Parsed]:
+        """Parse distinct sentences, tokens split on white space."""
+        words = {sentence: sentence.split() for sentence in sentences}
+        parsed = {sentence: _EMPTY for sentence, tokens in words.items() if not tokens}
+        order = sorted((s for s, tokens in words.items() if tokens), key=lambda s: len(words[s]))
+        tokens = [words[sentence] for sentence in order]
+        if self._fast and tokens and not self._checked:
+            self._checked = True
+            if not self._fast.agrees(tokens):
+                self._fast = None
+        if self._fast and tokens:
+            reduced = self._parse_fast(self._fast, tokens)
+        else:
+            reduced = self._parse_plainly(tokens)
+        parsed.update(zip(order, reduced, strict=True))
+        return parsed
+
+    def _parse_plainly(self, sentences: list[list[str]]) -> Iterator[Parsed]:
+        from spacy.tokens import Doc
+
+        docs = (Doc(self._nlp.vocab, words=words) for words in sentences)
+        return map(self.reduce, self._nlp.pipe(docs, batch_size=_BATCH))
+
+    def _parse_fast(self, fast: FastPipeline, sentences: list[list[str]]) -> Iterator[Parsed]:
+        from spacy.attrs import DEP, HEAD, TAG
+
+        strings = self._nlp.vocab.strings
+        docs = fast.parse(sentences)
+        whole: dict[int, Any] = {}
+        keys: list[list[Key]] = []
+        heads: list[list[int]] = []
+        for number, (texts, doc) in enumerate(zip(sentences, docs, strict=True)):
+            if fast.has_phrase([self._word(text)[0] for text in texts]):
+                whole[number] = fast.finish(doc)
+                keys.append([])
+                heads.append([])
+                continue
+            columns = doc.to_array([TAG, DEP, HEAD]).T.tolist()
+            tags, deps = self._text(columns[0], strings), self._text(columns[1], strings)
+            keys.append(list(zip(texts, tags, deps, strict=True)))
+            heads.append(columns[2])
+        for number, found in enumerate(fast.attributes(keys)):
+            if number in whole:
+                yield self.reduce(whole[number])
+                continue
+            tags, deps, poses, lemmas = (list(column) for column in zip(*found, strict=True))
+            yield self._parsed(sentences[number], lemmas, poses, tags, deps, heads[number])
+
+    def reduce(self, doc: Any) -> Parsed:
+        """Take over what edits need from a `spacy.tokens.Doc`."""
+        from spacy.attrs import DEP, HEAD, LEMMA, ORTH, POS, TAG
+
+        if not len(doc):
+            return _EMPTY
+        columns = doc.to_array([ORTH, LEMMA, TAG, DEP, POS, HEAD]).T.tolist()
+        texts, lemmas, tags, deps = (
+            self._text(column, doc.vocab.strings) for column in columns[:4]
+        )
+        return self._parsed(texts, lemmas, columns[4], tags, deps, columns[5])
+
+    def _parsed(
+        self,
+        texts: list[str],
+        lemmas: list[str],
+        poses: list[int],
+        tags: list[str],
+        deps: list[str],
+        offsets: list[int],
+    ) -> Parsed:
+        keys = self._keys
+        known = [self._word(text) for text in texts]
+        return Parsed(
+            texts,
+            [lower for lower, _ in known],
+            lemmas,
+            poses,
+            tags,
+            deps,
+            # Offsets to the left come as unsigned 64-bit numbers.
+            [(i + offset) & _WORD for i, offset in enumerate(offsets)],
+            [keys.setdefault(key, len(keys)) for key in zip(texts, lemmas, poses, strict=True)],
+            [mark for _, mark in known],
+        )
+
+    def _word(self, text: str) -> tuple[str, int]:
+        """A token in lower case as spaCy has it, and its mark."""
+        word = self._words.get(text)
+        if word is None:
+            lower: str = self._nlp.vocab[text].lower_
+            word = self._words[text] = lower, _mark(lower)
+        return word
+
+    def _text(self, column: Sequence[int], strings: Any) -> list[str]:
+        known = self._strings
+        try:
+            return [known[number] for number in column]
+        except KeyError:
+            for number in column:
+                if number not in known:
+                    known[number] = strings[number]
+            return [known[number] for number in column]
+
+
+_WORD = 2**64 - 1
+
+
+def _mark(lower: str) -> int:
+    """A 48-bit number for a token in lower case, the same in every process."""
+    digest = blake2b(lower.encode("utf-8", "surrogatepass"), digest_size=6)
+    return int.from_bytes(digest.digest(), "big")

@@ -1,0 +1,132 @@
+"""The English tagger and parser behind edits: the embedded one, or any spaCy model by name.
+
+The embedded pipeline (`model/`, described in `README.md`) needs no download. It reads sentences
+that are tokenised already: hand it `spacy.tokens.Doc` objects, in bulk through ``nlp.pipe``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from gecjury.errors import MissingExtraError, OptionError
+from gecjury.tagger.schemes import POS_SCHEMES, attribute_patterns
+
+__all__ = ["EMBEDDED", "POS_SCHEMES", "load_tagger", "parse_tokenised", "tagger_signature"]
+
+EMBEDDED = "embedded"
+_MODEL = Path(__file__).parent / "model"
+# The spaCy releases, as (major, minor), that the embedded weights were trained and tried with.
+_TESTED_SPACY = ((3, 8), (3, 8))
+
+
+def load_tagger(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> Any:
+    """Load a spaCy pipeline that tags, lemmatises and parses English.
+
+    Args:
+        name: ``"embedded"``, or a spaCy model installed as a package or lying in a folder
+            (``"en_core_web_sm"``).
+        pos_scheme: Coarse parts of speech and pronoun lemmas of the embedded tagger:
+            ``"spacy2"`` (``PRP$`` is DET, as in the official ERRANT files) or ``"spacy3"``
+            (``PRP$`` is PRON). Other models keep their own.
+
+    Returns:
+        A ``spacy.language.Language``.
+
+    Raises:
+        MissingExtraError: spaCy is not installed.
+        OptionError: an unknown scheme, a model that is not installed, or a spaCy release
+            outside the tested range.
+    """
+    if pos_scheme not in POS_SCHEMES:
+        raise OptionError(
+            f"unknown part-of-speech scheme {pos_scheme!r}: use one of {', '.join(POS_SCHEMES)}"
+        )
+    spacy = _import_spacy()
+    if name != EMBEDDED:
+        return _load_named(spacy, name)
+    nlp = spacy.load(_MODEL)
+    if pos_scheme != "spacy2":  # the shipped model holds the patterns of spacy2
+        ruler = nlp.get_pipe("attribute_ruler")
+        ruler.clear()
+        words = json.loads((_MODEL / "words.json").read_text(encoding="utf-8"))
+        ruler.add_patterns(attribute_patterns(pos_scheme, words))
+    return nlp
+
+
+def parse_tokenised(nlp: Any, sentences: Iterable[str], batch_size: int = 256) -> Iterator[Any]:
+    """Parse sentences whose tokens are split on white space.
+
+    Args:
+        nlp: The pipeline of `load_tagger`.
+        sentences: Tokenised sentences, one a string.
+        batch_size: Sentences handled at once; changes the speed, never the result.
+
+    Yields:
+        One ``spacy.tokens.Doc`` a sentence, in order, with exactly the given tokens.
+    """
+    from spacy.tokens import Doc
+
+    docs = (Doc(nlp.vocab, words=sentence.split()) for sentence in sentences)
+    yield from nlp.pipe(docs, batch_size=batch_size)
+
+
+def tagger_signature(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> str:
+    """Name and version of a tagger as signatures give it, without loading the pipeline.
+
+    Returns:
+        ``"embedded-1.0.0/spacy2"``, or ``"en_core_web_sm-3.8.0"`` for an installed model.
+
+    Raises:
+        OptionError: the model is not installed.
+    """
+    if name == EMBEDDED:
+        return f"{EMBEDDED}-{_meta(_MODEL)['version']}/{pos_scheme}"
+    if (Path(name) / "meta.json").is_file():
+        meta = _meta(Path(name))
+        return f"{meta['lang']}_{meta['name']}-{meta['version']}"
+    try:
+        return f"{name}-{metadata.version(name)}"
+    except metadata.PackageNotFoundError:
+        raise OptionError(_not_installed(name)) from None
+
+
+def _meta(folder: Path) -> dict[str, Any]:
+    meta: dict[str, Any] = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+    return meta
+
+
+def _import_spacy() -> Any:
+    try:
+        import spacy
+    except ImportError:
+        raise MissingExtraError(
+            "edits need spaCy, which is not installed: pip install 'gecjury[refbased]'"
+        ) from None
+    version: str = vars(spacy)["__version__"]
+    release = tuple(int(part) for part in version.split(".")[:2])
+    low, high = _TESTED_SPACY
+    if not low <= release <= high:
+        wanted = f">={low[0]}.{low[1]},<{high[0]}.{high[1] + 1}"
+        raise OptionError(
+            f"spaCy {version} is outside the tested range {wanted}, and another release "
+            f"may give other edits: pip install 'spacy{wanted}'"
+        )
+    return spacy
+
+
+def _load_named(spacy: Any, name: str) -> Any:
+    try:
+        return spacy.load(name, disable=["ner"])
+    except OSError:
+        raise OptionError(_not_installed(name)) from None
+
+
+def _not_installed(name: str) -> str:
+    return (
+        f"the spaCy model {name!r} is not installed: run `python -m spacy download {name}`, "
+        f"or use the tagger {EMBEDDED!r}, which needs no download"
+    )

@@ -1,0 +1,214 @@
+"""Coarse parts of speech, morphology and lemmas that follow from Penn tags, in two conventions.
+
+``spacy2`` is what ERRANT 2 saw: spaCy 2 took the coarse part of speech from the Penn tag and a
+list of word forms alone, and every personal pronoun and possessive shared the lemma ``-PRON-``.
+``spacy3`` follows spaCy 3: possessives are pronouns, ``have`` and ``do`` are auxiliaries only
+where the parse says so, and pronouns have lemmas of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["POS_SCHEMES", "attribute_patterns"]
+
+POS_SCHEMES = ("spacy2", "spacy3")
+
+Pattern = dict[str, Any]
+
+# Penn tag -> coarse part of speech and the features that the rule lemmatizer looks at:
+# without them "is" and "children" would be taken for base forms or left unreduced.
+_TAGS: dict[str, tuple[str, str]] = {
+    ".": ("PUNCT", ""),
+    ",": ("PUNCT", ""),
+    "-LRB-": ("PUNCT", ""),
+    "-RRB-": ("PUNCT", ""),
+    "``": ("PUNCT", ""),
+    "''": ("PUNCT", ""),
+    ":": ("PUNCT", ""),
+    "HYPH": ("PUNCT", ""),
+    "NFP": ("PUNCT", ""),
+    "$": ("SYM", ""),
+    "#": ("SYM", ""),
+    "SYM": ("SYM", ""),
+    "AFX": ("ADJ", ""),
+    "CC": ("CCONJ", ""),
+    "CD": ("NUM", ""),
+    "DT": ("DET", ""),
+    "PDT": ("DET", ""),
+    "EX": ("PRON", ""),
+    "FW": ("X", ""),
+    "GW": ("X", ""),
+    "ADD": ("X", ""),
+    "LS": ("X", ""),
+    "XX": ("X", ""),
+    "IN": ("ADP", ""),
+    "JJ": ("ADJ", "Degree=Pos"),
+    "JJR": ("ADJ", "Degree=Cmp"),
+    "JJS": ("ADJ", "Degree=Sup"),
+    "MD": ("AUX", "VerbForm=Fin"),
+    "NN": ("NOUN", "Number=Sing"),
+    "NNS": ("NOUN", "Number=Plur"),
+    "NNP": ("PROPN", "Number=Sing"),
+    "NNPS": ("PROPN", "Number=Plur"),
+    "POS": ("PART", ""),
+    "PRP": ("PRON", ""),
+    "RB": ("ADV", "Degree=Pos"),
+    "RBR": ("ADV", "Degree=Cmp"),
+    "RBS": ("ADV", "Degree=Sup"),
+    "RP": ("ADP", ""),
+    "TO": ("PART", ""),
+    "UH": ("INTJ", ""),
+    "VB": ("VERB", "VerbForm=Inf"),
+    "VBD": ("VERB", "Tense=Past|VerbForm=Fin"),
+    "VBG": ("VERB", "Aspect=Prog|Tense=Pres|VerbForm=Part"),
+    "VBN": ("VERB", "Aspect=Perf|Tense=Past|VerbForm=Part"),
+    "VBP": ("VERB", "Tense=Pres|VerbForm=Fin"),
+    "VBZ": ("VERB", "Number=Sing|Person=3|Tense=Pres|VerbForm=Fin"),
+    "WP": ("PRON", ""),
+    "WRB": ("ADV", ""),
+    "_SP": ("SPACE", ""),
+}
+_SPACY2_TAGS = {"PRP$": "DET", "WDT": "DET", "WP$": "DET", "MD": "VERB"}
+_SPACY3_TAGS = {"PRP$": "PRON", "WDT": "PRON", "WP$": "PRON"}
+
+_NOUN_PRONOUNS = (
+    "something", "anyone", "anything", "nothing", "someone", "everything", "everyone",
+    "everybody", "nobody", "somebody", "anybody",
+)  # fmt: skip
+_SUBORDINATORS = (
+    "that", "if", "as", "because", "whether", "though", "although", "while", "since", "unless",
+    "until",
+)  # fmt: skip
+_DEMONSTRATIVES = ("this", "that", "these", "those")
+# Tags that stay although the word list gives another: proper nouns, foreign words, near kin.
+_KEPT: dict[str, tuple[str, ...]] = {
+    "JJ": ("JJ", "NNP", "NNPS", "FW"),
+    "JJR": ("JJR", "RBR", "NNP"),
+    "JJS": ("JJS", "RBS", "NNP"),
+    "VB": ("VB", "VBP", "NNP", "FW"),
+    "VBZ": ("VBZ", "NNP", "NNPS"),
+}
+# Forms that spaCy 2 made auxiliaries by form and tag alone, wherever they stood.
+_SPACY2_AUXILIARIES: dict[str, tuple[str, ...]] = {
+    "VB": ("be", "have", "do", "get", "of", "am", "are", "'ve"),
+    "VBN": ("been",),
+    "VBG": ("being",),
+    "VBZ": ("am", "are", "is", "'re", "'s", "has", "does"),
+    "VBP": ("are", "'re", "am", "do", "have", "'m", "'ve", "'s", "is", "'d"),
+    "VBD": ("was", "were", "did", "had", "'d"),
+}
+_AUXILIARY_LEMMAS: dict[str, tuple[str, ...]] = {
+    "be": ("be", "am", "are", "is", "was", "were", "been", "being", "'m", "'re", "’m", "’re"),
+    "have": ("have", "has", "had", "having"),
+    "do": ("do", "does", "did", "done", "doing"),
+}
+# Pronouns whose lemma spaCy 2 gave as -PRON-.
+_PRON_LEMMA = (
+    "i", "me", "you", "he", "him", "she", "her", "it", "we", "us", "they", "them", "mine", "his",
+    "hers", "its", "ours", "yours", "theirs", "myself", "yourself", "himself", "herself", "itself",
+    "themself", "ourselves", "yourselves", "themselves", "my", "your", "our", "their",
+)  # fmt: skip
+_SPACY3_LEMMAS: dict[str, tuple[str, ...]] = {
+    "I": ("i", "me"),
+    "he": ("he", "him"),
+    "she": ("she", "her"),
+    "we": ("we", "us"),
+    "they": ("they", "them"),
+    "will": ("'ll", "’ll", "wo"),
+    "can": ("ca",),
+    "not": ("not", "n't", "n’t"),
+    "have": ("'ve", "’ve"),
+}
+_VERB_TAGS = ["VB", "VBD", "VBG", "VBN", "VBP", "VBZ"]
+
+
+def attribute_patterns(
+    scheme: str, words: Mapping[str, Sequence[str]] | None = None
+) -> list[Pattern]:
+    """Patterns for spaCy's attribute ruler; later ones win over earlier ones.
+
+    Args:
+        scheme: ``"spacy2"`` or ``"spacy3"``.
+        words: Penn tag -> lower-cased words that can have this tag only, which overrule the
+            tagger (adjectives and verbs: ``JJ``, ``JJR``, ``JJS``, ``VB``, ``VBZ``).
+    """
+    changed = _SPACY2_TAGS if scheme == "spacy2" else _SPACY3_TAGS
+    tags = dict(_TAGS)
+    for tag, pos in changed.items():
+        tags[tag] = (pos, tags.get(tag, ("", ""))[1])
+    patterns = [
+        _pattern({"TAG": tag}, POS=pos, **({"MORPH": morph} if morph else {}))
+        for tag, (pos, morph) in tags.items()
+    ]
+    patterns += [
+        _pattern({"TAG": {"IN": _VERB_TAGS}, "LOWER": {"IN": list(forms)}}, LEMMA=lemma)
+        for lemma, forms in _AUXILIARY_LEMMAS.items()
+    ]
+    patterns.append(_pattern({"TAG": "VBZ", "LOWER": {"IN": ["'s", "’s"]}}, POS="AUX", LEMMA="be"))
+    patterns.append(_pattern({"TAG": "RB", "LOWER": {"IN": ["not", "n't", "n’t"]}}, POS="PART"))
+    patterns.append(_pattern({"TAG": "NN", "LOWER": {"IN": list(_NOUN_PRONOUNS)}}, POS="PRON"))
+    patterns += _spacy2_words() if scheme == "spacy2" else _spacy3_words()
+    return patterns + _repairs(words or {})
+
+
+def _repairs(words: Mapping[str, Sequence[str]]) -> list[Pattern]:
+    """Tags that the word, its shape or the parse contradicts; they come last and overrule."""
+    patterns = [
+        _retag({"TAG": {"NOT_IN": list(_KEPT[tag])}, "LOWER": {"IN": list(forms)}}, tag)
+        for tag, forms in words.items()
+    ]
+    for adverb, adjective in (("RBS", "JJS"), ("RBR", "JJR")):
+        patterns.append(_retag({"TAG": adverb, "DEP": {"IN": ["acomp", "amod"]}}, adjective))
+    # The treebank splits hyphenated words, so the tagger has never seen a whole "face-to-face".
+    hyphenated = {
+        "TAG": {"IN": ["NN", "NNP", "CD", "ADD", "IN", "RB"]},
+        "DEP": {"IN": ["amod", "compound", "nummod", "pobj"]},
+        "TEXT": {"REGEX": "^[a-z]+(-[a-z]+)+$"},
+    }
+    patterns.append(_retag(hyphenated, "JJ"))
+    such_as = [[{"LOWER": "such"}, {"LOWER": "as"}]]
+    patterns.append({"patterns": such_as, "attrs": {"DEP": "amod"}, "index": 0})
+    return patterns
+
+
+def _retag(token: dict[str, Any], tag: str) -> Pattern:
+    pos, morph = _TAGS[tag]
+    return _pattern(token, TAG=tag, POS=pos, MORPH=morph)
+
+
+def _spacy2_words() -> list[Pattern]:
+    patterns = [
+        _pattern({"TAG": tag, "LOWER": {"IN": list(forms)}}, POS="AUX")
+        for tag, forms in _SPACY2_AUXILIARIES.items()
+    ]
+    patterns.append(
+        _pattern(
+            {"TAG": {"IN": ["PRP", "PRP$"]}, "LOWER": {"IN": list(_PRON_LEMMA)}}, LEMMA="-PRON-"
+        )
+    )
+    subordinator = {"TAG": "IN", "LOWER": {"IN": list(_SUBORDINATORS)}}
+    patterns.append(_pattern(subordinator, POS="SCONJ"))
+    patterns.append(_pattern({"TAG": "DT", "LOWER": {"IN": list(_DEMONSTRATIVES)}}, POS="PRON"))
+    return patterns
+
+
+def _spacy3_words() -> list[Pattern]:
+    be = _AUXILIARY_LEMMAS["be"]
+    patterns = [
+        _pattern({"TAG": {"IN": _VERB_TAGS}, "LOWER": {"IN": list(be)}}, POS="AUX"),
+        _pattern({"TAG": {"IN": _VERB_TAGS}, "DEP": {"IN": ["aux", "auxpass"]}}, POS="AUX"),
+        _pattern({"TAG": "IN", "DEP": "mark"}, POS="SCONJ"),
+        _pattern({"TAG": "DT", "DEP": {"IN": ["nsubj", "nsubjpass", "dobj", "pobj"]}}, POS="PRON"),
+    ]
+    patterns += [
+        _pattern({"TAG": {"IN": ["PRP", "MD", "RB", *_VERB_TAGS]}, "LOWER": {"IN": list(forms)}},
+                 LEMMA=lemma)
+        for lemma, forms in _SPACY3_LEMMAS.items()
+    ]  # fmt: skip
+    return patterns
+
+
+def _pattern(token: dict[str, Any], **attributes: str) -> Pattern:
+    return {"patterns": [[token]], "attrs": attributes}

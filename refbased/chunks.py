@@ -1,0 +1,108 @@
+"""A source sentence cut into chunks whose boundaries several sets of edits share.
+
+Edits that touch or overlap, in the same set or in different ones, are merged into one chunk (Ye et
+al. 2023, section 3.1); the stretches between are chunks that nobody edits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gecjury.edits import Edit
+from gecjury.errors import InputError
+
+__all__ = ["ChunkText", "Partition", "partition"]
+
+ChunkText = tuple[str, ...] | None
+"""What a set of edits makes of a chunk; None where it leaves the chunk as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A source sentence cut into chunks.
+
+    Attributes:
+        spans: (start, end) of every chunk over source tokens, in order; start == end is a place
+            where something is only inserted.
+        texts: for every set of edits, what it makes of each chunk; None where it leaves it.
+    """
+
+    spans: tuple[tuple[int, int], ...]
+    texts: tuple[tuple[ChunkText, ...], ...]
+
+
+def _merged_spans(edit_sets: Sequence[Sequence[Edit]]) -> list[list[int]]:
+    """Spans of the edits, those that touch or overlap merged."""
+    merged: list[list[int]] = []
+    for edit in sorted((e for edits in edit_sets for e in edits), key=lambda e: e.start):
+        if merged and edit.start <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], edit.end)
+        else:
+            merged.append([edit.start, edit.end])
+    return merged
+
+
+def _chunk_text(source: Sequence[str], start: int, end: int, edits: Sequence[Edit]) -> ChunkText:
+    """What the edits, all within the chunk, make of it; None if nothing changes."""
+    if not edits:
+        return None
+    text: list[str] = []
+    done = start
+    for edit in edits:
+        if edit.start < done:
+            raise InputError(
+                f"edit {edit.start} {edit.end} {edit.correction!r} overlaps the edit before it, "
+                f"which ends at {done}: remove one of the two"
+            )
+        text += source[done : edit.start]
+        text += edit.tokens
+        done = edit.end
+    text += source[done:end]
+    return None if text == list(source[start:end]) else tuple(text)
+
+
+def partition(source: Sequence[str], edit_sets: Sequence[Sequence[Edit]]) -> Partition:
+    """Cut a source into chunks shared by several sets of edits.
+
+    Args:
+        source: source tokens.
+        edit_sets: the edits of each corrected version, without overlaps within a set.
+
+    Returns:
+        The chunks, at least one unless the source is empty and nobody edits it.
+
+    Raises:
+        InputError: an edit outside the source, or overlapping another of its set.
+    """
+    for edit in (e for edits in edit_sets for e in edits):
+        if not 0 <= edit.start <= edit.end <= len(source):
+            raise InputError(
+                f"edit {edit.start} {edit.end} {edit.correction!r} does not fit a sentence of "
+                f"{len(source)} tokens: expected 0 <= start <= end <= {len(source)}"
+            )
+    spans: list[tuple[int, int]] = []
+    changed: list[bool] = []
+    done = 0
+    for start, end in _merged_spans(edit_sets):
+        if done < start:
+            spans.append((done, start))
+            changed.append(False)
+        spans.append((start, end))
+        changed.append(True)
+        done = end
+    if done < len(source):
+        spans.append((done, len(source)))
+        changed.append(False)
+    texts = []
+    for edits in edit_sets:
+        ordered = sorted(edits, key=lambda e: (e.start, e.end))
+        row: list[ChunkText] = []
+        n = 0
+        for (start, end), edited in zip(spans, changed, strict=True):
+            first = n
+            while edited and n < len(ordered) and ordered[n].end <= end:
+                n += 1
+            row.append(_chunk_text(source, start, end, ordered[first:n]))
+        texts.append(tuple(row))
+    return Partition(tuple(spans), tuple(texts))

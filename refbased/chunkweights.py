@@ -1,0 +1,362 @@
+"""GoToScorer: chunks weighted by how many systems got them wrong.
+
+Gotou et al. (2020), "Taking the Correction Difficulty into Account in Grammatical Error Correction
+Evaluation". One reference cuts the source into chunks: its edits, every token outside them, and an
+empty chunk at every place between tokens where something could be inserted. The weight of a chunk
+is the share of systems that got it wrong, so what every system does right counts nothing. Each
+chunk is, for one system,
+
+    tp     an edit of the reference, made as there
+    fp     left by the reference, changed by the system
+    fn     an edit of the reference, left by the system
+    wrong  an edit of the reference, where the system changes something else: fp and fn at once
+    tn     left by both
+
+An edit of the reference is changed by every edit that overlaps it and by every insertion before its
+first token or inside it; a token is changed by an edit over it, a place by an insertion there.
+
+Edits that leave the text as it is, and those typed `noop`, `Um` or `UNK`, are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.edits import Edit
+from gecjury.errors import InputError, OutputError
+
+__all__ = [
+    "COUNTS",
+    "Chunk",
+    "Judged",
+    "Weights",
+    "accuracy",
+    "chunk_sequence",
+    "judge",
+    "precision_recall_f",
+    "verdicts",
+]
+
+COUNTS = ("tp", "fp", "fn", "tn", "weight")
+"""Names of the last axis of every count array of this module; `weight` is that of all chunks."""
+
+_TP, _FP, _FN, _WRONG, _TN = range(5)
+_IGNORED_TYPES = frozenset({"noop", "Um", "UNK"})
+
+
+class Chunk(NamedTuple):
+    """A chunk of the source as the reference has it.
+
+    Attributes:
+        start: first source token.
+        end: after the last source token; `start == end` is a place between tokens.
+        correction: the reference's tokens for it.
+        edited: the reference changes it.
+    """
+
+    start: int
+    end: int
+    correction: tuple[str, ...]
+    edited: bool
+
+
+def _effective(source: Sequence[str], edits: Sequence[Edit]) -> list[tuple[int, int, list[str]]]:
+    """Edits that change something, in order; insertions at one place joined.
+
+    Raises:
+        InputError: an edit outside the source or overlapping another.
+    """
+    kept: list[tuple[int, int, list[str]]] = []
+    done = 0
+    for edit in sorted(edits, key=lambda e: (e.start, e.end)):
+        start, end, tokens = edit.start, edit.end, edit.tokens
+        if edit.type in _IGNORED_TYPES:
+            continue
+        if not 0 <= start <= end <= len(source):
+            raise InputError(
+                f"edit {start} {end} {edit.correction!r} does not fit a sentence of "
+                f"{len(source)} tokens: expected 0 <= start <= end <= {len(source)}"
+            )
+        if start < done:
+            raise InputError(
+                f"edit {start} {end} {edit.correction!r} overlaps the edit before it, "
+                f"which ends at {done}: remove one of the two"
+            )
+        done = end
+        if tokens == list(source[start:end]):
+            continue
+        if kept and start == end == kept[-1][0] == kept[-1][1]:
+            kept[-1][2].extend(tokens)
+        else:
+            kept.append((start, end, tokens))
+    return kept
+
+
+def chunk_sequence(source: Sequence[str], edits: Sequence[Edit]) -> list[Chunk]:
+    """Cut a source into the chunks of a reference.
+
+    Args:
+        source: source tokens.
+        edits: the reference's edits.
+
+    Returns:
+        Chunks in order, always at least the one place of an empty sentence.
+
+    Raises:
+        InputError: an edit outside the source or overlapping another.
+    """
+    chunks: list[Chunk] = []
+
+    def place(position: int) -> None:
+        """An empty chunk, unless the reference inserts something there."""
+        if not chunks or (chunks[-1].start, chunks[-1].end) != (position, position):
+            chunks.append(Chunk(position, position, (), False))
+
+    done = 0
+    for start, end, tokens in [*_effective(source, edits), (len(source), len(source), None)]:
+        for n in range(done, start):
+            place(n)
+            chunks.append(Chunk(n, n + 1, (source[n],), False))
+        if tokens is None or start < end:
+            place(start)
+        if tokens is not None:
+            chunks.append(Chunk(start, end, tuple(tokens), True))
+        done = end
+    return chunks
+
+
+def verdicts(source: Sequence[str], chunks: Sequence[Chunk], edits: Sequence[Edit]) -> list[int]:
+    """What each chunk of the reference is for a system with these edits.
+
+    Args:
+        source: source tokens.
+        chunks: the reference's `chunk_sequence` of the same source.
+        edits: the system's edits.
+
+    Returns:
+        One of 0 tp, 1 fp, 2 fn, 3 wrong, 4 tn for each chunk.
+
+    Raises:
+        InputError: an edit outside the source or overlapping another.
+    """
+    result = [_FN if chunk.edited else _TN for chunk in chunks]
+    changes = _effective(source, edits)
+    if not changes:
+        return result
+    places = {chunk.start: n for n, chunk in enumerate(chunks) if chunk.start == chunk.end}
+    owner = {token: n for n, chunk in enumerate(chunks) for token in range(chunk.start, chunk.end)}
+    # In order, so that an exact edit comes after an insertion right before it and has the say.
+    for start, end, tokens in changes:
+        if start == end:
+            touched = {places.get(start)}
+            following = owner.get(start)
+            if following is not None and chunks[following].edited:
+                touched.add(following)
+        else:
+            touched = {owner[token] for token in range(start, end)}
+        for n in touched:
+            if n is None:
+                continue
+            chunk = chunks[n]
+            if not chunk.edited:
+                result[n] = _FP
+            elif (chunk.start, chunk.end, chunk.correction) == (start, end, tuple(tokens)):
+                result[n] = _TP
+            else:
+                result[n] = _WRONG
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdicts of several systems on the chunks of one reference.
+
+    Attributes:
+        verdict: systems × chunks of the whole corpus, see `verdicts`.
+        sentence: sentence index of each chunk.
+        sentences: number of sentences.
+    """
+
+    verdict: NDArray[np.int64]
+    sentence: NDArray[np.int64]
+    sentences: int
+
+    def weights(self) -> Weights:
+        """Weights from these very systems."""
+        correct = ((self.verdict == _TP) | (self.verdict == _TN)).sum(axis=0)
+        cuts = np.searchsorted(self.sentence, np.arange(1, self.sentences))
+        parts = np.split(correct, cuts) if self.sentences else []
+        return Weights(len(self.verdict), tuple(tuple(part.tolist()) for part in parts))
+
+    def counts(self, weights: Weights | None = None) -> NDArray[np.float64]:
+        """Weighted counts: array of systems × sentences × `COUNTS`.
+
+        Args:
+            weights: from `weights`, of these or other systems; None weighs every chunk 1.
+
+        Raises:
+            InputError: the weights are of another reference.
+        """
+        values = np.ones(self.verdict.shape[1])
+        if weights is not None:
+            self._check(weights)
+            correct = np.array([c for row in weights.correct for c in row], dtype=np.float64)
+            values = 1.0 - correct / weights.systems
+        counts = np.zeros((len(self.verdict), self.sentences, len(COUNTS)))
+        for n, verdict in enumerate(self.verdict):
+            for column, kinds in enumerate(((_TP,), (_FP, _WRONG), (_FN, _WRONG), (_TN,))):
+                chosen = np.isin(verdict, kinds)
+                counts[n, :, column] = np.bincount(
+                    self.sentence[chosen], weights=values[chosen], minlength=self.sentences
+                )
+            counts[n, :, 4] = np.bincount(self.sentence, weights=values, minlength=self.sentences)
+        return counts
+
+    def _check(self, weights: Weights) -> None:
+        if len(weights.correct) != self.sentences:
+            raise InputError(
+                f"the weights are for {len(weights.correct)} sentences, the reference has "
+                f"{self.sentences}: make the weights from the same source and reference"
+            )
+        sizes = np.bincount(self.sentence, minlength=self.sentences).tolist()
+        for n, (row, size) in enumerate(zip(weights.correct, sizes, strict=True)):
+            if len(row) != size:
+                raise InputError(
+                    f"sentence {n + 1} has {len(row)} weights, the reference cuts it into {size} "
+                    "chunks: make the weights from the same source and reference"
+                )
+
+
+def judge(
+    sources: Sequence[Sequence[str]],
+    reference: Sequence[Sequence[Edit]],
+    systems: Sequence[Sequence[Sequence[Edit]]],
+) -> Judged:
+    """Judge several systems on the chunks of one reference.
+
+    Args:
+        sources: N tokenised sources.
+        reference: N lists of edits.
+        systems: systems × N lists of edits.
+
+    Raises:
+        InputError: no system, lists of different length, or edits that do not fit.
+    """
+    if not systems:
+        raise InputError("GoToScorer needs at least one system: give a hypothesis file")
+    named = [("the reference", reference)]
+    named += [(f"system {n + 1}", edits) for n, edits in enumerate(systems)]
+    for name, edits in named:
+        if len(edits) != len(sources):
+            raise InputError(
+                f"{name} has edits for {len(edits)} sentences, the source has {len(sources)}: "
+                "give one list of edits for each source sentence"
+            )
+    rows: list[list[int]] = [[] for _ in systems]
+    sentence: list[int] = []
+    for n, source in enumerate(sources):
+        chunks = chunk_sequence(source, reference[n])
+        sentence += [n] * len(chunks)
+        for row, system in zip(rows, systems, strict=True):
+            row += verdicts(source, chunks, system[n])
+    return Judged(
+        np.array(rows, dtype=np.int64).reshape(len(systems), len(sentence)),
+        np.array(sentence, dtype=np.int64),
+        len(sources),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How many systems got each chunk right; the weight of a chunk is 1 - correct / systems.
+
+    Attributes:
+        systems: number of systems the weights come from, at least 1.
+        correct: for each sentence, the number of systems right on each chunk of the reference.
+    """
+
+    systems: int
+    correct: tuple[tuple[int, ...], ...]
+
+    def save(self, path: Path) -> None:
+        """Write the weights as JSON: `{"systems": N, "correct": [[...], ...]}`.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        text = json.dumps({"systems": self.systems, "correct": self.correct})
+        partial = path.with_name(path.name + ".part")
+        try:
+            partial.write_text(text + "\n", encoding="utf-8")
+            partial.replace(path)
+        except OSError as error:
+            raise OutputError(f"cannot write weights to {path}: {error.strerror}") from error
+
+    @classmethod
+    def load(cls, path: Path) -> Weights:
+        """Read what `save` has written.
+
+        Raises:
+            InputError: the file cannot be read or does not hold weights.
+        """
+        expected = 'expected {"systems": N, "correct": [[...], ...]} with whole numbers up to N'
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"cannot read weights from {path}: {error.strerror}") from error
+        except ValueError as error:
+            raise InputError(f"{path} is not JSON ({error}): {expected}") from error
+        systems = data.get("systems") if isinstance(data, dict) else None
+        correct = data.get("correct") if isinstance(data, dict) else None
+        if not isinstance(systems, int) or not _whole(systems, 1) or not isinstance(correct, list):
+            raise InputError(f"{path} does not hold weights: {expected}")
+        for n, row in enumerate(correct):
+            if not isinstance(row, list) or not all(_whole(c, 0, systems) for c in row):
+                raise InputError(f"{path}, sentence {n + 1}: {str(row)[:60]}: {expected}")
+        return cls(systems, tuple(tuple(row) for row in correct))
+
+
+def _whole(value: object, least: int, most: int | None = None) -> bool:
+    """Whether a JSON value is a whole number within bounds."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return False
+    return least <= value and (most is None or value <= most)
+
+
+def precision_recall_f(
+    counts: NDArray[np.float64], beta: float = 0.5, empty: float = 0.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Weighted precision, recall and F_β over the last axis, each 0 to 1, higher is better.
+
+    Args:
+        counts: array whose last axis is `COUNTS`; for a corpus, the sum over its sentences.
+        beta: β.
+        empty: precision without tp and fp, and recall without tp and fn. The official program
+            has 0; with 1, as in ERRANT, leaving a correct sentence alone is perfect.
+    """
+    tp, fp, fn, _, _ = np.moveaxis(counts, -1, 0)
+    p = np.divide(tp, tp + fp, out=np.full_like(tp, empty), where=tp + fp > 0)
+    r = np.divide(tp, tp + fn, out=np.full_like(tp, empty), where=tp + fn > 0)
+    below = beta**2 * p + r
+    f = np.divide((1 + beta**2) * p * r, below, out=np.zeros_like(tp), where=below > 0)
+    return p, r, f
+
+
+def accuracy(counts: NDArray[np.float64], empty: float = 0.0) -> NDArray[np.float64]:
+    """Weighted share of chunks that are right, (tp+tn) / all, 0 to 1, higher is better.
+
+    Args:
+        counts: array whose last axis is `COUNTS`.
+        empty: value where all chunks weigh nothing, every system being right; 0 as officially.
+    """
+    tp, _, _, tn, weight = np.moveaxis(counts, -1, 0)
+    share: NDArray[np.float64] = np.full_like(tp, empty)
+    np.divide(tp + tn, weight, out=share, where=weight > 0)
+    return share

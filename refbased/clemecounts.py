@@ -1,0 +1,357 @@
+"""CLEME and CLEME2.0: chunks with boundaries shared by a hypothesis and all references.
+
+Ye et al. (2023), "CLEME: De-biasing Multi-reference Evaluation for Grammatical Error Correction",
+and Ye et al. (2025) for CLEME2.0. Edits of hypothesis and references that touch or overlap are
+merged into chunks, so that every chunk can be compared as a whole; the stretches between are chunks
+that nobody changes. Each chunk is one of
+
+    tp           changed as in the reference
+    fp_needed    changed, but otherwise than in the reference
+    fp_needless  changed, though the reference leaves it
+    fn           left, though the reference changes it
+    tn           left by both
+
+either for each reference by itself (*dependent*) or for all together (*independent*: tp if any
+reference has it, fp_needed if any reference changes the chunk, fn if all change it). Counts are
+weighted by the length of the chunk, relative to the mean length of chunks that references change.
+
+A chunk whose edits leave its text as it is counts as unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.edits import Edit
+from gecjury.errors import InputError
+from refbased.chunks import ChunkText, partition
+
+__all__ = [
+    "CORPUS_WEIGHTS",
+    "COUNTS",
+    "HIT_WEIGHTS",
+    "PUBLISHED_WEIGHTS_DEPENDENT",
+    "PUBLISHED_WEIGHTS_INDEPENDENT",
+    "SENTENCE_HIT_WEIGHTS",
+    "SENTENCE_WEIGHTS_DEPENDENT",
+    "SENTENCE_WEIGHTS_INDEPENDENT",
+    "UNWEIGHTED",
+    "LengthWeight",
+    "Verdicts",
+    "Weighting",
+    "best_references",
+    "combined",
+    "components",
+    "judge",
+    "precision_recall_f",
+    "running_references",
+]
+
+COUNTS = ("tp", "fp_needed", "fp_needless", "fn", "tn")
+"""Names of the last axis of every count array of this module."""
+
+_TP, _FP_NEEDED, _FP_NEEDLESS, _FN, _TN = range(5)
+
+HIT_WEIGHTS = (0.45, 0.35, 0.15, 0.05)
+"""CLEME2.0 weights of hit, wrong, under and over at corpus level."""
+
+SENTENCE_HIT_WEIGHTS = (0.35, 0.25, 0.20, 0.20)
+"""CLEME2.0 weights of hit, wrong, under and over at sentence level."""
+
+
+@dataclass(frozen=True, slots=True)
+class LengthWeight:
+    """Weight of a chunk by its length: α / (1 + (α-1)·exp(±(length-mean))), clipped.
+
+    Attributes:
+        alpha: α; the weight approaches it, and is 1 at the mean length, before clipping.
+        low: least weight.
+        high: greatest weight.
+        falling: longer chunks weigh less (false positives) instead of more.
+    """
+
+    alpha: float
+    low: float
+    high: float
+    falling: bool = False
+
+    def __call__(self, lengths: NDArray[np.int64], mean: float) -> NDArray[np.float64]:
+        """Weights of chunks of these lengths, given the mean length."""
+        distance = (lengths - mean) * (1.0 if self.falling else -1.0)
+        # Far beyond any clip: keeps exp from overflowing on absurdly long chunks.
+        raw = self.alpha / (1.0 + (self.alpha - 1.0) * np.exp(np.minimum(distance, 700.0)))
+        weights: NDArray[np.float64] = np.clip(raw, self.low, self.high)
+        return weights
+
+
+@dataclass(frozen=True, slots=True)
+class Weighting:
+    """Length weights of true positives, false positives and false negatives; tn weighs 1."""
+
+    tp: LengthWeight
+    fp: LengthWeight
+    fn: LengthWeight
+
+
+# Constants of the official program (THUKElab/CLEME, constants.py).
+CORPUS_WEIGHTS = Weighting(
+    LengthWeight(2.0, 0.75, 1.25),
+    LengthWeight(2.0, 0.75, 1.25, True),
+    LengthWeight(2.0, 0.75, 1.25),
+)
+SENTENCE_WEIGHTS_DEPENDENT = Weighting(
+    LengthWeight(10.0, 1.0, 10.0), LengthWeight(10.0, 0.25, 1.0, True), LengthWeight(10.0, 1.0, 1.0)
+)
+SENTENCE_WEIGHTS_INDEPENDENT = Weighting(
+    LengthWeight(10.0, 2.5, 10.0), LengthWeight(10.0, 0.25, 1.0, True), LengthWeight(10.0, 1.0, 1.0)
+)
+# The sentence weights behind the published SEEDA tables (Goto et al. 2026): with them the four
+# CLEME-independent cells of table 1 come back within .001.
+PUBLISHED_WEIGHTS_DEPENDENT = Weighting(
+    LengthWeight(10.0, 1.0, 10.0),
+    LengthWeight(10.0, 0.25, 10.0, True),
+    LengthWeight(2.0, 0.75, 1.25),
+)
+PUBLISHED_WEIGHTS_INDEPENDENT = Weighting(
+    LengthWeight(10.0, 2.5, 10.0),
+    LengthWeight(10.0, 0.25, 1.0, True),
+    LengthWeight(2.0, 0.75, 1.25),
+)
+UNWEIGHTED = Weighting(*[LengthWeight(1.0, 1.0, 1.0)] * 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What every chunk of one system's output is, for every reference.
+
+    Attributes:
+        usable: sentences × references; False for a reference that was dropped. One column when
+            judged independently.
+        sentence: sentence index of each verdict.
+        reference: reference index of each verdict.
+        kind: index into `COUNTS` of each verdict.
+        length: tokens of the chunk, the larger of source and hypothesis.
+        mean_length: mean length of the chunks that references change, the larger of source and
+            reference tokens; 0 if they change none.
+    """
+
+    usable: NDArray[np.bool_]
+    sentence: NDArray[np.int64]
+    reference: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    length: NDArray[np.int64]
+    mean_length: float
+
+    def counts(self, weighting: Weighting = CORPUS_WEIGHTS) -> NDArray[np.float64]:
+        """Weighted counts: array of sentences × references × `COUNTS`."""
+        weight = np.ones(len(self.kind))
+        for kinds, by_length in (
+            ((_TP,), weighting.tp),
+            ((_FP_NEEDED, _FP_NEEDLESS), weighting.fp),
+            ((_FN,), weighting.fn),
+        ):
+            chosen = np.isin(self.kind, kinds)
+            weight[chosen] = by_length(self.length[chosen], self.mean_length)
+        rows, columns = self.usable.shape
+        cell = (self.sentence * columns + self.reference) * len(COUNTS) + self.kind
+        flat = np.bincount(cell, weights=weight, minlength=rows * columns * len(COUNTS))
+        return flat.astype(np.float64).reshape(rows, columns, len(COUNTS))
+
+
+def _dependent(hypothesis: ChunkText, reference: ChunkText) -> int:
+    if hypothesis is None:
+        return _TN if reference is None else _FN
+    if hypothesis == reference:
+        return _TP
+    return _FP_NEEDLESS if reference is None else _FP_NEEDED
+
+
+def _independent(hypothesis: ChunkText, references: Sequence[ChunkText]) -> int:
+    if hypothesis is None:
+        return _TN if None in references else _FN
+    if hypothesis in references:
+        return _TP
+    return _FP_NEEDED if any(r is not None for r in references) else _FP_NEEDLESS
+
+
+def _usable(source: Sequence[str], references: Sequence[Sequence[Edit]]) -> list[int]:
+    """References that leave some text; the first if none does."""
+    kept = [
+        n
+        for n, edits in enumerate(references)
+        if sum(e.end - e.start for e in edits) < len(source) or any(e.tokens for e in edits)
+    ]
+    return kept or [0]
+
+
+def judge(
+    sources: Sequence[Sequence[str]],
+    hypothesis: Sequence[Sequence[Edit]],
+    references: Sequence[Sequence[Sequence[Edit]]],
+    *,
+    independent: bool = False,
+) -> Verdicts:
+    """Judge every chunk of one system's output.
+
+    References that delete the whole sentence are dropped, unless no other is left.
+
+    Args:
+        sources: N tokenised sources.
+        hypothesis: N lists of edits, without `noop`.
+        references: R × N lists of edits, without `noop`.
+        independent: judge against all references together instead of one by one.
+
+    Raises:
+        InputError: no reference, lists of different length, or edits that do not fit.
+    """
+    _check(len(sources), hypothesis, references)
+    columns = 1 if independent else len(references)
+    usable = np.zeros((len(sources), columns), dtype=bool)
+    rows: list[tuple[int, int, int, int]] = []
+    total = changed = 0
+    for n, source in enumerate(sources):
+        kept = _usable(source, [r[n] for r in references])
+        usable[n, 0 if independent else kept] = True
+        parts = partition(source, [hypothesis[n], *(references[k][n] for k in kept)])
+        for m, (start, end) in enumerate(parts.spans):
+            mine, *theirs = (text[m] for text in parts.texts)
+            span = end - start
+            size = span if mine is None else max(span, len(mine))
+            for text in theirs:
+                if text is not None:
+                    total += max(span, len(text))
+                    changed += 1
+            if independent:
+                rows.append((n, 0, _independent(mine, theirs), size))
+            else:
+                rows += [
+                    (n, k, _dependent(mine, t), size) for k, t in zip(kept, theirs, strict=True)
+                ]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 4)
+    sentence, reference, kind, length = table.T
+    mean = total / changed if changed else 0.0
+    return Verdicts(usable, sentence, reference, kind, length, mean)
+
+
+def _check(
+    lines: int,
+    hypothesis: Sequence[Sequence[Edit]],
+    references: Sequence[Sequence[Sequence[Edit]]],
+) -> None:
+    if not references:
+        raise InputError("CLEME needs at least one reference: give one with -r or --m2")
+    for name, edits in (
+        ("the hypothesis", hypothesis),
+        *((f"reference {n + 1}", r) for n, r in enumerate(references)),
+    ):
+        if len(edits) != lines:
+            raise InputError(
+                f"{name} has edits for {len(edits)} sentences, the source has {lines}: "
+                "give one list of edits for each source sentence"
+            )
+
+
+def precision_recall_f(
+    counts: NDArray[np.float64], beta: float = 0.5
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Precision, recall and F_β over the last axis (`COUNTS`), each 0 to 1, higher is better.
+
+    Precision is 1 without false positives, recall 1 without false negatives (the official rule);
+    F is 0 when both are 0.
+    """
+    tp, needed, needless, fn, _ = np.moveaxis(counts, -1, 0)
+    fp = needed + needless
+    p = np.divide(tp, tp + fp, out=np.ones_like(tp), where=fp > 0)
+    r = np.divide(tp, tp + fn, out=np.ones_like(tp), where=fn > 0)
+    below = beta**2 * p + r
+    f = np.divide((1 + beta**2) * p * r, below, out=np.zeros_like(tp), where=below > 0)
+    return p, r, f
+
+
+def components(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """CLEME2.0's hit, wrong, under and over over the last axis (`COUNTS`), each 0 to 1.
+
+    hit, wrong and under are the shares of the needed changes (tp+fp_needed+fn) that were made
+    rightly, made wrongly and not made; over is the share of the changes made (tp+fp) that nobody
+    needed. Only hit is better higher. A share of nothing is 0 (the official rule).
+    """
+    tp, needed, needless, fn, _ = np.moveaxis(counts, -1, 0)
+    wanted, made = tp + needed + fn, tp + needed + needless
+    return tuple(
+        np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+        for part, whole in ((tp, wanted), (needed, wanted), (fn, wanted), (needless, made))
+    )
+
+
+def combined(
+    counts: NDArray[np.float64], weights: tuple[float, float, float, float] = HIT_WEIGHTS
+) -> NDArray[np.float64]:
+    """CLEME2.0 score: w1·hit + w2·(1-wrong) + w3·(1-under) + w4·(1-over), higher is better."""
+    hit, wrong, under, over = components(counts)
+    a, b, c, d = weights
+    score: NDArray[np.float64] = a * hit + b * (1 - wrong) + c * (1 - under) + d * (1 - over)
+    return score
+
+
+def best_references(usable: NDArray[np.bool_], *keys: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The reference of each sentence that is best by the first key, then the second and so on.
+
+    At sentence level the official program compares F, precision and recall for CLEME; the
+    combined score and hit, wrong, under and over (the last three negated) for CLEME2.0.
+
+    Args:
+        usable: sentences × references, at least one True in each row.
+        keys: arrays of the same shape, higher is better.
+
+    Returns:
+        One index a sentence; the first on ties.
+    """
+    alive = usable.copy()
+    for key in keys:
+        held = np.where(alive, key, -np.inf)
+        alive &= held == held.max(axis=1, keepdims=True)
+    first: NDArray[np.intp] = alive.argmax(axis=1)
+    return first
+
+
+def running_references(
+    counts: NDArray[np.float64],
+    usable: NDArray[np.bool_],
+    score: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    digits: int | None = None,
+) -> NDArray[np.intp]:
+    """The reference of each sentence that, added to those chosen so far, scores best.
+
+    Ties go to more true positives, then to fewer false positives, fewer false negatives, more true
+    negatives, then to the first.
+
+    Args:
+        counts: sentences × references × `COUNTS`; the order of the sentences matters.
+        usable: sentences × references, at least one True in each row.
+        score: a score, higher is better, over the last axis of counts.
+        digits: round the score to so many digits before comparing. The official program rounds F
+            to 4, so that late in a corpus ties decide; by default nothing is rounded.
+
+    Returns:
+        One index a sentence.
+    """
+    chosen: NDArray[np.intp] = usable.argmax(axis=1)
+    total = np.zeros(len(COUNTS))
+    for n, rows in enumerate(counts):
+        candidates = np.flatnonzero(usable[n])
+        if len(candidates) > 1 and (rows[candidates] != rows[candidates[0]]).any():
+            scores = score(total + rows[candidates]).tolist()
+            if digits is not None:
+                scores = [round(value, digits) for value in scores]
+            ties = [
+                (tp, -needed - needless, -fn, tn)
+                for tp, needed, needless, fn, tn in rows[candidates].tolist()
+            ]
+            keys = list(zip(scores, ties, strict=True))
+            chosen[n] = candidates[keys.index(max(keys))]
+        total += rows[chosen[n]]
+    return chosen

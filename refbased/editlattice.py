@@ -1,0 +1,321 @@
+"""The lattice of all optimal alignments of a source and a hypothesis, as the M2 scorer builds it.
+
+Vertices are positions (i, j): i source tokens and j hypothesis tokens consumed. Base edges are
+the insertions, deletions, substitutions and matches on any optimal alignment under either of two
+cost settings (substitution 1, substitution 2). Arcs join adjacent edges into one edit as long as
+it holds at most `max_unchanged_words` unchanged tokens (Dahlmeier and Ng 2012, section 2.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Arcs",
+    "EditLattice",
+    "Limits",
+    "Window",
+    "close_arcs",
+    "is_match",
+    "length",
+    "listings",
+]
+
+# An arc is one integer. From the high end: length in base edges; whether it begins with an
+# insertion before the first source token; number of times the official scorer lists it (every
+# listing costs one epsilon); unchanged tokens.
+LENGTH_SHIFT = 11
+LEADING = 1 << 10
+TIMES_SHIFT = 5
+FIELD = 31
+_ONCE = 1 << TIMES_SHIFT
+_STEP = 1 << LENGTH_SHIFT
+
+Vertex = tuple[int, int]
+Arcs = list[dict[int, int]]
+
+
+class Limits(NamedTuple):
+    """Size up to which the lattice is searched in full.
+
+    Attributes:
+        vertices: Positions on optimal alignments.
+        arcs: Edges and joined edges.
+    """
+
+    vertices: int
+    arcs: int
+
+
+@dataclass
+class Window:
+    """A stretch of the lattice whose arcs are independent of the rest.
+
+    Attributes:
+        vertices: Sorted positions; the first and the last lie on every path.
+        edges: For each vertex its base edges (tail's index, 1 if a match else 0, in how many of
+            the two alignment graphs), tails ascending.
+        index: Position to index in `vertices`.
+    """
+
+    vertices: list[Vertex]
+    edges: list[list[tuple[int, int, int]]]
+    index: dict[Vertex, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.index = {vertex: number for number, vertex in enumerate(self.vertices)}
+
+
+def _distances(different: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Forward and backward edit distances under both substitution costs.
+
+    Args:
+        different: (n, m), 1 where source token and hypothesis token differ.
+
+    Returns:
+        (4, n+1, m+1): forward with substitution 1, with 2, then backward (from each position to
+        the end) with 1, with 2.
+    """
+    n, m = different.shape
+    columns = np.arange(m + 1, dtype=np.int32)
+    # Distances are kept minus the column, so that an insertion costs nothing and a row's chain of
+    # insertions is a running minimum.
+    table = np.zeros((n + 1, 4, m + 1), dtype=np.int32)
+    diagonal = np.empty((n, 4, m), dtype=np.int32)
+    diagonal[:, 0] = different - 1
+    diagonal[:, 1] = 2 * different - 1
+    diagonal[:, 2:] = diagonal[::-1, :2, ::-1]
+    row = np.empty((4, m + 1), dtype=np.int32)
+    through = np.empty((4, m), dtype=np.int32)
+    for i in range(n):
+        np.add(table[i], 1, out=row)
+        np.add(table[i, :, :-1], diagonal[i], out=through)
+        np.minimum(row[:, 1:], through, out=row[:, 1:])
+        np.minimum.accumulate(row, axis=1, out=table[i + 1])
+    table += columns
+    result = table.transpose(1, 0, 2)
+    return np.concatenate((result[:2], result[2:, ::-1, ::-1]))
+
+
+@dataclass
+class EditLattice:
+    """Base edges of one sentence pair.
+
+    Attributes:
+        source: Source tokens (n).
+        hypothesis: Hypothesis tokens (m).
+        on: (n+1, m+1) bool, positions on an optimal alignment.
+        diagonal: (n, m) number of alignment graphs (0-2) with the edge from (i, j) to (i+1, j+1).
+        deletion: (n, m+1) the same from (i, j) to (i+1, j).
+        insertion: (n+1, m) the same from (i, j) to (i, j+1).
+        different: (n, m) 1 where the tokens differ.
+    """
+
+    source: Sequence[str]
+    hypothesis: Sequence[str]
+    on: NDArray[np.bool_]
+    diagonal: NDArray[np.int8]
+    deletion: NDArray[np.int8]
+    insertion: NDArray[np.int8]
+    different: NDArray[np.int32]
+
+    @classmethod
+    def build(cls, source: Sequence[str], hypothesis: Sequence[str]) -> EditLattice:
+        """Aligns the pair under both costs and keeps every optimal edge.
+
+        Args:
+            source: Source tokens.
+            hypothesis: Hypothesis tokens.
+
+        Returns:
+            The lattice, in time and memory proportional to the product of the lengths.
+        """
+        number: dict[str, int] = {}
+        left, right = (
+            np.array([number.setdefault(token, len(number)) for token in tokens], dtype=np.int32)
+            for tokens in (source, hypothesis)
+        )
+        different = (left[:, None] != right[None, :]).astype(np.int32)
+        table = _distances(different)
+        forward, backward = table[:2], table[2:]
+        total = forward[:, -1, -1].reshape(2, 1, 1)
+        cost = np.array([1, 2], dtype=np.int32).reshape(2, 1, 1) * different
+        diagonal = forward[:, :-1, :-1] + cost + backward[:, 1:, 1:] == total
+        deletion = forward[:, :-1] + 1 + backward[:, 1:] == total
+        insertion = forward[:, :, :-1] + 1 + backward[:, :, 1:] == total
+        on = forward + backward == total
+        return cls(
+            source,
+            hypothesis,
+            on[0] | on[1],
+            diagonal[0].view(np.int8) + diagonal[1].view(np.int8),
+            deletion[0].view(np.int8) + deletion[1].view(np.int8),
+            insertion[0].view(np.int8) + insertion[1].view(np.int8),
+            different,
+        )
+
+    def windows(self, context: int, limit: int) -> list[Window] | None:
+        """Cuts the lattice at long runs of matches that every path takes.
+
+        An arc reaches at most `context` matches into such a run, so arcs from its two ends never
+        meet when it is at least twice as long: the middle is left out.
+
+        Args:
+            context: Most unchanged words in an edit.
+            limit: Give up beyond this many vertices in all windows.
+
+        Returns:
+            Windows from left to right, none where the pair is equal; None beyond the limit.
+        """
+        last = len(self.source)
+        alone = self.on.sum(axis=1) == 1
+        column = self.on.argmax(axis=1)
+        # A row of a single vertex is passed there; between two of them lies one diagonal edge.
+        forced = alone[:-1] & alone[1:] & (self.diff_at(column) == 0)
+        loose = np.flatnonzero(~forced).tolist()
+        bounds: list[tuple[int, int]] = []
+        for row in loose:
+            begin, end = max(0, row - context), min(last, row + 1 + context)
+            if bounds and begin <= bounds[-1][1]:
+                bounds[-1] = (bounds[-1][0], end)
+            else:
+                bounds.append((begin, end))
+        if not loose and not alone.all():
+            # An empty source: all freedom lies within its one row.
+            bounds.append((0, last))
+        if sum(int(self.on[begin : end + 1].sum()) for begin, end in bounds) > limit:
+            return None
+        return [self.window(begin, end) for begin, end in bounds]
+
+    def diff_at(self, column: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Tells of each row's first vertex whether its diagonal edge changes a token.
+
+        Args:
+            column: (n+1,) hypothesis position per row.
+
+        Returns:
+            (n,) 0 for a match, 1 otherwise (also where the hypothesis has ended).
+        """
+        n, m = self.different.shape
+        result = np.ones(n, dtype=np.int32)
+        inside = column[:-1] < m
+        result[inside] = self.different[np.arange(n)[inside], column[:-1][inside]]
+        return result
+
+    def window(self, first: int, last: int) -> Window:
+        """Takes the rows `first` to `last` (inclusive) as one window.
+
+        Args:
+            first: First source position.
+            last: Last source position.
+
+        Returns:
+            The window with its base edges.
+        """
+        offset = int(self.on[first].argmax())
+        stop = int(len(self.hypothesis) - self.on[last][::-1].argmax()) + 1
+        on = self.on[first : last + 1, offset:stop]
+        rows, columns = np.nonzero(on)
+        number = np.full((on.shape[0] + 1, on.shape[1] + 1), -1, dtype=np.int64)
+        number[rows + 1, columns + 1] = np.arange(len(rows))
+        tails = (number[rows, columns], number[rows, columns + 1], number[rows + 1, columns])
+        heads = (rows + first, columns + offset)
+        times = (
+            self._at(self.diagonal, heads, (1, 1)),
+            self._at(self.deletion, heads, (1, 0)),
+            self._at(self.insertion, heads, (0, 1)),
+        )
+        match = 1 - self._at(self.different, heads, (1, 1))
+        zero = [0] * len(rows)
+        kinds = (match.tolist(), zero, zero)
+        edges: list[list[tuple[int, int, int]]] = [[] for _ in range(len(rows))]
+        for tail, time, kind in zip(tails, times, kinds, strict=True):
+            for head, (t, k, c) in enumerate(zip(tail.tolist(), kind, time.tolist(), strict=True)):
+                if c and t >= 0:
+                    edges[head].append((t, k, c))
+        vertices = list(zip(heads[0].tolist(), heads[1].tolist(), strict=True))
+        return Window(vertices, edges)
+
+    @staticmethod
+    def _at(
+        table: NDArray[np.int8] | NDArray[np.int32],
+        heads: tuple[NDArray[np.int64], NDArray[np.int64]],
+        back: tuple[int, int],
+    ) -> NDArray[np.int64]:
+        """Reads an edge table at the tails of `heads`, 0 where that lies outside."""
+        rows, columns = heads[0] - back[0], heads[1] - back[1]
+        inside = (rows >= 0) & (columns >= 0)
+        inside &= (rows < table.shape[0]) & (columns < table.shape[1])
+        result = np.zeros(len(rows), dtype=np.int64)
+        result[inside] = table[rows[inside], columns[inside]]
+        return result
+
+
+def length(arc: int) -> int:
+    """Base edges that the arc spans."""
+    return arc >> LENGTH_SHIFT
+
+
+def listings(arc: int) -> int:
+    """Times that the official scorer lists the arc."""
+    return (arc >> TIMES_SHIFT) & FIELD
+
+
+def is_match(arc: int) -> bool:
+    """Whether the arc changes nothing (it spans matches only)."""
+    return arc & FIELD == arc >> LENGTH_SHIFT
+
+
+def close_arcs(
+    window: Window, context: int, limit: int, order: list[tuple[int, int, int]] | None = None
+) -> Arcs | None:
+    """Joins base edges into arcs, exactly as the official transitive closure does.
+
+    The official closure visits vertices in sorted order, which is topological; at its turn a
+    vertex therefore has its final arcs coming in and only base edges going out. An arc is replaced
+    (and listed once more) whenever a strictly shorter one turns up.
+
+    Args:
+        window: The vertices and base edges.
+        context: Most unchanged words in an edit (at most 31).
+        limit: Give up beyond this many arcs.
+        order: Receives every listing of a joined arc as (middle, tail, head); sorted, that is the
+            official order.
+
+    Returns:
+        For each vertex its incoming arcs (tail's index to coded arc), or None beyond the limit.
+    """
+    arcs: Arcs = []
+    count = 0
+    clear = ~(FIELD << TIMES_SHIFT)
+    for head, edges in enumerate(window.edges):
+        # Only an insertion ends in row 0.
+        leading = 0 if window.vertices[head][0] else LEADING
+        into = {
+            tail: _STEP | leading | times << TIMES_SHIFT | match for tail, match, times in edges
+        }
+        for middle, match, _ in edges:
+            step = _STEP + match
+            for tail, arc in arcs[middle].items():
+                longer = arc + step
+                if longer & FIELD > context:
+                    continue
+                known = into.get(tail)
+                if known is None:
+                    into[tail] = (longer & clear) | _ONCE
+                elif longer >> LENGTH_SHIFT < known >> LENGTH_SHIFT:
+                    into[tail] = (longer & clear) | (listings(known) + 1) << TIMES_SHIFT
+                else:
+                    continue
+                if order is not None:
+                    order.append((middle, tail, head))
+        arcs.append(into)
+        count += len(into)
+        if count > limit:
+            return None
+    return arcs

@@ -1,0 +1,148 @@
+"""The official search where its floating-point sums and its order of relaxation decide.
+
+The m2scorer 3.2 finds its path by Bellman-Ford over a list of arcs; among paths of equal cost the
+one found depends on rounding and on the order of that list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from refbased.editlattice import FIELD, EditLattice, Limits, close_arcs, is_match, length
+from refbased.editpath import UNIT, Edge, GoldEdit, SystemEdit, WindowPaths, weigh_insertions
+
+__all__ = ["EPSILON", "OfficialSearch"]
+
+EPSILON = 0.001  # levenshtein.py, set_weights
+
+
+class OfficialSearch:
+    """The official search over one sentence pair: its list of arcs, sums and order of relaxation.
+
+    Attributes:
+        paths: The whole lattice as one window, with the joined matches that the official loop
+            forgets to remove.
+        listed: Every listing (tail, head) of every arc, in the official order.
+    """
+
+    def __init__(self, paths: WindowPaths, joined: Iterable[tuple[int, int, int]]) -> None:
+        self.paths = paths
+        self.listed = sorted(
+            (tail, head)
+            for head, edges in enumerate(paths.window.edges)
+            for tail, _, times in edges
+            for _ in range(times)
+        )
+        skipped = False
+        for _, tail, head in sorted(joined):
+            arc = paths.arcs[head][tail]
+            # The official loop removes joined matches from the list it walks along, so it jumps
+            # over whatever follows one that it removes.
+            if is_match(arc) and not skipped:
+                skipped = True
+                continue
+            skipped = False
+            self.listed.append((tail, head))
+            if is_match(arc):
+                paths.spans.setdefault(paths.span(tail, head), []).append((tail, head))
+                paths.into[head].append((tail, length(arc) * UNIT))
+
+    @classmethod
+    def build(
+        cls, lattice: EditLattice, context: int, release: bool, limits: Limits
+    ) -> OfficialSearch | None:
+        """Lists the arcs of a sentence pair.
+
+        Args:
+            lattice: The sentence pair.
+            context: Most unchanged words in an edit.
+            release: Positions of leading insertions as in release 3.2.
+            limits: Give up beyond this size.
+
+        Returns:
+            The search; None beyond the limits.
+        """
+        if int(lattice.on.sum()) > limits.vertices:
+            return None
+        window = lattice.window(0, len(lattice.source))
+        joined: list[tuple[int, int, int]] = []
+        arcs = close_arcs(window, context, limits.arcs, joined)
+        if arcs is None:
+            return None
+        return cls(WindowPaths(lattice, window, arcs, release), joined)
+
+    def edits(self, golds: Sequence[GoldEdit]) -> list[SystemEdit]:
+        """Cuts the hypothesis for one annotator.
+
+        Only arcs on paths of least exact cost are relaxed. Rounding is far below one epsilon, so
+        the path found lies among them, and a vertex on it reaches its final sum through them
+        alone: in the same round, from the same arc as if all were relaxed.
+
+        Args:
+            golds: Gold edits in the order of the file.
+
+        Returns:
+            Edits from left to right.
+        """
+        hits = self.paths.hits(golds)
+        listed = self.listed
+        size = len(self.paths.window.vertices)
+        # One gold edit more must outweigh everything else, as it does in the exact order.
+        if len(listed) > size + EPSILON * (FIELD + 1) * size:
+            tied = self.paths.best(self.paths.weights(golds, hits))
+            kept = {(tail, head) for head, tails in enumerate(tied) for tail in tails}
+            listed = [edge for edge in listed if edge in kept]
+        weights = _float_weights(self.paths, listed, -len(self.listed), golds, hits)
+        return self.paths.edits(_shortest(listed, weights, size), hits)
+
+
+def _float_weights(
+    paths: WindowPaths,
+    listed: Sequence[Edge],
+    matched: int,
+    golds: Sequence[GoldEdit],
+    hits: dict[Edge, list[int]],
+) -> dict[Edge, float]:
+    """The official weights of the listed arcs in floating point, summed in the official order."""
+    result: dict[Edge, float] = {
+        (tail, head): length(paths.arcs[head][tail]) for tail, head in listed
+    }
+    contested = {span for span in (paths.span(*edge) for edge in hits) if span[0] == span[1]}
+    for edge in listed:
+        if contested and paths.span(*edge) in contested:
+            continue
+        if edge in hits:
+            result[edge] = matched
+        elif not is_match(paths.arcs[edge[1]][edge[0]]):
+            result[edge] += EPSILON
+    for span in contested:
+        entries = paths.entries(span)
+        here = [number for number, gold in enumerate(golds) if gold[:2] == span]
+        bucket: dict[Edge, float] = {edge: length(paths.arcs[edge[1]][edge[0]]) for edge in entries}
+        weigh_insertions(entries, here, hits, bucket, (matched, EPSILON))
+        result.update(bucket)
+    return result
+
+
+def _shortest(listed: Sequence[Edge], weights: dict[Edge, float], size: int) -> list[Edge]:
+    """Bellman-Ford in list order from the first to the last vertex."""
+    steps = [(tail, head, weights[tail, head]) for tail, head in listed]
+    cost = [float("inf")] * size
+    cost[0] = 0
+    came = [-1] * size
+    changed = True
+    # The official scorer makes size - 1 rounds; a round without a change ends in the same state.
+    while changed:
+        changed = False
+        for tail, head, weight in steps:
+            reached = cost[tail] + weight
+            if reached < cost[head]:
+                cost[head] = reached
+                came[head] = tail
+                changed = True
+    edges = []
+    head = size - 1
+    while came[head] >= 0:
+        edges.append((came[head], head))
+        head = came[head]
+    return edges[::-1]

@@ -1,0 +1,302 @@
+"""The best path through the edit lattice: most gold edits, then fewest base edges, then epsilons.
+
+The official scorer weighs every arc by its base edges plus 0.001 for each time it lists the arc
+and gives an arc that is a gold edit minus the number of listings; Bellman-Ford then finds the
+shortest path. The same order is kept here in whole numbers over windows of the lattice, and all
+paths of equal cost are followed: where they agree on the counts, the official scorer can only
+have found these. Where they do not, its floating-point sums and its order of relaxation decide,
+and `refbased.editorder` repeats both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from refbased.editlattice import (
+    LEADING,
+    Arcs,
+    EditLattice,
+    Window,
+    is_match,
+    length,
+    listings,
+)
+
+__all__ = [
+    "UNIT",
+    "Edge",
+    "GoldEdit",
+    "State",
+    "SystemEdit",
+    "WindowPaths",
+    "seen_gold",
+    "weigh_insertions",
+]
+
+UNIT = 1000  # one base edge in epsilons
+_MATCHED = -(10**12)
+
+Edge = tuple[int, int]
+State = tuple[int, int, int]  # edits proposed, next gold edit, gold edits matched
+
+
+class GoldEdit(NamedTuple):
+    """One gold edit of one annotator.
+
+    Attributes:
+        start: First source token.
+        end: Source token after the last.
+        corrections: Accepted replacements, tokens joined by single blanks; empty deletes.
+    """
+
+    start: int
+    end: int
+    corrections: tuple[str, ...]
+
+
+class SystemEdit(NamedTuple):
+    """One edit of the system as the lattice cuts it; it may hold unchanged words at its ends.
+
+    Attributes:
+        start: First source token.
+        end: Source token after the last.
+        correction: Replacement, tokens joined by single blanks.
+        correct: How many gold edits it was counted for (two where one is listed twice).
+    """
+
+    start: int
+    end: int
+    correction: str
+    correct: int
+
+
+def seen_gold(state: State, hits: Iterable[int]) -> State:
+    """Counts one proposed edit the way the official scorer walks along the gold edits.
+
+    Args:
+        state: Counts before the edit.
+        hits: Numbers of the gold edits that the edit equals, ascending.
+
+    Returns:
+        Counts after it. Gold edits before one already matched are passed by; one listed twice
+        counts twice.
+    """
+    proposed, after, correct = state
+    behind = after
+    for number in hits:
+        if number >= after:
+            correct += 1
+            behind = number + 1
+    return proposed + 1, behind, correct
+
+
+@dataclass
+class WindowPaths:
+    """One window of one sentence pair with its arcs, and the best paths through it.
+
+    Attributes:
+        lattice: The sentence pair.
+        window: Vertices and base edges.
+        arcs: Incoming arcs of each vertex.
+        release: Whether insertions before the first token keep the positions that release 3.2
+            gives them.
+        spans: Source span to the arcs (tail, head) that claim it.
+        into: For each vertex (tail, weight) without gold edits; joined matches are left out.
+    """
+
+    lattice: EditLattice
+    window: Window
+    arcs: Arcs
+    release: bool
+    spans: dict[tuple[int, int], list[Edge]] = field(default_factory=dict)
+    into: list[list[tuple[int, float]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for head, arcs in enumerate(self.arcs):
+            row: list[tuple[int, float]] = []
+            for tail, arc in arcs.items():
+                if not is_match(arc):
+                    row.append((tail, length(arc) * UNIT + listings(arc)))
+                elif length(arc) == 1:
+                    row.append((tail, UNIT))
+                else:
+                    continue
+                self.spans.setdefault(self.span(tail, head), []).append((tail, head))
+            self.into.append(row)
+
+    @cached_property
+    def proposed(self) -> set[int]:
+        """Numbers of edits on the best paths where no gold edit can be matched."""
+        return {state[0] for state in self.follow(self.best({}), {}, {(0, 0, 0)})}
+
+    def span(self, tail: int, head: int) -> tuple[int, int]:
+        """Source span that the official scorer gives the arc.
+
+        Release 3.2 numbers insertions before the first token by their place in the hypothesis.
+        """
+        (start, column), (end, stop) = self.window.vertices[tail], self.window.vertices[head]
+        if self.release:
+            if self.arcs[head][tail] & LEADING:
+                start = column
+            if end == 0:
+                end = stop - 1
+        return start, end
+
+    def equals(self, edge: Edge, gold: GoldEdit) -> bool:
+        """Whether the arc is this gold edit: original text and correction (span given)."""
+        (i, j), (end, stop) = self.window.vertices[edge[0]], self.window.vertices[edge[1]]
+        text = " ".join(self.lattice.hypothesis[j:stop])
+        if text not in gold.corrections:
+            return False
+        source = self.lattice.source
+        return (i, end) == gold[:2] or list(source[i:end]) == list(source[gold.start : gold.end])
+
+    def hits(self, golds: Sequence[GoldEdit]) -> dict[Edge, list[int]]:
+        """Arcs that equal gold edits, with the numbers of these."""
+        result: dict[Edge, list[int]] = {}
+        for number, gold in enumerate(golds):
+            for edge in self.spans.get((gold.start, gold.end), ()):
+                if self.equals(edge, gold):
+                    result.setdefault(edge, []).append(number)
+        return result
+
+    def entries(self, span: tuple[int, int]) -> list[Edge]:
+        """The arcs that claim a span, sorted, as often as they are listed."""
+        return [
+            (tail, head)
+            for tail, head in sorted(self.spans[span])
+            for _ in range(listings(self.arcs[head][tail]))
+        ]
+
+    def weights(self, golds: Sequence[GoldEdit], hits: dict[Edge, list[int]]) -> dict[Edge, float]:
+        """Weights that differ from `into` because of gold edits."""
+        result: dict[Edge, float] = {}
+        for span in {self.span(*edge) for edge in hits}:
+            if span[0] != span[1]:
+                result.update((edge, _MATCHED) for edge in self.spans[span] if edge in hits)
+                continue
+            entries = self.entries(span)
+            here = [number for number, gold in enumerate(golds) if gold[:2] == span]
+            bucket: dict[Edge, float] = {
+                edge: length(self.arcs[edge[1]][edge[0]]) * UNIT for edge in entries
+            }
+            weigh_insertions(entries, here, hits, bucket, (_MATCHED, 1))
+            result.update(bucket)
+        return result
+
+    def best(self, weights: dict[Edge, float]) -> list[list[int]]:
+        """Tails of every vertex on the paths of least cost; empty off these paths."""
+        cost: list[float] = [0]
+        heads = {head for _, head in weights}
+        for head in range(1, len(self.into)):
+            row = self.into[head]
+            if head in heads:
+                row = [(tail, weights.get((tail, head), weight)) for tail, weight in row]
+            cost.append(min([cost[tail] + weight for tail, weight in row]))
+        result: list[list[int]] = [[] for _ in self.into]
+        needed = {len(self.into) - 1}
+        for head in range(len(self.into) - 1, 0, -1):
+            if head in needed:
+                result[head] = [
+                    tail
+                    for tail, weight in self.into[head]
+                    if cost[tail] + weights.get((tail, head), weight) == cost[head]
+                ]
+                needed.update(result[head])
+        return result
+
+    def follow(
+        self, tied: list[list[int]], hits: dict[Edge, list[int]], states: set[State]
+    ) -> set[State]:
+        """All counts that the tied paths can end with."""
+        at: list[set[State]] = [set() for _ in tied]
+        at[0] = states
+        for head, tails in enumerate(tied):
+            for tail in tails:
+                if is_match(self.arcs[head][tail]):
+                    at[head] |= at[tail]
+                else:
+                    found = hits.get((tail, head), ())
+                    at[head] |= {seen_gold(state, found) for state in at[tail]}
+        return at[-1]
+
+    def edits(self, edges: Iterable[Edge], hits: dict[Edge, list[int]]) -> list[SystemEdit]:
+        """The edits of a path from left to right, joined and single matches left out."""
+        result = []
+        state = (0, 0, 0)
+        for tail, head in edges:
+            if is_match(self.arcs[head][tail]):
+                continue
+            before = state[2]
+            state = seen_gold(state, hits.get((tail, head), ()))
+            begin, stop = self.window.vertices[tail][1], self.window.vertices[head][1]
+            text = " ".join(self.lattice.hypothesis[begin:stop])
+            result.append(SystemEdit(*self.span(tail, head), text, state[2] - before))
+        return result
+
+    def count(self, golds: Sequence[GoldEdit], states: set[State]) -> set[State]:
+        """Carries the counts of one annotator through the window.
+
+        Args:
+            golds: The annotator's gold edits in the order of the file.
+            states: Counts that the paths before the window can have.
+
+        Returns:
+            Counts that they can have after it.
+        """
+        hits = self.hits(golds)
+        if not hits:
+            return {(p + more, after, c) for p, after, c in states for more in self.proposed}
+        return self.follow(self.best(self.weights(golds, hits)), hits, states)
+
+
+def weigh_insertions(
+    entries: Sequence[Edge],
+    golds: Sequence[int],
+    hits: dict[Edge, list[int]],
+    weight: dict[Edge, float],
+    values: tuple[float, float],
+) -> None:
+    """Gives the gold insertions at one place to arcs, alternately from the left and the right.
+
+    Several insertions can stand at one place, so a gold edit is spent once it is matched, and
+    after a match only an arc that continues it is looked at (release 3.2, set_weights).
+
+    Args:
+        entries: Arcs at the place, sorted, as often as they are listed.
+        golds: Numbers of the gold edits at the place.
+        hits: Gold edits that an arc equals.
+        weight: Changed in place: weight of each arc.
+        values: Weight of a matched arc, and what a listing without a match adds.
+    """
+    matched, epsilon = values
+    left, right = 0, len(entries) - 1
+    low, high = 0, len(golds) - 1
+    place = left
+    while left <= right:
+        edge, at_left = entries[place], place == left
+        order = range(low, high + 1) if at_left else range(high, low - 1, -1)
+        found = next((g for g in order if golds[g] in hits.get(edge, ())), None)
+        if found is None:
+            weight[edge] += epsilon
+            if at_left:
+                left, place = left + 1, right
+            else:
+                right, place = right - 1, left
+            continue
+        weight[edge] = matched
+        if at_left:
+            low, left = found + 1, left + 1
+            while left < len(entries) and entries[left][0] != edge[1]:
+                weight[entries[left]] += epsilon
+                left += 1
+            place = left
+        else:
+            high, right = found - 1, right - 1
+            while right >= 0 and entries[right][1] != edge[0]:
+                weight[entries[right]] += epsilon
+                right -= 1
+            place = right

@@ -1,0 +1,287 @@
+"""I-measure: three-way token alignment, weighted accuracy and gain over the source.
+
+Felice and Briscoe (2015), "Towards a standard evaluation method for grammatical error detection
+and correction". Source, hypothesis and reference are aligned exactly (`refbased.threeway`); every
+column of the alignment is one of
+
+    TN     nothing to correct, nothing changed
+    TP     an error, corrected as in the reference
+    FP     no error, but changed
+    FN     an error, not changed
+    wrong  an error, changed to something else: counts as FP, FN and FPN at once
+
+and the counts give WAcc = (w·TP+TN) / (w·(TP+FP)+TN+FN-(w+1)·FPN/2) with w = 2. I sets the WAcc of
+the hypothesis against that of leaving the source as it is. References are never mixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.corpus import Corpus
+from gecjury.errors import InputError, OptionError
+from gecjury.runtime import Runtime
+from gecjury.scorer import Scorer
+from gecjury.scoretable import IntArray, Scores, Statistics, draw_weights
+from refbased.counts import ratio
+from refbased.threeway import Column, align_many
+
+__all__ = [
+    "COUNTS",
+    "IMeasure",
+    "accuracy",
+    "choose_references",
+    "corpus_counts",
+    "detection",
+    "improvement",
+    "sentence_counts",
+    "source_counts",
+    "weighted_accuracy",
+]
+
+COUNTS = ("tp", "tn", "fp", "fn", "fpn")
+"""Names of the last axis of every count array of this module."""
+
+_TP, _TN, _FP, _FN, _WRONG = range(5)
+
+
+def _column_counts(columns: Sequence[Column]) -> tuple[int, int, int, int, int]:
+    """TP, TN, FP, FN and FPN of correction; a gap is a token that equals only another gap."""
+    classes = [0] * 5
+    for a, b, c in columns:
+        if a == b:
+            classes[_TN if a == c else _FN] += 1
+        elif a == c:
+            classes[_FP] += 1
+        else:
+            classes[_TP if b == c else _WRONG] += 1
+    tp, tn, fp, fn, wrong = classes
+    return tp, tn, fp + wrong, fn + wrong, wrong
+
+
+def sentence_counts(
+    source: Sequence[str],
+    hypotheses: Sequence[Sequence[str]],
+    references: Sequence[Sequence[str]],
+) -> NDArray[np.int64]:
+    """Counts of correction for every hypothesis and reference of one source sentence.
+
+    Equal hypotheses and equal references are aligned once.
+
+    Args:
+        source: source tokens.
+        hypotheses: tokens of each hypothesis.
+        references: tokens of each reference.
+
+    Returns:
+        Array of hypotheses × references × `COUNTS`.
+    """
+    hyps = {h: n for n, h in enumerate(dict.fromkeys(map(tuple, hypotheses)))}
+    refs = {r: n for n, r in enumerate(dict.fromkeys(map(tuple, references)))}
+    counts = np.zeros((len(hyps), len(refs), len(COUNTS)), dtype=np.int64)
+    for m, row in enumerate(align_many(source, list(hyps), list(refs))):
+        for n, columns in enumerate(row):
+            counts[m, n] = _column_counts(columns)
+    rows = np.array([hyps[tuple(h)] for h in hypotheses], dtype=np.intp)
+    cells = np.array([refs[tuple(r)] for r in references], dtype=np.intp)
+    return counts[rows[:, None], cells[None, :]]
+
+
+def corpus_counts(
+    sources: Sequence[Sequence[str]],
+    hypotheses: Sequence[Sequence[Sequence[str]]],
+    references: Sequence[Sequence[Sequence[str]]],
+) -> NDArray[np.int64]:
+    """Counts of correction for whole outputs.
+
+    Args:
+        sources: N tokenised sources.
+        hypotheses: systems × N tokenised sentences.
+        references: R × N tokenised sentences.
+
+    Returns:
+        Array of systems × N × R × `COUNTS`.
+
+    Raises:
+        InputError: an output or a reference does not have N sentences.
+    """
+    for name, lists in (("hypothesis", hypotheses), ("reference", references)):
+        for n, lines in enumerate(lists):
+            if len(lines) != len(sources):
+                raise InputError(
+                    f"{name} {n + 1} has {len(lines)} sentences, the source {len(sources)}: "
+                    "give one line for each source sentence"
+                )
+    counts = np.zeros((len(hypotheses), len(sources), len(references), len(COUNTS)), np.int64)
+    for n, source in enumerate(sources):
+        counts[:, n] = sentence_counts(
+            source, [h[n] for h in hypotheses], [r[n] for r in references]
+        )
+    return counts
+
+
+def detection(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Counts of detection from counts of correction (last axis `COUNTS`).
+
+    A wrong correction of a real error detects it: TP, not FP and FN.
+    """
+    tp, tn, fp, fn, fpn = np.moveaxis(counts, -1, 0)
+    return np.stack([tp + fpn, tn, fp - fpn, fn - fpn, np.zeros_like(fpn)], axis=-1)
+
+
+def source_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Counts that leaving the source as it is gets on the same alignments (last axis `COUNTS`).
+
+    They are the same for correction and detection.
+    """
+    tp, tn, fp, fn, fpn = np.moveaxis(counts, -1, 0)
+    zero = np.zeros_like(tp)
+    return np.stack([zero, tn + fp - fpn, zero, tp + fn, zero], axis=-1)
+
+
+def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide; 1 where there is nothing at all to judge (three empty sentences)."""
+    return np.divide(above, below, out=np.ones_like(above), where=below != 0)
+
+
+def accuracy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(TP+TN) / (TP+TN+FP+FN-FPN) over the last axis, 0 to 1; 1 without any column."""
+    tp, tn, fp, fn, fpn = np.moveaxis(counts.astype(np.float64), -1, 0)
+    return _ratio(tp + tn, tp + tn + fp + fn - fpn)
+
+
+def weighted_accuracy(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.float64]:
+    """WAcc over the last axis, 0 to 1, higher is better; 1 without any column.
+
+    Args:
+        counts: array whose last axis is `COUNTS`.
+        weight: w, how many times TP and FP count; 2 in the paper.
+    """
+    tp, tn, fp, fn, fpn = np.moveaxis(counts.astype(np.float64), -1, 0)
+    below = weight * (tp + fp) + tn + fn - (weight + 1) * (fpn / 2)
+    return _ratio(weight * tp + tn, below)
+
+
+def improvement(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.float64]:
+    """I over the last axis: the gain in WAcc over the source as it is.
+
+    (sys-base)/(1-base) where better, sys/base-1 where worse, and ⌊WAcc⌋ where equal: 1 if both are
+    perfect, else 0.
+
+    Args:
+        counts: array whose last axis is `COUNTS`; for a corpus, the sum over its sentences.
+        weight: w of WAcc.
+
+    Returns:
+        Array from -1 (everything made worse) to 1 (everything corrected), higher is better.
+    """
+    system = weighted_accuracy(counts, weight)
+    base = weighted_accuracy(source_counts(counts), weight)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        better = (system - base) / (1.0 - base)
+        worse = system / base - 1.0
+    return np.where(system == base, np.floor(system), np.where(system > base, better, worse))
+
+
+def choose_references(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.intp]:
+    """The reference that serves each hypothesis best, sentence by sentence.
+
+    Compared by WAcc, I and accuracy of correction, then of detection; first on ties. This is the
+    official program's choice under `-nomix` with its default options.
+
+    Args:
+        counts: array ... × references × `COUNTS`.
+        weight: w of WAcc.
+
+    Returns:
+        Array of reference indices, of the shape of `counts` less its last two axes.
+    """
+    keys = [
+        key
+        for aspect in (counts, detection(counts))
+        for key in (
+            weighted_accuracy(aspect, weight),
+            improvement(aspect, weight),
+            accuracy(aspect),
+        )
+    ]
+    best = np.zeros(counts.shape[:-2], dtype=np.intp)
+    for n in range(1, counts.shape[-2]):
+        better = np.zeros(best.shape, dtype=bool)
+        level = np.ones(best.shape, dtype=bool)
+        for key in keys:
+            held = np.take_along_axis(key, best[..., None], axis=-1)[..., 0]
+            better |= level & (key[..., n] > held)
+            level &= key[..., n] == held
+        best[better] = n
+    return best
+
+
+@dataclass(frozen=True)
+class IMeasure(Scorer):
+    """I-measure (Felice and Briscoe 2015): gain in weighted accuracy over leaving the source.
+
+    Range −1 (everything made worse) to 1 (everything corrected), 0 for the source itself, higher
+    is better. References are not mixed; each sentence takes the one that serves it best by WAcc,
+    then I and accuracy of correction, then of detection. A reference that empties the sentence
+    stands for the source, as in the official program.
+
+    Attributes:
+        weight: how many times a true or false positive counts; 2 in the paper.
+        aspect: `correction`, or `detection`, where a wrong correction of an error detects it.
+    """
+
+    name: ClassVar[str] = "i-measure"
+    family: ClassVar[str] = "refbased"
+    summary: ClassVar[str] = "gain in weighted token accuracy over the source"
+    needs: ClassVar[frozenset[str]] = frozenset({"references"})
+
+    weight: float = 2.0
+    aspect: Literal["correction", "detection"] = "correction"
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.weight < float("inf"):
+            raise OptionError(f"{self.name}: weight={self.weight}; expected 1 or more")
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Counts of correction, systems × sentences × `COUNTS`, of the best reference."""
+        sources = [source.split() for source in corpus.sources]
+        systems = [[line.split() for line in v.lines] for v in corpus.systems.values()]
+        references = [
+            [line.split() or source for line, source in zip(v.lines, sources, strict=True)]
+            for v in corpus.references
+        ]
+        counts = np.zeros(
+            (len(systems), len(sources), len(references), len(COUNTS)), dtype=np.int64
+        )
+        for row in runtime.track(range(len(sources)), f"{self.name}: alignment", len(sources)):
+            counts[:, row] = sentence_counts(
+                sources[row], [s[row] for s in systems], [r[row] for r in references]
+            )
+        best = choose_references(counts, self.weight)
+        return Statistics(np.take_along_axis(counts, best[..., None, None], axis=2)[:, :, 0])
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """I of every sentence by itself."""
+        return self._scores(statistics.values)
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """I of the summed counts."""
+        values = statistics.values
+        if draws is None:
+            return self._scores(values.sum(axis=1))
+        sums = np.einsum("bi,sik->bsk", draw_weights(draws, values.shape[1]), values)
+        return self._scores(sums)
+
+    def _scores(self, counts: NDArray[Any]) -> Scores:
+        if self.aspect == "detection":
+            counts = detection(counts)
+        tp, _, fp, fn, _ = np.moveaxis(counts.astype(np.float64), -1, 0)
+        return Scores(
+            improvement(counts, self.weight), ratio(tp, tp + fp, 1.0), ratio(tp, tp + fn, 1.0)
+        )

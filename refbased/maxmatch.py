@@ -1,0 +1,325 @@
+"""The M2 scorer (MaxMatch, Dahlmeier and Ng 2012): system edits that agree best with gold edits.
+
+Counts equal those of the official m2scorer 3.2 (levenshtein.py), F0.5 with at most two unchanged
+words in an edit, case-sensitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.errors import OptionError
+from refbased.editbound import bounded_path
+from refbased.editlattice import EditLattice, Limits, close_arcs, listings
+from refbased.editorder import OfficialSearch
+from refbased.editpath import GoldEdit, State, SystemEdit, WindowPaths
+
+__all__ = [
+    "Counts",
+    "GoldEdit",
+    "SystemEdit",
+    "choose_running",
+    "extract_system_edits",
+    "f_beta",
+    "match",
+    "sentm2",
+]
+
+# Up to this size the official search is repeated, beyond it bounded. The largest pair of the SEEDA
+# outputs has 1,176 vertices and 251,000 arcs; the official scorer's time grows with the product.
+LIMITS = Limits(vertices=8_000, arcs=600_000)
+CELL_LIMIT = 2_000_000  # positions (i, j) of one pair: 1,400 by 1,400 tokens
+MAX_CONTEXT = 30
+
+
+class Counts(NamedTuple):
+    """Edits of one sentence against one annotator.
+
+    Attributes:
+        correct: Proposed edits that are gold edits.
+        proposed: Edits of the system.
+        gold: Edits of the annotator.
+    """
+
+    correct: int
+    proposed: int
+    gold: int
+
+
+def match(
+    source: Sequence[str],
+    hypothesis: Sequence[str],
+    annotators: Sequence[Sequence[GoldEdit]],
+    max_unchanged_words: int = 2,
+    *,
+    release: bool = True,
+) -> list[Counts]:
+    """Counts the edits of one sentence against each annotator.
+
+    Args:
+        source: Source tokens.
+        hypothesis: Hypothesis tokens.
+        annotators: Gold edits per annotator, in the order of the file, without `noop`.
+        max_unchanged_words: Most unchanged words in an edit, 0 to 30.
+        release: Place insertions before the first token as release 3.2 does (the second of them
+            is taken for an insertion after the first token); otherwise before the first token.
+
+    Returns:
+        Counts per annotator.
+
+    Raises:
+        OptionError: If `max_unchanged_words` is out of range.
+    """
+    _check_context(max_unchanged_words)
+    if list(source) == list(hypothesis):
+        return [Counts(0, 0, len(golds)) for golds in annotators]
+    lattice, windows = None, None
+    if _fits(source, hypothesis):
+        lattice = EditLattice.build(source, hypothesis)
+        windows = _windows(lattice, max_unchanged_words, release)
+    if lattice is None or windows is None:
+        found = _search_bounded(source, hypothesis, annotators, max_unchanged_words, lattice)
+        return [
+            Counts(sum(edit.correct for edit in edits), len(edits), len(golds))
+            for edits, golds in zip(found, annotators, strict=True)
+        ]
+    decided = _dominant(windows)
+    search, searched = None, False
+    result = []
+    for golds in annotators:
+        states: set[State] = {(0, 0, 0)}
+        for window in windows:
+            states = window.count(golds, states)
+        counts = {(correct, proposed) for proposed, _, correct in states}
+        if len(counts) > 1 or not decided or _keeps_words(source, golds):
+            if not searched:
+                search = OfficialSearch.build(lattice, max_unchanged_words, release, LIMITS)
+                searched = True
+            if search is not None:
+                edits = search.edits(golds)
+                counts = {(sum(edit.correct for edit in edits), len(edits))}
+        # More than one is left only beyond the limits, where the official order is unknown.
+        correct, proposed = max(counts, key=lambda count: (count[0], -count[1]))
+        result.append(Counts(correct, proposed, len(golds)))
+    return result
+
+
+def extract_system_edits(
+    source: Sequence[str],
+    hypothesis: Sequence[str],
+    annotators: Sequence[Sequence[GoldEdit]],
+    max_unchanged_words: int = 2,
+    *,
+    release: bool = True,
+) -> list[list[SystemEdit]]:
+    """Cuts a hypothesis into the edits that agree best with each annotator's.
+
+    Args:
+        source: Source tokens.
+        hypothesis: Hypothesis tokens.
+        annotators: Gold edits per annotator, in the order of the file, without `noop`.
+        max_unchanged_words: Most unchanged words in an edit, 0 to 30.
+        release: As for `match`. Positions of leading insertions are then those of release 3.2:
+            give False where the edits are to be applied to the source.
+
+    Returns:
+        Per annotator the edits from left to right. A pair too long for any lattice is one edit
+        between the tokens shared at both ends.
+
+    Raises:
+        OptionError: If `max_unchanged_words` is out of range.
+    """
+    _check_context(max_unchanged_words)
+    if list(source) == list(hypothesis):
+        return [[] for _ in annotators]
+    lattice = None
+    if _fits(source, hypothesis):
+        lattice = EditLattice.build(source, hypothesis)
+        search = OfficialSearch.build(lattice, max_unchanged_words, release, LIMITS)
+        if search is not None:
+            return [search.edits(golds) for golds in annotators]
+    return _search_bounded(source, hypothesis, annotators, max_unchanged_words, lattice)
+
+
+def _fits(source: Sequence[str], hypothesis: Sequence[str]) -> bool:
+    return (len(source) + 1) * (len(hypothesis) + 1) <= CELL_LIMIT
+
+
+def _search_bounded(
+    source: Sequence[str],
+    hypothesis: Sequence[str],
+    annotators: Sequence[Sequence[GoldEdit]],
+    max_unchanged_words: int,
+    lattice: EditLattice | None,
+) -> list[list[SystemEdit]]:
+    """Edits of a pair that the official search would not end on, per annotator."""
+    if lattice is not None:
+        return [bounded_path(lattice, golds, max_unchanged_words) for golds in annotators]
+    before, after = _shared_ends(source, hypothesis)
+    left = source[before : len(source) - after]
+    right = hypothesis[before : len(hypothesis) - after]
+    shifted = [
+        [GoldEdit(gold.start - before, gold.end - before, gold.corrections) for gold in golds]
+        for golds in annotators
+    ]
+    if _fits(left, right):
+        lattice = EditLattice.build(left, right)
+        found = [bounded_path(lattice, golds, max_unchanged_words) for golds in shifted]
+    else:
+        text = " ".join(right)
+        found = [
+            [SystemEdit(0, len(left), text, int((0, len(left), text) in _accepted(golds)))]
+            for golds in shifted
+        ]
+    return [
+        [edit._replace(start=edit.start + before, end=edit.end + before) for edit in edits]
+        for edits in found
+    ]
+
+
+def _check_context(max_unchanged_words: int) -> None:
+    if not 0 <= max_unchanged_words <= MAX_CONTEXT:
+        raise OptionError(
+            f"max_unchanged_words is {max_unchanged_words}: give a number from 0 to {MAX_CONTEXT}"
+        )
+
+
+def _accepted(golds: Sequence[GoldEdit]) -> set[tuple[int, int, str]]:
+    return {(gold.start, gold.end, text) for gold in golds for text in gold.corrections}
+
+
+def _shared_ends(source: Sequence[str], hypothesis: Sequence[str]) -> tuple[int, int]:
+    """Tokens shared at the beginning and at the end."""
+    shortest = min(len(source), len(hypothesis))
+    before = 0
+    while before < shortest and source[before] == hypothesis[before]:
+        before += 1
+    after = 0
+    while after < shortest - before and source[-1 - after] == hypothesis[-1 - after]:
+        after += 1
+    return before, after
+
+
+def _windows(
+    lattice: EditLattice, max_unchanged_words: int, release: bool
+) -> list[WindowPaths] | None:
+    """Closes every window; None if one has too many arcs."""
+    result = []
+    room = LIMITS.arcs
+    cut = lattice.windows(max_unchanged_words, LIMITS.vertices)
+    if cut is None:
+        return None
+    for window in cut:
+        arcs = close_arcs(window, max_unchanged_words, room)
+        if arcs is None:
+            return None
+        room -= sum(map(len, arcs))
+        result.append(WindowPaths(lattice, window, arcs, release))
+    return result
+
+
+def _dominant(windows: Sequence[WindowPaths]) -> bool:
+    """Whether one more gold edit outweighs whatever else can differ between two paths."""
+    worst = total = 0
+    for window in windows:
+        times = [listings(arc) for into in window.arcs for arc in into.values()]
+        worst += (len(window.window.vertices) - 1) * (1000 + max(times, default=0))
+        total += sum(times)
+    # Joined matches are removed from the official list.
+    joined = sum(len(window.window.vertices) for window in windows)
+    return 1000 * (total - joined) > worst
+
+
+def _keeps_words(source: Sequence[str], golds: Sequence[GoldEdit]) -> bool:
+    """Whether a gold edit of several words leaves them as they are."""
+    return any(
+        gold.end - gold.start > 1 and " ".join(source[gold.start : gold.end]) in gold.corrections
+        for gold in golds
+    )
+
+
+def f_beta(
+    correct: NDArray[np.float64],
+    proposed: NDArray[np.float64],
+    gold: NDArray[np.float64],
+    beta: float = 0.5,
+) -> NDArray[np.float64]:
+    """F as the official scorer compares it: (1 + β²)·correct / (β²·gold + proposed).
+
+    Args:
+        correct: Edits that are gold edits, any shape.
+        proposed: Edits of the system, same shape.
+        gold: Gold edits, same shape.
+        beta: Weight of recall.
+
+    Returns:
+        F from 0 to 1, higher is better; 1 where nothing is proposed and nothing is gold.
+    """
+    below = beta * beta * gold + proposed
+    above = (1 + beta * beta) * correct
+    return np.where(below == 0, 1.0, above / np.where(below == 0, 1.0, below))
+
+
+def choose_running(
+    stats: NDArray[np.float64], beta: float = 0.5
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Takes, sentence by sentence, the annotator who gives the best F of all counts so far.
+
+    Ties go to more correct edits, then to less proposed + β²·gold, then to the first annotator
+    (m2scorer 3.2, batch_multi_pre_rec_f1; F is not rounded).
+
+    Args:
+        stats: (systems, sentences, annotators, 3) correct, proposed, gold; NaN where an annotator
+            is absent from a sentence.
+        beta: Weight of recall.
+
+    Returns:
+        (systems, 3) summed counts, and (systems, sentences) the annotators taken (-1 where a
+        sentence has none).
+    """
+    systems, sentences, annotators, _ = stats.shape
+    totals = np.zeros((systems, 3))
+    chosen = np.full((systems, sentences), -1, dtype=np.int64)
+    weights = beta * beta
+    for sentence in range(sentences):
+        best = np.full((3, systems), -np.inf)
+        picked = np.zeros((systems, 3))
+        for annotator in range(annotators):
+            counts = stats[:, sentence, annotator]
+            if np.isnan(counts).all():
+                continue
+            sums = totals + counts
+            correct, proposed, gold = sums.T
+            key = np.array(
+                [f_beta(correct, proposed, gold, beta), correct, -(proposed + weights * gold)]
+            )
+            better = key[2] > best[2]
+            for field in (1, 0):
+                better = (key[field] > best[field]) | ((key[field] == best[field]) & better)
+            better &= ~np.isnan(key[0])
+            best[:, better] = key[:, better]
+            picked[better] = counts[better]
+            chosen[better, sentence] = annotator
+        totals += picked
+    return totals, chosen
+
+
+def sentm2(stats: NDArray[np.float64], beta: float = 0.5) -> NDArray[np.float64]:
+    """Sentence scores: the official scorer run on each sentence by itself.
+
+    Args:
+        stats: (systems, sentences, annotators, 3) as for `choose_running`.
+        beta: Weight of recall.
+
+    Returns:
+        (systems, sentences) F of the annotator with the highest, 0 to 1; NaN where a sentence has
+        no annotator. The system score `sentm2` is their mean.
+    """
+    scores = f_beta(stats[..., 0], stats[..., 1], stats[..., 2], beta)
+    absent = np.isnan(scores).all(axis=2)
+    result = np.where(np.isnan(scores), -np.inf, scores).max(axis=2)
+    return np.where(absent, np.nan, result)

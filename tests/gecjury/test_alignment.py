@@ -1,0 +1,221 @@
+"""Our alignment and merging against the errant package's, on parses made up at random.
+
+The parses need not make sense: the more tags, lemmas and heads vary, the more rules fire.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+errant = pytest.importorskip("errant")
+spacy = pytest.importorskip("spacy")
+
+from spacy.tokens import Doc  # noqa: E402
+
+from gecjury import alignment, merging  # noqa: E402
+from gecjury.edits import apply_edits  # noqa: E402
+from gecjury.extractor import Extractor  # noqa: E402
+from gecjury.parsing import Parsed  # noqa: E402
+
+NLP = spacy.blank("en")
+ANNOTATOR = errant.load("en", NLP)
+EXTRACTOR = Extractor(NLP)
+
+# fmt: off
+WORDS = [
+    "a", "A", "the", "The", "THE", "cat", "cats", "Cat", "'s", "'", ",", ".", "-", "to", "eat",
+    "eating", "ate", "look", "at", "sub", "way", "subway", "sub-way", "is", "was", "big", "bigger",
+    "more", "his", "n't", "ab", "ba", "é", "É", "İ", "ß", "日本", "10", "&", "acat", '!"', "wo",
+    "will", "other", "another",
+]
+TAGS = [
+    "NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBZ", "POS", "DT", "IN", "PRP", "PRP$", "TO", "RP",
+    "JJ", "RB", ",", ".", "MD", "CD",
+]
+POSES = [
+    "NOUN", "VERB", "AUX", "PART", "DET", "PUNCT", "ADJ", "ADV", "ADP", "PRON", "PROPN", "NUM",
+]
+DEPS = [
+    "aux", "auxpass", "det", "prep", "prt", "punct", "nsubj", "dobj", "amod", "acomp", "advmod",
+    "poss", "ROOT",
+]
+# fmt: on
+
+
+def document(words: list[str], seed: int, variety: int) -> Doc:
+    """A parse at random of which `variety` tags and parts of speech are drawn."""
+    draw = random.Random(seed)
+    tags = draw.sample(TAGS, min(variety, len(TAGS)))
+    poses = draw.sample(POSES, min(variety, len(POSES)))
+    if not words:
+        return Doc(NLP.vocab, words=[])
+    return Doc(
+        NLP.vocab,
+        words=words,
+        tags=[draw.choice(tags) for _ in words],
+        pos=[draw.choice(poses) for _ in words],
+        lemmas=[w.lower()[:3] if draw.random() < 0.8 else draw.choice("xy") for w in words],
+        deps=[draw.choice(DEPS) for _ in words],
+        heads=[max(0, i - draw.randrange(3)) for i in range(len(words))],
+    )
+
+
+def errant_edits(source: Doc, corrected: Doc) -> list[tuple[int, int, str, str]]:
+    return [
+        (e.o_start, e.o_end, " ".join(token.text for token in e.c_toks), e.type)
+        for e in ANNOTATOR.annotate(source, corrected)
+    ]
+
+
+def our_edits(source: Doc, corrected: Doc) -> list[tuple[int, int, str, str]]:
+    found = EXTRACTOR.pair(EXTRACTOR.reduce(source), EXTRACTOR.reduce(corrected))
+    assert not found.coarse
+    return [(e.start, e.end, e.correction, e.type) for e in found.edits]
+
+
+@st.composite
+def pairs(draw: st.DrawFn, longest: int = 25) -> tuple[Doc, Doc]:
+    """A sentence and one made from it by random operations, or an unrelated one."""
+    words = st.sampled_from(draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=30)))
+    source = draw(st.lists(words, max_size=longest))
+    corrected = list(source)
+    if draw(st.integers(0, 4)) == 0:
+        corrected = draw(st.lists(words, max_size=longest))
+    for _ in range(draw(st.integers(0, 8))):
+        place = draw(st.integers(0, len(corrected)))
+        size = draw(st.integers(1, 4))
+        window = corrected[place : place + size]
+        kind = draw(st.sampled_from(("replace", "insert", "delete", "reorder", "case")))
+        corrected[place : place + size] = {
+            "replace": [draw(words)],
+            "insert": [draw(words), *window],
+            "delete": [],
+            "reorder": draw(st.permutations(window)),
+            "case": [word.swapcase() for word in window],
+        }[kind]
+    variety = draw(st.sampled_from((1, 2, 3, 6, 20)))
+    seed = draw(st.integers(0, 2**16))
+    return document(source, seed, variety), document(corrected, seed + 1, variety)
+
+
+@settings(max_examples=300, deadline=None)
+@given(pairs())
+def test_edits_are_errants(pair: tuple[Doc, Doc]) -> None:
+    assert our_edits(*pair) == errant_edits(*pair)
+
+
+# Bands on small matrices as well, so that they often have to be widened; and everything on
+# anti-diagonals in numpy.
+LIMITS = [{"_SMALL": 0}, {"_SMALL": 0, "_LARGE": 0, "_NARROW": 0}]
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+@settings(max_examples=200, deadline=None)
+@given(pair=pairs())
+def test_every_way_of_aligning_gives_the_same(
+    limits: dict[str, int], pair: tuple[Doc, Doc]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in limits.items():
+            patch.setattr(alignment, name, value)
+        patch.setattr(merging, "_MANY", 0)
+        assert our_edits(*pair) == errant_edits(*pair)
+
+
+def parsed(words: str) -> Parsed:
+    return EXTRACTOR.reduce(document(words.split(), 0, 1))
+
+
+@pytest.mark.parametrize(
+    ("source", "corrected", "operations"),
+    [
+        # Equal tokens match wherever they meet, so the added "a" is the first of the two.
+        ("a x", "a a y", [("I", 0, 0, 0, 1), ("S", 1, 2, 2, 3)]),
+        ("a b c", "b a c", [("T", 0, 2, 0, 2)]),
+        ("x a b c", "x c a b", [("T", 1, 4, 1, 4)]),
+        ("The end", "the end", [("S", 0, 1, 0, 1)]),
+        # A reordering may differ in case.
+        ("The end", "end the", [("T", 0, 2, 0, 2)]),
+        # A word equal but for case costs nothing, and no reordering reaches over it, though
+        # one would cost 2 and these substitutions cost 3.
+        (
+            "aaa B ccc",
+            "ccc b aaa",
+            [("S", 0, 1, 0, 1), ("S", 1, 2, 1, 2), ("S", 2, 3, 2, 3)],
+        ),
+        ("", "a b", [("I", 0, 0, 0, 1), ("I", 0, 0, 1, 2)]),
+        ("a b", "", [("D", 0, 1, 0, 0), ("D", 1, 2, 0, 0)]),
+        ("a b", "a b", []),
+    ],
+)
+@pytest.mark.parametrize("limits", [{}, *LIMITS])
+def test_operations(
+    source: str,
+    corrected: str,
+    operations: list[Any],
+    limits: dict[str, int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in limits.items():
+        monkeypatch.setattr(alignment, name, value)
+    assert alignment.Aligner().align(parsed(source), parsed(corrected)) == operations
+
+
+def test_a_case_change_merges_at_the_start_of_what_a_split_left() -> None:
+    """`foo` and `fooo` are alike and split off; what then begins with `Big` ends in `cat`."""
+
+    def made(words: str, poses: str) -> Doc:
+        count = len(words.split())
+        return Doc(
+            NLP.vocab,
+            words=words.split(),
+            tags=["IN"] * count,
+            pos=poses.split(),
+            lemmas=words.split(),
+            deps=["prep"] * count,
+            heads=[0] * count,
+        )
+
+    pair = made("foo Big Old cat", "ADP PRON NUM PRON"), made("fooo Cat", "ADP NUM")
+    assert [edit[:3] for edit in errant_edits(*pair)] == [(0, 1, "fooo"), (1, 4, "Cat")]
+    assert our_edits(*pair) == errant_edits(*pair)
+
+
+def test_long_or_repetitive_sentences_are_done_at_once() -> None:
+    """The errant package takes hours on some of these, or ends in a RecursionError."""
+    numbered = [f"x{i}" for i in range(2000)]
+    cases = [
+        ("a " * 10_000, "a " * 9_990, 1),
+        ("a " * 2_000, "A " * 2_000, 1),
+        (" ".join(numbered * 10), "z", None),
+        ("z", " ".join(numbered * 10), None),
+        # The first "a" goes to the end.
+        ("a b " * 1_000, "b a " * 1_000, 2),
+        (" ".join(numbered), " ".join(f"y{i}" for i in range(2000)), None),
+        (" ".join(numbered), " ".join(reversed(numbered)), None),
+    ]
+    for source, corrected, count in cases:
+        begin = time.process_time()
+        edits = EXTRACTOR.pair(parsed(source), parsed(corrected)).edits
+        assert time.process_time() - begin < 10
+        assert count is None or len(edits) == count
+        assert apply_edits(source.split(), edits) == corrected.split()
+
+
+def test_what_no_exact_alignment_reaches_is_done_in_pieces_and_said() -> None:
+    draw = random.Random(0)
+    left = [f"a{i}" for i in range(6000)]
+    right = [f"b{i}" for i in range(6000)]
+    kept = sorted(draw.sample(range(6000), 10))
+    for i in kept:
+        right[i] = left[i]
+    found = EXTRACTOR.pair(parsed(" ".join(left)), parsed(" ".join(right)))
+    assert found.coarse
+    assert apply_edits(left, found.edits) == right
+    assert all(not edit.start <= i < edit.end for i in kept for edit in found.edits)

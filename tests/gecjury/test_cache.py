@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+from gecjury.cache import DiskCache, text_key
+
+PARTS = {"tagger": "one", "errant": "3.0.2"}
+
+
+def test_returns_what_was_stored_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "cache.sqlite"
+    cache = DiskCache(path, PARTS)
+    assert cache.get(["a"]) == {}
+    assert not path.exists()
+    values = {f"key {i}": f"välue {i}" for i in range(1201)}
+    cache.put(values)
+    assert DiskCache(path, dict(reversed(PARTS.items()))).get([*values, "other"]) == values
+    cache.put({"key 0": "new"})
+    assert cache.get(["key 0"]) == {"key 0": "new"}
+
+
+def test_other_parts_see_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    DiskCache(path, PARTS).put({"key": "value"})
+    other = DiskCache(path, PARTS | {"tagger": "two"})
+    assert other.get(["key"]) == {}
+    other.put({"key": "two's"})
+    assert DiskCache(path, PARTS).get(["key"]) == {"key": "value"}
+
+
+def test_parts_stand_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    DiskCache(path, PARTS).put({"key": "value"})
+    store = sqlite3.connect(path)
+    try:
+        assert store.execute("SELECT parts FROM scopes").fetchall() == [
+            ('{"errant": "3.0.2", "tagger": "one"}',)
+        ]
+    finally:
+        store.close()
+
+
+def test_stays_within_its_limit_and_drops_the_oldest(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    limit = 200_000
+    cache = DiskCache(path, PARTS, limit_bytes=limit)
+    for batch in range(10):
+        cache.put({f"{batch} {i}": "x" * 1000 for i in range(50)})
+        assert path.stat().st_size <= limit
+    kept = cache.get([f"{batch} {i}" for batch in range(10) for i in range(50)])
+    assert "0 0" not in kept
+    assert "9 49" in kept
+
+
+def test_a_damaged_file_costs_no_result(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    path.write_bytes(b"not a database" * 100)
+    cache = DiskCache(path, PARTS)
+    assert cache.get(["key"]) == {}
+    cache.put({"key": "value"})
+    assert str(path) in cache.trouble
+
+
+def test_an_unusable_folder_costs_no_result(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    cache = DiskCache(tmp_path / "file" / "cache.sqlite", PARTS)
+    cache.put({"key": "value"})
+    assert cache.trouble
+    assert cache.get(["key"]) == {}
+
+
+def test_processes_write_side_by_side(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    program = (
+        "import sys; from pathlib import Path; from gecjury.cache import DiskCache\n"
+        "for i in range(30):\n"
+        "    DiskCache(Path(sys.argv[1]), {}).put({f'{sys.argv[2]} {i}': 'x' * 100})\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    running = [
+        subprocess.Popen([sys.executable, "-c", program, str(path), name], cwd=root)
+        for name in "abc"
+    ]
+    assert [process.wait(120) for process in running] == [0, 0, 0]
+    keys = [f"{name} {i}" for name in "abc" for i in range(30)]
+    assert set(DiskCache(path, {}).get(keys)) == set(keys)
+
+
+def test_keys_tell_texts_apart() -> None:
+    # Without lengths "ab" + "c" and "a" + "bc" would be one.
+    assert text_key("ab", "c") != text_key("a", "bc")
+    assert text_key("ab", "c") == text_key("ab", "c")
+    assert len(text_key("\ud800")) == 32

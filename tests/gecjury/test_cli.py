@@ -1,0 +1,504 @@
+"""The command line: legal but odd input scores, bad input gives one line, exit 2 and no file."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import math
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import gecjury
+from gecjury import registry
+from gecjury.cli import COMMANDS, _parser, main, runtime_from
+from tests.gecjury import test_scorer
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+METRICS = ["-m", "green", "-m", "gleu", "-m", "gleu-official"]
+SOURCE = ["This are a sentence .", "He go home now .", "All is well here ."]
+FIXED = ["This is a sentence .", "He goes home now .", "All is well here ."]
+GOLD = """\
+S This are a sentence .
+A 1 2|||R|||is|||REQUIRED|||-NONE-|||0
+
+S He go home now .
+A 1 2|||R|||goes|||REQUIRED|||-NONE-|||0
+
+S All is well here .
+
+"""
+
+
+@dataclass
+class Shell:
+    """Runs command lines in this process, in a folder of files."""
+
+    folder: Path
+    capsys: pytest.CaptureFixture[str]
+
+    def __call__(self, *argv: str | Path) -> tuple[int, str, str]:
+        try:
+            status = main([str(word) for word in argv])
+        except SystemExit as leave:
+            status = int(leave.code or 0)
+        return status, *self.capsys.readouterr()
+
+    def write(self, name: str, data: str | bytes) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    def rows(self, *argv: str | Path) -> list[dict[str, object]]:
+        status, out, err = self(*argv, "--format", "json")
+        assert (status, err) == (0, "")
+        rows: list[dict[str, object]] = json.loads(out)["rows"]
+        return rows
+
+
+@pytest.fixture
+def shell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    shell = Shell(tmp_path, capsys)
+    for name, lines in (("source.txt", SOURCE), ("mine.txt", FIXED), ("ref.txt", FIXED)):
+        shell.write(name, "".join(line + "\n" for line in lines))
+    shell.write("gold.m2", GOLD)
+    return shell
+
+
+# --- what must score -------------------------------------------------------------------------
+
+
+def test_score(shell: Shell) -> None:
+    green, gleu, official = shell.rows("score", "source.txt", "mine.txt", "-r", "ref.txt", *METRICS)
+    assert green == {
+        "system": "mine",
+        "metric": "green",
+        "family": "refbased",
+        "signature": green["signature"],
+        "score": 1.0,
+        "precision": 1.0,
+        "recall": 1.0,
+    }
+    assert str(green["signature"]).startswith("green|n=4,unit=word,beta=2.0|v1|refs=given:1|data=")
+    assert (gleu["metric"], gleu["score"]) == ("gleu", 1.0)
+    assert "precision" not in gleu
+    assert official["metric"] == "gleu-official"
+
+
+def test_score_every_sentence(shell: Shell) -> None:
+    command = ["score", "source.txt", "mine.txt", "source.txt", "-r", "ref.txt", *METRICS[:4]]
+    rows = shell.rows(*command, "--sentences")
+    assert [row["system"] for row in rows] == ["mine", "source", "mine", "source"]
+    assert rows[0]["sentences"] == [1.0, 1.0, 1.0]
+    assert rows[1]["sentences"][2] == 1.0  # type: ignore[index]
+    status, out, _ = shell(*command, "--sentences", "--format", "tsv")
+    assert status == 0
+    systems, sentences = out.split("\n\n")
+    assert next(csv.reader(systems.splitlines(), delimiter="\t")) == [
+        "system",
+        "metric",
+        "score",
+        "precision",
+        "recall",
+    ]
+    assert sentences.splitlines()[1].split("\t") == ["line", "metric", "mine", "source"]
+    assert len(sentences.splitlines()) == 2 + 2 * len(SOURCE)
+
+
+@pytest.mark.parametrize("form", ["table", "tsv", "markdown", "latex"])
+def test_score_in_every_form(shell: Shell, form: str) -> None:
+    status, out, err = shell(
+        "score", "source.txt", "mine.txt", "-r", "ref.txt", *METRICS, "--format", form
+    )
+    assert (status, err) == (0, "")
+    assert "mine" in out
+    assert "gleu-official" in out
+
+
+def test_references_as_m2_and_sources_as_m2(shell: Shell) -> None:
+    plain = shell.rows("score", "source.txt", "mine.txt", "-r", "ref.txt", *METRICS)
+    m2 = shell.rows("score", "gold.m2", "gold.m2", "-r", "gold.m2", *METRICS)
+    assert [row["score"] for row in plain] == [row["score"] for row in m2]
+
+
+TEXTS = FIXED[0].split(), FIXED[1].split(), FIXED[2].split()
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("crlf", "\r\n".join(FIXED) + "\r\n"),
+        ("no last newline", "\n".join(FIXED)),
+        ("crlf, no last newline", "\r\n".join(FIXED)),
+        ("trailing blanks", "  \n".join(FIXED) + "  \t\n"),
+        ("doubled blanks", "\n".join("  ".join(words) for words in TEXTS)),
+        ("no-break spaces", "\n".join("\u00a0".join(words) for words in TEXTS)),
+        ("ideographic spaces", "\n".join("\u3000".join(words) for words in TEXTS)),
+        ("byte order mark", "\ufeff" + "\n".join(FIXED)),
+        ("gzip", gzip.compress("\n".join(FIXED).encode(), mtime=0)),
+        ("json lines", "\n".join(json.dumps({"text": line}) for line in FIXED)),
+    ],
+)
+def test_odd_files_score_like_plain_ones(shell: Shell, name: str, data: str | bytes) -> None:
+    shell.write("odd.txt", data)
+    plain = shell.rows("score", "source.txt", "mine.txt", "-r", "ref.txt", *METRICS, "--sentences")
+    for command in (["odd.txt", "-r", "ref.txt"], ["mine.txt", "-r", "odd.txt"]):
+        odd = shell.rows("score", "source.txt", *command, *METRICS, "--sentences")
+        for one, two in zip(plain, odd, strict=True):
+            assert (one["score"], one["sentences"]) == (two["score"], two["sentences"]), name
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("empty lines", [FIXED[0], "", FIXED[2]]),
+        ("only empty lines", ["", "", ""]),
+        ("only blanks", ["  ", "\t", "\u00a0"]),
+        ("repeated sentences", [FIXED[0]] * 3),
+        ("emoji", [FIXED[0] + " 👩🏽‍🚀 🇯🇵", "👍", FIXED[2]]),
+        ("one token", ["This", "He", "All"]),
+        ("10,000 tokens", [FIXED[0], " ".join(["very"] * 10_000), FIXED[2]]),
+        ("line separators", [FIXED[0] + " \u2028 \x0b \x85", FIXED[1], FIXED[2]]),
+        ("other scripts", ["私 は 学生 です 。", "Ωμέγα", "שלום"]),
+    ],
+)
+def test_odd_sentences_are_legal(shell: Shell, name: str, lines: list[str]) -> None:
+    shell.write("odd.txt", "".join(line + "\n" for line in lines))
+    for metrics in (METRICS, ["-m", "green:unit=char", "-m", "gleu:unit=char"]):
+        rows = shell.rows("score", "source.txt", "odd.txt", "-r", "ref.txt", *metrics)
+        rows += shell.rows("score", "source.txt", "mine.txt", "-r", "odd.txt", *metrics)
+        rows += shell.rows("score", "odd.txt", "mine.txt", "-r", "odd.txt", *metrics)
+        assert all(0 <= float(str(row["score"])) <= 1 for row in rows), name
+    assert shell("check", "source.txt", "odd.txt", "-r", "odd.txt")[0] == 0
+
+
+def test_a_repeated_corpus_scores_like_one(shell: Shell) -> None:
+    for name in ("source", "mine", "ref"):
+        shell.write(f"{name}9.txt", (shell.folder / f"{name}.txt").read_text() * 9)
+    once = shell.rows("score", "source.txt", "source.txt", "-r", "ref.txt", *METRICS)
+    often = shell.rows("score", "source9.txt", "source9.txt", "-r", "ref9.txt", *METRICS)
+    for one, two in zip(once, often, strict=True):
+        assert one["score"] == pytest.approx(two["score"])
+
+
+def test_score_files_are_written_and_read(shell: Shell) -> None:
+    command = ["score", "source.txt", "mine.txt", "-r", "ref.txt", *METRICS, "-o", "out"]
+    first = shell.rows(*command)
+    files = {path.name: path.read_bytes() for path in (shell.folder / "out").iterdir()}
+    assert len(files) == 3
+    assert shell.rows(*command) == first
+    assert {path.name: path.read_bytes() for path in (shell.folder / "out").iterdir()} == files
+
+
+def test_a_score_that_is_missing_makes_the_work_incomplete(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "METRICS", {"length": f"{test_scorer.__name__}:Length"})
+    shell.write("mine.txt", "a b\n\na\n")
+    status, out, _ = shell(
+        "score", "source.txt", "mine.txt", "-m", "length", "--sentences", "--format", "json"
+    )
+    assert status == 1
+    assert json.loads(out)["rows"][0]["sentences"] == [2.0, None, 1.0]
+    assert json.loads(out)["rows"][0]["score"] == 1.5
+
+
+# --- what must not ---------------------------------------------------------------------------
+
+SCORE = ["score", "source.txt", "mine.txt", "-m", "green", "-o", "out"]
+
+
+def command(*words: str) -> list[str]:
+    """The good command line with words added, a reference among them unless given."""
+    return [*SCORE, *([] if "-r" in words else ["-r", "ref.txt"]), *words]
+
+
+def instead(old: str, new: str) -> list[str]:
+    """The good command line with one word replaced."""
+    return [new if word == old else word for word in command()]
+
+
+def files_bad(shell: Shell) -> None:
+    shell.write("short.txt", "one\n")
+    shell.write("latin.txt", b"one\ntwo\ncaf\xe9\n")
+    shell.write("empty.txt", b"")
+    shell.write("cut.txt.gz", gzip.compress(b"x\n" * 9999, mtime=0)[:-9])
+    shell.write("folder/mine.txt", "\n".join(FIXED))
+    shell.write("fields.m2", GOLD.replace("|||REQUIRED", ""))
+    shell.write("span.m2", GOLD.replace("A 1 2|||R|||goes", "A 1 9|||R|||goes"))
+    shell.write("rubbish.m2", GOLD.replace("S All", "All"))
+    shell.write("two.m2", GOLD.rpartition("S All")[0])
+    shell.write("lines.jsonl", '{"text": "a"}\n{"text": 7}\n{"text": "c"}\n')
+    shell.write("in-the-way", "kept")
+
+
+BAD: list[tuple[list[str], str]] = [
+    (instead("mine.txt", "short.txt"), r"short\.txt has 1 lines, but source\.txt has 3"),
+    (command("-r", "ref.txt", "-r", "short.txt"), r"short\.txt has 1 lines, but source\.txt has 3"),
+    (instead("source.txt", "short.txt"), r"mine\.txt has 3 lines, but short\.txt has 1"),
+    (instead("mine.txt", "gone.txt"), r"gone\.txt: no such file; check the path"),
+    (instead("source.txt", "gone.txt"), r"gone\.txt: no such file"),
+    (instead("ref.txt", "gone.txt"), r"gone\.txt: no such file"),
+    (instead("mine.txt", "folder"), r"folder: is a folder; expected a text file"),
+    (instead("mine.txt", "mine.txt/x"), r"mine\.txt/x: cannot be read"),
+    (instead("mine.txt", "latin.txt"), r"latin\.txt, line 3: byte 0xe9 at offset 11 is not UTF-8"),
+    (instead("ref.txt", "latin.txt"), r"latin\.txt, line 3: byte 0xe9"),
+    (instead("mine.txt", "empty.txt"), r"empty\.txt: the file is empty"),
+    (instead("source.txt", "empty.txt"), r"empty\.txt: the file is empty"),
+    (instead("mine.txt", "cut.txt.gz"), r"cut\.txt\.gz: damaged gzip data"),
+    (instead("mine.txt", "lines.jsonl"), r"lines\.jsonl, line 2: expected a string"),
+    (instead("green", "gren"), r"unknown metric 'gren': did you mean green"),
+    (instead("green", "green:betta=1"), r"green has no option 'betta': did you mean beta\?"),
+    (instead("green", "green:beta=big"), r"green: option beta: 'big' is not of the kind number"),
+    (instead("green", "green:beta=nan"), r"beta=nan is out of range"),
+    (instead("green", "green:n=0"), r"n=0 is out of range; expected 1 to 100"),
+    (instead("green", "green:unit=wrd"), r"'wrd' is not one of word, char; did you mean word\?"),
+    (instead("green", "gleu:seed=-1"), r"seed=-1 is negative"),
+    (instead("green", "green:n"), r"'n' is not `option=value`"),
+    (command("-m", "gren"), r"unknown metric 'gren'"),
+    (
+        ["score", "source.txt", "mine.txt", "folder/mine.txt", *command()[3:]],
+        r"system mine is named twice \(mine\.txt and folder/mine\.txt\)",
+    ),
+    (instead("ref.txt", "fields.m2"), r"fields\.m2, line 2: 5 fields separated by `\|\|\|`"),
+    (command("--m2", "fields.m2"), r"fields\.m2, line 2: 5 fields"),
+    (command("--m2", "span.m2"), r"span\.m2, line 5: the edit 1 9 lies outside the sentence"),
+    (command("--m2", "rubbish.m2"), r"rubbish\.m2, line 7: 'All is well here \.' is neither"),
+    (instead("source.txt", "rubbish.m2"), r"rubbish\.m2, line 7: "),
+    (instead("mine.txt", "rubbish.m2"), r"rubbish\.m2, line 7: "),
+    (command("--m2", "two.m2"), r"two\.m2 has 2 blocks, but source\.txt has 3 lines"),
+    (command("--m2", "ref.txt"), r"ref\.txt: not an M2 file .* gold edits must be M2"),
+    (instead("out", "in-the-way"), r"in-the-way.*: cannot be written"),
+    (instead("out", "in-the-way/below"), r"in-the-way/below.*: cannot be written"),
+    (SCORE, r"green needs references: give at least one with -r FILE"),
+]
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(("argv", "message"), BAD, ids=[" ".join(argv[1:]) for argv, _ in BAD])
+def test_bad_input(shell: Shell, argv: list[str], message: str) -> None:
+    files_bad(shell)
+    before = tree(shell.folder)
+    for form in ("table", "json"):
+        status, out, err = shell(*argv, "--format", form)
+        assert (status, out) == (2, "")
+        assert err.startswith("gecjury: ")
+        assert err.count("\n") == 1
+        assert err.endswith("\n")
+        assert re.search(message, err), err
+    assert tree(shell.folder) == before
+    assert not (shell.folder / "out").exists()
+
+
+def test_a_damaged_score_file_is_left_alone(shell: Shell) -> None:
+    assert shell(*command())[0] == 0
+    (path,) = (shell.folder / "out").iterdir()
+    path.write_text(path.read_text()[:-30])
+    before = tree(shell.folder)
+    status, out, err = shell(*command())
+    assert (status, out) == (2, "")
+    assert "damaged score file" in err
+    assert err.count("\n") == 1
+    assert tree(shell.folder) == before
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["scor"], "unknown command 'scor': did you mean score"),
+        (["score"], "the following arguments are required: SOURCE, HYP, -m/--metric"),
+        (["score", "source.txt"], "the following arguments are required: HYP"),
+        (["score", "source.txt", "mine.txt"], "required: -m/--metric"),
+        ([*SCORE, "--format", "xml"], "argument --format: invalid choice: 'xml'"),
+        ([*SCORE, "--batch-size", "0"], "0 is too small; expected 1 or more"),
+        ([*SCORE, "--workers", "two"], "'two' is not a whole number; expected 1 or more"),
+        ([*SCORE, "--max-cost", "much"], "argument --max-cost: invalid float value: 'much'"),
+        ([*SCORE, "--referense", "ref.txt"], "unrecognized arguments: --referense"),
+    ],
+)
+def test_wrong_use(shell: Shell, argv: list[str], message: str) -> None:
+    status, out, err = shell(*argv)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert "--help`" in err.splitlines()[-1]
+    assert not (shell.folder / "out").exists()
+
+
+def test_a_file_may_be_called_like_a_command(shell: Shell) -> None:
+    for name in COMMANDS:
+        shell.write(name, "\n".join(FIXED))
+    (row,) = shell.rows("score", "source.txt", "metrics", "-r", "check", "-m", "green")
+    assert (row["system"], row["score"]) == ("metrics", 1.0)
+
+
+def test_a_full_memory_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("gecjury.corpus.read_corpus", full)
+    status, out, err = shell(*command())
+    assert (status, out) == (2, "")
+    assert err == "gecjury: out of memory; score fewer files at once\n"
+
+
+def test_an_interrupt_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gecjury.corpus.read_corpus", stop)
+    assert shell(*command()) == (130, "", "gecjury: interrupted\n")
+
+
+# --- the other commands ----------------------------------------------------------------------
+
+
+def test_metrics(shell: Shell) -> None:
+    status, out, _ = shell("metrics", "--format", "json")
+    assert status == 0
+    rows = {row["name"]: row for row in json.loads(out)}
+    assert list(rows) == list(registry.METRICS)
+    assert rows["green"]["family"] == "refbased"
+    assert rows["green"]["needs"] == "references"
+    assert rows["green"]["options"] == "n=4,unit=word,beta=2.0"
+    assert all(row["summary"] for row in rows.values())
+    assert len(json.loads(shell("metrics", "gleu", "--format", "json")[1])) == 1
+    status, out, err = shell("metrics", "gluu")
+    assert (status, out) == (2, "")
+    assert "unknown metric 'gluu': did you mean gleu" in err
+
+
+def test_check(shell: Shell) -> None:
+    status, out, err = shell("check", "source.txt", "mine.txt", "-r", "ref.txt", "--format", "json")
+    assert (status, err) == (0, "")
+    document = json.loads(out)
+    assert document["files"][1] == {
+        "role": "hypothesis",
+        "name": "mine",
+        "file": "mine.txt",
+        "lines": 3,
+        "tokens": 15,
+        "empty": 0,
+        "unchanged": 1,
+    }
+    assert document["findings"] == [
+        {
+            "level": "warning",
+            "file": "ref.txt",
+            "message": "the same text as the hypothesis mine.txt",
+        }
+    ]
+
+
+def test_check_reports_all_faults_at_once(shell: Shell) -> None:
+    files_bad(shell)
+    names = ["short.txt", "latin.txt", "empty.txt", "gone.txt", "rubbish.m2"]
+    status, out, err = shell("check", "source.txt", *names, "--m2", "two.m2", "--format", "json")
+    assert (status, err) == (2, "")
+    findings = json.loads(out)["findings"]
+    errors = {finding["file"] for finding in findings if finding["level"] == "error"}
+    assert errors == {*names, "two.m2"}
+    status, out, _ = shell("check", "source.txt", *names)
+    assert status == 2
+    assert "Findings" in out
+
+
+def test_global_options_reach_the_run() -> None:
+    argv = ["metrics", "--device", "cpu", "--batch-size", "3", "--workers", "2", "--no-cache"]
+    argv += ["--cache", "c", "--concurrency", "4", "--max-cost", "1.5", "--dry-run", "--quiet"]
+    args = _parser(argv).parse_args(argv)
+    runtime = runtime_from(args)
+    assert (runtime.device, runtime.batch_size, runtime.workers) == ("cpu", 3, 2)
+    assert (runtime.concurrency, runtime.max_cost, runtime.dry_run) == (4, 1.5, True)
+    assert (runtime.cache, runtime.use_cache) == (Path("c"), False)
+
+
+# --- as a process ----------------------------------------------------------------------------
+
+
+def python(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PYTHONPATH": str(REPOSITORY), "PATH": "", "LC_ALL": "C.UTF-8"},
+    )
+
+
+def test_as_a_process(shell: Shell) -> None:
+    done = python("-m", "gecjury", *command(), "--format", "json", cwd=shell.folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["rows"][0]["score"] == 1.0
+    assert math.isfinite(json.loads(done.stdout)["rows"][0]["recall"])
+    done = python("-m", "gecjury", *instead("mine.txt", "gone.txt"), cwd=shell.folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "gecjury: gone.txt: no such file; check the path\n"
+    done = python("-m", "gecjury", "--version", cwd=shell.folder)
+    assert (done.returncode, done.stdout) == (0, f"gecjury {gecjury.__version__}\n")
+
+
+@pytest.mark.parametrize("argv", [["metrics", "--format", "json"], ["--help"]])
+def test_a_reader_that_goes_away(shell: Shell, argv: list[str]) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gecjury", *argv],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    error = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(60) == 0
+    assert error == b""
+
+
+def test_a_file_name_that_is_not_utf8(shell: Shell) -> None:
+    name = b"caf\xe9.txt".decode("utf-8", "surrogateescape")
+    try:
+        shell.write(name, (shell.folder / "mine.txt").read_bytes())
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    for form in ("json", "table", "tsv"):
+        for encoding in ("utf-8:strict", "ascii:strict"):
+            done = subprocess.run(
+                [sys.executable, "-m", "gecjury", *instead("mine.txt", name), "--format", form],
+                cwd=shell.folder,
+                capture_output=True,
+                timeout=60,
+                env={"PYTHONPATH": str(REPOSITORY), "PATH": "", "PYTHONIOENCODING": encoding},
+            )
+            assert (done.returncode, done.stderr) == (0, b"")
+            assert b"caf\\udce9" in done.stdout
+
+
+def test_help_needs_no_numpy(shell: Shell) -> None:
+    script = (
+        "import sys\n"
+        "from gecjury.cli import main\n"
+        "try:\n"
+        "    main(sys.argv[1:])\n"
+        "except SystemExit as leave:\n"
+        "    assert leave.code == 0, leave.code\n"
+        "heavy = {'numpy', 'scipy', 'torch', 'spacy', 'transformers', 'rich', 'pooch', 'openai'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    for argv in (["--help"], ["--version"], ["score", "--help"], ["check", "--help"]):
+        done = python("-c", script, *argv, cwd=shell.folder)
+        assert (done.returncode, done.stderr) == (0, "[]\n"), argv
+    assert all(name in python("-c", script, "--help", cwd=shell.folder).stdout for name in COMMANDS)

@@ -1,0 +1,245 @@
+"""Reading the files of an evaluation and checking that they belong together."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from gecjury.corpus import (
+    Corpus,
+    Group,
+    Version,
+    read_corpus,
+    read_gold,
+    read_sources,
+    read_versions,
+    system_name,
+)
+from gecjury.edits import Edit
+from gecjury.errors import InputError
+
+M2 = """\
+S a b c
+A 0 1|||T|||x|||REQUIRED|||-NONE-|||0
+A 1 2|||T|||y|||REQUIRED|||-NONE-|||2
+
+S d
+A -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0
+
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "source.txt").write_text("a b c\nd\n")
+    (tmp_path / "mine.txt").write_text("x b c\nd\n")
+    (tmp_path / "short.txt").write_text("x b c\n")
+    (tmp_path / "gold.m2").write_text(M2)
+    return tmp_path
+
+
+def test_text_m2_and_json_lines_are_told_by_content(files: Path) -> None:
+    (files / "odd-name").write_text(M2)
+    first, second = read_versions(files / "odd-name")
+    assert first.lines == ("x b c", "d")
+    assert first.edits == ((Edit(0, 1, "x", "T"),), ())
+    # annotator 2 has no line on the second sentence: left as it is
+    assert second.lines == ("a y c", "d")
+    assert second.edits == ((Edit(1, 2, "y", "T"),), ())
+    assert read_versions(files / "mine.txt") == (Version(("x b c", "d")),)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['"a b"', '"c \\u00e9"'],
+        ['{"text": "a b"}', '{"text": "c é", "id": 7}'],
+        ['{"hypothesis": "a b"}', '"c é"'],
+    ],
+)
+def test_json_lines(tmp_path: Path, lines: list[str]) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert read_versions(path) == (Version(("a b", "c é")),)
+
+
+def test_sources_of_every_kind(files: Path) -> None:
+    (files / "s.jsonl").write_text('{"source": "a b c", "text": "no"}\n{"text": "d"}\n')
+    (files / "s.txt.gz").write_bytes(gzip.compress(b"a b c\nd\n", mtime=0))
+    for name in ("source.txt", "gold.m2", "s.jsonl", "s.txt.gz"):
+        assert read_sources(files / name) == ("a b c", "d")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '" Yes . "\nNo .\n',
+        "{ a } b\nc\n",
+        "[1, 2]\nd\n",
+        '"quoted"\n',
+        "S is a letter .\nA too .\n",
+    ],
+)
+def test_sentences_that_look_like_another_format_stay_text(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(text)
+    (version,) = read_versions(path)
+    assert version.lines == tuple(text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (['{"text": "a"}', "{"], r"x\.jsonl, line 2: not JSON"),
+        (['{"text": "a"}', ""], r"x\.jsonl, line 2: not JSON"),
+        (['{"text": "a"}', "3"], r"x\.jsonl, line 2: expected a string or an object with the"),
+        (['{"text": 3}'], r"x\.jsonl, line 1: expected a string"),
+        (['{"other": "a"}'], r"line 1: expected a string or .* string field `text`"),
+        (['{"text": "a\\nb"}'], r"line 1: the text holds a line break"),
+        (['{"text": "a"}', '{"text": ' + "[" * 100_000], r"x\.jsonl, line 2: not JSON"),
+        (['{"text": "a"}', "1" * 5000], r"x\.jsonl, line 2: not JSON"),
+    ],
+)
+def test_malformed_json_lines_are_named(tmp_path: Path, lines: list[str], message: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match=message):
+        read_versions(path)
+
+
+def test_a_corpus_from_files(files: Path) -> None:
+    corpus = read_corpus(
+        files / "source.txt",
+        [files / "mine.txt"],
+        [files / "gold.m2", files / "mine.txt"],
+        files / "gold.m2",
+    )
+    assert len(corpus) == 2
+    assert corpus.names == ("mine",)
+    assert [one.lines[0] for one in corpus.references] == ["x b c", "a y c", "x b c"]
+    assert corpus.gold is not None
+    assert corpus.gold[0].annotators == (0, 2)
+    assert corpus.reference_name == "3 given"
+
+
+def test_files_of_different_lengths_are_named_with_their_counts(files: Path) -> None:
+    s, short = files / "source.txt", files / "short.txt"
+    message = rf"^{short} has 1 lines, but {s} has 2"
+    with pytest.raises(InputError, match=message):
+        read_corpus(s, [files / "mine.txt", short])
+    with pytest.raises(InputError, match=message):
+        read_corpus(s, [files / "mine.txt"], [files / "gold.m2", short])
+    with pytest.raises(InputError, match=rf"^{files / 'gold.m2'} has 2 blocks, but {short} has 1"):
+        read_corpus(short, [], gold=files / "gold.m2")
+
+
+@pytest.mark.parametrize("name", ["source", "gold", "reference 0"])
+def test_a_system_may_bear_any_name(files: Path, name: str) -> None:
+    hypothesis = files / f"{name}.txt"
+    hypothesis.write_text("x b c\nd\n")
+    source = files / "input.txt"
+    source.write_text("a b c\nd\ne\n")
+    with pytest.raises(InputError, match=rf"^{hypothesis} has 2 lines, but {source} has 3"):
+        read_corpus(source, [hypothesis])
+
+
+def test_a_system_named_twice_is_refused(files: Path) -> None:
+    (files / "other").mkdir()
+    twin = files / "other" / "mine.m2"
+    twin.write_text("x b c\nd\n")
+    with pytest.raises(InputError, match=rf"system mine is named twice \(.*mine\.txt and {twin}\)"):
+        read_corpus(files / "source.txt", [files / "mine.txt", twin])
+
+
+def test_hypotheses_are_of_one_annotator(files: Path) -> None:
+    with pytest.raises(InputError, match=r"gold\.m2: an M2 file of 2 annotators"):
+        read_corpus(files / "source.txt", [files / "gold.m2"])
+
+
+def test_gold_must_be_m2(files: Path) -> None:
+    with pytest.raises(InputError, match=r"mine\.txt: not an M2 file .* given with -r"):
+        read_gold(files / "mine.txt")
+    (files / "bad.m2").write_text("S a\nA 0 1|||T|||x\n\n")
+    for read in (read_gold, read_versions, read_sources):
+        with pytest.raises(InputError, match=r"bad\.m2, line 2: 3 fields"):
+            read(files / "bad.m2")
+
+
+def test_a_corpus_in_memory_is_checked_as_well() -> None:
+    with pytest.raises(InputError, match="the source holds no sentence"):
+        Corpus((), {})
+    with pytest.raises(InputError, match="system x has 2 lines, but the source has 1"):
+        Corpus(("a",), {"x": Version(("a", "b"))})
+    with pytest.raises(InputError, match="reference 1 has 0 lines, but the source has 1"):
+        Corpus(("a",), {}, (Version(("a",)), Version(())))
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("a/b/BART.txt", "BART"),
+        ("BART", "BART"),
+        ("GPT-3.5.txt", "GPT-3.5"),
+        ("GPT-3.5", "GPT-3.5"),
+        ("x.txt.gz", "x"),
+        ("x.m2", "x"),
+        ("x.jsonl", "x"),
+    ],
+)
+def test_system_names(path: str, name: str) -> None:
+    assert system_name(path) == name
+
+
+def test_fingerprints_follow_the_content() -> None:
+    def corpus(**changes: object) -> Corpus:
+        parts: dict[str, object] = {
+            "sources": ("a", "b"),
+            "systems": {"x": Version(("a", "c"))},
+            "references": (Version(("d", "e")),),
+        }
+        return Corpus(**{**parts, **changes})  # type: ignore[arg-type]
+
+    plain = corpus()
+    assert plain.source_print == corpus().source_print
+    # parts are told apart, not run together
+    assert plain.source_print != corpus(sources=("ab", "")).source_print
+    edited = corpus(references=(Version(("d", "e"), ((Edit(0, 1, "d"),), ())),))
+    assert edited.reference_print != plain.reference_print
+    assert (
+        corpus(systems={"y": Version(("a", "c"))}).system_prints["y"] == (plain.system_prints["x"])
+    )
+    assert corpus(systems={"x": Version(("a", "d"))}).system_prints != plain.system_prints
+    grouped = corpus(groups=(Group("0", 0, (("x",),)),))
+    assert grouped.context_print != plain.context_print
+    assert json.dumps(plain.system_prints)  # plain strings
+
+
+def test_some_systems_in_the_order_asked_for() -> None:
+    versions = {name: Version((name,)) for name in "abc"}
+    corpus = Corpus(("s",), versions, reference_name="given").with_systems(["c", "a"])
+    assert corpus.names == ("c", "a")
+    assert corpus.systems["c"].lines == ("c",)
+    assert corpus.reference_name == "given"
+
+
+def test_some_rows_of_a_version() -> None:
+    edits = ((Edit(0, 1, "x"),), (), (Edit(1, 1, "y"),))
+    version = Version(("a", "b", "c"), edits)
+    assert version.take([2, 0]) == Version(("c", "a"), (edits[2], edits[0]))
+    assert Version(("a", "b")).take([1]) == Version(("b",))
+
+
+def test_edits_of_other_sentences_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "source.txt").write_text("a b\nc d\n")
+    (tmp_path / "mine.txt").write_text("a b\nc d\n")
+    gold = tmp_path / "gold.m2"
+    gold.write_text("S a  b\n\nS c e\nA 0 1|||X|||C|||REQUIRED|||-NONE-|||0\n\n")
+    files = (tmp_path / "source.txt", [tmp_path / "mine.txt"])
+    for options in ({"gold": gold}, {"references": [gold]}):
+        with pytest.raises(InputError, match=r"gold\.m2 has edits of other sentences.*sentence 2"):
+            read_corpus(*files, **options)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="sentence 2"):
+        read_corpus(tmp_path / "source.txt", [gold])

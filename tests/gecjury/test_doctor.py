@@ -1,0 +1,182 @@
+"""The input doctor: silent on good files, and each fault found by name."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gecjury.doctor import Finding, examine
+
+SOURCE = [
+    "This are the first sentence of a text .",
+    "He do n't like cat .",
+    "My friend 's house is more bigger than mine .",
+    "Yesterday , we goes to school by the bus .",
+    "I am agree with you , but not always .",
+    "They was happy because it rained a lot .",
+]
+FIXED = [
+    "This is the first sentence of a text .",
+    "He does n't like cats .",
+    "My friend 's house is bigger than mine .",
+    "Yesterday , we went to school by bus .",
+    "I agree with you , but not always .",
+    "They were happy because it rained a lot .",
+]
+
+
+class Files:
+    """Writes files and examines them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.source = self.write("source.txt", SOURCE)
+
+    def write(self, name: str, lines: Sequence[str], end: str = "\n") -> Path:
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes("".join(line + end for line in lines).encode())
+        return path
+
+    def findings(self, lines: Sequence[str], end: str = "\n") -> list[Finding]:
+        return examine(self.source, [self.write("mine.txt", lines, end)])[1]
+
+    def one(self, lines: Sequence[str], end: str = "\n") -> tuple[str, str]:
+        (finding,) = self.findings(lines, end)
+        assert finding.path.endswith("mine.txt")
+        return finding.level, finding.message
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+def test_good_files_give_counts_and_no_findings(files: Files) -> None:
+    lines = [*FIXED[:4], SOURCE[4], "  ".join(SOURCE[5].split())]
+    reference = files.write("reference.txt", [*FIXED[:5], SOURCE[5]])
+    reports, findings = examine(files.source, [files.write("mine.txt", FIXED)], [reference])
+    assert findings == []
+    assert [(report.role, report.name) for report in reports] == [
+        ("source", "source"),
+        ("hypothesis", "mine"),
+        ("reference", "reference"),
+    ]
+    assert [len(report.lines) for report in reports] == [6, 6, 6]
+    # 9 + 6 + 10 + 10 + 10 + 9 tokens; with the fixes 9 + 6 + 9 + 9 + 9 + 9
+    assert [report.tokens for report in reports[:2]] == [54, 51]
+    assert [report.unchanged for report in reports] == [None, 0, 1]
+    # blanks make no difference to what is unchanged
+    assert examine(files.source, [files.write("a.txt", lines)])[0][1].unchanged == 2
+
+
+def test_another_number_of_lines(files: Files) -> None:
+    level, message = files.one(FIXED[:-1])
+    assert level == "error"
+    assert message.startswith("5 lines, but the source has 6; the lines at hand fit")
+    level, message = files.one([*FIXED[:2], *FIXED[3:]])
+    assert (level, message) == (
+        "error",
+        "5 lines, but the source has 6; they part at about line 3",
+    )
+
+
+def test_lines_shifted_by_one(files: Files) -> None:
+    messages = [finding.message for finding in files.findings([*FIXED[1:], "Something new ."])]
+    assert any("fit the source line below them better: shifted" in text for text in messages)
+    messages = [finding.message for finding in files.findings(["A headline", *FIXED[:-1]])]
+    assert any("fit the source line above them better: shifted" in text for text in messages)
+
+
+def test_another_tokenisation(files: Files) -> None:
+    glued = [line.replace(" .", ".").replace(" ,", ",").replace(" n't", "n't") for line in FIXED]
+    level, message = files.one(glued)
+    assert level == "warning"
+    assert "tokenised differently? Tokenise all files alike" in message
+    assert "0.0% in the source" in message
+
+
+@pytest.mark.parametrize(
+    ("line", "end", "expected"),
+    [
+        (FIXED[0], "\r\n", ("note", "6 lines end in CRLF (read as LF)")),
+        (FIXED[0] + "  ", "\n", ("note", "1 lines end in blanks (ignored)")),
+        (FIXED[0].replace(" a", "  a"), "\n", ("note", "1 lines have doubled spaces")),
+        (FIXED[0].replace(" a", "\u00a0a"), "\n", ("note", "1 no-break spaces")),
+        (FIXED[0].replace("text", "te\u200bxt"), "\n", ("warning", "1 invisible characters")),
+        (FIXED[0].replace("text", "te\u0007xt"), "\n", ("warning", "1 invisible characters")),
+        (FIXED[0].replace("text", "te\ufffdxt"), "\n", ("warning", "1 replacement characters")),
+        (FIXED[0].replace("text", "te\u0301xt"), "\n", ("warning", "not in Unicode NFC")),
+        ("", "\n", ("note", "1 empty lines")),
+        ("Cats purr at night", "\n", ("warning", "1 lines share almost no token with their")),
+    ],
+)
+def test_odd_lines(files: Files, line: str, end: str, expected: tuple[str, str]) -> None:
+    found = [(one.level, one.message) for one in files.findings([line, *FIXED[1:]], end)]
+    assert any(level == expected[0] and text.startswith(expected[1]) for level, text in found)
+    # an empty line shares no token with its source either
+    assert len(found) == (2 if not line else 1)
+
+
+def test_crlf_is_found_inside_gzip(files: Files) -> None:
+    path = files.folder / "mine.txt.gz"
+    path.write_bytes(gzip.compress("".join(line + "\r\n" for line in FIXED).encode()))
+    (finding,) = examine(files.source, [path])[1]
+    assert finding.message == "6 lines end in CRLF (read as LF)"
+
+
+def test_files_alike(files: Files) -> None:
+    copy, mine = files.write("copy.txt", SOURCE), files.write("mine.txt", FIXED)
+    again = files.write("again.txt", FIXED)
+    _, findings = examine(files.source, [copy, mine, again])
+    assert findings == [
+        Finding("warning", str(again), f"the same text as the hypothesis {mine}"),
+        Finding("note", str(copy), f"the same text as the source {files.source}"),
+    ]
+
+
+def test_a_system_named_twice(files: Files) -> None:
+    one = files.write("mine.txt", FIXED)
+    two = files.write("other/mine.txt", [FIXED[0], *SOURCE[1:]])
+    _, findings = examine(files.source, [one, two])
+    assert findings == [
+        Finding("error", str(two), f"system mine is named twice (also {one}); rename one")
+    ]
+
+
+def test_an_unreadable_file_does_not_hide_the_others(files: Files) -> None:
+    bad = files.folder / "bad.txt"
+    bad.write_bytes(b"caf\xe9\n")
+    short = files.write("short.txt", FIXED[:2])
+    reports, findings = examine(files.source, [bad, short], [files.folder / "gone.txt"])
+    assert [report.name for report in reports] == ["source", "short"]
+    assert [finding.level for finding in findings] == ["error"] * 3
+    assert {Path(finding.path).name for finding in findings} == {"bad.txt", "short.txt", "gone.txt"}
+
+
+def test_an_unreadable_source(files: Files) -> None:
+    mine = files.write("mine.txt", FIXED)
+    reports, findings = examine(files.folder / "gone.txt", [mine])
+    assert [report.name for report in reports] == ["mine"]
+    assert [finding.level for finding in findings] == ["error"]
+
+
+def test_m2_references_give_one_report_an_annotator(files: Files) -> None:
+    gold = files.folder / "gold.m2"
+    gold.write_text(
+        "".join(
+            f"S {line}\nA 0 1|||T|||X|||REQUIRED|||-NONE-|||0\n"
+            f"A 1 2|||T|||Y|||REQUIRED|||-NONE-|||1\n\n"
+            for line in SOURCE
+        )
+    )
+    reports, findings = examine(files.source, [files.write("mine.txt", FIXED)], [gold])
+    assert findings == []
+    assert [report.role for report in reports] == ["source", "hypothesis", "reference", "reference"]
+    # as a hypothesis it cannot be scored, and the reason is not a system's name
+    _, findings = examine(files.source, [gold])
+    assert [finding.level for finding in findings] == ["error"]
+    assert "2 annotators" in findings[0].message

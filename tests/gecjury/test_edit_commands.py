@@ -1,0 +1,161 @@
+"""`gecjury edits` and `gecjury m2` as users meet them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gecjury.cli import main
+
+SOURCE = "This are a sentence .\nHe go home .\n"
+FIXED = "This is a sentence .\nHe go home .\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "source.txt").write_text(SOURCE)
+    (tmp_path / "fixed.txt").write_text(FIXED)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str, status: int = 0) -> tuple[str, str]:
+    assert main(list(argv)) == status
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    return captured.out, captured.err
+
+
+def test_edits_writes_typed_m2(capsys: pytest.CaptureFixture[str], files: Path) -> None:
+    source, fixed = str(files / "source.txt"), str(files / "fixed.txt")
+    out, _ = run(capsys, "edits", source, fixed, "--cache", str(files / "cache"))
+    assert out == (
+        "S This are a sentence .\n"
+        "A 1 2|||R:VERB:SVA|||is|||REQUIRED|||-NONE-|||0\n\n"
+        "S He go home .\n"
+        "A -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0\n\n"
+    )
+    target = files / "out.m2"
+    out, _ = run(
+        capsys, "edits", source, fixed, fixed, "-o", str(target), "--format", "json",
+        "--cache", str(files / "cache"),
+    )  # fmt: skip
+    assert json.loads(out)[0] == {"system": "fixed", "type": "R:VERB:SVA", "edits": 1}
+    assert target.read_text().count("|||1\n") == 2
+
+
+def test_m2_apply_text_and_round_trip(capsys: pytest.CaptureFixture[str], files: Path) -> None:
+    target = str(files / "x.m2")
+    run(
+        capsys, "edits", str(files / "source.txt"), str(files / "fixed.txt"), "-o", target,
+        "--cache", str(files / "cache"),
+    )  # fmt: skip
+    assert run(capsys, "m2", "apply", target)[0] == FIXED
+    assert run(capsys, "m2", "text", target)[0] == SOURCE
+    assert run(capsys, "m2", "convert", target)[0] == Path(target).read_text()
+    merged = run(capsys, "m2", "convert", target, target)[0]
+    assert merged.count("|||1\n") == 2
+    # The scores of texts and of their M2 are the same.
+    scores = []
+    for hypothesis in ("fixed.txt", "x.m2"):
+        out, _ = run(
+            capsys, "score", str(files / "source.txt"), str(files / hypothesis), "-r",
+            str(files / "fixed.txt"), "-m", "errant", "--format", "json", "--cache",
+            str(files / "cache"),
+        )  # fmt: skip
+        scores.append(json.loads(out)["rows"][0]["score"])
+    assert scores == [1.0, 1.0]
+
+
+def test_m2_of_every_real_file_comes_back(
+    capsys: pytest.CaptureFixture[str], data_dir: Path
+) -> None:
+    """The official file, the ten annotators and ERRANT's files: converted, byte for byte."""
+    files = [
+        *sorted((data_dir / "conll14").rglob("*.m2")),
+        *sorted((data_dir / "conll14-errant").glob("*.errant")),
+    ]
+    assert len(files) == 16
+    for file in files:
+        out, _ = run(capsys, "m2", "convert", str(file), "--overlaps", "keep")
+        assert out.encode() == file.read_bytes(), file
+
+
+BAD = {
+    "outside": ("S a b\nA 1 3|||X|||c|||REQUIRED|||-NONE-|||0\n\n", ["line 2", "outside", "2"]),
+    "backwards": ("S a b\nA 2 1|||X|||c|||REQUIRED|||-NONE-|||0\n\n", ["line 2", "ends before"]),
+    "no annotator": ("S a b\nA 0 1|||X|||c|||REQUIRED|||-NONE-|||\n\n", ["line 2", "annotator"]),
+    "overlap": (
+        "S a b\nA 0 2|||X|||c|||REQUIRED|||-NONE-|||0\nA 1 2|||X|||d|||REQUIRED|||-NONE-|||0\n\n",
+        ["line 3", "overlaps"],
+    ),
+    "unordered": (
+        "S a b\nA 1 2|||X|||c|||REQUIRED|||-NONE-|||0\nA 0 1|||X|||d|||REQUIRED|||-NONE-|||0\n\n",
+        ["line 3", "order"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_malformed_m2_is_refused_with_its_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, case: str
+) -> None:
+    text, words = BAD[case]
+    path = tmp_path / "bad.m2"
+    path.write_text(text)
+    out, err = run(capsys, "m2", "convert", str(path), "-o", str(tmp_path / "out.m2"), status=2)
+    assert out == ""
+    assert not (tmp_path / "out.m2").exists()
+    assert all(word in err for word in ["bad.m2", *words])
+    level = "warning" if case in ("overlap", "unordered") else "error"
+    out, _ = run(
+        capsys, "m2", "check", str(path), "--format", "json", status=0 if level == "warning" else 2
+    )
+    assert json.loads(out)["findings"][0]["level"] == level
+
+
+def test_different_sources_are_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    one, two = tmp_path / "one.m2", tmp_path / "two.m2"
+    one.write_text("S a b\n\nS c d\n\n")
+    two.write_text("S a b\n\nS c e\n\n")
+    _, err = run(capsys, "m2", "convert", str(one), str(two), status=2)
+    assert "sentence 2" in err
+    assert "c d" in err
+    assert "c e" in err
+    out, _ = run(capsys, "m2", "check", str(one), str(two), "--format", "json", status=2)
+    assert "sentence 2" in json.loads(out)["findings"][0]["message"]
+
+
+def test_unknown_annotator_and_tagger(capsys: pytest.CaptureFixture[str], files: Path) -> None:
+    path = files / "x.m2"
+    path.write_text("S a b\nA 0 1|||X|||c|||REQUIRED|||-NONE-|||0\n\n")
+    _, err = run(capsys, "m2", "apply", str(path), "--annotator", "3", status=2)
+    assert "no annotator 3; the file has 0" in err
+    source = str(files / "source.txt")
+    _, err = run(capsys, "edits", source, source, "--tagger", "en_nothing_sm", status=2)
+    assert "en_nothing_sm" in err
+    assert "embedded" in err
+
+
+def test_counts_by_type_at_every_level(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    block = "S a b c d\n{}\n"
+    one = "A 0 1|||R:NOUN|||x|||REQUIRED|||-NONE-|||0\n"
+    two = "A 2 2|||M:NOUN|||y|||REQUIRED|||-NONE-|||0\n"
+    (tmp_path / "mine.m2").write_text(block.format(one))
+    (tmp_path / "gold.m2").write_text(block.format(one + two))
+    (tmp_path / "source.txt").write_text("a b c d\n")
+    argv = [
+        "score", str(tmp_path / "source.txt"), str(tmp_path / "mine.m2"), "-r",
+        str(tmp_path / "gold.m2"), "-m", "errant",
+    ]  # fmt: skip
+    expected = {
+        "1": {"R": (1, 0, 0), "M": (0, 0, 1)},
+        "2": {"NOUN": (1, 0, 1)},
+        "3": {"R:NOUN": (1, 0, 0), "M:NOUN": (0, 0, 1)},
+    }
+    for level, counts in expected.items():
+        out, _ = run(capsys, *argv, "--by-type", level, "--format", "json")
+        found = json.loads(out)["rows"][0]["by_type"]
+        assert {k: (v["tp"], v["fp"], v["fn"]) for k, v in found.items()} == counts
+        assert "NOUN" in run(capsys, *argv, "--by-type", "2")[0]

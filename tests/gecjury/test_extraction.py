@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+errant = pytest.importorskip("errant")
+pytest.importorskip("spacy")
+
+from gecjury import extraction  # noqa: E402
+from gecjury.edits import Edit, apply_edits  # noqa: E402
+from gecjury.errors import InputError, MissingExtraError, OptionError  # noqa: E402
+from gecjury.extraction import extract, extract_edits, extraction_signature  # noqa: E402
+from gecjury.extractor import Extractor, Found  # noqa: E402
+from gecjury.fastparse import FastPipeline  # noqa: E402
+from gecjury.m2 import read_m2  # noqa: E402
+from gecjury.parsing import Parser  # noqa: E402
+from gecjury.runtime import Runtime  # noqa: E402
+from gecjury.tagger import load_tagger  # noqa: E402
+from gecjury.textfiles import read_lines  # noqa: E402
+
+FRESH = Runtime(use_cache=False)
+
+TRICKY = [
+    ("This are a sentence .", "This is a sentence ."),
+    ("I like also it .", "I also like it ."),
+    ("the the cat sat on on mat", "the cat sat on the the mat"),
+    ("the cat sat . we left", "The cat sat . We left"),
+    ("we left , they stayed", "we left . They stayed"),
+    ("a sub - way and an other ball park", "a subway and another ballpark"),
+    ("the friends house 's roof", "the friend 's house ' s roof"),
+    ("it is n't my mothers'", "it ca n't be my mother 's"),
+    ("he go to eat , yesterday", "he went eating yesterday !"),
+    ("Ich möchte 日本 naïve café", "Ich möchte Japan naive Café"),
+    ("ß İ ı Ǆ", "SS i̇ I ǆ"),
+    ("I have an apple , such as you", "I had apples such as yours"),
+    ("more free and most big", "freer and biggest"),
+    ("c d a b", "a b c d"),
+    ("hello", ""),
+    ("", "hello there"),
+    ("a", "b c d e f g"),
+    (". . . . .", ". , . , ."),
+    ("a a a a b a a a", "a a b a a a a b"),
+    ("He look at to the the picture", "He watches the picture"),
+]
+
+
+@pytest.fixture(scope="module")
+def nlp() -> Any:
+    return load_tagger()
+
+
+def errant_edits(nlp: Any, source: str, corrected: str) -> tuple[Edit, ...]:
+    annotator = errant.load("en", nlp)
+    edits = annotator.annotate(annotator.parse(source), annotator.parse(corrected))
+    return tuple(
+        Edit(e.o_start, e.o_end, " ".join(t.text for t in e.c_toks), e.type) for e in edits
+    )
+
+
+@pytest.mark.parametrize("scheme", ["spacy2", "spacy3"])
+def test_tricky_pairs_have_errants_edits(scheme: str) -> None:
+    nlp = load_tagger("embedded", scheme)
+    both = TRICKY + [(b, a) for a, b in TRICKY]
+    sources, lines = [a for a, _ in both], [b for _, b in both]
+    found = extract_edits(sources, [lines], "embedded", scheme, FRESH)
+    for (source, corrected), edits in zip(both, found[0], strict=True):
+        assert edits == errant_edits(nlp, source, corrected)
+        assert apply_edits(source.split(), edits) == corrected.split()
+
+
+def test_types_and_spans() -> None:
+    edits = extract_edits(
+        ["This are a sentence ."],
+        [["This is a sentence ."], ["This are a sentence ."]],
+        runtime=FRESH,
+    )
+    assert edits == [[(Edit(1, 2, "is", "R:VERB:SVA"),)], [()]]
+
+
+def test_real_pairs_have_errants_edits(nlp: Any, data_dir: Path) -> None:
+    blocks = read_m2(data_dir / "conll14" / "official-2014.combined.m2", overlaps="keep")
+    rows = range(0, 1312, 40)
+    sources = [blocks[i].source for i in rows]
+    versions = {
+        name: [read_lines(data_dir / "SEEDA" / "outputs" / "all" / f"{name}.txt")[i] for i in rows]
+        for name in ("BART", "GPT-3.5", "REF-F")
+    }
+    versions["reference"] = [blocks[i].text(1) for i in rows]
+    found = extract_edits(sources, versions, runtime=FRESH)
+    changed = 0
+    for lines, edits in zip(versions.values(), found, strict=True):
+        for source, line, ours in zip(sources, lines, edits, strict=True):
+            assert ours == errant_edits(nlp, source, " ".join(line.split()))
+            changed += bool(ours)
+    assert changed > 80
+
+
+def test_fast_parse_is_the_pipelines_own(nlp: Any, data_dir: Path) -> None:
+    lines = read_lines(data_dir / "SEEDA" / "outputs" / "all" / "REF-F.txt")[::9]
+    sentences = [*dict.fromkeys(" ".join(line.split()) for line in lines), "such as such as", ""]
+    assert FastPipeline.suits(nlp)
+    fast, plain = Parser(nlp), Parser(nlp)
+    plain._fast = None
+    quick, slow = fast.parse(sentences), plain.parse(sentences)
+    assert fast._fast is not None
+    for sentence in sentences:
+        assert quick[sentence] == slow[sentence]
+
+
+def test_another_pipeline_is_used_as_it_is() -> None:
+    import spacy
+
+    blank = spacy.blank("en")
+    assert not FastPipeline.suits(blank)
+    assert Parser(blank).parse(["A b"])["A b"].lowers == ["a", "b"]
+
+
+def test_each_distinct_sentence_is_parsed_once_and_unchanged_ones_never(
+    nlp: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+    parse = Parser.parse
+
+    def counting(self: Parser, sentences: Any) -> Any:
+        parsed.extend(sentences)
+        return parse(self, sentences)
+
+    monkeypatch.setattr(Parser, "parse", counting)
+    monkeypatch.setattr("gecjury.extractor._WINDOW", 2)
+    sources = ["a b .", "c d .", "e f .", "a  b ."]
+    versions = [["a c .", "c d .", "a b .", "a c ."], ["a d .", " c d . ", "e f .", "a b ."]]
+    edits = extract(sources, versions, runtime=FRESH)
+    assert sorted(parsed) == ["a b .", "a c .", "a d .", "e f ."]
+    assert edits.pairs == 3
+    assert edits.edits[0][0] == edits.edits[0][3]
+    assert edits.edits[1][1:] == [(), (), ()]
+
+
+def test_workers_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extraction, "_FEW", 0)
+    monkeypatch.setattr("gecjury.extraction_workers._SMALLEST", 5)
+    sources = [a for a, _ in TRICKY]
+    versions = [[b for _, b in TRICKY], [b.lower() for _, b in TRICKY]]
+    steps: list[float] = []
+
+    class Bar:
+        def advance(self, count: float = 1) -> None:
+            steps.append(count)
+
+        def note(self, text: str) -> None:
+            pass
+
+    class Progress:
+        def task(self, description: str, total: float | None = None) -> Any:
+            from contextlib import nullcontext
+
+            return nullcontext(Bar())
+
+    runtime = Runtime(use_cache=False, workers=2, progress=Progress())
+    together = extract(sources, versions, runtime=runtime)
+    assert together == extract(sources, versions, runtime=FRESH)
+    assert sum(steps) == together.pairs
+
+
+def test_a_workers_error_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gecjury.extraction_workers import extract_in_workers
+
+    with pytest.raises(OptionError, match="no_such_model"):
+        list(extract_in_workers([("a", "b")], "no_such_model", "spacy2", 2))
+
+
+def test_edits_come_from_disk_the_second_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = Runtime(cache=tmp_path)
+    sources, lines = [a for a, _ in TRICKY], [b for _, b in TRICKY]
+    first = extract(sources, [lines], runtime=runtime)
+    assert first.cached == 0
+    monkeypatch.setattr(Extractor, "extract", None)
+    second = extract(sources, {"again": lines}, runtime=runtime)
+    assert second.cached == second.pairs == len(TRICKY)
+    assert second.edits == first.edits
+    monkeypatch.undo()
+    assert extract(sources, [lines], pos_scheme="spacy3", runtime=runtime).cached == 0
+
+
+def test_disk_cache_can_be_left_alone(tmp_path: Path) -> None:
+    extract(["a"], [["b"]], runtime=Runtime(cache=tmp_path, use_cache=False))
+    assert not list(tmp_path.iterdir())
+
+
+def test_coarse_results_are_told_from_disk_as_well() -> None:
+    found = Found((Edit(0, 1, "a", "X"),), True)
+    assert Found.from_json(found.to_json()) == found
+    assert Found.from_json(Found(()).to_json()) == Found(())
+    assert extraction.Extraction([], 2, 0, 1).notes[0].startswith("1 of 2 sentence pairs")
+    assert extraction.Extraction([], 2).notes == ()
+
+
+def test_versions_must_fit_the_sources() -> None:
+    with pytest.raises(InputError, match="mine has 1 lines, but there are 2 sources"):
+        extract_edits(["a", "b"], {"mine": ["a"]}, runtime=FRESH)
+
+
+@pytest.mark.parametrize("version", ["2.3.3", "3.1.0", "4.0"])
+def test_untested_errant_is_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gecjury.extraction.metadata.version", lambda name: version)
+    with pytest.raises(OptionError, match=rf"errant {version} .*'errant>=3.0,<3.1'"):
+        extract_edits(["a"], [["b"]], runtime=FRESH)
+
+
+def test_missing_errant_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise extraction.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("gecjury.extraction.metadata.version", missing)
+    with pytest.raises(MissingExtraError, match=r"gecjury\[refbased\]"):
+        extract_edits(["a"], [["b"]], runtime=FRESH)
+
+
+def test_signature_names_tagger_and_errant() -> None:
+    signature = extraction_signature("embedded", "spacy3")
+    assert signature["tagger"].startswith("embedded-")
+    assert signature["tagger"].endswith("/spacy3")
+    assert signature["errant"].startswith("3.0")

@@ -1,0 +1,227 @@
+"""The house's rules: what may import what, that every metric is registered, public surfaces."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gecjury.cli import COMMANDS
+from gecjury.registry import METRICS, load, scorer_class
+from gecjury.scorer import Scorer
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FAMILIES = ("refbased", "refless", "judges")
+PACKAGES = ("gecjury", *FAMILIES, "prompts")
+MAY_IMPORT = {
+    "gecjury": {"gecjury"},
+    "refbased": {"refbased", "gecjury"},
+    "refless": {"refless", "gecjury"},
+    "judges": {"judges", "gecjury", "prompts"},
+    "prompts": {"prompts"},
+}
+# Comparing and printing know score tables, never scorers.
+NO_SCORERS = ("ranking", "correlation", "metaeval", "report")
+HEAVY = ("torch", "transformers", "spacy", "errant", "openai", "vllm", "rich", "pooch", "pandas")
+
+
+def module_files() -> list[Path]:
+    return sorted(path for package in PACKAGES for path in (REPOSITORY / package).rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(REPOSITORY).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+MODULES = {name_of(path): path for path in module_files()}
+
+
+def imports(tree: ast.AST, name: str, path: Path) -> Iterator[str]:
+    """Dotted names that a tree imports, however deep in functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = name.split(".")
+                above = above[: len(above) - node.level + (path.name == "__init__.py")]
+                base = ".".join([*above, base] if base else above)
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def top_level(tree: ast.Module) -> ast.Module:
+    """The statements run on import: no function bodies, no `if TYPE_CHECKING`."""
+
+    class Strip(ast.NodeTransformer):
+        def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+            return None
+
+        def visit_If(self, node: ast.If) -> ast.AST | None:
+            return None if "TYPE_CHECKING" in ast.unparse(node.test) else self.generic_visit(node)
+
+    stripped: ast.Module = Strip().visit(tree)
+    return stripped
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_import_direction(name: str) -> None:
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    found = {imported.partition(".")[0] for imported in imports(tree, name, MODULES[name])}
+    assert found & set(PACKAGES) <= MAY_IMPORT[name.partition(".")[0]]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_heavy_packages_are_imported_where_they_are_used(name: str) -> None:
+    tree = top_level(ast.parse(MODULES[name].read_text(encoding="utf-8")))
+    found = {imported.partition(".")[0] for imported in imports(tree, name, MODULES[name])}
+    light = name in ("gecjury", "gecjury.cli", "gecjury.__main__") or ".commands" in name
+    assert not found & {*HEAVY, *(("numpy", "scipy") if light else ())}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_pickle_and_no_global_random_numbers(name: str) -> None:
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    assert not {"pickle", "shelve", "dill"} & set(imports(tree, name, MODULES[name]))
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    own = {"np.random.default_rng", "np.random.Generator", "np.random.SeedSequence"}
+    drawn = {call for call in calls if re.fullmatch(r"(np\.|numpy\.)?random\.\w+", call)}
+    assert not drawn - own - {"random.Random"}
+
+
+@pytest.mark.parametrize("name", [f"gecjury.{part}" for part in NO_SCORERS])
+def test_comparing_and_printing_import_no_scorer(name: str) -> None:
+    path = MODULES[name]
+    found = set(imports(ast.parse(path.read_text(encoding="utf-8")), name, path))
+    assert not {"gecjury.scorer", "gecjury.registry", "gecjury.scorefiles"} & found
+
+
+def test_no_module_is_called_utils() -> None:
+    assert not [name for name in MODULES if re.search(r"util|helper|misc|common", name)]
+
+
+def test_families_have_no_main() -> None:
+    # Run directly, a family's folder would shadow packages of its modules' names.
+    for name, path in MODULES.items():
+        if name.partition(".")[0] in FAMILIES:
+            assert "__main__" not in path.read_text(encoding="utf-8"), name
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_public_surface(name: str) -> None:
+    path = MODULES[name]
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docstring = ast.get_docstring(tree)
+    assert docstring
+    assert docstring.splitlines()[0].endswith((".", ":")), "the first line is a sentence"
+    if path.name in ("__main__.py", "__init__.py") and name != "gecjury":
+        return
+    module = importlib.import_module(name)
+    public = module.__all__
+    assert len(set(public)) == len(public)
+    for entry in public:
+        value = getattr(module, entry)  # resolves
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert inspect.getdoc(value), f"{name}.{entry} has no docstring"
+
+
+def concrete_scorers() -> dict[str, type[Scorer]]:
+    """Concrete scorers defined in the families' modules, by `module:Class`."""
+    found = {}
+    for name in MODULES:
+        if name.partition(".")[0] not in FAMILIES or name in FAMILIES:
+            continue
+        module = importlib.import_module(name)
+        for attribute, value in vars(module).items():
+            if (
+                inspect.isclass(value)
+                and issubclass(value, Scorer)
+                and value.__module__ == name
+                and not inspect.isabstract(value)
+                and "name" in vars(value)
+            ):
+                found[f"{name}:{attribute}"] = value
+    return found
+
+
+def test_every_scorer_is_registered_and_every_entry_resolves() -> None:
+    assert {scorer.name: where for where, scorer in concrete_scorers().items()} == dict(METRICS)
+
+
+def test_a_scorer_without_a_name_is_abstract_or_private() -> None:
+    # A concrete subclass that inherits its parent's name could not be told from it.
+    for name in MODULES:
+        if name.partition(".")[0] in FAMILIES and name not in FAMILIES:
+            for value in vars(importlib.import_module(name)).values():
+                if inspect.isclass(value) and issubclass(value, Scorer):
+                    own = "name" in vars(value) or inspect.isabstract(value)
+                    assert own or value.__name__.startswith("_"), value
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_registered_metrics(name: str) -> None:
+    scorer = scorer_class(name)
+    assert issubclass(scorer, Scorer)
+    assert dataclasses.is_dataclass(scorer)
+    assert scorer.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert scorer.name == name
+    assert scorer.family == METRICS[name].partition(".")[0]
+    assert scorer.family in FAMILIES
+    assert scorer.summary
+    assert scorer.needs <= {"references", "gold", "rivals"}
+    assert inspect.getdoc(scorer)
+    # fields are the settings: none of them says how a run is carried out
+    options = {field.name for field in dataclasses.fields(scorer)}
+    assert not options & {"device", "batch_size", "workers", "concurrency", "cache", "retries"}
+    assert load(name) == load(name)
+    assert hash(load(name)) == hash(load(name))
+
+
+def test_every_command_has_its_module_with_both_functions() -> None:
+    stems = {name.removeprefix("gecjury.commands.") for name in MODULES if ".commands." in name}
+    assert set(COMMANDS) <= stems
+    for name in COMMANDS:
+        module = importlib.import_module(f"gecjury.commands.{name}")
+        assert callable(module.add_arguments)
+        assert callable(module.run)
+    # what is no command is shared by several: it defines no run
+    for stem in stems - set(COMMANDS):
+        assert not hasattr(importlib.import_module(f"gecjury.commands.{stem}"), "run")
+
+
+def loaded_by(code: str) -> set[str]:
+    """Top-level packages loaded after running some code in a new process."""
+    script = f"{code}\nimport sys\nprint(*sorted(n.partition('.')[0] for n in sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def test_importing_gecjury_loads_nothing_heavy() -> None:
+    assert not loaded_by("import gecjury") & {*HEAVY, "numpy", "scipy", *FAMILIES}
+    loaded = loaded_by(
+        "import gecjury\ngecjury.load('green').score(['a'], {'x': ['a']}, [['a']])\n"
+        "gecjury.read_corpus, gecjury.Runtime, gecjury.ScoreTable"
+    )
+    assert not loaded & {*HEAVY, "scipy", "refless", "judges"}
+
+
+def test_the_facade_gives_what_it_promises() -> None:
+    import gecjury
+
+    for name in gecjury.__all__:
+        assert getattr(gecjury, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = gecjury.nonsense

@@ -1,0 +1,43 @@
+"""Progress bars: nothing for quick work, nothing left behind."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+
+from gecjury import progress
+from gecjury.runtime import Runtime
+
+
+def test_quick_work_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    runtime = Runtime(progress=progress.TerminalProgress())
+    assert list(runtime.track([1, 2], "work", 2)) == [1, 2]
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_slow_work_shows_on_a_terminal_and_nowhere_else(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_DELAY_SECONDS", 0.01)
+    terminal = Terminal()
+    for stream, shown in ((terminal, True), (None, False)):
+        with monkeypatch.context() as patch:
+            if stream is not None:
+                patch.setattr("sys.stderr", stream)
+                patch.setenv("TERM", "xterm")
+            with progress.TerminalProgress().task("slow work", 3) as bar:
+                time.sleep(0.2)
+                bar.advance(2)
+                bar.note("so far 2")
+        captured = capsys.readouterr()
+        assert (captured.out, captured.err) == ("", "")
+        assert ("slow work" in terminal.getvalue()) == shown
+        terminal.truncate(0)

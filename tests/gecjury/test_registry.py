@@ -1,0 +1,142 @@
+"""Loading metrics by name, with options as typed, and what wrong ones are told."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import pytest
+
+import gecjury
+from gecjury import registry
+from gecjury.errors import MissingExtraError, OptionError
+from gecjury.naming import nearest
+from gecjury.registry import load, parse
+from refbased.gleu import GLEU, OfficialGLEU
+from refbased.green import GREEN
+from tests.gecjury.test_scorer import Length
+
+
+@dataclass(frozen=True)
+class Toy(Length):
+    """One option of every kind."""
+
+    name: ClassVar[str] = "toy"
+
+    flag: bool = False
+    limit: int | None = 3
+    kind: Literal["one", "two"] = "one"
+    model: str = "base"
+    any_of: int | float | str = 0
+
+    def __post_init__(self) -> None:
+        if self.model == "boom":
+            raise ValueError("boom is no model")
+
+
+@dataclass(frozen=True)
+class Needy(Length):
+    """Asks for a package when made."""
+
+    def __post_init__(self) -> None:
+        import no_such_package  # noqa: F401
+
+
+@pytest.fixture
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Toy.__module__
+    monkeypatch.setattr(
+        registry,
+        "METRICS",
+        {
+            "toy": f"{here}:Toy",
+            "needy": f"{here}:Needy",
+            "absent": "no_such_family.absent:Absent",
+        },
+    )
+
+
+def test_names_and_options() -> None:
+    assert load("green") == GREEN()
+    assert gecjury.load("green:n=6,unit=char,beta=1") == GREEN(n=6, unit="char", beta=1.0)
+    assert load("gleu-official", n=2) == OfficialGLEU(n=2)
+    assert load("gleu:seed=3", seed=4) == GLEU(seed=4)
+    assert load("green:") == GREEN()
+    assert load("green:n=none") == GREEN()
+    assert type(load("green", beta=2).settings()["beta"]) is float
+
+
+@pytest.mark.usefixtures("toys")
+def test_every_kind_of_option() -> None:
+    assert load("toy:flag=TRUE,limit=none,kind=two,model=a/b-c,any-of=1.5") == Toy(
+        flag=True, limit=None, kind="two", model="a/b-c", any_of=1.5
+    )
+    assert load("toy:any_of=x=y") == Toy(any_of="x=y")
+    assert load(r"toy:model=a\,b,limit=5") == Toy(model="a,b", limit=5)
+    assert load("toy", limit=None, flag=True) == Toy(limit=None, flag=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gren", "unknown metric 'gren': did you mean green"),
+        ("GLEU", "unknown metric 'GLEU': did you mean gleu"),
+        ("qqq", "unknown metric 'qqq': known: "),
+        ("", "unknown metric ''"),
+        ("green:bta=1", "green has no option 'bta': did you mean beta?"),
+        ("green:zzz=1", "green has no option 'zzz': known: beta, n, unit"),
+        ("green:beta", "'beta' is not `option=value`"),
+        ("green:=1", "'=1' is not `option=value`"),
+        ("green:n=1,", "'' is not `option=value`"),
+        ("green:n=1,n=2", "option n is given twice"),
+        ("green:beta=high", "green: option beta: 'high' is not of the kind number"),
+        ("green:n=2.5", "green: option n: '2.5' is not of the kind whole number"),
+        ("green:unit=words", "'words' is not one of word, char; did you mean word?"),
+        ("gleu:n=none", "gleu: option n: 'none' is not of the kind whole number"),
+        ("green:n=0", "n=0 is out of range; expected 1 to 100"),
+    ],
+)
+def test_wrong_names_options_and_values(name: str, message: str) -> None:
+    with pytest.raises(OptionError, match=re.escape(message)):
+        load(name)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"beta": "x"}, {"beta": True}, {"beta": None}, {"n": 2.0}, {"n": True}, {"unit": 3}],
+)
+def test_wrong_values_in_python(options: dict[str, object]) -> None:
+    with pytest.raises(OptionError, match=r"green: option \w+: "):
+        load("green", **options)
+
+
+@pytest.mark.usefixtures("toys")
+def test_wrong_values_of_every_kind() -> None:
+    for text in ("toy:flag=yes", "toy:limit=", "toy:kind=three"):
+        with pytest.raises(OptionError, match="toy: option"):
+            load(text)
+    with pytest.raises(OptionError, match="toy: boom is no model"):
+        load("toy:model=boom")
+
+
+@pytest.mark.usefixtures("toys")
+def test_a_missing_package_names_the_extra() -> None:
+    message = "absent needs the package no_such_family, which is not installed: "
+    with pytest.raises(MissingExtraError, match=message + r"pip install 'gecjury\[no_such_family"):
+        load("absent")
+    with pytest.raises(MissingExtraError, match=r"needy needs .* 'gecjury\[toys\]'"):
+        load("needy")
+
+
+def test_parse() -> None:
+    assert parse("a") == ("a", {})
+    assert parse("a:b=c:d,e=f=g") == ("a", {"b": "c:d", "e": "f=g"})
+    assert parse(r"a:b=c\,d") == ("a", {"b": "c,d"})
+
+
+def test_nearest() -> None:
+    assert nearest("gren", ["green", "gleu"]) == "did you mean green or gleu?"
+    assert nearest("Beta", ["beta", "n"]) == "did you mean beta?"
+    assert nearest("x", ["b", "a"]) == "known: a, b"
+    assert nearest("x", []) == "there are none"

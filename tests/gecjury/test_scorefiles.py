@@ -1,0 +1,287 @@
+"""Score files: what is reused, what is scored anew, and what a damaged file leads to."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import gecjury
+from gecjury.corpus import Corpus, Group, Version
+from gecjury.errors import InputError, OutputError
+from gecjury.runtime import Runtime
+from gecjury.scorefiles import check_writable, read_rows, score_with_files
+from gecjury.scoretable import ScoreTable, Statistics
+from tests.gecjury.test_scorer import Length, Longest
+
+CALLS: list[tuple[str, ...]] = []
+
+
+@dataclass(frozen=True)
+class Counted(Length):
+    """Length that tells which systems it was asked to score."""
+
+    name: ClassVar[str] = "length/counted"
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        CALLS.append(corpus.names)
+        return super().statistics(corpus, runtime)
+
+
+@dataclass(frozen=True)
+class CountedJudge(Longest):
+    """Longest that tells which systems it was asked to judge."""
+
+    def judge(
+        self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime
+    ) -> tuple[list[list[float]], Statistics | None]:
+        CALLS.append(corpus.names)
+        return super().judge(corpus, groups, runtime)
+
+
+@dataclass
+class Runs:
+    """Scores a corpus with a folder and tells what was scored."""
+
+    folder: Path
+    scorer: Length | Longest = field(default_factory=Counted)
+
+    def __call__(self, **systems: Sequence[str]) -> tuple[ScoreTable, list[tuple[str, ...]]]:
+        corpus = Corpus(("s", "s"), {n: Version(tuple(lines)) for n, lines in systems.items()})
+        CALLS.clear()
+        table = score_with_files(self.scorer, corpus, self.folder, Runtime())
+        return table, list(CALLS)
+
+    @property
+    def file(self) -> Path:
+        (path,) = self.folder.iterdir()
+        return path
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    return Runs(tmp_path / "scores")
+
+
+X, Y, Z = ["a b", ""], ["a", "a b c"], ["", ""]
+
+
+def same(one: ScoreTable, two: ScoreTable) -> None:
+    assert one.systems == two.systems
+    assert one.signature == two.signature
+    np.testing.assert_array_equal(one.sentences, two.sentences)
+    np.testing.assert_array_equal(np.array(one.totals), np.array(two.totals))
+    assert one.statistics.notes == two.statistics.notes
+    assert one.prints == two.prints
+
+
+def test_a_second_run_reads(runs: Runs) -> None:
+    first, scored = runs(x=X, y=Y, z=Z)
+    assert scored == [("x", "y", "z")]
+    stamp = runs.file.read_bytes()
+    again, scored = runs(x=X, y=Y, z=Z)
+    assert scored == []
+    assert again.seconds == 0.0
+    same(first, again)
+    assert runs.file.read_bytes() == stamp
+
+
+def test_only_new_systems_are_scored(runs: Runs) -> None:
+    runs(x=X)
+    table, scored = runs(y=Y, x=X, z=Z)
+    assert scored == [("y", "z")]
+    assert table.systems == ("y", "x", "z")
+    np.testing.assert_array_equal(table.sentences, [[1, 3], [2, math.nan], [math.nan] * 2])
+    assert list(table.totals)[:2] == [2.0, 2.0]
+    # fewer systems, in another order: nothing to do, and nothing forgotten
+    table, scored = runs(x=X, y=Y)
+    assert scored == []
+    assert table.systems == ("x", "y")
+    assert runs(z=Z)[1] == []
+
+
+def test_changed_text_is_scored_again_and_the_old_kept(runs: Runs) -> None:
+    runs(x=X, y=Y)
+    table, scored = runs(x=["a b c d", ""], y=Y)
+    assert scored == [("x",)]
+    assert table.totals["x"] == 4.0
+    assert runs(x=X, y=Y)[1] == []
+    # another name is another system, even with the same text
+    assert runs(w=X)[1] == [("w",)]
+
+
+def test_other_settings_and_data_have_their_own_file(runs: Runs) -> None:
+    runs(x=X)
+    assert Runs(runs.folder, Counted(factor=2.0))(x=X)[0].totals["x"] == 4.0
+    corpus = Corpus(("s", "other"), {"x": Version(tuple(X))})
+    score_with_files(Counted(), corpus, runs.folder, Runtime())
+    assert len(list(runs.folder.iterdir())) == 3
+    assert runs(x=X)[1] == []
+    # device and batch size are no settings
+    again = Corpus(("s", "s"), {"x": Version(tuple(X))})
+    CALLS.clear()
+    score_with_files(Counted(), again, runs.folder, Runtime(device="cuda", batch_size=1))
+    assert CALLS == []
+
+
+def test_without_a_folder_nothing_is_written(tmp_path: Path) -> None:
+    corpus = Corpus(("s",), {"x": Version(("a",))})
+    assert score_with_files(Length(), corpus, None, Runtime()).totals["x"] == 1.0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_real_metric_comes_back_from_its_file(tmp_path: Path) -> None:
+    corpus = Corpus(
+        ("a b c d e", "f g"),
+        {"x": Version(("a b c d f", "f")), "y": Version(("a b c d", ""))},
+        (Version(("a b c d f", "f")), Version(("a b d e", "g f"))),
+    )
+    for name in ("green", "gleu", "gleu-official", "green:unit=char"):
+        scorer = gecjury.load(name)
+        first = score_with_files(scorer, corpus.with_systems(["y"]), tmp_path, Runtime())
+        both = score_with_files(scorer, corpus, tmp_path, Runtime())
+        same(both, scorer.score_corpus(corpus))
+        assert both.totals["y"] == first.totals["y"]
+        assert both.statistics.values.dtype == scorer.score_corpus(corpus).statistics.values.dtype
+
+
+def test_the_file_is_plain_json_for_others_to_read(runs: Runs) -> None:
+    table, _ = runs(x=X, z=Z)
+    record = json.loads(runs.file.read_text(encoding="utf-8"))
+    assert record["format"] == "gecjury-scores/1"
+    assert record["signature"]["metric"] == "length/counted"
+    assert record["key"] == table.signature.key
+    assert [row["system"] for row in record["rows"]] == ["x", "z"]
+    assert [row["score"] for row in record["rows"]] == [2.0, None]
+    assert record["rows"][0]["sentences"] == [2.0, None]
+    assert runs.file.name.startswith("length-counted-")
+
+
+def edited(change: str) -> Any:
+    """A function that damages a score file in one way."""
+
+    def with_record(function: Any) -> Any:
+        def edit(path: Path) -> None:
+            record = json.loads(path.read_text())
+            function(record)
+            path.write_text(json.dumps(record))
+
+        return edit
+
+    def statistics(**values: object) -> Any:
+        return with_record(lambda record: record["rows"][0]["statistics"].update(values))
+
+    return {
+        "cut": lambda path: path.write_bytes(path.read_bytes()[:-40]),
+        "empty": lambda path: path.write_bytes(b""),
+        "bytes": lambda path: path.write_bytes(b"\xff\xfe"),
+        "list": lambda path: path.write_text("[1]"),
+        "no rows": with_record(lambda record: record.pop("rows")),
+        "rows": with_record(lambda record: record.update(rows=[3])),
+        "format": with_record(lambda record: record.update(format="gecjury-scores/0")),
+        "key": with_record(lambda record: record.update(key="0" * 16)),
+        "base64": statistics(zlib="%%%"),
+        "zlib": statistics(zlib="AAAA"),
+        "dtype": statistics(dtype="|O"),
+        "no dtype": statistics(dtype="number"),
+        "shape": statistics(shape=[3, 3]),
+        "other sentences": statistics(shape=[2, 1]),
+    }[change]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        *((change, "damaged score file") for change in ("cut", "list", "no rows", "rows")),
+        *((change, "damaged score file") for change in ("base64", "zlib", "dtype", "no dtype")),
+        *((change, "damaged score file") for change in ("shape", "other sentences", "empty")),
+        ("bytes", "not UTF-8"),
+        ("format", "format 'gecjury-scores/0', expected 'gecjury-scores/1'; delete the file"),
+        ("key", r"holds scores of other settings.*\(key 0+, expected .*delete or move"),
+    ],
+)
+def test_a_damaged_file_is_refused_and_left_alone(runs: Runs, change: str, message: str) -> None:
+    runs(x=X)
+    edited(change)(runs.file)
+    before = runs.file.read_bytes()
+    with pytest.raises(InputError, match=message) as caught:
+        runs(x=X, y=Y)
+    assert str(runs.file) in str(caught.value)
+    assert runs.file.read_bytes() == before
+    assert CALLS == []
+
+
+def test_read_rows_wants_the_right_key(runs: Runs) -> None:
+    table, _ = runs(x=X)
+    rows = read_rows(runs.file, table.signature.key)
+    assert list(rows) == [("x", table.prints["x"])]
+    with pytest.raises(InputError, match="holds scores of other settings"):
+        read_rows(runs.file, "0123")
+
+
+def test_a_failed_write_keeps_the_old_file(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs(x=X)
+    before = runs.file.read_bytes()
+
+    def full(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OutputError, match="No space left on device"):
+        runs(x=X, y=Y)
+    assert runs.file.read_bytes() == before  # and no temporary file beside it
+
+
+def test_a_joint_scorer_knows_all_systems_or_none(tmp_path: Path) -> None:
+    runs = Runs(tmp_path, CountedJudge())
+    first, scored = runs(x=["aa", "a"], y=["aaaa", "aa"])
+    assert scored == [("x", "y")]
+    again, scored = runs(x=["aa", "a"], y=["aaaa", "aa"])
+    assert scored == []
+    same(first, again)
+    # a new rival changes the scale of all
+    table, scored = runs(x=["aa", "a"], y=["aaaa", "aa"], z=["a" * 8, "a"])
+    assert scored == [("x", "y", "z")]
+    assert table.sentences[0].tolist() == [0.25, 0.5]
+    assert runs(x=["aa", "a"], y=["aaaa", "aa"])[1] == []
+
+
+def test_a_joint_scorer_and_a_renamed_system(tmp_path: Path) -> None:
+    runs = Runs(tmp_path, CountedJudge())
+    runs(x=["aa", "a"], y=["aaaa", "aa"])
+    # the same texts under another name: judged beside its rivals, not alone
+    table, _ = runs(renamed=["aa", "a"], y=["aaaa", "aa"])
+    assert table.systems == ("renamed", "y")
+    assert table.sentences.tolist() == [[0.5, 0.5], [1, 1]]
+    table, scored = runs(renamed=["aa", "a"], y=["aaaa", "aa"])
+    assert scored == []
+    assert table.sentences.tolist() == [[0.5, 0.5], [1, 1]]
+
+
+def test_items_of_prescribed_groups_come_back(tmp_path: Path) -> None:
+    systems = {"x": Version(("aa",)), "y": Version(("aaaa",))}
+    corpus = Corpus(("s",), systems, groups=(Group("0", 0, (("x",), ("y",))),))
+    first = score_with_files(Longest(), corpus, tmp_path, Runtime())
+    again = score_with_files(Longest(), corpus, tmp_path, Runtime())
+    assert again.statistics.items is not None
+    assert again.statistics.items.tolist() == [[0.5], [1.0]]
+    assert again.statistics.details == first.statistics.details == {"groups": 1}
+    other = replace(corpus, groups=(Group("0", 0, (("y",), ("x",))),))
+    score_with_files(Longest(), other, tmp_path, Runtime())
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_output_folder_is_tried_first(tmp_path: Path) -> None:
+    check_writable(tmp_path / "new" / "deep")
+    assert list((tmp_path / "new" / "deep").iterdir()) == []
+    (tmp_path / "file").write_text("in the way")
+    for folder in ("file", "file/below"):
+        with pytest.raises(OutputError, match="cannot be written"):
+            check_writable(tmp_path / folder)
+    assert (tmp_path / "file").read_text() == "in the way"

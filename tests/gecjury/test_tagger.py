@@ -1,0 +1,213 @@
+"""The embedded tagger: what it says about hand-checked sentences, its size and its agreement."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import socket
+import sys
+import zipfile
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from gecjury.errors import MissingExtraError, OptionError
+
+pytest.importorskip("spacy")
+
+from gecjury import tagger
+from gecjury.tagger import load_tagger, parse_tokenised, tagger_signature
+from gecjury.tagger.schemes import attribute_patterns
+
+_FOLDER = Path(tagger.__file__).parent
+_TOOLS = Path(__file__).resolve().parents[2] / "tools"
+
+
+@pytest.fixture(scope="module")
+def nlp() -> Any:
+    return load_tagger()
+
+
+def _tool(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"_tool_{name}", _TOOLS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _column(nlp: Any, sentence: str, attribute: str) -> list[str]:
+    (doc,) = parse_tokenised(nlp, [sentence])
+    return [getattr(token, attribute) for token in doc]
+
+
+def test_loads_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("no network in this test")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    assert load_tagger().pipe_names[-1] == "lemmatizer"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tags"),
+    [
+        ("She has two children .", "PRP VBZ CD NNS ."),
+        ("The results of the test are not clear .", "DT NNS IN DT NN VBP RB JJ ."),
+        ("They want to tell their parents about it .", "PRP VBP TO VB PRP$ NNS IN PRP ."),
+    ],
+)
+def test_penn_tags(nlp: Any, sentence: str, tags: str) -> None:
+    assert _column(nlp, sentence, "tag_") == tags.split()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "lemmas"),
+    [
+        ("This is a test .", "this be a test ."),
+        ("She has two children .", "-PRON- have two child ."),
+        ("The boys were playing games .", "the boy be play game ."),
+        ("He did not write the stories .", "-PRON- do not write the story ."),
+    ],
+)
+def test_lemmas(nlp: Any, sentence: str, lemmas: str) -> None:
+    assert _column(nlp, sentence, "lemma_") == lemmas.split()
+
+
+def test_dependencies_carry_the_labels_errant_reads(nlp: Any) -> None:
+    passive = _column(nlp, "The letter was written by my brother .", "dep_")
+    assert passive == ["det", "nsubjpass", "auxpass", "ROOT", "agent", "poss", "pobj", "punct"]
+    copula = _column(nlp, "The house is very old .", "dep_")
+    assert copula == ["det", "nsubj", "ROOT", "advmod", "acomp", "punct"]
+    verb = _column(nlp, "She wants to buy a car in London .", "dep_")
+    assert verb == ["nsubj", "ROOT", "aux", "xcomp", "det", "dobj", "prep", "pobj", "punct"]
+
+
+def test_the_scheme_switches_possessives_and_pronoun_lemmas(nlp: Any) -> None:
+    third = load_tagger(pos_scheme="spacy3")
+    sentence = "They love their house ."
+    assert _column(nlp, sentence, "pos_") == ["PRON", "VERB", "DET", "NOUN", "PUNCT"]
+    assert _column(third, sentence, "pos_") == ["PRON", "VERB", "PRON", "NOUN", "PUNCT"]
+    assert _column(nlp, sentence, "lemma_")[0] == "-PRON-"
+    assert _column(third, sentence, "lemma_")[0] == "they"
+    assert _column(nlp, sentence, "tag_") == _column(third, sentence, "tag_")
+
+
+def test_the_shipped_patterns_are_the_ones_in_the_code(nlp: Any) -> None:
+    words = json.loads((_FOLDER / "model" / "words.json").read_text("utf-8"))
+    shipped = [pattern["patterns"] for pattern in nlp.get_pipe("attribute_ruler").patterns]
+    assert shipped == [p["patterns"] for p in attribute_patterns("spacy2", words)]
+
+
+def test_a_word_with_one_class_overrules_the_tagger(nlp: Any) -> None:
+    # WordNet has "undergo" as a verb alone; the treebank is too small to know the word. Only a
+    # proper noun (or foreign word) stays one, whatever the word list says.
+    words = json.loads((_FOLDER / "model" / "words.json").read_text("utf-8"))
+    assert "undergo" in words["VB"]
+    for sentence in ("If the mother undergo it .", "They undergo tests .", "The undergo of it ."):
+        tags = dict(zip(sentence.split(), _column(nlp, sentence, "tag_"), strict=True))
+        assert tags["undergo"] in {"VB", "VBP"}
+
+
+def test_tokens_stay_as_given(nlp: Any) -> None:
+    sentence = "he/she ca n't do it,because socia media ."
+    assert _column(nlp, sentence, "text") == sentence.split()
+
+
+def test_batches_do_not_change_the_result(nlp: Any) -> None:
+    sentences = ["He go home .", "I ca n't see his/her face .", "Nothing"] * 5
+    one = [doc.to_json() for doc in parse_tokenised(nlp, sentences, batch_size=1)]
+    many = [doc.to_json() for doc in parse_tokenised(nlp, sentences, batch_size=64)]
+    assert one == many
+
+
+def test_zipped_size_is_below_six_megabytes(tmp_path: Path) -> None:
+    archive = tmp_path / "tagger.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as pack:
+        for path in sorted(_FOLDER.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                pack.write(path, path.relative_to(_FOLDER))
+    assert archive.stat().st_size < 6_000_000
+
+
+def test_no_pickle_in_the_model() -> None:
+    for path in (_FOLDER / "model").rglob("*"):
+        if path.is_file():
+            assert not path.read_bytes().startswith(b"\x80\x04"), path
+
+
+def test_attribution_stands_beside_the_model() -> None:
+    text = (_FOLDER / "README.md").read_text(encoding="utf-8")
+    for name in ("English Web Treebank", "CC BY-SA 4.0", "WordNet", "spacy-lookups-data"):
+        assert name in text
+
+
+def test_meta_records_the_training() -> None:
+    training = json.loads((_FOLDER / "model" / "meta.json").read_text("utf-8"))["training"]
+    assert all(len(value) == 64 for value in training["data"].values())
+    assert {"seed", "steps"} <= training["settings"].keys()
+    assert training["spacy"].startswith("3.")
+
+
+def test_signature_names_tagger_version_and_scheme() -> None:
+    version = json.loads((_FOLDER / "model" / "meta.json").read_text("utf-8"))["version"]
+    assert tagger_signature() == f"embedded-{version}/spacy2"
+    assert tagger_signature(pos_scheme="spacy3") == f"embedded-{version}/spacy3"
+    with pytest.raises(OptionError, match="embedded"):
+        tagger_signature("en_no_such_model")
+
+
+def test_unknown_model_and_scheme_say_what_to_do() -> None:
+    with pytest.raises(OptionError, match=r"spacy download en_no_such_model.*'embedded'"):
+        load_tagger("en_no_such_model")
+    with pytest.raises(OptionError, match="spacy2, spacy3"):
+        load_tagger(pos_scheme="spacy4")
+
+
+def test_untested_spacy_and_missing_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
+    import spacy
+
+    monkeypatch.setattr(spacy, "__version__", "4.0.1")
+    with pytest.raises(OptionError, match=r"spaCy 4\.0\.1 is outside the tested range"):
+        load_tagger()
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(MissingExtraError, match=r"gecjury\[refbased\]"):
+        load_tagger()
+
+
+def test_agreement_with_official_errant_on_a_slice(nlp: Any, data_dir: Path) -> None:
+    """Official ERRANT edits of AMU, first 300 sentences: spans F1 at least .99, types .94."""
+    pytest.importorskip("errant")
+    tool = _tool("evaluate_tagger")
+    gold = tool.read_m2(data_dir / "conll14-errant" / "conll14-AMU.errant")
+    gold.sources, gold.edits[0] = gold.sources[:300], gold.edits[0][:300]
+    ours = tool.extract(tool.Extractor(nlp), gold, 0)
+    figures = tool.agreement(gold.edits[0], ours)
+    assert figures["edits"] > 200
+    assert figures["f1"] >= 0.99
+    assert figures["types"] >= 0.94
+
+
+def test_conversion_to_clearnlp(tmp_path: Path) -> None:
+    """'He is in the house' and 'it was eaten': copula and preposition become heads."""
+    rows = [
+        ("He", "he", "PRON", "PRP", 5, "nsubj"),
+        ("is", "be", "AUX", "VBZ", 5, "cop"),
+        ("in", "in", "ADP", "IN", 5, "case"),
+        ("the", "the", "DET", "DT", 5, "det"),
+        ("house", "house", "NOUN", "NN", 0, "root"),
+    ]
+    lines = [
+        f"{i}\t{w}\t{lemma}\t{u}\t{t}\t_\t{h}\t{d}\t_\t_"
+        for i, (w, lemma, u, t, h, d) in enumerate(rows, 1)
+    ]
+    file = tmp_path / "one.conllu"
+    file.write_text("# text = x\n" + "\n".join(lines) + "\n\n", encoding="utf-8")
+    tool = _tool("clearnlp")
+    (tree,) = (tool.convert(tree) for tree in tool.read_conllu(file))
+    assert tree.labels == ["nsubj", "ROOT", "prep", "det", "pobj"]
+    assert tree.heads == [1, 1, 1, 4, 2]

@@ -1,0 +1,118 @@
+"""Reading lines, plain or gzip, and writing a file whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gecjury.errors import InputError, OutputError
+from gecjury.textfiles import read_lines, read_text, write_text
+
+
+def made(folder: Path, data: bytes) -> Path:
+    path = folder / "file.txt"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        (b"a b\nc\n", ["a b", "c"]),
+        (b"a b\nc", ["a b", "c"]),  # a missing last newline
+        (b"a\r\nb\r\n", ["a", "b"]),
+        (b"a\r\nb", ["a", "b"]),
+        (b"a \nb\t\n", ["a ", "b\t"]),  # blanks are the reader's to judge
+        (b"a\n\nb\n\n", ["a", "", "b", ""]),  # empty lines are sentences left empty
+        (b"\n", [""]),
+        (b"\xef\xbb\xbfa\n", ["a"]),  # byte order mark
+        ("a\u00a0b \u2028 c\x0bd\x85e\n".encode(), ["a\u00a0b \u2028 c\x0bd\x85e"]),
+        (b"a\rb\n", ["a\rb"]),
+        ("👍🏽 ok\n".encode(), ["👍🏽 ok"]),
+    ],
+)
+def test_lines(tmp_path: Path, data: bytes, lines: list[str]) -> None:
+    assert read_lines(made(tmp_path, data)) == lines
+    assert read_lines(made(tmp_path, gzip.compress(data, mtime=0))) == lines
+
+
+@settings(deadline=None, max_examples=50)
+@given(lines=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"))))
+def test_what_is_joined_is_read(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("lines") / "file.txt"
+    write_text(path, "".join(line + "\n" for line in lines))
+    if lines and not lines[0].startswith("\ufeff"):
+        assert read_lines(path) == lines
+        assert read_text(path) == "".join(line + "\n" for line in lines)
+
+
+@pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
+def test_an_empty_file_is_refused(tmp_path: Path, data: bytes) -> None:
+    with pytest.raises(InputError, match=r"file\.txt: the file is empty"):
+        read_lines(made(tmp_path, data))
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_a_byte_that_is_not_utf8_is_named_with_its_line(tmp_path: Path, mark: bytes) -> None:
+    # 0xe9 is é in WINDOWS-1252; it stands at offset 7 of the file, 10 after a byte order mark
+    path = made(tmp_path, mark + b"one\ncaf\xe9 au lait\n")
+    message = rf"file\.txt, line 2: byte 0xe9 at offset {len(mark) + 7} is not UTF-8; .*iconv"
+    with pytest.raises(InputError, match=message):
+        read_lines(path)
+
+
+def test_utf16_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="line 1: byte 0xff at offset 0"):
+        read_lines(made(tmp_path, "a\n".encode("utf-16")))
+
+
+def test_damaged_gzip_is_refused(tmp_path: Path) -> None:
+    whole = gzip.compress(b"a b c\n" * 1000, mtime=0)
+    damaged = [whole[:20], whole[:-4], whole[:12] + b"\xff\xff\xff" + whole[15:], b"\x1f\x8b"]
+    damaged.append(whole[:-8] + bytes(4) + whole[-4:])  # wrong checksum
+    for data in damaged:
+        with pytest.raises(InputError, match=r"file\.txt: damaged gzip data"):
+            read_lines(made(tmp_path, data))
+
+
+def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere\.txt: no such file"):
+        read_lines(tmp_path / "nowhere.txt")
+    with pytest.raises(InputError, match="is a folder; expected a text file"):
+        read_lines(tmp_path)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_lines(made(tmp_path, b"a") / "inside-a-file.txt")
+
+
+def test_writing_makes_folders_and_replaces(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "deep" / "file.txt"
+    write_text(path, "one\r\n")
+    write_text(path, "zwei é\n")
+    assert path.read_bytes() == "zwei é\n".encode()
+    assert [entry.name for entry in path.parent.iterdir()] == ["file.txt"]
+
+
+def test_a_new_file_is_as_readable_as_any(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.touch()
+    write_text(tmp_path / "written", "x")
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "written")]
+    assert modes[0] == modes[1]
+
+
+def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OutputError, match="folder: cannot be written"):
+        write_text(tmp_path / "folder", "x")
+    path = made(tmp_path, b"old")
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_text(path / "below" / "a.txt", "x")
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_text(path, "lone surrogate \udcff")
+    assert path.read_bytes() == b"old"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file.txt", "folder"]

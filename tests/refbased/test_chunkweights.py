@@ -1,0 +1,321 @@
+"""GoToScorer: hand-computed chunks, weights and scores, invariants, real systems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gecjury.edits import Edit
+from gecjury.errors import InputError, OutputError
+from refbased.chunkweights import (
+    Chunk,
+    Judged,
+    Weights,
+    accuracy,
+    chunk_sequence,
+    judge,
+    precision_recall_f,
+    verdicts,
+)
+
+# The spans of the demo of the official program (gotutiyan/GTS, demo/), its words replaced.
+SOURCES = [list("abcde"), list("abcdefg")]
+REFERENCE = [
+    [Edit(1, 1, "H B"), Edit(2, 3, ""), Edit(3, 4, "I")],
+    [Edit(1, 3, "G"), Edit(4, 4, "T"), Edit(5, 6, "")],
+]
+SYSTEMS = [
+    [[Edit(1, 1, "H B"), Edit(3, 4, "I")], [Edit(1, 3, "G"), Edit(4, 4, "T")]],
+    [
+        [Edit(0, 0, "Q"), Edit(1, 1, "A"), Edit(2, 3, ""), Edit(3, 4, "I"), Edit(5, 5, "Q")],
+        [Edit(2, 3, "W"), Edit(4, 4, "T")],
+    ],
+    [
+        [Edit(1, 3, "K"), Edit(3, 4, "I")],
+        [Edit(2, 2, "O"), Edit(4, 4, "T"), Edit(5, 6, "P")],
+    ],
+]
+
+
+# --- chunks and verdicts -----------------------------------------------------------------------
+
+
+def test_chunk_sequence_by_hand() -> None:
+    chunks = chunk_sequence(SOURCES[0], REFERENCE[0])
+    assert chunks[:4] == [
+        Chunk(0, 0, (), False),
+        Chunk(0, 1, ("a",), False),
+        Chunk(1, 1, ("H", "B"), True),
+        Chunk(1, 2, ("b",), False),
+    ]
+    assert [(c.start, c.end) for c in chunks] == [
+        (0, 0), (0, 1), (1, 1), (1, 2), (2, 2), (2, 3), (3, 3), (3, 4), (4, 4), (4, 5), (5, 5),
+    ]  # fmt: skip
+    # no place inside an edit of several tokens
+    assert [(c.start, c.end) for c in chunk_sequence(list("abc"), [Edit(0, 2, "x")])] == [
+        (0, 0), (0, 2), (2, 2), (2, 3), (3, 3),
+    ]  # fmt: skip
+    assert chunk_sequence([], []) == [Chunk(0, 0, (), False)]
+    assert chunk_sequence([], [Edit(0, 0, "x")]) == [Chunk(0, 0, ("x",), True)]
+
+
+def test_ignored_and_joined_edits() -> None:
+    plain = chunk_sequence(["a"], [])
+    assert chunk_sequence(["a"], [Edit(-1, -1, "", "noop")]) == plain
+    assert chunk_sequence(["a"], [Edit(0, 1, "b", "UNK")]) == plain
+    assert chunk_sequence(["a"], [Edit(0, 1, "a", "R:OTHER")]) == plain
+    both = chunk_sequence(["a"], [Edit(0, 0, "x"), Edit(0, 0, "y")])
+    assert both == chunk_sequence(["a"], [Edit(0, 0, "x y")])
+
+
+def test_verdicts_by_hand() -> None:
+    source = list("abcd")
+    gold = chunk_sequence(source, [Edit(1, 3, "G")])  # places 0, 1, 3, 4; a; b c -> G; d
+    names = ["tp", "fp", "fn", "wrong", "tn"]
+
+    def named(*edits: Edit) -> dict[tuple[int, int], str]:
+        found = verdicts(source, gold, edits)
+        return {
+            (c.start, c.end): names[v] for c, v in zip(gold, found, strict=True) if names[v] != "tn"
+        }
+
+    assert named() == {(1, 3): "fn"}
+    assert named(Edit(1, 3, "G")) == {(1, 3): "tp"}
+    assert named(Edit(1, 3, "X")) == {(1, 3): "wrong"}
+    assert named(Edit(2, 3, "X")) == {(1, 3): "wrong"}
+    # an edit over the token before it as well is a false positive there
+    assert named(Edit(0, 2, "X")) == {(0, 1): "fp", (1, 3): "wrong"}
+    # an insertion inside the edit has no place of its own
+    assert named(Edit(2, 2, "X")) == {(1, 3): "wrong"}
+    # one right before it is wrong at its place and touches the edit, unless that is made exactly
+    assert named(Edit(1, 1, "X")) == {(1, 1): "fp", (1, 3): "wrong"}
+    assert named(Edit(1, 1, "X"), Edit(1, 3, "G")) == {(1, 1): "fp", (1, 3): "tp"}
+    # one right after it, or before an unchanged token, touches nothing else
+    assert named(Edit(3, 3, "X")) == {(3, 3): "fp", (1, 3): "fn"}
+
+
+def test_edits_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InputError, match="2 tokens"):
+        chunk_sequence(["a", "b"], [Edit(1, 3, "x")])
+    with pytest.raises(InputError, match="overlaps"):
+        chunk_sequence(["a", "b", "c"], [Edit(0, 2, "x"), Edit(1, 3, "y")])
+    with pytest.raises(InputError, match="system 1 has edits for 1 sentences, the source has 2"):
+        judge(SOURCES, REFERENCE, [[[]]])
+    with pytest.raises(InputError, match="at least one system"):
+        judge(SOURCES, REFERENCE, [])
+
+
+# --- weights and scores ------------------------------------------------------------------------
+
+
+def test_weights_of_the_official_demo() -> None:
+    """gotutiyan/GTS, demo/weight.txt: three systems, numbers of them right on every chunk."""
+    weights = judge(SOURCES, REFERENCE, SYSTEMS).weights()
+    assert weights.systems == 3
+    assert weights.correct == (
+        (2, 3, 1, 2, 3, 1, 3, 3, 3, 3, 2),
+        (3, 3, 3, 1, 3, 3, 3, 3, 3, 0, 3, 3, 3),
+    )
+
+
+def test_scores_by_hand() -> None:
+    judged = judge(SOURCES, REFERENCE, SYSTEMS)
+    total = judged.counts(judged.weights()).sum(axis=1)
+    # Weights 1 - correct/3: sentence 1, places 0 and 5 and b 1/3 each, H B and c -> nothing 2/3
+    # each; sentence 2, b c -> G 2/3, f -> nothing 1; all others 0: 7/3 + 5/3 = 4 in all.
+    # System 1: tp H B, G; fn c, f; tn places 0, 5 and b.
+    # System 2: tp c; fp places 0 and 5; wrong H B, G; fn f; tn b.
+    # System 3: fp b; wrong c, G, f; fn H B; tn places 0 and 5.
+    expected = [
+        [4 / 3, 0, 2 / 3 + 1, 1, 4],
+        [2 / 3, 2 / 3 + 4 / 3, 4 / 3 + 1, 1 / 3, 4],
+        [0, 1 / 3 + 4 / 3 + 1, 4 / 3 + 1 + 2 / 3, 2 / 3, 4],
+    ]
+    assert total == pytest.approx(np.array(expected))
+    p, r, f = precision_recall_f(total)
+    assert p == pytest.approx([1, 1 / 4, 0])
+    assert r == pytest.approx([4 / 9, 2 / 9, 0])
+    # 1.25·(4/9) / (.25 + 4/9) = .8; 1.25·(1/18) / (1/16 + 2/9) = (5/72) / (41/144) = 10/41
+    assert f == pytest.approx([0.8, 10 / 41, 0])
+    assert accuracy(total) == pytest.approx([7 / 12, 1 / 4, 1 / 6])
+
+
+def test_without_weights_every_chunk_counts_once() -> None:
+    total = judge(SOURCES, REFERENCE, SYSTEMS).counts().sum(axis=1)
+    # 11 + 13 chunks, 6 of them edits; system 1 makes 4 of these and touches nothing else
+    assert total[0].tolist() == [4, 0, 2, 18, 24]
+
+
+def test_zero_rule_is_an_argument() -> None:
+    nothing = np.array([0.0, 0, 0, 2, 2])
+    assert [float(v) for v in precision_recall_f(nothing)] == [0, 0, 0]
+    assert [float(v) for v in precision_recall_f(nothing, empty=1.0)] == [1, 1, 1]
+    weightless = np.zeros(5)
+    assert float(accuracy(weightless)) == 0
+    assert float(accuracy(weightless, empty=1.0)) == 1
+
+
+def test_weights_travel_through_a_file(tmp_path: Path) -> None:
+    judged = judge(SOURCES, REFERENCE, SYSTEMS)
+    path = tmp_path / "weights.json"
+    judged.weights().save(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["weights.json"]
+    assert Weights.load(path) == judged.weights()
+    alone = judge(SOURCES, REFERENCE, SYSTEMS[1:2])
+    assert (alone.counts(Weights.load(path))[0] == judged.counts(judged.weights())[1]).all()
+
+
+def test_weights_of_another_reference_are_refused() -> None:
+    judged = judge(SOURCES, REFERENCE, SYSTEMS)
+    other = judge(SOURCES, [REFERENCE[0], []], SYSTEMS).weights()
+    with pytest.raises(
+        InputError, match="sentence 2 has 15 weights, the reference cuts it into 13"
+    ):
+        judged.counts(other)
+    with pytest.raises(InputError, match="for 1 sentences, the reference has 2"):
+        judged.counts(Weights(3, other.correct[:1]))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[", "is not JSON"),
+        ("[]", "does not hold weights"),
+        ('{"systems": 0, "correct": []}', "does not hold weights"),
+        ('{"systems": 2, "correct": [[0, 1], [3]]}', "sentence 2"),
+        ('{"systems": 2, "correct": [[true]]}', "sentence 1"),
+    ],
+)
+def test_bad_weight_files(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "w.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        Weights.load(path)
+
+
+def test_weight_files_that_cannot_be_reached(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read"):
+        Weights.load(tmp_path / "none.json")
+    with pytest.raises(OutputError, match="cannot write"):
+        Weights(1, ()).save(tmp_path / "none" / "w.json")
+
+
+# --- invariants --------------------------------------------------------------------------------
+
+
+@st.composite
+def corrections(draw: st.DrawFn) -> tuple[list[str], list[Edit], list[Edit]]:
+    source = draw(st.lists(st.sampled_from("abc"), max_size=7))
+    sets: list[list[Edit]] = []
+    for _ in range(2):
+        edits: list[Edit] = []
+        start = 0
+        while start <= len(source) and draw(st.booleans()):
+            start = draw(st.integers(start, len(source)))
+            end = draw(st.integers(start, min(len(source), start + 2)))
+            text = " ".join(draw(st.lists(st.sampled_from("xy"), max_size=2)))
+            edits.append(Edit(start, end, text))
+            start = max(end, start + 1)
+        sets.append(edits)
+    return source, sets[0], sets[1]
+
+
+def compared(source: list[str], gold: list[Chunk], edits: list[Edit]) -> list[int]:
+    """Verdicts by comparing every chunk of the reference with every chunk of the system."""
+    mine = chunk_sequence(source, edits)
+    result = []
+    for g in gold:
+        same = [m for m in mine if (m.start, m.end) == (g.start, g.end)]
+        over = [
+            m
+            for m in mine
+            if g.start < g.end and (g.start <= m.start < g.end or m.start <= g.start < m.end)
+        ]
+        right = same[0].correction == g.correction if same else g.start == g.end and not g.edited
+        near = same if right else same + over
+        changed = any(m.edited for m in near)
+        if g.edited:
+            result.append(0 if right else 3 if changed else 2)
+        else:
+            result.append(4 if right else 1)
+    return result
+
+
+@given(corrections())
+@settings(max_examples=300, deadline=None)
+def test_verdicts_equal_chunk_by_chunk_comparison(
+    case: tuple[list[str], list[Edit], list[Edit]],
+) -> None:
+    source, reference, system = case
+    gold = chunk_sequence(source, reference)
+    assert verdicts(source, gold, system) == compared(source, gold, system)
+
+
+@given(corrections())
+@settings(max_examples=100, deadline=None)
+def test_own_reference_and_source(case: tuple[list[str], list[Edit], list[Edit]]) -> None:
+    source, reference, system = case
+    judged = judge([source], [reference], [[reference], [[]], [system]])
+    own, unchanged, some = judged.counts()[:, 0]
+    assert own[1:3].tolist() == [0, 0]
+    assert unchanged[:2].tolist() == [0, 0]
+    assert own[0] == unchanged[2] == some[0] + some[2]
+    weighted = judged.counts(judged.weights())
+    assert (weighted[..., 0] + weighted[..., 3] <= weighted[..., 4] + 1e-12).all()
+    assert accuracy(own) == 1.0
+
+
+# --- real systems ------------------------------------------------------------------------------
+
+
+def read_m2(path: Path, annotator: int = 0) -> tuple[list[list[str]], list[list[Edit]]]:
+    sources: list[list[str]] = []
+    edits: list[list[Edit]] = []
+    for block in path.read_text(encoding="utf-8").strip().split("\n\n"):
+        first, *rest = block.split("\n")
+        sources.append(first[2:].split())
+        edits.append([])
+        for line in rest:
+            span, kind, correction, _, _, number = line[2:].split("|||")
+            start, end = (int(n) for n in span.split())
+            if kind != "noop" and int(number) == annotator:
+                edits[-1].append(Edit(start, end, correction, kind))
+    return sources, edits
+
+
+def test_four_systems_on_conll14(data_dir: Path) -> None:
+    folder = data_dir / "conll14-errant"
+    sources, reference = read_m2(folder / "conll14.errant")
+    systems = [
+        read_m2(folder / f"conll14-{name}.errant")[1] for name in ("AMU", "CAMB", "NTHU", "UMC")
+    ]
+    judged: Judged = judge(sources, reference, systems)
+    for n in range(0, len(sources), 10):
+        gold = chunk_sequence(sources[n], reference[n])
+        for m, system in enumerate(systems):
+            found = judged.verdict[m, judged.sentence == n].tolist()
+            assert found == compared(sources[n], gold, system[n])
+    weights = judged.weights()
+    counts = judged.counts(weights)
+    # tp and fn together are the edits of the reference, whatever the system does
+    gold_weight = counts[..., 0] + counts[..., 2]
+    assert gold_weight == pytest.approx(np.broadcast_to(gold_weight[0], gold_weight.shape))
+    # every chunk's weight times the number of systems is the number of systems it loses
+    wrong = np.isin(judged.verdict, (1, 2, 3)).sum()  # fp, fn and wrong
+    assert counts[0, :, 4].sum() * 4 == pytest.approx(wrong)
+    # unweighted, tp is the number of edits made exactly as in the reference
+    exact = [
+        sum(
+            len(
+                {(e.start, e.end, e.correction) for e in a}
+                & {(e.start, e.end, e.correction) for e in b}
+            )
+            for a, b in zip(system, reference, strict=True)
+        )
+        for system in systems
+    ]
+    assert judged.counts()[:, :, 0].sum(axis=1).tolist() == exact

@@ -1,0 +1,293 @@
+"""I-measure and its three-way alignment: hand-computed cases, invariants, published figures."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gecjury.edits import Edit, apply_edits
+from gecjury.errors import InputError
+from refbased import threeway
+from refbased.imeasure import (
+    accuracy,
+    choose_references,
+    corpus_counts,
+    detection,
+    improvement,
+    sentence_counts,
+    source_counts,
+    weighted_accuracy,
+)
+
+tokens = st.lists(st.sampled_from("abc"), max_size=6)
+
+
+def counts_of(source: str, hypothesis: str, reference: str) -> list[int]:
+    return sentence_counts(source.split(), [hypothesis.split()], [reference.split()])[0, 0].tolist()
+
+
+# --- hand-computed counts: TP, TN, FP, FN, FPN -------------------------------------------------
+
+
+def test_each_kind_of_column() -> None:
+    # a a a: TN · b x x: TP (corrected) · c y c: FP (needlessly changed) · d d z: FN (missed)
+    # e v w: wrong, so FP, FN and FPN; cost 0 + 6 + 6 + 6 + 9 = 27, no gap is cheaper.
+    assert counts_of("a b c d e", "a x y d v", "a x c z w") == [1, 1, 2, 2, 1]
+
+
+def test_gaps_are_tokens_of_their_own() -> None:
+    # a a a TN · - x -: FP (source and reference both empty) · b b b TN
+    assert counts_of("a b", "a x b", "a b") == [0, 2, 1, 0, 0]
+    # a - -: source alone, deleted by both: TP
+    assert counts_of("a b", "b", "b") == [1, 1, 0, 0, 0]
+    # - x y: inserted by both, but differently: wrong
+    assert counts_of("a b", "a x b", "a y b") == [0, 2, 1, 1, 1]
+    # - - y: inserted by the reference alone: FN
+    assert counts_of("a b", "a b", "a y b") == [0, 2, 0, 1, 0]
+
+
+def test_identical_sequences() -> None:
+    assert counts_of("a b c", "a b c", "a b c") == [0, 3, 0, 0, 0]
+    assert counts_of("", "", "") == [0, 0, 0, 0, 0]
+
+
+def test_paper_measures_by_hand() -> None:
+    counts = np.array([[1, 1, 2, 2, 1]])
+    # WAcc = (2·1 + 1) / (2·(1+2) + 1 + 2 - 3·1/2) = 3 / 7.5
+    assert weighted_accuracy(counts)[0] == pytest.approx(0.4)
+    # Acc = (1 + 1) / (1 + 1 + 2 + 2 - 1) = 2 / 5: one for each of the five columns
+    assert accuracy(counts)[0] == pytest.approx(0.4)
+    # Left alone, columns a and c are right (TN 2) and b, d, e wrong (FN 3): WAcc = 2 / 5, and
+    # as the hypothesis has 0.4 as well, I = floor(0.4) = 0.
+    assert source_counts(counts)[0].tolist() == [0, 2, 0, 3, 0]
+    assert improvement(counts)[0] == 0.0
+    # Detection: the wrong correction is TP: TP 2, FP 1, FN 1; WAcc = (4+1)/(2·3+1+1) = 5/8,
+    # source still 2/5: I = (0.625 - 0.4) / (1 - 0.4) = 0.375
+    assert detection(counts)[0].tolist() == [2, 1, 1, 1, 0]
+    assert improvement(detection(counts))[0] == pytest.approx(0.375)
+
+
+def test_improvement_branches() -> None:
+    # worse: one right token spoiled of two, WAcc = 1/(2+1) = 1/3 against 1: I = 1/3 - 1
+    assert improvement(np.array([0, 1, 1, 0, 0])) == pytest.approx(-2 / 3)
+    # better: the one error of two tokens corrected: 1 against 1/2
+    assert improvement(np.array([1, 1, 0, 0, 0])) == 1.0
+    # equal and perfect: floor(1) = 1; equal and not perfect: floor(1/2) = 0
+    assert improvement(np.array([0, 2, 0, 0, 0])) == 1.0
+    assert improvement(np.array([0, 1, 0, 1, 0])) == 0.0
+    # the weight is an argument: with w = 1, WAcc = 1/(1+1) against 1
+    assert improvement(np.array([0, 1, 1, 0, 0]), weight=1.0) == pytest.approx(-0.5)
+    # nothing at all to judge: nothing wrong
+    assert improvement(np.array([0, 0, 0, 0, 0])) == 1.0
+
+
+def test_reference_with_best_weighted_accuracy_then_improvement_first_on_ties() -> None:
+    counts = np.array(
+        [
+            # WAcc 1/3 and 1: the second
+            [[0, 1, 1, 0, 0], [1, 0, 0, 0, 0]],
+            # both WAcc 1: I is 1 either way, so is everything else: the first
+            [[1, 1, 0, 0, 0], [0, 2, 0, 0, 0]],
+            # WAcc 1/2 = 2/4 for both; source 1/2 against (TN 1, FN 1) 1/2, and (2·1+0)/(2·(1+1)) =
+            # 1/2 with source (TN 1, FN 1) 1/2: I 0; Acc 1/2 and 1/2; detection the same: the first
+            [[0, 1, 0, 1, 0], [1, 0, 1, 0, 0]],
+        ]
+    )
+    assert choose_references(counts).tolist() == [1, 0, 0]
+
+
+def test_ties_in_weighted_accuracy_are_broken_by_improvement() -> None:
+    # Two wrong corrections: WAcc = 9 / (2·2 + 9 + 2 - 3·2/2) = 9/12, source 9/11, so I < 0.
+    # Three missed errors: WAcc = 9/12, source 9/12, so I = 0.
+    counts = np.array([[0, 9, 2, 2, 2], [0, 9, 0, 3, 0]])
+    assert weighted_accuracy(counts).tolist() == [0.75, 0.75]
+    assert choose_references(counts[None]).tolist() == [1]
+
+
+# --- the alignment against the recurrence written out ------------------------------------------
+
+MOVES = [(1, 1, 1), (1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
+
+
+def plain_columns(s: Sequence[str], h: Sequence[str], r: Sequence[str]) -> list[tuple[object, ...]]:
+    """The full table and its backtrace, cell by cell; for three different sequences."""
+
+    def column_cost(a: str | None, b: str | None, c: str | None) -> int:
+        total = 0
+        for x, y in ((a, b), (a, c), (b, c)):
+            if x != y:
+                total += 3 if x is not None and y is not None else 2
+        return total
+
+    def column(move: tuple[int, int, int], i: int, j: int, k: int) -> tuple[str | None, ...]:
+        a, b, c = move
+        return (s[i - 1] if a else None, h[j - 1] if b else None, r[k - 1] if c else None)
+
+    def before(move: tuple[int, int, int], i: int, j: int, k: int) -> int | None:
+        a, b, c = move
+        if a > i or b > j or c > k:
+            return None
+        return table[i - a, j - b, k - c] + column_cost(*column(move, i, j, k))
+
+    table = {(0, 0, 0): 0}
+    for i in range(len(s) + 1):
+        for j in range(len(h) + 1):
+            for k in range(len(r) + 1):
+                if i or j or k:
+                    values = [before(m, i, j, k) for m in MOVES]
+                    table[i, j, k] = min(v for v in values if v is not None)
+    i, j, k = len(s), len(h), len(r)
+    columns = []
+    while i or j or k:
+        for m in MOVES:
+            if before(m, i, j, k) == table[i, j, k]:
+                columns.append(column(m, i, j, k))
+                i, j, k = i - m[0], j - m[1], k - m[2]
+                break
+    return columns[::-1]
+
+
+@given(tokens, tokens, tokens)
+@settings(max_examples=300, deadline=None)
+def test_alignment_is_that_of_the_full_table(s: list[str], h: list[str], r: list[str]) -> None:
+    if s != h and s != r and h != r:
+        assert threeway.align(s, h, r) == plain_columns(s, h, r)
+
+
+@given(tokens, tokens, tokens)
+@settings(max_examples=200, deadline=None)
+def test_giving_up_the_search_changes_nothing(s: list[str], h: list[str], r: list[str]) -> None:
+    if s != h and s != r and h != r:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(threeway, "_PATIENCE", -1_000_000)
+            assert threeway.align(s, h, r) == plain_columns(s, h, r)
+
+
+@given(tokens, tokens)
+@settings(max_examples=100, deadline=None)
+def test_two_equal_sequences_stay_together(x: list[str], y: list[str]) -> None:
+    for columns, same in (
+        (threeway.align(x, x, y), (0, 1)),
+        (threeway.align(x, y, x), (0, 2)),
+        (threeway.align(y, x, x), (1, 2)),
+    ):
+        assert all(column[same[0]] == column[same[1]] for column in columns)
+
+
+@given(tokens, tokens, tokens)
+@settings(max_examples=100, deadline=None)
+def test_alignment_spells_the_sequences(s: list[str], h: list[str], r: list[str]) -> None:
+    columns = threeway.align(s, h, r)
+    assert [[t for t in row if t is not None] for row in zip(*columns, strict=True)] == (
+        [s, h, r] if columns else []
+    )
+    assert all(any(t is not None for t in column) for column in columns)
+
+
+@given(tokens, tokens)
+@settings(max_examples=100, deadline=None)
+def test_range_and_extremes(s: list[str], r: list[str]) -> None:
+    # Returning the reference is perfect; returning the source gains nothing.
+    counts = sentence_counts(s, [r, s], [r])[:, 0]
+    assert improvement(counts[0]) == 1.0
+    assert improvement(counts[1]) == (1.0 if s == r else 0.0)
+
+
+@given(tokens, st.lists(tokens, min_size=1, max_size=3), st.lists(tokens, min_size=1, max_size=3))
+@settings(max_examples=50, deadline=None)
+def test_many_at_once_equal_one_by_one(
+    s: list[str], hyps: list[list[str]], refs: list[list[str]]
+) -> None:
+    together = sentence_counts(s, hyps, refs)
+    assert together.shape == (len(hyps), len(refs), 5)
+    for m, h in enumerate(hyps):
+        for n, r in enumerate(refs):
+            assert (together[m, n] == sentence_counts(s, [h], [r])[0, 0]).all()
+            value = improvement(together[m, n])
+            assert -1.0 <= value <= 1.0
+
+
+def test_long_and_repetitive_sentences_stay_quick() -> None:
+    rng = np.random.default_rng(0)
+    words = [[str(w) for w in rng.integers(0, 500, size=200)] for _ in range(3)]
+    repeated = [["a", "b"] * n for n in (200, 190, 170)]
+    start = time.perf_counter()
+    for s, h, r in (words, repeated):
+        columns = threeway.align(s, h, r)
+        assert [t for t, _, _ in columns if t] == s
+    # Under half a second on one core; 8 and 52 million cells one by one would take minutes.
+    assert time.perf_counter() - start < 5
+
+
+def test_line_counts_must_agree() -> None:
+    with pytest.raises(InputError, match="hypothesis 1 has 1 sentences, the source 2"):
+        corpus_counts([["a"], ["b"]], [[["a"]]], [[["a"], ["b"]]])
+
+
+# --- published figures -------------------------------------------------------------------------
+
+
+def read_lines(path: Path) -> list[list[str]]:
+    return [line.split() for line in path.read_text(encoding="utf-8").rstrip("\n").split("\n")]
+
+
+def split_punctuation(correction: str) -> str:
+    """What NLTK's word tokeniser, through which the official converter sends corrections, does.
+
+    Only three corrections of the 391 sentences are not tokenised: two end in a full stop, one
+    holds a comma between words.
+    """
+    return re.sub(r"(?<=\w)([.,])(?=$|\w)", r" \1 ", correction)
+
+
+def official_references(path: Path) -> tuple[list[list[str]], list[list[list[str]]]]:
+    """Sources and two references; see `test_official_program_on_seeda` for the rules."""
+    sources: list[list[str]] = []
+    references: list[list[list[str]]] = [[], []]
+    for block in path.read_text(encoding="utf-8").strip().split("\n\n"):
+        first, *rest = block.split("\n")
+        source = first[2:].split()
+        edits: dict[int, list[Edit]] = {}
+        for line in rest:
+            span, kind, correction, _, _, annotator = line[2:].split("|||")
+            start, end = (int(n) for n in span.split())
+            mine = edits.setdefault(int(annotator), [])
+            if kind != "noop":
+                mine.append(Edit(start, end, split_punctuation(correction.split("||")[0]), kind))
+        agreed = edits.get(0, edits.get(1, []))
+        sources.append(source)
+        for n in (0, 1):
+            references[n].append(apply_edits(source, edits.get(n, agreed)) or source)
+    return sources, references
+
+
+def test_official_program_on_seeda(data_dir: Path) -> None:
+    """mfelice/imeasure, `-nomix`, BART on SEEDA's 391 sentences.
+
+    The figures are those of the official program, which reads corrections through NLTK's tokeniser
+    and takes the source for a reference that its edits would empty (sentence 538, annotator 1).
+    """
+    folder = data_dir / "SEEDA" / "outputs" / "subset"
+    judged = read_lines(folder / "INPUT.txt")
+    sources, references = official_references(data_dir / "conll14" / "official-2014.combined.m2")
+    kept = {tuple(s) for s in judged}
+    rows = [n for n, s in enumerate(sources) if tuple(s) in kept]
+    assert [sources[n] for n in rows] == judged
+    counts = corpus_counts(
+        judged,
+        [read_lines(folder / "BART.txt")],
+        [[reference[n] for n in rows] for reference in references],
+    )[0]
+    best = choose_references(counts)
+    total = counts[np.arange(len(rows)), best].sum(axis=0)
+    tp, tn, *_ = total.tolist()
+    assert (tp, tn) == (332, 7456)
+    detected = dict(zip(("tp", "tn", "fp", "fn"), detection(total).tolist(), strict=False))
+    assert detected == {"tp": 392, "tn": 7456, "fp": 241, "fn": 596}
