@@ -11,8 +11,8 @@ import numpy as np
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer, draw_weights
-from gecjury.scoretable import IntArray, Scores, Statistics
+from gecjury.scorer import Scorer
+from gecjury.scoretable import IntArray, Scores, Statistics, draw_weights
 from refless.distance import indel_ratio, token_sort_ratio
 from refless.language import mean_log_probabilities
 from refless.regressor import weights_print
