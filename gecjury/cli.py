@@ -33,6 +33,7 @@ COMMANDS: dict[str, str] = {
     "compare": "try metrics against the human judgments of a benchmark",
     "explain": "why a hypothesis scored what it did, edit by edit",
     "analyse": "norms, maps, costs and other analyses over any corpus, as table and figure",
+    "train": "train reference-free metrics on your own ratings or parallel text",
     "edits": "ERRANT edits between a source and corrections, as M2",
     "m2": "apply, show, check and convert edits in the M2 format",
     "data": "find, fetch and verify benchmark data",

@@ -17,6 +17,7 @@ __all__ = ["METRICS", "judgment_stores", "load", "parse", "scorer_class"]
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
+    "asano": "refless.asano:Asano",
     "cleme": "refbased.cleme:CLEME",
     "cleme2": "refbased.cleme:CLEME2",
     "edit-verdict": "judges.verdict:EditVerdict",
@@ -26,13 +27,16 @@ METRICS: Mapping[str, str] = {
     "gotoscorer": "refbased.gotoscorer:GoToScorer",
     "green": "refbased.green:GREEN",
     "i-measure": "refbased.imeasure:IMeasure",
+    "impara": "refless.impara:IMPARA",
     "llm-e": "judges.kobayashi:LLME",
     "llm-s": "judges.kobayashi:LLMS",
     "m2": "refbased.m2:M2",
     "pt-errant": "refbased.pt_errant:PTERRANT",
     "pt-m2": "refbased.pt_m2:PTM2",
+    "scribendi": "refless.scribendi:Scribendi",
     "sent-errant": "refbased.errant:SentenceERRANT",
     "sentm2": "refbased.m2:SentenceM2",
+    "some": "refless.some:SOME",
     "uot-errant": "refbased.uot_errant:UOTERRANT",
 }
 

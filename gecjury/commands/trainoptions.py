@@ -1,0 +1,114 @@
+"""The options of `gecjury train`."""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["add_train_options"]
+
+
+def add_train_options(parser: argparse.ArgumentParser) -> None:
+    """Declare data, model, improvements beyond the paper, and weights."""
+    _add_data(parser)
+    _add_model(parser)
+    _add_improvements(parser)
+    _add_weights(parser)
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("data")
+    group.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="ROLE=COLUMN",
+        help="which column is output, source, grammaticality, fluency, meaning (several raters: "
+        "COL1,COL2 or several numbers in a cell) or split (train, dev, test); repeat",
+    )
+    group.add_argument("--scale", default="1:4", metavar="LOW:HIGH", help="of the ratings")
+    group.add_argument("--aspects", nargs="+", metavar="ASPECT", help="train only these")
+    group.add_argument("--dev", metavar="FILE", help="dev ratings, instead of a drawn split")
+    group.add_argument("--test", metavar="FILE", help="test ratings; needs --dev")
+    group.add_argument("--split-seed", type=int, default=0, help="of the split by source")
+    group.add_argument(
+        "--check",
+        nargs="*",
+        default=["seeda"],
+        metavar="BENCHMARK",
+        help="warn if training sentences stand in these (default: seeda; none: --check)",
+    )
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("model and optimisation")
+    group.add_argument(
+        "--encoder",
+        default="bert-base-cased",
+        help="hub name or folder; `embedded` is the packaged one (default: bert-base-cased)",
+    )
+    group.add_argument(
+        "--shared", action="store_true", help="one encoder with all heads instead of a model each"
+    )
+    group.add_argument("--max-length", type=int, default=128, metavar="N", help="in word pieces")
+    group.add_argument("--train-batch", type=int, default=16, metavar="N", help="examples a step")
+    group.add_argument("--accumulation", type=int, default=1, metavar="N", help="batches a step")
+    group.add_argument("--learning-rate", type=float, default=5e-5, metavar="X")
+    group.add_argument("--epochs", type=int, default=10, metavar="N", help="at most")
+    group.add_argument(
+        "--patience",
+        type=int,
+        default=3,
+        metavar="N",
+        help="stop after N epochs without a better dev score; 0: never",
+    )
+    group.add_argument("--loss", choices=("mse", "huber"), default="mse")
+    group.add_argument("--bf16", action="store_true", help="bfloat16 arithmetic")
+    group.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N")
+    group.add_argument(
+        "--grid",
+        action="store_true",
+        help="the paper's grid: max length 128, 256; batch 8, 16; learning rate 2e-5, 3e-5, 5e-5",
+    )
+
+
+def _add_improvements(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("beyond the paper (see docs/training.md for what each gives)")
+    group.add_argument(
+        "--features", action="store_true", help="add case, spelling and edit features"
+    )
+    group.add_argument(
+        "--intermediate",
+        nargs="+",
+        default=[],
+        choices=("detection", "ranking", "ratings"),
+        help="steps before the regression, in order",
+    )
+    group.add_argument("--intermediate-epochs", type=int, default=2, metavar="N")
+    group.add_argument("--intermediate-rate", type=float, default=1e-4, metavar="X")
+    group.add_argument(
+        "--parallel",
+        nargs="+",
+        default=["jfleg", "gmeg-dev"],
+        metavar="TEXT",
+        help="parallel text for detection and ranking (default: jfleg gmeg-dev)",
+    )
+    group.add_argument(
+        "--clean", metavar="FILE", help="clean sentences, or en-ewt, to spoil for detection"
+    )
+    group.add_argument("--gug", action="store_true", help="GUG as extra grammaticality data")
+    group.add_argument(
+        "--freeze-embeddings", action="store_true", help="leave word embeddings as they are"
+    )
+    group.add_argument("--pairs", type=int, default=4096, metavar="N", help="impara: pairs to make")
+
+
+def _add_weights(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("weights")
+    group.add_argument("--model", metavar="DIR", help="the trained SOME")
+    group.add_argument("--level", choices=("sentence", "system"), default="sentence")
+    group.add_argument("--human", choices=("edit", "sentence"))
+    group.add_argument("--systems", default="base")
+    group.add_argument(
+        "--share", type=float, default=1.0, metavar="X", help="search on this share of judgments"
+    )
+    group.add_argument("--seed", type=int, default=0, help="of the share drawn")

@@ -1,0 +1,368 @@
+"""Human ratings to train on: TMU-GFM, GUG, and any table with a column map, read and checked.
+
+A row is a hypothesis, the source it corrects (where there is one) and a rating for each aspect.
+Several raters are averaged; 0 stands for "other" (unreadable, no sentence) where the scale says so:
+such marks are left out of the mean, and a row that most raters of an aspect gave it is left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from gecjury.corpus import fingerprint
+from gecjury.errors import InputError, OptionError
+from gecjury.scoretable import FloatArray, IntArray
+from gecjury.textfiles import read_text
+
+__all__ = [
+    "ASPECTS",
+    "GUG_COLUMNS",
+    "TMU_COLUMNS",
+    "Annotations",
+    "ColumnMap",
+    "Scale",
+    "read_annotations",
+]
+
+ASPECTS = ("grammaticality", "fluency", "meaning")
+"""What SOME rates, in the order of its weights α, β, γ."""
+
+Row = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Lowest and highest rating, and whether 0 below it means "other"."""
+
+    low: float = 1.0
+    high: float = 4.0
+    zero_is_other: bool = True
+
+    @classmethod
+    def parse(cls, text: str) -> Scale:
+        """Read `LOW:HIGH`; 0 means "other" wherever it lies below LOW."""
+        low, _, high = text.partition(":")
+        try:
+            scale = cls(float(low), float(high), float(low) > 0)
+        except ValueError:
+            raise OptionError(
+                f"--scale {text!r} is not LOW:HIGH, two numbers such as 1:4"
+            ) from None
+        if not scale.low < scale.high:
+            raise OptionError(f"--scale {text!r}: the lowest rating must be below the highest")
+        return scale
+
+
+@dataclass(frozen=True)
+class ColumnMap:
+    """Which columns hold what.
+
+    Attributes:
+        output: the rated sentence.
+        aspects: by aspect the columns with its ratings; a cell may hold several (`3,4,3`).
+        source: the sentence that was corrected; empty where ratings are of lone sentences.
+        split: a column that says `train`, `dev` or `test`; rows that say otherwise are left out.
+    """
+
+    output: str
+    aspects: Mapping[str, tuple[str, ...]]
+    source: str = ""
+    split: str = ""
+
+    @classmethod
+    def parse(cls, assignments: Sequence[str]) -> ColumnMap:
+        """Read `role=column` assignments; an aspect may name several columns (`fluency=f1,f2`)."""
+        given: dict[str, str] = {}
+        for text in assignments:
+            role, separator, column = text.partition("=")
+            if not separator or not column:
+                raise OptionError(f"--column {text!r} is not ROLE=COLUMN, e.g. output=hypothesis")
+            if role not in (*ASPECTS, "source", "output", "split"):
+                raise OptionError(
+                    f"--column {text!r}: {role!r} is no role; "
+                    f"expected source, output, split, {', '.join(ASPECTS)}"
+                )
+            given[role] = column
+        aspects = {a: tuple(given[a].split(",")) for a in ASPECTS if a in given}
+        if "output" not in given or not aspects:
+            raise OptionError(
+                "a column map needs output=COLUMN and at least one of "
+                + ", ".join(f"{aspect}=COLUMN" for aspect in ASPECTS)
+            )
+        return cls(given["output"], aspects, given.get("source", ""), given.get("split", ""))
+
+
+TMU_COLUMNS = ColumnMap(
+    "output",
+    {"grammaticality": ("grammer",), "fluency": ("fluency",), "meaning": ("meaning",)},
+    "source",
+)
+"""TMU-GFM as released (its first rating column is spelt `grammer`)."""
+
+GUG_COLUMNS = ColumnMap("Sentence", {"grammaticality": ("Average",)}, split="Dataset")
+"""GUG as released: the mean of the expert and five crowd ratings, with its own split."""
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """Rated sentences.
+
+    Attributes:
+        aspects: names of the columns of `ratings`.
+        outputs: N rated sentences.
+        sources: N sentences they correct; "" where there is none.
+        ratings: N × aspects, means over raters; NaN = not rated.
+        scale: of the ratings.
+        names: N entries `train`, `dev` or `test` where the data brings its split, else empty.
+        notes: what was left out, for people.
+    """
+
+    aspects: tuple[str, ...]
+    outputs: tuple[str, ...]
+    sources: tuple[str, ...]
+    ratings: FloatArray
+    scale: Scale = field(default_factory=Scale)
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+    def take(self, rows: Sequence[int] | IntArray) -> Annotations:
+        """Some rows, in the order given."""
+        chosen = [int(row) for row in rows]
+        return replace(
+            self,
+            outputs=tuple(self.outputs[row] for row in chosen),
+            sources=tuple(self.sources[row] for row in chosen),
+            ratings=self.ratings[chosen],
+            names=tuple(self.names[row] for row in chosen) if self.names else (),
+        )
+
+    @property
+    def print(self) -> str:
+        """Fingerprint of all texts and ratings: 16 hexadecimal digits."""
+        numbers = (" ".join(f"{value:.6g}" for value in row) for row in self.ratings)
+        return fingerprint(
+            part
+            for parts in zip(self.sources, self.outputs, numbers, strict=True)
+            for part in parts
+        )
+
+
+def read_annotations(
+    path: str | Path, columns: ColumnMap | None = None, scale: Scale | None = None
+) -> Annotations:
+    """Read ratings from a CSV, TSV or JSON-lines file or from a Hugging Face dataset.
+
+    Args:
+        path: a file (its kind is told by its ending), or `hf:NAME`, `hf:NAME:SPLIT` for a dataset
+            of the `datasets` package: a hub name, or a folder written by `save_to_disk`.
+        columns: which columns hold what; by default TMU-GFM's or GUG's, whichever fit.
+        scale: of the ratings; 1 to 4 with 0 for "other" by default.
+
+    Raises:
+        InputError: a column is absent, or a rating is missing, not a number or outside the scale
+            (names row and column); no row is left; all ratings of an aspect are equal.
+    """
+    scale = scale or Scale()
+    first, rows = _rows(str(path))
+    if not rows:
+        raise InputError(f"{path}: holds no row; expected one rated sentence a row")
+    known = list(rows[0])
+    if columns is None:
+        columns = next((m for m in (TMU_COLUMNS, GUG_COLUMNS) if m.output in known), None)
+        if columns is None:
+            raise InputError(
+                f"{path}: columns {', '.join(known)} are neither TMU-GFM's nor GUG's; say which "
+                "is which with --column output=..., --column grammaticality=... and so on"
+            )
+    wanted = [columns.output, columns.source, columns.split, *sum(columns.aspects.values(), ())]
+    for name in wanted:
+        if name and name not in known:
+            raise InputError(f"{path}: has no column {name!r}; it has {', '.join(known)}")
+    found = _collect(str(path), first, rows, columns, scale)
+    _refuse_constant(str(path), found)
+    return found
+
+
+def _rows(path: str) -> tuple[int, list[Row]]:
+    """The number of the first row as people count them, and the rows by column name."""
+    if path.startswith("hf:"):
+        return 1, _dataset_rows(path[3:])
+    text = read_text(path)
+    kind = Path(path.removesuffix(".gz")).suffix.lower()
+    if kind in (".jsonl", ".json", ".ndjson"):
+        return 1, _json_rows(path, text)
+    delimiter = "\t" if kind in (".tsv", ".tab") else ","
+    # A quotation mark is an ordinary character in tab-separated text.
+    reader = (
+        csv.DictReader(io.StringIO(text, newline=""), delimiter="\t", quoting=csv.QUOTE_NONE)
+        if delimiter == "\t"
+        else csv.DictReader(io.StringIO(text, newline=""))
+    )
+    rows: list[Row] = []
+    for number, row in enumerate(reader, 2):
+        if None in row or None in row.values():
+            raise InputError(
+                f"{path}, row {number}: {sum(v is not None for v in row.values())} fields for "
+                f"{len(reader.fieldnames or ())} columns; quote cells that hold the separator"
+            )
+        rows.append(dict(row))
+    return 2, rows
+
+
+def _json_rows(path: str, text: str) -> list[Row]:
+    rows: list[Row] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"{path}, row {number}: not JSON ({error.msg}); one object a line"
+            ) from None
+        if not isinstance(value, dict):
+            raise InputError(f"{path}, row {number}: expected a JSON object, got {line[:40]!r}")
+        rows.append(value)
+    return rows
+
+
+def _dataset_rows(name: str) -> list[Row]:
+    import datasets
+
+    folder, _, split = name.partition(":")
+    try:
+        if Path(folder, "dataset_info.json").exists() or Path(folder, "dataset_dict.json").exists():
+            data = datasets.load_from_disk(folder)
+        else:
+            data = datasets.load_dataset(folder)
+    except Exception as error:
+        raise InputError(
+            f"hf:{folder}: the dataset cannot be loaded ({type(error).__name__}: "
+            f"{str(error).splitlines()[0] if str(error) else 'no reason given'}); check the name "
+            "and the network, or name a folder written by save_to_disk"
+        ) from None
+    if isinstance(data, dict):
+        if not split and len(data) > 1:
+            raise InputError(
+                f"hf:{folder}: has splits {', '.join(data)}; name one, e.g. "
+                f"hf:{folder}:{next(iter(data))}"
+            )
+        split = split or next(iter(data))
+        if split not in data:
+            raise InputError(f"hf:{folder}: has no split {split!r}; it has {', '.join(data)}")
+        data = data[split]
+    return [dict(row) for row in data]
+
+
+def _collect(
+    path: str, first: int, rows: Iterable[Row], columns: ColumnMap, scale: Scale
+) -> Annotations:
+    outputs, sources, ratings, names = [], [], [], []
+    others = elsewhere = 0
+    for number, row in enumerate(rows, first):
+        name = str(row[columns.split]).strip().lower() if columns.split else ""
+        name = "dev" if name in ("validation", "valid") else name
+        if columns.split and name not in ("train", "dev", "test"):
+            elsewhere += 1
+            continue
+        output = _text(row, columns.output, f"{path}, row {number}")
+        source = _text(row, columns.source, f"{path}, row {number}") if columns.source else ""
+        means = [
+            _mean_rating(row, cells, scale, f"{path}, row {number}")
+            for cells in columns.aspects.values()
+        ]
+        if any(math.isnan(mean) for mean in means):
+            others += 1
+            continue
+        outputs.append(output)
+        sources.append(source)
+        ratings.append(means)
+        names.append(name)
+    if not outputs:
+        raise InputError(f"{path}: no rated sentence is left ({others} marked 0, other)")
+    notes = []
+    if others:
+        notes.append(f"{others} rows left out: most raters marked them 0 (other)")
+    if elsewhere:
+        notes.append(f"{elsewhere} rows left out: in no split by the column {columns.split}")
+    return Annotations(
+        tuple(columns.aspects),
+        tuple(outputs),
+        tuple(sources),
+        np.array(ratings, dtype=np.float64),
+        scale,
+        tuple(names) if columns.split else (),
+        tuple(notes),
+    )
+
+
+def _text(row: Row, column: str, where: str) -> str:
+    value = row[column]
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{where}, column {column}: {value!r} is no sentence; expected text")
+    return " ".join(value.split())
+
+
+def _mean_rating(row: Row, columns: Sequence[str], scale: Scale, where: str) -> float:
+    """The mean of all ratings in the columns; NaN where most raters said "other"."""
+    values: list[float] = []
+    for column in columns:
+        found = _numbers(row[column], f"{where}, column {column}")
+        for value in found:
+            other = scale.zero_is_other and value == 0
+            if not other and not scale.low <= value <= scale.high:
+                raise InputError(
+                    f"{where}, column {column}: rating {value:g} is outside the scale "
+                    f"{scale.low:g} to {scale.high:g}"
+                    + (" (or 0 for other)" if scale.zero_is_other else "")
+                    + "; correct it, or give the scale with --scale LOW:HIGH"
+                )
+        values += found
+    kept = [value for value in values if not (scale.zero_is_other and value == 0)]
+    if 2 * len(kept) < len(values):
+        return math.nan
+    return sum(kept) / len(kept) if kept else math.nan
+
+
+def _numbers(cell: object, where: str) -> list[float]:
+    if isinstance(cell, (int, float)) and not isinstance(cell, bool):
+        parts: list[object] = [cell]
+    elif isinstance(cell, (list, tuple)):
+        parts = list(cell)
+    else:
+        text = "" if cell is None else str(cell).strip().strip("[]")
+        parts = [part for part in re.split(r"[,;\s]+", text) if part]
+    if not parts:
+        raise InputError(f"{where}: the rating is missing; expected a number or several (3,4,3)")
+    numbers = []
+    for part in parts:
+        try:
+            number = float(str(part))
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise InputError(f"{where}: {part!r} is not a number; expected ratings such as 3,4,3")
+        numbers.append(number)
+    return numbers
+
+
+def _refuse_constant(path: str, found: Annotations) -> None:
+    for column, aspect in enumerate(found.aspects):
+        values = found.ratings[:, column]
+        if len(values) > 1 and np.ptp(values) == 0:
+            raise InputError(
+                f"{path}: all {len(values)} ratings of {aspect} are {values[0]:g}; "
+                "nothing can be learnt from a constant: leave the aspect out or check the columns"
+            )

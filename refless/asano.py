@@ -1,0 +1,107 @@
+"""The reference-free baseline of Asano et al. (2017): grammaticality, fluency and METEOR."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.errors import OptionError
+from gecjury.runtime import Runtime
+from gecjury.scorer import MeanScorer
+from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
+from refless.bundle import open_bundle
+from refless.language import mean_log_probabilities
+from refless.meteor import Meteor
+from refless.regressor import weights_print
+from refless.some import distinct_pairs
+
+__all__ = ["Asano"]
+
+
+@dataclass(frozen=True)
+class Asano(MeanScorer):
+    """Grammaticality by GUG, fluency by a language model, meaning by METEOR, weighed.
+
+    Grammaticality is a regression trained on GUG and scaled to 0–1. Fluency is 1/(1 + H) with H
+    the mean negative log probability of a word piece, which maps it to 0–1. Meaning is METEOR of
+    the hypothesis against the source, exact and stem stages. Higher is better; the corpus score
+    is the mean. An aspect without weight is not computed.
+
+    Attributes:
+        model: folder of `gecjury train some gug -o DIR --aspects grammaticality`.
+        language_model: folder or hub name of a causal language model.
+        alpha: weight of grammaticality; defaults from Yoshimura's thesis (2021), table 6.3.
+        beta: weight of fluency.
+        gamma: weight of meaning.
+    """
+
+    name: ClassVar[str] = "asano"
+    family: ClassVar[str] = "refless"
+    summary: ClassVar[str] = "grammaticality from GUG, language model fluency, METEOR"
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+
+    model: str = ""
+    language_model: str = "openai-community/gpt2"
+    alpha: float = 0.02
+    beta: float = 0.82
+    gamma: float = 0.16
+
+    def __post_init__(self) -> None:
+        weights = (self.alpha, self.beta, self.gamma)
+        if min(weights) < 0 or abs(sum(weights) - 1) > 1e-6:
+            raise OptionError(
+                f"asano: alpha={self.alpha:g}, beta={self.beta:g}, gamma={self.gamma:g}: weights "
+                "must be 0 or more and sum to 1"
+            )
+
+    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
+        """The hashes of both models in use."""
+        found = {}
+        if self.model and self.alpha:
+            found["weights"] = weights_print(self.model)
+        if self.beta:
+            found["language-model"] = weights_print(self.language_model)
+        return found
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """The three parts, systems × sentences × 3; an empty hypothesis has fluency 0."""
+        texts, (sources, hypotheses), text_of, pair_of = distinct_pairs(corpus)
+        values = np.zeros((*text_of.shape, 3))
+        notes: list[str] = []
+        if self.alpha:
+            if not self.model:
+                raise OptionError(
+                    "asano: no grammaticality model is named. Train one with `gecjury train some "
+                    "gug -o my-gug --encoder embedded` and score with -m asano:model=my-gug, or "
+                    "leave it out with alpha=0"
+                )
+            bundle = open_bundle(self.model, device=runtime.device)
+            notes = bundle.leak_notes(corpus)
+            rated = bundle.predict(texts, ([], []), runtime)["grammaticality"]
+            low, high = bundle.scale
+            values[..., 0] = ((rated - low) / (high - low))[text_of]
+        if self.beta:
+            entropy = -mean_log_probabilities(self.language_model, texts, runtime)
+            values[..., 1] = np.nan_to_num(1 / (1 + entropy))[text_of]
+        if self.gamma:
+            meteor = Meteor()
+            kept = [meteor.score(s, h) for s, h in zip(sources, hypotheses, strict=True)]
+            values[..., 2] = np.array(kept)[pair_of]
+        return Statistics(values, notes=tuple(notes))
+
+    def _sentences(self, statistics: Statistics) -> FloatArray:
+        weighed: FloatArray = statistics.values @ np.array([self.alpha, self.beta, self.gamma])
+        return weighed
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """Weighted sums, systems × sentences."""
+        return Scores(self._sentences(statistics))
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """Means of the weighted sums."""
+        sentences = self._sentences(statistics)
+        return super().corpus_scores(Statistics(sentences), draws)

@@ -1,0 +1,298 @@
+"""A trained SOME on disk: one or several plain transformers folders and what joins them.
+
+    my-some/
+      gecjury.json           members, scale, features, what it was trained on
+      README.md              the model card
+      config.json, model.safetensors, tokenizer...   the model itself, or one folder a member
+      training-sentences.txt hashes of the sentences trained on, for the leakage check
+
+A member is a model whose outputs are named aspects. Several members of one aspect are averaged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.errors import InputError
+from gecjury.runtime import Runtime
+from gecjury.scoretable import FloatArray
+from gecjury.textfiles import read_text
+from refless.annotations import ASPECTS
+from refless.features import (
+    PAIR_FEATURES,
+    SENTENCE_FEATURES,
+    pair_features,
+    sentence_features,
+)
+from refless.leakage import corpus_texts, sentence_key
+from refless.regressor import Regressor, load_model, load_tokenizer, loading_errors, model_device
+
+__all__ = [
+    "FORMAT",
+    "KEYS_FILE",
+    "MANIFEST",
+    "Bundle",
+    "Linear",
+    "assemble",
+    "open_bundle",
+    "piece_counter",
+]
+
+FORMAT = "gecjury-some/1"
+MANIFEST = "gecjury.json"
+KEYS_FILE = "training-sentences.txt"
+
+_FOLDERS = {
+    "grammaticality": ("grammaticality", "grammer", "grammar"),
+    "fluency": ("fluency",),
+    "meaning": ("meaning",),
+}
+
+
+@dataclass(frozen=True)
+class Linear:
+    """What features add to a prediction: `weights` · (features − `mean`) / `deviation`.
+
+    Its mean over the training data is 0, so that a model's own output stays on the rating scale.
+    """
+
+    mean: FloatArray
+    deviation: FloatArray
+    weights: FloatArray
+
+    def __call__(self, features: FloatArray) -> FloatArray:
+        """The addition for each row of features."""
+        scaled: FloatArray = (features - self.mean) / self.deviation
+        return scaled @ self.weights
+
+    def to_json(self) -> dict[str, list[float]]:
+        """As plain lists."""
+        return {
+            "mean": self.mean.tolist(),
+            "deviation": self.deviation.tolist(),
+            "weights": self.weights.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Sequence[float]]) -> Linear:
+        """The inverse of `to_json`."""
+        return cls(*(np.array(record[k], dtype=float) for k in ("mean", "deviation", "weights")))
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Loaded members.
+
+    Attributes:
+        members: the models; each predicts the aspects that it names.
+        scale: lowest and highest rating.
+        features: by aspect what its features add; aspects without an entry use none.
+        keys: hashes of the sentences trained on.
+        where: folder or name, for messages.
+    """
+
+    members: tuple[Regressor, ...]
+    scale: tuple[float, float] = (1.0, 4.0)
+    features: Mapping[str, Linear] = field(default_factory=dict)
+    keys: frozenset[str] = frozenset()
+    where: str = ""
+
+    @property
+    def aspects(self) -> tuple[str, ...]:
+        """The aspects that at least one member predicts."""
+        named = {aspect for member in self.members for aspect in member.aspects}
+        return tuple(aspect for aspect in ASPECTS if aspect in named)
+
+    def predict(
+        self, texts: Sequence[str], pairs: tuple[Sequence[str], Sequence[str]], runtime: Runtime
+    ) -> dict[str, FloatArray]:
+        """Predicted ratings on the data's scale, by aspect.
+
+        Args:
+            texts: T hypotheses, for grammaticality and fluency.
+            pairs: P sources and hypotheses, for meaning.
+            runtime: batch size and progress.
+
+        Returns:
+            T or P numbers an aspect.
+        """
+        sums: dict[str, FloatArray] = {}
+        counts: Counter[str] = Counter()
+        for member in self.members:
+            alone = [a for a in member.aspects if a != "meaning"]
+            found: dict[str, FloatArray] = {}
+            if alone:
+                outputs = member.predict(texts, None, runtime)
+                found = {a: outputs[:, member.aspects.index(a)] for a in alone}
+            if "meaning" in member.aspects:
+                outputs = member.predict(pairs[0], pairs[1], runtime)
+                found["meaning"] = outputs[:, member.aspects.index("meaning")]
+            for aspect, values in found.items():
+                sums[aspect] = sums.get(aspect, 0.0) + values
+                counts[aspect] += 1
+        means = {aspect: values / counts[aspect] for aspect, values in sums.items()}
+        for aspect, linear in self.features.items():
+            if aspect in means:
+                count = piece_counter(self.members[0].tokenizer)
+                means[aspect] = means[aspect] + linear(
+                    pair_features(*pairs)
+                    if aspect == "meaning"
+                    else sentence_features(texts, count)
+                )
+        return means
+
+    def leak_notes(self, corpus: Corpus) -> list[str]:
+        """A warning if the model was trained on sentences of the corpus."""
+        if not self.keys:
+            return []
+        texts = {text for lines in corpus_texts(corpus).values() for text in lines if text.strip()}
+        shared = [text for text in texts if sentence_key(text) in self.keys]
+        if not shared:
+            return []
+        return [
+            f"leakage: {self.where} was trained on {len(shared)} of the {len(texts)} sources and "
+            f"references here, e.g. {min(shared)[:60]!r}; its scores are not evidence"
+        ]
+
+
+def piece_counter(tokenizer: Any) -> Any:
+    """A function that says how many word pieces a tokenizer makes of a word."""
+    return lru_cache(maxsize=None)(lambda word: len(tokenizer.tokenize(word)))
+
+
+def open_bundle(location: str, max_length: int = 0, device: str = "cpu") -> Bundle:
+    """Load a trained SOME from a folder or from the hub.
+
+    Args:
+        location: a folder written by `gecjury train some`; a folder with one plain model an
+            aspect; or a hub name of either.
+        max_length: longest input; 0 takes what the training used, 128 where that is not told.
+        device: as `Runtime.device`.
+
+    Raises:
+        InputError: no such folder, a damaged or incomplete one, a checkpoint of another kind or
+            aspect, or pickled weights.
+        DataError: the hub cannot be reached, or the download was cut off.
+    """
+    folder = Path(location)
+    if not folder.is_dir():
+        folder = _download(location)
+    path = folder / MANIFEST
+    if not path.exists():
+        return _foreign(folder, location, max_length or 128, device)
+    try:
+        record = json.loads(read_text(path))
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error}); train or copy the model anew") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise InputError(
+            f"{path}: not a finished SOME of this version (format "
+            f"{record.get('format') if isinstance(record, dict) else record!r}, expected "
+            f"{FORMAT!r}); an interrupted training is finished by running its command again, an "
+            "IMPARA model is used with -m impara:model=..."
+        )
+    return assemble(folder, record, max_length, device, location)
+
+
+def assemble(
+    folder: Path,
+    record: Mapping[str, Any],
+    max_length: int = 0,
+    device: str = "cpu",
+    where: str = "",
+) -> Bundle:
+    """Load what a manifest lists; see `open_bundle`."""
+    path = folder / MANIFEST
+    try:
+        length = max_length or int(record["max_length"])
+        members = tuple(
+            _member(folder / member["path"], tuple(member["aspects"]), length, device)
+            for member in record["members"]
+        )
+        features = {a: Linear.from_json(r) for a, r in record.get("features", {}).items()}
+        scale = (float(record["scale"][0]), float(record["scale"][1]))
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{path}: damaged ({type(error).__name__}: {error}); train or copy the model anew"
+        ) from None
+    for aspect, linear in features.items():
+        names = PAIR_FEATURES if aspect == "meaning" else SENTENCE_FEATURES
+        if linear.weights.shape != (len(names),):
+            raise InputError(
+                f"{path}: {len(linear.weights)} feature weights for {aspect}, this version has "
+                f"{len(names)} features; train the model anew"
+            )
+    keys = folder / KEYS_FILE
+    known = frozenset(read_text(keys).split()) if keys.exists() else frozenset()
+    return Bundle(members, scale, features, known, where)
+
+
+def _download(name: str) -> Path:
+    with loading_errors(name):
+        if name.startswith((".", "/", "~")):
+            raise InputError(
+                f"{name}: no such folder. Train a model, e.g. `gecjury train some TMU-GFM "
+                f"-o {name} --encoder embedded`, or correct the path"
+            )
+        from huggingface_hub import snapshot_download
+
+        return Path(snapshot_download(name, ignore_patterns=["*.bin", "*.pt", "*.h5", "*.msgpack"]))
+
+
+def _foreign(folder: Path, location: str, max_length: int, device: str) -> Bundle:
+    """Models that others trained: one folder an aspect, each with a single output."""
+    members = []
+    for aspect, names in _FOLDERS.items():
+        found = next((folder / n for n in names if (folder / n / "config.json").exists()), None)
+        if found is not None:
+            members.append(_member(found, (aspect,), max_length, device))
+    if not members:
+        raise InputError(
+            f"{location}: holds neither {MANIFEST} nor folders grammaticality, fluency, meaning: "
+            "not a trained SOME. Train one, e.g. `gecjury train some TMU-GFM -o my-some`"
+        )
+    return Bundle(tuple(members), where=location)
+
+
+def _member(folder: Path, aspects: tuple[str, ...], max_length: int, device: str) -> Regressor:
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; the model is incomplete: copy it anew")
+    model = load_model(str(folder))
+    labels = tuple(model.config.id2label[number] for number in range(model.config.num_labels))
+    anonymous = len(aspects) == 1 and labels == ("LABEL_0",)
+    if labels != aspects and not anonymous:
+        raise InputError(
+            f"{folder}: a checkpoint of {', '.join(labels)}, expected {', '.join(aspects)}: it "
+            "has another head than its place says"
+        )
+    _refuse_fresh_head(model, folder)
+    runtime = Runtime(device=device)
+    model.to(model_device(runtime)).eval()
+    return Regressor(model, load_tokenizer(str(folder)), aspects, max_length)
+
+
+def _refuse_fresh_head(model: Any, folder: Path) -> None:
+    """A base encoder loads with a head drawn at random: its scores would be noise."""
+    from safetensors import safe_open
+
+    names: set[str] = set()
+    for file in folder.glob("*.safetensors"):
+        with safe_open(file, "pt") as handle:
+            names |= set(handle.keys())
+    heads = [n for n, _ in model.named_parameters() if n.startswith(("classifier.", "score."))]
+    if not any(name in names for name in heads):
+        raise InputError(
+            f"{folder}: holds an encoder without a trained head; train it with "
+            "`gecjury train some --encoder ...`"
+        )

@@ -1,0 +1,94 @@
+"""The paper's hyperparameter grid as one resumable run."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gecjury.runtime import Runtime
+from gecjury.textfiles import write_text
+from refless.annotations import Annotations
+from refless.intermediate import IntermediateData
+from refless.recipe import Recipe, train_some
+from refless.regressor import output_errors
+from refless.splits import Split
+from refless.train import is_main_process, wait_for_all
+
+__all__ = ["GRID", "Trial", "train_grid"]
+
+GRID: Mapping[str, tuple[float, ...]] = {
+    "max_length": (128, 256),
+    "batch_size": (8, 16),
+    "learning_rate": (2e-5, 3e-5, 5e-5),
+}
+"""Yoshimura et al. (2020); epochs 1 to 10 are tried within each run by keeping the best."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One aspect in one run: Spearman on dev, by which the best is chosen, and on test."""
+
+    aspect: str
+    max_length: int
+    batch_size: int
+    learning_rate: float
+    epochs: int
+    dev: float
+    test: float
+    chosen: bool = False
+
+
+def train_grid(
+    data: Annotations,
+    split: Split,
+    recipe: Recipe,
+    folder: Path,
+    runtime: Runtime,
+    *,
+    extra: Sequence[Annotations] = (),
+    steps: IntermediateData | None = None,
+    origin: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+    grid: Mapping[str, Sequence[float]] = GRID,
+) -> list[Trial]:
+    """Train every combination and put the one with the best mean dev Spearman into `folder`.
+
+    Combinations lie in `folder`/grid; those that are finished are not run again.
+
+    Returns:
+        One entry a combination and aspect; the chosen combination is marked.
+    """
+    found: list[tuple[float, Path, list[Trial]]] = []
+    for max_length, batch, rate in itertools.product(*(grid[key] for key in GRID)):
+        settings = replace(
+            recipe.settings,
+            max_length=int(max_length),
+            batch_size=int(batch),
+            learning_rate=float(rate),
+        )
+        place = folder / "grid" / f"length{max_length}-batch{batch}-rate{rate:g}"
+        report = train_some(
+            data, split, replace(recipe, settings=settings), place, runtime,
+            extra=extra, steps=steps, origin=origin, notes=notes,
+        )  # fmt: skip
+        epochs = max((int(m["epochs"]) for m in report.members.values()), default=0)
+        trials = [
+            Trial(aspect, int(max_length), int(batch), float(rate), epochs,
+                  figures["spearman"], report.figures["test"][aspect]["spearman"])
+            for aspect, figures in report.figures.get("dev", {}).items()
+        ]  # fmt: skip
+        mean = sum(trial.dev for trial in trials) / max(len(trials), 1)
+        found.append((mean, place, trials))
+    best = max(found, key=lambda entry: entry[0])
+    if is_main_process():
+        with output_errors(folder):
+            shutil.copytree(best[1], folder, dirs_exist_ok=True)
+    wait_for_all()
+    rows = [replace(t, chosen=place == best[1]) for _, place, trials in found for t in trials]
+    if is_main_process():
+        write_text(folder / "grid.json", json.dumps([vars(row) for row in rows], indent=1))
+    return rows

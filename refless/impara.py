@@ -1,0 +1,138 @@
+"""IMPARA: a ranker of corrections trained on parallel text, with a meaning filter."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.errors import InputError, OptionError
+from gecjury.runtime import Runtime
+from gecjury.scorer import MeanScorer
+from gecjury.scoretable import FloatArray, Statistics
+from gecjury.textfiles import read_text
+from refless.bundle import KEYS_FILE, MANIFEST, Bundle
+from refless.regressor import (
+    Regressor,
+    encoder_location,
+    load_model,
+    load_tokenizer,
+    loading_errors,
+    model_device,
+    sentence_vectors,
+    weights_print,
+)
+from refless.some import distinct_pairs
+
+__all__ = ["FORMAT", "IMPARA"]
+
+FORMAT = "gecjury-impara/1"
+
+
+@dataclass(frozen=True)
+class IMPARA(MeanScorer):
+    """Quality of the hypothesis if it keeps the source's meaning, else 0 (Maeda et al. 2022).
+
+    sigmoid(QE(hypothesis)) where cos(Enc(source), Enc(hypothesis)) ≥ `threshold`, with means of
+    the last hidden states as vectors. 0 to 1, higher is better. The corpus score is the mean.
+
+    Attributes:
+        model: folder that `gecjury train impara` wrote, or the folder or hub name of any
+            single-output sequence classification model.
+        encoder: for the similarity; empty takes the encoder that the training used, or
+            bert-base-cased where that is not told.
+        threshold: least similarity.
+        max_length: longest input in word pieces.
+    """
+
+    name: ClassVar[str] = "impara"
+    family: ClassVar[str] = "refless"
+    summary: ClassVar[str] = "ranker trained on parallel text, with a similarity threshold"
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+
+    model: str = ""
+    encoder: str = ""
+    threshold: float = 0.9
+    max_length: int = 128
+
+    def __post_init__(self) -> None:
+        if not -1 <= self.threshold <= 1:
+            raise OptionError(
+                f"impara: threshold={self.threshold:g} is no cosine; expected −1 to 1"
+            )
+
+    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
+        """The hash of the trained weights."""
+        return {"weights": weights_print(self.model)} if self.model else {}
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Scores, systems × sentences; details say how often the filter decided."""
+        if not self.model:
+            raise OptionError(
+                "impara: no model is named, and the authors' was not released. Train one, e.g. "
+                "`gecjury train impara jfleg gmeg-dev -o my-impara --encoder embedded`, and "
+                "score with -m impara:model=my-impara"
+            )
+        ranker, base, keys = _open(self.model, self.max_length, runtime.device)
+        texts, (sources, hypotheses), text_of, pair_of = distinct_pairs(corpus)
+        quality = 1.0 / (1.0 + np.exp(-ranker.predict(texts, None, runtime)[:, 0]))
+        similarity = self._similarity(self.encoder or base, sources, hypotheses, runtime)
+        kept = similarity[pair_of] >= self.threshold
+        values = np.where(kept, quality[text_of], 0.0)
+        notes = Bundle((), keys=keys, where=self.model).leak_notes(corpus)
+        return Statistics(values, details={"filtered": int((~kept).sum())}, notes=tuple(notes))
+
+    def _similarity(
+        self, encoder: str, sources: Sequence[str], hypotheses: Sequence[str], runtime: Runtime
+    ) -> FloatArray:
+        """Cosine of each source and hypothesis, every distinct sentence encoded once."""
+        rows: dict[str, int] = {}
+        left = [rows.setdefault(text, len(rows)) for text in sources]
+        right = [rows.setdefault(text, len(rows)) for text in hypotheses]
+        vectors = sentence_vectors(encoder, list(rows), self.max_length, runtime)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors = vectors / np.where(norms > 0, norms, 1.0)
+        cosines: FloatArray = np.einsum("ij,ij->i", vectors[left], vectors[right])
+        return cosines.round(6)
+
+
+@lru_cache(maxsize=2)
+def _open(location: str, max_length: int, device: str) -> tuple[Regressor, str, frozenset[str]]:
+    """The ranker, the encoder for similarities, and hashes of the sentences trained on."""
+    folder = Path(location)
+    base = "bert-base-cased"
+    keys: frozenset[str] = frozenset()
+    if (folder / MANIFEST).exists():
+        try:
+            record: dict[str, Any] = json.loads(read_text(folder / MANIFEST))
+        except ValueError as error:
+            raise InputError(f"{folder / MANIFEST}: not JSON ({error}); train anew") from None
+        if record.get("format") != FORMAT:
+            raise InputError(
+                f"{location}: not an IMPARA model (format {record.get('format')!r}, expected "
+                f"{FORMAT!r}); a SOME model is used with -m some:model=..."
+            )
+        base = str(record["encoder"])
+        if (folder / KEYS_FILE).exists():
+            keys = frozenset(read_text(folder / KEYS_FILE).split())
+    elif not folder.is_dir() and location.startswith((".", "/", "~")):
+        raise InputError(
+            f"{location}: no such folder. Train a model with `gecjury train impara jfleg gmeg-dev "
+            f"-o {location}`, or correct the path"
+        )
+    model = load_model(location)
+    if model.config.num_labels != 1:
+        raise InputError(
+            f"{location}: a model with {model.config.num_labels} outputs "
+            f"({', '.join(model.config.id2label.values())}); IMPARA's has one"
+        )
+    model.to(model_device(Runtime(device=device))).eval()
+    with loading_errors(location):
+        tokenizer = load_tokenizer(location)
+    return Regressor(model, tokenizer, ("rank",), max_length), encoder_location(base), keys

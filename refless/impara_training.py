@@ -1,0 +1,199 @@
+"""`gecjury train impara`: from parallel text to pairs to a ranker."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gecjury.corpus import fingerprint
+from gecjury.errors import InputError, OptionError
+from gecjury.runtime import Runtime
+from gecjury.textfiles import read_text, write_text
+from refless.bundle import KEYS_FILE, MANIFEST
+from refless.impara import FORMAT
+from refless.intermediate import freeze_embeddings, pair_accuracy, pair_examples
+from refless.leakage import normalise, sentence_key
+from refless.modelcard import model_card
+from refless.pairs import Correction, Pair, impact_pairs, pairs_print
+from refless.regressor import (
+    encoder_location,
+    load_model,
+    load_tokenizer,
+    save_model,
+    sentence_vectors,
+)
+from refless.train import TrainSettings, fit, is_main_process, wait_for_all
+
+__all__ = ["split_corrections", "train_impara"]
+
+_LEAST = 8
+Figures = list[dict[str, Any]]
+
+
+def split_corrections(
+    corrections: Sequence[Correction], seed: int, share: float = 0.1
+) -> dict[str, list[Correction]]:
+    """Draw train, dev and test with every source in one part; `share` each for dev and test."""
+    groups: dict[str, list[Correction]] = {}
+    for correction in corrections:
+        if correction.edits:
+            groups.setdefault(normalise(correction.source), []).append(correction)
+    keys = list(groups)
+    order = np.random.default_rng(seed).permutation(len(keys))
+    held = round(share * len(keys))
+    parts = {"dev": order[:held], "test": order[held : 2 * held], "train": order[2 * held :]}
+    return {name: [c for row in rows for c in groups[keys[row]]] for name, rows in parts.items()}
+
+
+def train_impara(
+    corrections: Sequence[Correction],
+    encoder: str,
+    settings: TrainSettings,
+    folder: Path,
+    runtime: Runtime,
+    *,
+    count: int = 4096,
+    frozen: bool = False,
+    origin: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+) -> Figures:
+    """Make pairs, train on them, evaluate and save; a killed run goes on where it stopped.
+
+    Args:
+        corrections: parallel text.
+        encoder: hub name, folder or `embedded`: weighs the edits and is then trained.
+        settings: see `TrainSettings`; the best checkpoint is that with the best dev accuracy.
+        folder: output.
+        runtime: device and progress.
+        count: pairs for training; an eighth each for dev and test.
+        frozen: leave the word embeddings as they are.
+        origin: names of the data, for the model card.
+        notes: warnings for the model card.
+
+    Returns:
+        For dev and test the share of pairs in the right order, and the number of pairs.
+
+    Raises:
+        InputError: fewer than eight pairs can be made for a part.
+        OptionError: the folder holds another model.
+    """
+    location = encoder_location(encoder)
+    pairs = _make_pairs(corrections, location, settings, count, runtime)
+    run = fingerprint(
+        [encoder, *(pairs_print(p) for p in pairs.values()), json.dumps(asdict(settings))]
+    )
+    done = _finished(folder, run)
+    if done is not None:
+        return done
+    from transformers import set_seed
+
+    set_seed(settings.seed)
+    tokenizer = load_tokenizer(location)
+    model = load_model(location, ("rank",))
+    if frozen:
+        freeze_embeddings(model)
+
+    def accuracy(model: Any, part: str) -> float:
+        return pair_accuracy(model, tokenizer, pairs[part], settings, runtime)
+
+    work = folder / "checkpoints"
+    result = fit(
+        model,
+        tokenizer,
+        pair_examples(tokenizer, pairs["train"], settings.max_length),
+        lambda model: {"score": accuracy(model, "dev")},
+        settings,
+        work,
+        runtime,
+        objective="ranking",
+        label="impara: training",
+    )
+    figures: Figures = [
+        {"part": part, "accuracy": accuracy(result.model, part), "pairs": len(pairs[part])}
+        for part in ("dev", "test")
+    ]
+    if is_main_process():
+        save_model(result.model, tokenizer, folder)
+        _document(folder, corrections, encoder, settings, pairs, figures, origin or {}, notes)
+        record = {"format": FORMAT, "encoder": encoder, "run": run, "figures": figures}
+        write_text(folder / MANIFEST, json.dumps(record, indent=1))
+        shutil.rmtree(work, ignore_errors=True)
+    wait_for_all()
+    return figures
+
+
+def _make_pairs(
+    corrections: Sequence[Correction],
+    location: str,
+    settings: TrainSettings,
+    count: int,
+    runtime: Runtime,
+) -> dict[str, list[Pair]]:
+    parts = split_corrections(corrections, settings.seed)
+    rng = np.random.default_rng(settings.seed)
+    pairs = {}
+    for part, wanted in (("train", count), ("dev", count // 8), ("test", count // 8)):
+        pairs[part] = impact_pairs(
+            parts[part],
+            lambda texts: sentence_vectors(location, texts, settings.max_length, runtime),
+            rng,
+            count=max(wanted, _LEAST),
+        )
+        if len(pairs[part]) < _LEAST:
+            raise InputError(
+                f"the parallel text gives {len(pairs[part])} pairs for {part}, expected at least "
+                f"{_LEAST}: sentences need two or more edits; give more text"
+            )
+    return pairs
+
+
+def _finished(folder: Path, run: str) -> Figures | None:
+    path = folder / MANIFEST
+    if not path.exists():
+        return None
+    record = json.loads(read_text(path))
+    if record.get("run") != run:
+        raise OptionError(
+            f"{folder}: holds a model of other settings or data; name another folder, or remove "
+            "this one"
+        )
+    figures: Figures = record["figures"]
+    return figures
+
+
+def _document(
+    folder: Path,
+    corrections: Sequence[Correction],
+    encoder: str,
+    settings: TrainSettings,
+    pairs: Mapping[str, Sequence[Pair]],
+    figures: Figures,
+    origin: Mapping[str, str],
+    notes: Sequence[str],
+) -> None:
+    texts = {text for c in corrections for text in (c.source, c.text())} - {""}
+    write_text(folder / KEYS_FILE, "\n".join(sorted(map(sentence_key, texts))) + "\n")
+    table = ["| part | accuracy | pairs |", "|---|---|---|"]
+    table += [f"| {f['part']} | {f['accuracy']:.3f} | {f['pairs']} |" for f in figures]
+    card = model_card(
+        "IMPARA: a ranker of corrections",
+        "impara",
+        base=encoder,
+        data={
+            **origin,
+            "corrections": str(len(corrections)),
+            "pairs": ", ".join(f"{part} {len(p)} ({pairs_print(p)})" for part, p in pairs.items()),
+            "split": "by source",
+        },
+        settings=asdict(settings),
+        results="\n".join(table),
+        usage=f"gecjury score SOURCE HYP -m impara:model={folder.name}",
+        notes=notes,
+    )
+    write_text(folder / "README.md", card)

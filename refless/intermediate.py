@@ -1,0 +1,286 @@
+"""Steps between a pretrained encoder and the regression on ratings, each a plain model folder.
+
+- `detection`: which word pieces of a sentence an edit changes, on parallel text whose sources
+  keep some of their errors, and on clean sentences spoilt by rule.
+- `ranking`: which of two versions of a sentence has more of one annotator's edits (IMPARA's loss).
+- `ratings`: sentence ratings of other kinds (GMEG's 0 to 100 and GUG), one head each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from gecjury.correlation import spearman
+from gecjury.errors import InputError
+from gecjury.runtime import Runtime
+from gecjury.scoretable import FloatArray
+from refless.annotations import Annotations
+from refless.noise import spoil
+from refless.pairs import (
+    Correction,
+    Pair,
+    detection_examples,
+    nested_pairs,
+    token_edits,
+)
+from refless.regressor import cut_length, load_model, load_tokenizer, predict, save_model
+from refless.train import TrainSettings, fit, is_main_process, wait_for_all
+
+__all__ = [
+    "INTERMEDIATE",
+    "Intermediate",
+    "IntermediateData",
+    "freeze_embeddings",
+    "pair_accuracy",
+    "run_intermediate",
+    "tokenise",
+]
+
+Intermediate = Literal["detection", "ranking", "ratings"]
+INTERMEDIATE: tuple[Intermediate, ...] = ("detection", "ranking", "ratings")
+
+_DEV_SHARE = 0.03
+_DEV_MOST = 600
+
+
+@dataclass(frozen=True)
+class IntermediateData:
+    """What the steps learn from; a step whose data is empty is an error.
+
+    Attributes:
+        corrections: parallel text, for `detection` and `ranking`.
+        clean: further sentences to spoil, for `detection`.
+        rated: sets of rated sentences, each of one aspect, for `ratings`.
+    """
+
+    corrections: Sequence[Correction] = ()
+    clean: Sequence[str] = ()
+    rated: Sequence[Annotations] = ()
+
+
+def run_intermediate(
+    kind: Intermediate,
+    start: str,
+    folder: Path,
+    data: IntermediateData,
+    settings: TrainSettings,
+    runtime: Runtime,
+    *,
+    frozen: bool = False,
+) -> dict[str, float]:
+    """Train one step and save its model; a step that was finished before is not run again.
+
+    Args:
+        kind: which step.
+        start: folder or hub name of the model that it starts from.
+        folder: where the model is saved; checkpoints lie in it while the step runs.
+        data: what it learns from.
+        settings: epochs, learning rate and the like.
+        runtime: device and progress.
+        frozen: leave the word embeddings as they are.
+
+    Returns:
+        Dev figures of the step; `score` is average precision, accuracy or mean Spearman.
+    """
+    model_folder = folder / "model"
+    if (model_folder / "model.safetensors").exists():
+        return {}
+    tokenizer = load_tokenizer(start)
+    run = {"detection": _detection, "ranking": _ranking, "ratings": _ratings}[kind]
+    model, examples, evaluate = run(start, tokenizer, data, settings, runtime)
+    if frozen:
+        freeze_embeddings(model)
+    objective: Any = "regression" if kind == "ratings" else kind
+    result = fit(
+        model,
+        tokenizer,
+        examples,
+        evaluate,
+        settings,
+        folder / "checkpoints",
+        runtime,
+        objective=objective,
+        label=f"intermediate step: {kind}",
+    )
+    if is_main_process():
+        save_model(result.model, tokenizer, model_folder)
+    wait_for_all()
+    return dict(result.best)
+
+
+def freeze_embeddings(model: Any) -> None:
+    """Keep the embeddings out of training: less memory and time, and rare words stay put."""
+    for parameter in model.base_model.embeddings.parameters():
+        parameter.requires_grad_(False)
+
+
+def tokenise(
+    tokenizer: Any, first: Sequence[str], second: Sequence[str] | None, max_length: int
+) -> list[dict[str, Any]]:
+    """Tokenised texts or pairs, one dictionary each."""
+    encoded = tokenizer(
+        list(first),
+        None if second is None else list(second),
+        truncation=True,
+        max_length=cut_length(tokenizer, max_length),
+    )
+    return [{key: list(encoded[key][row]) for key in encoded} for row in range(len(first))]
+
+
+Prepared = tuple[Any, list[dict[str, Any]], Callable[[Any], Mapping[str, float]]]
+
+
+def _held_out(count: int) -> int:
+    return max(2, min(_DEV_MOST, round(_DEV_SHARE * count)))
+
+
+def _detection(
+    start: str, tokenizer: Any, data: IntermediateData, settings: TrainSettings, runtime: Runtime
+) -> Prepared:
+    rng = np.random.default_rng(settings.seed)
+    items: list[Correction] = []
+    for correction in data.corrections:
+        if correction.edits:
+            share = rng.choice([0.0, 0.3, 0.6])
+            partly = correction.text([bool(k) for k in rng.random(len(correction.edits)) < share])
+            items.append(Correction(partly, token_edits(partly.split(), correction.text().split())))
+    clean = sorted({correction.text() for correction in data.corrections})
+    items += [spoil(text, rng) for text in [*clean, *data.clean]]
+    items += [Correction(text, ()) for text in clean[::6]]
+    examples = list(detection_examples(items, tokenizer, settings.max_length))
+    order = rng.permutation(len(examples))
+    examples = [examples[row] for row in order]
+    if len(examples) < 8:
+        raise InputError(f"{len(examples)} sentences are too few to learn error detection from")
+    held = _held_out(len(examples))
+    dev, rest = examples[:held], examples[held:]
+    model = load_model(start, ("kept", "edited"), kind="detection")
+
+    def evaluate(model: Any) -> dict[str, float]:
+        return {"score": _average_precision(model, tokenizer, dev)}
+
+    return model, rest, evaluate
+
+
+def _average_precision(model: Any, tokenizer: Any, dev: Sequence[Mapping[str, Any]]) -> float:
+    """Average precision of finding changed word pieces."""
+    import torch
+
+    model.eval()
+    device = next(model.parameters()).device
+    scores: list[float] = []
+    marks: list[int] = []
+    for start in range(0, len(dev), 64):
+        part = dev[start : start + 64]
+        batch = tokenizer.pad(
+            {key: [e[key] for e in part] for key in part[0] if key != "labels"},
+            return_tensors="pt",
+        ).to(device)
+        with torch.inference_mode():
+            logits = model(**batch).logits.float().cpu()
+        found = (logits[..., 1] - logits[..., 0]).numpy()
+        for row, example in enumerate(part):
+            for column, mark in enumerate(example["labels"]):
+                if mark >= 0:
+                    scores.append(float(found[row, column]))
+                    marks.append(mark)
+    ranked = np.array(marks)[np.argsort(-np.array(scores), kind="stable")]
+    if not ranked.any():
+        return 0.0
+    precision = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
+    return float(precision[ranked == 1].mean())
+
+
+def _ranking(
+    start: str, tokenizer: Any, data: IntermediateData, settings: TrainSettings, runtime: Runtime
+) -> Prepared:
+    rng = np.random.default_rng(settings.seed)
+    count = max(len(data.corrections), 1)
+    pairs = nested_pairs(data.corrections, rng, count=count)
+    if len(pairs) < 8:
+        raise InputError(f"{len(pairs)} pairs are too few to learn ranking from; give more text")
+    held = _held_out(len(pairs))
+    model = load_model(start, ("rank",))
+    examples = pair_examples(tokenizer, pairs[held:], settings.max_length)
+
+    def evaluate(model: Any) -> dict[str, float]:
+        return {"score": pair_accuracy(model, tokenizer, pairs[:held], settings, runtime)}
+
+    return model, examples, evaluate
+
+
+def pair_examples(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> list[dict[str, Any]]:
+    """Pairs as `refless.train.fit` takes them for ranking."""
+    better = tokenise(tokenizer, [pair.better for pair in pairs], None, max_length)
+    worse = tokenise(tokenizer, [pair.worse for pair in pairs], None, max_length)
+    return [{"better": b, "worse": w} for b, w in zip(better, worse, strict=True)]
+
+
+def pair_accuracy(
+    model: Any, tokenizer: Any, pairs: Sequence[Pair], settings: TrainSettings, runtime: Runtime
+) -> float:
+    """Share of pairs whose better sentence has the higher output; equal outputs count half."""
+    texts = [pair.better for pair in pairs] + [pair.worse for pair in pairs]
+    length = cut_length(tokenizer, settings.max_length)
+    encoded = tokenizer(texts, truncation=True, max_length=length)
+    outputs = predict(model, tokenizer, encoded, runtime)[:, 0]
+    if not np.isfinite(outputs).all():
+        return float("nan")
+    gaps = outputs[: len(pairs)] - outputs[len(pairs) :]
+    return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
+
+
+def _ratings(
+    start: str, tokenizer: Any, data: IntermediateData, settings: TrainSettings, runtime: Runtime
+) -> Prepared:
+    heads = len(data.rated)
+    rng = np.random.default_rng(settings.seed)
+    texts: list[str] = []
+    rows: list[FloatArray] = []
+    for column, rated in enumerate(data.rated):
+        values = rated.ratings[:, 0]
+        deviation = float(values.std()) or 1.0
+        # Equal sentences with different ratings (by different sources) are one example.
+        mean: dict[str, list[float]] = {}
+        for text, value in zip(rated.outputs, (values - values.mean()) / deviation, strict=True):
+            mean.setdefault(text, []).append(float(value))
+        for text, found in mean.items():
+            label = np.full(heads, np.nan)
+            label[column] = np.mean(found)
+            texts.append(text)
+            rows.append(label)
+    if len(texts) < 8:
+        raise InputError(f"{len(texts)} rated sentences are too few for the step `ratings`")
+    order = rng.permutation(len(texts))
+    labels = np.array(rows)[order]
+    encoded = tokenise(tokenizer, [texts[row] for row in order], None, settings.max_length)
+    held = _held_out(len(encoded))
+    model = load_model(start, [f"{rated.aspects[0]}-{n}" for n, rated in enumerate(data.rated)])
+    examples = [
+        {**inputs, "labels": label.tolist()}
+        for inputs, label in zip(encoded[held:], labels[held:], strict=True)
+    ]
+    dev = {key: [inputs[key] for inputs in encoded[:held]] for key in encoded[0]}
+
+    def evaluate(model: Any) -> dict[str, float]:
+        outputs = predict(model, tokenizer, dev, runtime)
+        if not np.isfinite(outputs).all():
+            return {"score": float("nan")}
+        found = []
+        for column in range(heads):
+            kept = ~np.isnan(labels[:held, column])
+            rho = spearman(labels[:held, column][kept], outputs[kept, column])
+            found.append(0.0 if np.isnan(rho) else rho)
+        return {"score": float(np.mean(found))}
+
+    return model, examples, evaluate
+
+
+def step_settings(settings: TrainSettings, epochs: int, learning_rate: float) -> TrainSettings:
+    """The settings of a step: those of the main training but for epochs, rate and stopping."""
+    return replace(settings, epochs=epochs, learning_rate=learning_rate, patience=0)

@@ -1,0 +1,83 @@
+"""Causal language models: how probable a sentence is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gecjury.runtime import Runtime
+from gecjury.scoretable import FloatArray
+from refless.regressor import (
+    batches_by_length,
+    check_folder,
+    load_tokenizer,
+    loading_errors,
+    model_device,
+    quiet_transformers,
+)
+
+__all__ = ["mean_log_probabilities"]
+
+
+def mean_log_probabilities(model: str, texts: Sequence[str], runtime: Runtime) -> FloatArray:
+    """Mean log probability of the word pieces of each sentence, after a start-of-text piece.
+
+    Args:
+        model: folder or hub name of a causal language model.
+        texts: N sentences.
+        runtime: device and batch size.
+
+    Returns:
+        N numbers, 0 or less; perplexity is exp(−x). An empty sentence has no piece: NaN.
+    """
+    tokenizer, network = _open(model, model_device(runtime))
+    start = tokenizer.bos_token or tokenizer.eos_token or ""
+    encoded = tokenizer(
+        [start + text for text in texts], truncation=True, max_length=tokenizer.model_max_length
+    )["input_ids"]
+    # Sentences of the same pieces must have the very same number, whatever batch they are in.
+    rows: dict[tuple[int, ...], int] = {}
+    place = [rows.setdefault(tuple(ids), len(rows)) for ids in encoded]
+    distinct = list(rows)
+    found = np.full(len(distinct), np.nan)
+    lengths = [len(ids) for ids in distinct]
+    for batch in runtime.track(batches_by_length(lengths, runtime), f"{model}: probabilities"):
+        kept = [row for row in batch if lengths[row] > 1]
+        if kept:
+            found[kept] = _score(network, [distinct[row] for row in kept])
+    return found[place]
+
+
+def _score(network: Any, batch: Sequence[Sequence[int]]) -> FloatArray:
+    """Mean log probability of each sequence's pieces but the first."""
+    import torch
+
+    width = max(map(len, batch))
+    ids = torch.zeros((len(batch), width), dtype=torch.long)
+    mask = torch.zeros((len(batch), width), dtype=torch.long)
+    for row, pieces in enumerate(batch):
+        ids[row, : len(pieces)] = torch.tensor(pieces)
+        mask[row, : len(pieces)] = 1
+    ids, mask = ids.to(network.device), mask.to(network.device)
+    with torch.inference_mode():
+        logits = network(ids, attention_mask=mask).logits[:, :-1].float()
+        losses = torch.nn.functional.cross_entropy(
+            logits.transpose(1, 2), ids[:, 1:], reduction="none"
+        )
+    counted = mask[:, 1:]
+    means: FloatArray = -((losses * counted).sum(1) / counted.sum(1)).cpu().double().numpy()
+    return means.round(6)
+
+
+@lru_cache(maxsize=1)
+def _open(model: str, device: str) -> tuple[Any, Any]:
+    quiet_transformers()
+    from transformers import AutoModelForCausalLM
+
+    check_folder(model)
+    with loading_errors(model):
+        network = AutoModelForCausalLM.from_pretrained(model, use_safetensors=True)
+    return load_tokenizer(model), network.to(device).eval()

@@ -1,0 +1,160 @@
+"""Made-up learner errors: clean sentences spoilt by rule, for training error detection.
+
+The rules follow what learners do often: articles, prepositions, number and verb endings, spelling,
+word order, doubled and missing words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from gecjury.edits import Edit
+from refless.pairs import Correction
+
+__all__ = ["spoil"]
+
+_ARTICLES = ("a", "an", "the")
+_PREPOSITIONS = (
+    "in", "on", "at", "of", "to", "for", "with", "from", "by", "about", "into", "over", "during",
+)  # fmt: skip
+_AUXILIARIES = {
+    "is": ("are", "be", "was"), "are": ("is", "be", "were"), "was": ("were", "is"),
+    "were": ("was", "are"), "has": ("have", "had"), "have": ("has", "having"), "do": ("does",),
+    "does": ("do",), "will": ("would",), "would": ("will",), "can": ("could",), "could": ("can",),
+}  # fmt: skip
+_WORDS = {
+    "their": "there", "there": "their", "then": "than", "than": "then", "its": "it's",
+    "much": "many", "many": "much", "less": "fewer", "who": "which", "which": "who",
+    "because": "because of", "this": "these", "these": "this", "other": "another",
+}  # fmt: skip
+
+Change = tuple[list[str], list[str]]
+"""The spoilt tokens, and those they are to be corrected to."""
+
+
+def spoil(clean: str, rng: np.random.Generator, rate: float = 0.12) -> Correction:
+    """A spoilt sentence with the edits that repair it.
+
+    Args:
+        clean: tokenised sentence.
+        rng: of the draws.
+        rate: probability of an error at a token.
+    """
+    words = clean.split()
+    spoilt: list[str] = []
+    edits: list[Edit] = []
+    index = 0
+    while index < len(words):
+        taken = 1
+        change: Change | None = None
+        if rng.random() < rate:
+            rule = _RULES[int(rng.integers(len(_RULES)))]
+            change, taken = rule(words, index, rng)
+        if change is None or change[0] == change[1]:
+            spoilt += words[index : index + taken]
+        else:
+            wrong, right = change
+            edits.append(Edit(len(spoilt), len(spoilt) + len(wrong), " ".join(right)))
+            spoilt += wrong
+        index += taken
+    return Correction(" ".join(spoilt), tuple(edits))
+
+
+Rule = Callable[[Sequence[str], int, np.random.Generator], tuple[Change | None, int]]
+
+
+def _pick(options: Sequence[str], rng: np.random.Generator) -> str:
+    return options[int(rng.integers(len(options)))]
+
+
+def _function_word(
+    words: Sequence[str], index: int, rng: np.random.Generator
+) -> tuple[Change | None, int]:
+    word = words[index]
+    low = word.lower()
+    if low in _ARTICLES:
+        wrong = [] if rng.random() < 0.6 else [_pick([a for a in _ARTICLES if a != low], rng)]
+        return (wrong, [word]), 1
+    if low in _PREPOSITIONS:
+        other = _pick([p for p in _PREPOSITIONS if p != low], rng)
+        return ([] if rng.random() < 0.3 else [other], [word]), 1
+    if low in _AUXILIARIES:
+        return ([] if rng.random() < 0.15 else [_pick(_AUXILIARIES[low], rng)], [word]), 1
+    if low in _WORDS:
+        return (_WORDS[low].split(), [word]), 1
+    return None, 1
+
+
+def _insertion(
+    words: Sequence[str], index: int, rng: np.random.Generator
+) -> tuple[Change | None, int]:
+    word = words[index]
+    if not word.isalpha() or word.lower() in _ARTICLES:
+        return None, 1
+    extra = _pick(("the", "the", "a", "of", "to", "in", "for"), rng)
+    # The extra token is repaired by deleting it, together with what follows kept as it is.
+    return ([extra, word], [word]), 1
+
+
+def _ending(
+    words: Sequence[str], index: int, rng: np.random.Generator
+) -> tuple[Change | None, int]:
+    word = words[index]
+    if len(word) < 4 or not word.isalpha() or word[0].isupper():
+        return None, 1
+    forms = {word + "s", word + "ed", word + "ing"}
+    for ending, others in (
+        ("ies", ("y",)), ("ing", ("", "e", "ed", "s")), ("ed", ("", "e", "ing", "s")),
+        ("es", ("e", "")), ("s", ("",)), ("ly", ("",)), ("tion", ("te",)), ("e", ("ing", "ed")),
+    ):  # fmt: skip
+        if word.endswith(ending) and not word.endswith("ss"):
+            forms = {word.removesuffix(ending) + other for other in others}
+            break
+    return ([_pick(sorted(forms - {word}), rng)], [word]), 1
+
+
+def _spelling(
+    words: Sequence[str], index: int, rng: np.random.Generator
+) -> tuple[Change | None, int]:
+    word = words[index]
+    if len(word) < 4 or not word.isalpha():
+        return None, 1
+    place = int(rng.integers(1, len(word) - 1))
+    head, letter, tail = word[:place], word[place], word[place + 1 :]
+    kind = int(rng.integers(4))
+    wrong = (
+        head + tail,
+        head + letter + letter + tail,
+        head + tail[:1] + letter + tail[1:],
+        head + _pick("aeioutnrs", rng) + tail,
+    )[kind]
+    return ([wrong], [word]), 1
+
+
+def _order(words: Sequence[str], index: int, rng: np.random.Generator) -> tuple[Change | None, int]:
+    if index + 1 >= len(words) or not (words[index] + words[index + 1]).isalpha():
+        return None, 1
+    pair = [words[index], words[index + 1]]
+    return (pair[::-1], pair), 2
+
+
+def _dropped(
+    words: Sequence[str], index: int, rng: np.random.Generator
+) -> tuple[Change | None, int]:
+    return ([], [words[index]]), 1
+
+
+def _doubled(
+    words: Sequence[str], index: int, rng: np.random.Generator
+) -> tuple[Change | None, int]:
+    word = words[index]
+    return ([word, word], [word]), 1
+
+
+# Listed as often as they are to be drawn.
+_RULES: tuple[Rule, ...] = (
+    *[_function_word] * 8, *[_ending] * 6, *[_insertion] * 2, *[_spelling] * 3, _order, _dropped,
+    _doubled,
+)  # fmt: skip

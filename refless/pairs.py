@@ -1,0 +1,331 @@
+"""Training pairs from parallel text alone: the better of two partly corrected sentences.
+
+Two ways to know which is better. IMPARA (Maeda, Kaneko and Okazaki 2022) sums the impact of the
+edits applied: how far the meaning vector of the whole correction moves when an edit is left out.
+Nested pairs need no encoder: a sentence with more of one annotator's edits is the better.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gecjury.corpus import fingerprint, read_sources, read_versions
+from gecjury.edits import Edit, apply_edits
+from gecjury.errors import InputError, OptionError
+from gecjury.fetch import DataFolder
+from gecjury.m2 import looks_like_m2, parse_m2
+from gecjury.scoretable import FloatArray
+from gecjury.textfiles import read_lines
+from refless.regressor import cut_length
+
+__all__ = [
+    "PARALLEL_SETS",
+    "Correction",
+    "Pair",
+    "detection_labels",
+    "edit_impacts",
+    "impact_pairs",
+    "nested_pairs",
+    "pairs_print",
+    "read_parallel",
+    "token_edits",
+]
+
+PARALLEL_SETS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    "jfleg": tuple(
+        (f"jfleg/{part}/{part}.src", tuple(f"jfleg/{part}/{part}.ref{n}" for n in range(4)))
+        for part in ("dev", "test")
+    ),
+    "gmeg-dev": tuple(
+        (
+            f"GMEG/data/dev/{domain}/source",
+            tuple(f"GMEG/data/dev/{domain}/ref{n}" for n in range(4)),
+        )
+        for domain in ("fce", "wiki")
+    ),
+}  # fmt: skip
+"""Parallel text of the data folder by name: sources with their references."""
+
+Encode = Callable[[Sequence[str]], FloatArray]
+"""Vectors of sentences, N × D."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A source and the edits of one of its corrections, in order and apart."""
+
+    source: str
+    edits: tuple[Edit, ...]
+
+    def text(self, kept: Sequence[bool] | None = None) -> str:
+        """The sentence with all edits, or with those kept."""
+        edits = (
+            self.edits if kept is None else [e for e, k in zip(self.edits, kept, strict=True) if k]
+        )
+        return " ".join(apply_edits(self.source.split(), edits))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two versions of one source; `gap` says by how much the better is better (> 0)."""
+
+    better: str
+    worse: str
+    gap: float
+
+
+def read_parallel(names: Sequence[str], folder: Callable[[], DataFolder]) -> list[Correction]:
+    """Read parallel text.
+
+    Args:
+        names: each a set of `PARALLEL_SETS`, an M2 file, or `SOURCE,REF[,REF...]` (text files).
+        folder: where named sets are found; called only if one is named.
+
+    Returns:
+        One entry a source and reference; unchanged sentences are among them.
+
+    Raises:
+        InputError: a file cannot be read, or line counts differ.
+        OptionError: a name is neither a set nor files.
+    """
+    found: list[Correction] = []
+    for name in names:
+        if name in PARALLEL_SETS:
+            parts = PARALLEL_SETS[name]
+            paths = folder().paths([p for source, refs in parts for p in (source, *refs)])
+            for source, references in parts:
+                found += _read_texts(paths[source], [paths[r] for r in references])
+            continue
+        source_file, *reference_files = name.split(",")
+        if not Path(source_file).exists():
+            raise OptionError(
+                f"parallel text {name!r}: neither a set ({', '.join(PARALLEL_SETS)}) nor files; "
+                "expected an M2 file or SOURCE,REF[,REF...]"
+            )
+        if reference_files:
+            found += _read_texts(Path(source_file), [Path(r) for r in reference_files])
+        else:
+            found += _read_m2(source_file)
+    if not any(correction.edits for correction in found):
+        raise InputError(
+            f"{', '.join(names)}: no sentence is corrected, so there is nothing to learn; check "
+            "that sources and corrections are not the same file"
+        )
+    return found
+
+
+def _read_texts(source: Path, references: Sequence[Path]) -> list[Correction]:
+    sources = read_sources(source)
+    found = []
+    for path in references:
+        for version in read_versions(path, overlaps="keep"):
+            if len(version.lines) != len(sources):
+                raise InputError(
+                    f"{path} has {len(version.lines)} lines, but {source} has {len(sources)}: "
+                    "line n of one must correct line n of the other"
+                )
+            found += [
+                Correction(" ".join(s.split()), token_edits(s.split(), t.split()))
+                for s, t in zip(sources, version.lines, strict=True)
+            ]
+    return found
+
+
+def _read_m2(path: str) -> list[Correction]:
+    lines = read_lines(path)
+    if not looks_like_m2(lines):
+        raise InputError(
+            f"{path}: not an M2 file; parallel text is an M2 file or SOURCE,REF[,REF...]"
+        )
+    found = []
+    for block in parse_m2(lines, path, overlaps="keep"):
+        for annotator in block.annotators or (0,):
+            # Overlapping edits cannot be applied in part: the text they make is aligned anew.
+            edits = block.edits(annotator)
+            apart = all(a.end <= b.start for a, b in itertools.pairwise(edits))
+            if not apart:
+                edits = token_edits(block.source.split(), block.text(annotator).split())
+            found.append(Correction(" ".join(block.source.split()), edits))
+    return found
+
+
+def token_edits(source: Sequence[str], target: Sequence[str]) -> tuple[Edit, ...]:
+    """Edits between two tokenised sentences: the runs that a longest-match alignment leaves."""
+    matcher = SequenceMatcher(None, source, target, autojunk=False)
+    return tuple(
+        Edit(start, end, " ".join(target[low:high]))
+        for kind, start, end, low, high in matcher.get_opcodes()
+        if kind != "equal"
+    )
+
+
+def edit_impacts(corrections: Sequence[Correction], encode: Encode) -> list[FloatArray]:
+    """Impact of each edit: 1 − cos(Enc(corrected), Enc(corrected without the edit)).
+
+    Args:
+        corrections: what to weigh.
+        encode: meaning vectors; each distinct sentence is encoded once.
+
+    Returns:
+        For each correction one number an edit, 0 or more but for rounding.
+    """
+    texts: dict[str, int] = {}
+    wanted = []
+    for correction in corrections:
+        count = len(correction.edits)
+        versions = [correction.text()]
+        versions += [
+            correction.text([n != dropped for n in range(count)]) for dropped in range(count)
+        ]
+        wanted.append([texts.setdefault(text, len(texts)) for text in versions])
+    vectors = encode(list(texts))
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors = vectors / np.where(norms > 0, norms, 1.0)
+    return [1.0 - vectors[rows[1:]] @ vectors[rows[0]] for rows in wanted]
+
+
+def impact_pairs(
+    corrections: Sequence[Correction],
+    encode: Encode,
+    rng: np.random.Generator,
+    *,
+    count: int = 4096,
+    tries: int = 30,
+) -> list[Pair]:
+    """IMPARA's pairs: two random subsets of edits, the larger summed impact is the better.
+
+    Args:
+        corrections: parallel text.
+        encode: see `edit_impacts`.
+        rng: of the draws.
+        count: pairs wanted; fewer are made where the text does not give them.
+        tries: draws a correction before it is passed over.
+    """
+    edited = [correction for correction in corrections if correction.edits]
+    impacts = edit_impacts(edited, encode)
+
+    def judge(row: int, first: FloatArray, second: FloatArray) -> float:
+        return float(impacts[row] @ (first - second))
+
+    return _draw(edited, rng, count, tries, judge, nested=False)
+
+
+def nested_pairs(
+    corrections: Sequence[Correction],
+    rng: np.random.Generator,
+    *,
+    count: int = 4096,
+    tries: int = 30,
+) -> list[Pair]:
+    """Pairs of which the worse lacks some of the better one's edits; see `impact_pairs`."""
+    edited = [correction for correction in corrections if correction.edits]
+
+    def judge(_: int, first: FloatArray, second: FloatArray) -> float:
+        return float(first.sum() - second.sum())
+
+    return _draw(edited, rng, count, tries, judge, nested=True)
+
+
+def _draw(
+    edited: Sequence[Correction],
+    rng: np.random.Generator,
+    count: int,
+    tries: int,
+    judge: Callable[[int, FloatArray, FloatArray], float],
+    *,
+    nested: bool,
+) -> list[Pair]:
+    pairs: list[Pair] = []
+    seen: set[tuple[str, str]] = set()
+    while len(pairs) < count:
+        before = len(pairs)
+        for row in rng.permutation(len(edited)):
+            pair = _try(edited[row], int(row), rng, tries, judge, seen, nested)
+            if pair is not None:
+                pairs.append(pair)
+                seen.add((pair.better, pair.worse))
+            if len(pairs) == count:
+                break
+        if len(pairs) == before:
+            break
+    return pairs
+
+
+def _try(
+    correction: Correction,
+    row: int,
+    rng: np.random.Generator,
+    tries: int,
+    judge: Callable[[int, FloatArray, FloatArray], float],
+    seen: set[tuple[str, str]],
+    nested: bool,
+) -> Pair | None:
+    size = len(correction.edits)
+    for _ in range(tries):
+        first, second = rng.integers(0, 2, (2, size)).astype(np.float64)
+        if nested:
+            second = second * first
+        gap = judge(row, first, second)
+        if gap == 0:
+            continue
+        if gap < 0:
+            first, second, gap = second, first, -gap
+        better = correction.text([bool(kept) for kept in first])
+        worse = correction.text([bool(kept) for kept in second])
+        if better != worse and better and worse and (better, worse) not in seen:
+            return Pair(better, worse, gap)
+    return None
+
+
+def detection_labels(correction: Correction) -> list[int]:
+    """For each source token whether an edit replaces or deletes it or inserts before it."""
+    tokens = correction.source.split()
+    labels = [0] * len(tokens)
+    for edit in correction.edits:
+        # An insertion is marked on the token that it precedes, at the end on the last one.
+        stop = edit.end if edit.end > edit.start else edit.start + 1
+        for index in range(min(edit.start, len(tokens) - 1), min(stop, len(tokens))):
+            labels[index] = 1
+    return labels
+
+
+def pairs_print(pairs: Sequence[Pair]) -> str:
+    """Fingerprint of pairs: 16 hexadecimal digits."""
+    return fingerprint(part for pair in pairs for part in (pair.better, pair.worse))
+
+
+def detection_examples(
+    corrections: Sequence[Correction], tokenizer: Any, max_length: int
+) -> Iterator[dict[str, Any]]:
+    """Tokenised sources with a label a word piece; special pieces are not counted (−100).
+
+    Corrections that leave their source as it is are passed over where another corrects it.
+    """
+    corrected = {c.source for c in corrections if c.edits}
+    done: set[tuple[str, tuple[Edit, ...]]] = set()
+    for correction in corrections:
+        key = (correction.source, correction.edits)
+        if not correction.source or key in done:
+            continue
+        if not correction.edits and correction.source in corrected:
+            continue
+        done.add(key)
+        encoded = tokenizer(
+            correction.source.split(),
+            is_split_into_words=True,
+            truncation=True,
+            max_length=cut_length(tokenizer, max_length),
+        )
+        marks = detection_labels(correction)
+        words = encoded.word_ids()
+        yield {
+            **{name: list(values) for name, values in encoded.items()},
+            "labels": [-100 if word is None else marks[word] for word in words],
+        }

@@ -1,0 +1,86 @@
+"""Scribendi score: a correction is good if a language model likes it better and it stays close."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.errors import OptionError
+from gecjury.runtime import Runtime
+from gecjury.scorer import Scorer
+from gecjury.scoretable import IntArray, Scores, Statistics, draw_weights
+from refless.distance import indel_ratio, token_sort_ratio
+from refless.language import mean_log_probabilities
+from refless.regressor import weights_print
+from refless.some import distinct_pairs
+
+__all__ = ["Scribendi"]
+
+
+@dataclass(frozen=True)
+class Scribendi(Scorer):
+    """1, 0 or −1 a sentence, summed over the corpus (Islam and Magnani 2021).
+
+    0 if the hypothesis equals its source. 1 if its perplexity is lower and the greater of token
+    sort ratio and Levenshtein ratio (substitutions at cost 2, over characters) reaches the
+    threshold. Otherwise −1. An empty hypothesis or source has no perplexity: −1.
+
+    Attributes:
+        model: folder or hub name of a causal language model with safetensors.
+        threshold: least similarity to the source.
+    """
+
+    name: ClassVar[str] = "scribendi"
+    family: ClassVar[str] = "refless"
+    summary: ClassVar[str] = "perplexity and closeness to the source, by any causal model"
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+
+    model: str = "openai-community/gpt2"
+    threshold: float = 0.8
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold <= 1:
+            raise OptionError(f"scribendi: threshold={self.threshold:g}: expected 0 to 1")
+
+    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
+        """The hash of the language model's weights."""
+        return {"weights": weights_print(self.model)}
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """The scores, systems × sentences."""
+        _, (sources, hypotheses), _, pair_of = distinct_pairs(corpus)
+        changed = [
+            row for row, (s, h) in enumerate(zip(sources, hypotheses, strict=True)) if s != h
+        ]
+        rows: dict[str, int] = {}
+        left = [rows.setdefault(sources[row], len(rows)) for row in changed]
+        right = [rows.setdefault(hypotheses[row], len(rows)) for row in changed]
+        likely = mean_log_probabilities(self.model, list(rows), runtime)
+        scores = np.zeros(len(sources))
+        for row, source, hypothesis in zip(changed, left, right, strict=True):
+            better = likely[hypothesis] > likely[source]
+            near = better and self._near(sources[row], hypotheses[row])
+            scores[row] = 1.0 if near else -1.0
+        return Statistics(scores[pair_of])
+
+    def _near(self, source: str, hypothesis: str) -> bool:
+        # The token sort ratio sorts words, so it is asked only where the cheaper one says no.
+        return (
+            indel_ratio(source, hypothesis) >= self.threshold
+            or token_sort_ratio(source, hypothesis) >= self.threshold
+        )
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """The statistics themselves."""
+        return Scores(statistics.values)
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """Sums over the corpus."""
+        values = statistics.values
+        if draws is None:
+            return Scores(values.sum(axis=1))
+        return Scores(draw_weights(draws, values.shape[1]) @ values.T)

@@ -1,0 +1,134 @@
+"""SOME: grammaticality, fluency and meaning by trained regressors, weighed into one score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.errors import OptionError
+from gecjury.runtime import Runtime
+from gecjury.scorer import MeanScorer
+from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
+from refless.annotations import ASPECTS
+from refless.bundle import Bundle, open_bundle
+from refless.regressor import weights_print
+
+__all__ = ["SOME", "distinct_pairs"]
+
+
+@dataclass(frozen=True)
+class SOME(MeanScorer):
+    """Weighted sum of three predicted human ratings (Yoshimura et al. 2020).
+
+    Grammaticality and fluency read the hypothesis, meaning reads source and hypothesis; each
+    prediction x is scaled to (x − low)/(high − low) of the rating scale, (x − 1)/3 for TMU-GFM.
+    About 0 to 1, higher is better; predictions outside the scale are not clipped. The corpus
+    score is the mean. Statistics keep the three aspects, so that weights are searched without
+    scoring anew.
+
+    Attributes:
+        model: folder that `gecjury train some` wrote, a hub name, or a folder with the models
+            `grammaticality` (or `grammer`), `fluency` and `meaning`.
+        alpha: weight of grammaticality; the defaults are the paper's at sentence level, tuned on
+            a tenth of GJG15. At system level, tuned on JFLEG, they are 0, 1, 0.
+        beta: weight of fluency.
+        gamma: weight of meaning.
+        max_length: longest input in word pieces; 0 takes what the model was trained with.
+    """
+
+    name: ClassVar[str] = "some"
+    family: ClassVar[str] = "refless"
+    summary: ClassVar[str] = "grammaticality, fluency and meaning by trained regressors"
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+
+    model: str = ""
+    alpha: float = 0.55
+    beta: float = 0.43
+    gamma: float = 0.02
+    max_length: int = 0
+
+    def __post_init__(self) -> None:
+        weights = (self.alpha, self.beta, self.gamma)
+        if min(weights) < 0 or abs(sum(weights) - 1) > 1e-6:
+            raise OptionError(
+                f"some: alpha={self.alpha:g}, beta={self.beta:g}, gamma={self.gamma:g}: weights "
+                "must be 0 or more and sum to 1"
+            )
+
+    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
+        """The hash of the trained weights."""
+        return {"weights": weights_print(self.model)} if self.model else {}
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Scaled predictions, systems × sentences × (grammaticality, fluency, meaning)."""
+        bundle = _open(self.model, self.max_length, runtime.device)
+        notes = bundle.leak_notes(corpus)
+        texts, pairs, text_of, pair_of = distinct_pairs(corpus)
+        values = np.empty((len(corpus.systems), len(corpus), len(ASPECTS)))
+        for column, aspect in enumerate(ASPECTS):
+            # An aspect without weight needs no model.
+            if aspect not in bundle.aspects:
+                if (self.alpha, self.beta, self.gamma)[column]:
+                    raise OptionError(
+                        f"some: {self.model} has no model of {aspect}, whose weight is not 0"
+                    )
+                values[:, :, column] = 0.0
+        predicted = bundle.predict(texts, pairs, runtime)
+        for column, aspect in enumerate(ASPECTS):
+            if aspect in predicted:
+                rows = pair_of if aspect == "meaning" else text_of
+                values[:, :, column] = predicted[aspect][rows]
+        low, high = bundle.scale
+        present = [c for c, aspect in enumerate(ASPECTS) if aspect in predicted]
+        values[:, :, present] = (values[:, :, present] - low) / (high - low)
+        return Statistics(values, notes=tuple(notes))
+
+    @property
+    def weights(self) -> FloatArray:
+        """α, β, γ."""
+        return np.array([self.alpha, self.beta, self.gamma])
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """Weighted sums, systems × sentences."""
+        return Scores(statistics.values @ self.weights)
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """Means of the weighted sums."""
+        sentences = statistics.values @ self.weights
+        return super().corpus_scores(Statistics(sentences), draws)
+
+
+@lru_cache(maxsize=2)
+def _open(model: str, max_length: int, device: str) -> Bundle:
+    if not model:
+        raise OptionError(
+            "some: no model is named, and none is distributed. Train one, e.g. "
+            "`gecjury train some TMU-GFM -o my-some --encoder embedded`, and score with "
+            "-m some:model=my-some"
+        )
+    return open_bundle(model, max_length, device)
+
+
+def distinct_pairs(
+    corpus: Corpus,
+) -> tuple[Sequence[str], tuple[Sequence[str], Sequence[str]], IntArray, IntArray]:
+    """Distinct hypotheses and distinct (source, hypothesis) pairs of a corpus.
+
+    Returns:
+        The hypotheses; the pairs as two lists; and for each system and sentence the row in
+        either.
+    """
+    texts: dict[str, int] = {}
+    pairs: dict[tuple[str, str], int] = {}
+    shape = (len(corpus.systems), len(corpus))
+    text_of, pair_of = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
+    for row, version in enumerate(corpus.systems.values()):
+        for column, (source, text) in enumerate(zip(corpus.sources, version.lines, strict=True)):
+            text_of[row, column] = texts.setdefault(text, len(texts))
+            pair_of[row, column] = pairs.setdefault((source, text), len(pairs))
+    return list(texts), ([s for s, _ in pairs], [h for _, h in pairs]), text_of, pair_of

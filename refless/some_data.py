@@ -1,0 +1,127 @@
+"""Where training data comes from besides one table: parts in files, rated sets, clean text."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from gecjury.benchmarks import load_benchmark
+from gecjury.errors import InputError, OptionError
+from gecjury.textfiles import read_lines
+from refless.annotations import Annotations, Scale, read_annotations
+from refless.leakage import normalise
+from refless.splits import Split
+
+__all__ = ["choose_aspects", "join_parts", "read_rated_sets", "read_treebank_text"]
+
+_RATED_BENCHMARKS = ("gmeg-dev-fce", "gmeg-dev-wiki")
+_LENGTHS = range(5, 46)
+
+
+def choose_aspects(data: Annotations, wanted: Sequence[str] | None) -> Annotations:
+    """The annotations with some aspects only, in the order of `ASPECTS`.
+
+    Raises:
+        OptionError: the data does not rate one of them.
+    """
+    if not wanted:
+        return data
+    absent = [aspect for aspect in wanted if aspect not in data.aspects]
+    if absent:
+        raise OptionError(f"--aspects {absent[0]}: the data rates {', '.join(data.aspects)} only")
+    columns = [column for column, aspect in enumerate(data.aspects) if aspect in wanted]
+    return replace(
+        data,
+        aspects=tuple(data.aspects[column] for column in columns),
+        ratings=data.ratings[:, columns],
+    )
+
+
+def join_parts(
+    train: Annotations, dev: Annotations, test: Annotations
+) -> tuple[Annotations, Split]:
+    """One set and its split, from three files.
+
+    Raises:
+        InputError: the files rate other aspects, hold fewer than two rows, or share a source.
+    """
+    parts = {"train": train, "dev": dev, "test": test}
+    keys = {}
+    for name, part in parts.items():
+        if part.aspects != train.aspects:
+            raise InputError(
+                f"the {name} file rates {', '.join(part.aspects)}, the train file "
+                f"{', '.join(train.aspects)}: all parts must rate the same"
+            )
+        if len(part) < 2:
+            raise InputError(f"the {name} file holds {len(part)} rows; expected 2 or more")
+        keys[name] = {normalise(s or o) for s, o in zip(part.sources, part.outputs, strict=True)}
+    for first, second in (("train", "dev"), ("train", "test"), ("dev", "test")):
+        shared = keys[first] & keys[second]
+        if shared:
+            raise InputError(
+                f"{len(shared)} sources stand in both the {first} and the {second} file, e.g. "
+                f"{min(shared)[:60]!r} (normalised): a source must be in one part only"
+            )
+    sizes = np.cumsum([0, len(train), len(dev), len(test)])
+    rows = [np.arange(a, b) for a, b in itertools.pairwise(sizes)]
+    joined = replace(
+        train,
+        outputs=train.outputs + dev.outputs + test.outputs,
+        sources=train.sources + dev.sources + test.sources,
+        ratings=np.concatenate([train.ratings, dev.ratings, test.ratings]),
+        names=(),
+    )
+    return joined, Split(*rows)
+
+
+def read_rated_sets(
+    data: str | Path | None = None, cache: str | Path | None = None
+) -> list[Annotations]:
+    """The ratings of other kinds that the data folder holds.
+
+    Returns:
+        GMEG dev (FCE and Wiki): outputs of six systems and sources with mean ratings from 0 to
+        100, as aspect `rating`; and GUG, as aspect `grammaticality`.
+    """
+    from gecjury.fetch import open_data
+
+    outputs: list[str] = []
+    ratings: list[float] = []
+    for name in _RATED_BENCHMARKS:
+        benchmark = load_benchmark(name, data=data, cache=cache)
+        assert benchmark.segment_scores is not None  # GMEG always has them
+        for row, version in enumerate(benchmark.corpus.systems.values()):
+            for text, value in zip(version.lines, benchmark.segment_scores[row], strict=True):
+                if text.strip() and not np.isnan(value):
+                    outputs.append(text)
+                    ratings.append(float(value))
+    gmeg = Annotations(
+        ("rating",),
+        tuple(outputs),
+        ("",) * len(outputs),
+        np.array(ratings)[:, None],
+        Scale(0.0, 100.0, zero_is_other=False),
+    )
+    path = open_data(data, cache=cache).path("gug-data/gug_annotations.tsv")
+    return [gmeg, read_annotations(path)]
+
+
+def read_treebank_text(path: str | Path) -> list[str]:
+    """Sentences of a CoNLL-U file as tokens, those of 5 to 45 tokens."""
+    sentences: list[str] = []
+    tokens: list[str] = []
+    for line in [*read_lines(path), ""]:
+        if not line:
+            if len(tokens) in _LENGTHS:
+                sentences.append(" ".join(tokens))
+            tokens = []
+            continue
+        fields = line.split("\t")
+        if fields[0].isdecimal():
+            tokens.append(fields[1])
+    return sentences

@@ -1,0 +1,332 @@
+"""The only optimiser loop: transformers' Trainer with our losses, dev Spearman, and resuming.
+
+One process or many (`torchrun`, `accelerate launch`): the Trainer sees to it. A run that was
+killed goes on from its last checkpoint and ends with the weights of an unbroken one: the order of
+the data depends on seed and epoch alone, and checkpoints hold optimiser and generator states.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from gecjury.errors import DataError, OptionError
+from gecjury.runtime import Bar, Runtime
+from gecjury.textfiles import read_text, write_text
+from refless.batches import EpochOrder, Example, Objective, collator, length_of, losses
+from refless.regressor import model_device, output_errors, quiet_transformers
+
+__all__ = ["Fit", "Objective", "TrainSettings", "fit", "is_main_process", "wait_for_all"]
+
+Evaluate = Callable[[Any], Mapping[str, float]]
+"""Gives dev figures of a model; `score` decides which checkpoint is best (higher is better)."""
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """Everything that decides the weights besides the data.
+
+    Attributes:
+        max_length: longest input in word pieces.
+        batch_size: examples a step and process.
+        accumulation: batches a step.
+        learning_rate: peak; it rises over `warmup` of all steps and falls to 0 linearly.
+        epochs: at most this many.
+        patience: stop after this many epochs without a better dev score; 0 never stops early.
+        warmup: share of steps.
+        weight_decay: of AdamW.
+        seed: of fresh heads, order and dropout.
+        bf16: bfloat16 arithmetic.
+        loss: `mse` or `huber`, for regression.
+    """
+
+    max_length: int = 128
+    batch_size: int = 16
+    accumulation: int = 1
+    learning_rate: float = 5e-5
+    epochs: int = 10
+    patience: int = 3
+    warmup: float = 0.1
+    weight_decay: float = 0.01
+    seed: int = 0
+    bf16: bool = False
+    loss: Literal["mse", "huber"] = "mse"
+
+    def __post_init__(self) -> None:
+        for name in ("max_length", "batch_size", "accumulation", "epochs"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name}={getattr(self, name)}: expected 1 or more")
+        if not 0 < self.learning_rate < 1:
+            raise OptionError(
+                f"learning rate {self.learning_rate:g}: expected a small positive number, e.g. 5e-5"
+            )
+        if self.patience < 0:
+            raise OptionError(f"patience={self.patience}: expected 0 (never stop) or more")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a finished run leaves.
+
+    Attributes:
+        model: the best checkpoint by dev score.
+        best: its dev figures.
+        history: dev figures by epoch.
+        seconds: spent in this process, without what earlier, killed runs spent.
+    """
+
+    model: Any
+    best: Mapping[str, float]
+    history: tuple[Mapping[str, float], ...] = field(default_factory=tuple)
+    seconds: float = 0.0
+
+
+def is_main_process() -> bool:
+    """Whether this process writes; the others of a distributed run only compute."""
+    import os
+
+    return int(os.environ.get("RANK", "0")) == 0
+
+
+def wait_for_all() -> None:
+    """In a distributed run, wait until every process has come here."""
+    import torch.distributed
+
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.barrier()
+
+
+def fit(
+    model: Any,
+    tokenizer: Any,
+    examples: Sequence[Example],
+    evaluate: Evaluate,
+    settings: TrainSettings,
+    folder: Path,
+    runtime: Runtime,
+    *,
+    objective: Objective = "regression",
+    label: str = "training",
+) -> Fit:
+    """Train a model, or go on where a killed run stopped.
+
+    Args:
+        model: what is trained; its head's outputs suit the objective.
+        tokenizer: pads batches.
+        examples: `regression`: `input_ids`, ... and `labels`, one number an output, NaN = not
+            rated. `ranking`: `better` and `worse`, each a tokenised text. `detection`:
+            `input_ids`, ... and `labels`, one 0, 1 or −100 (not counted) a word piece.
+        evaluate: see `Evaluate`.
+        settings: see `TrainSettings`.
+        folder: for checkpoints; a folder of a run with other settings or data is refused.
+        runtime: device and progress.
+        objective: the loss.
+        label: for people.
+
+    Raises:
+        DataError: the loss is no longer a number; the last good checkpoint is kept.
+        OutputError: a checkpoint cannot be written.
+        OptionError: the folder holds checkpoints of another run.
+    """
+    import time
+
+    quiet_transformers()
+    start = time.perf_counter()
+    _claim(folder, settings, examples, objective)
+    with runtime.progress.task(label, None) as bar:
+        trainer = _build_trainer(
+            model, tokenizer, examples, evaluate, settings, folder, runtime, objective, bar
+        )
+        with output_errors(folder):
+            trainer.train(resume_from_checkpoint=_last_checkpoint(folder))
+    history = tuple(
+        {key.removeprefix("eval_"): value for key, value in entry.items()}
+        for entry in trainer.state.log_history
+        if "eval_score" in entry
+    )
+    best = max(history, key=lambda entry: entry["score"]) if history else {}
+    return Fit(trainer.model, best, history, time.perf_counter() - start)
+
+
+def _claim(
+    folder: Path, settings: TrainSettings, examples: Sequence[Example], objective: Objective
+) -> None:
+    """Mark the checkpoints' folder as this run's, or refuse another run's."""
+    from gecjury.corpus import fingerprint
+
+    record = {
+        "settings": asdict(settings),
+        "objective": objective,
+        "examples": len(examples),
+        "data": fingerprint(json.dumps(dict(example), sort_keys=True) for example in examples),
+    }
+    text = json.dumps(record, sort_keys=True, indent=1)
+    path = folder / "run.json"
+    if path.exists():
+        if read_text(path) != text:
+            raise OptionError(
+                f"{folder}: holds checkpoints of a run with other settings or data; give the "
+                "settings of that run to go on with it, or another output folder"
+            )
+    elif is_main_process():
+        write_text(path, text)
+
+
+def _last_checkpoint(folder: Path) -> str | None:
+    """The newest checkpoint that was written to its end (the trainer's state is written last)."""
+    found = [
+        (int(path.name.rpartition("-")[2]), path)
+        for path in folder.glob("checkpoint-*")
+        if path.name.rpartition("-")[2].isdecimal()
+    ]
+    for _, path in sorted(found, reverse=True):
+        if _complete(path):
+            return str(path)
+        if is_main_process():
+            shutil.rmtree(path, ignore_errors=True)
+    return None
+
+
+def _complete(path: Path) -> bool:
+    # A process killed while writing leaves a file short or absent.
+    try:
+        json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return (path / "model.safetensors").exists() and any(path.glob("rng_state*"))
+
+
+def _build_trainer(
+    model: Any,
+    tokenizer: Any,
+    examples: Sequence[Example],
+    evaluate: Evaluate,
+    settings: TrainSettings,
+    folder: Path,
+    runtime: Runtime,
+    objective: Objective,
+    bar: Bar,
+) -> Any:
+    from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, set_seed
+
+    set_seed(settings.seed)
+    loss_of = losses(settings.loss)[objective]
+    lengths = [length_of(example) for example in examples]
+
+    class OurTrainer(Trainer):  # type: ignore[misc]
+        """Our losses, our order, our dev score."""
+
+        control: Any
+
+        def compute_loss(
+            self,
+            model: Any,
+            inputs: dict[str, Any],
+            return_outputs: bool = False,
+            num_items_in_batch: Any = None,
+        ) -> Any:
+            labels = inputs.pop("labels")
+            outputs = model(**inputs)
+            loss = loss_of(outputs.logits.float(), labels)
+            if not bool(loss.isfinite()):
+                _refuse_loss(folder, self.state.global_step)
+            return (loss, outputs) if return_outputs else loss
+
+        def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+            group = settings.batch_size * max(self.args.world_size, 1)
+            return EpochOrder(lengths, group, settings.seed)
+
+        def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+            figures = {f"eval_{k}": v for k, v in evaluate(self.model).items()}
+            model.train()
+            if not np.isfinite(figures["eval_score"]):
+                _refuse_loss(folder, self.state.global_step)
+            self.log(figures)
+            self.control = self.callback_handler.on_evaluate(
+                self.args, self.state, self.control, figures
+            )
+            return figures
+
+    trainer = OurTrainer(
+        model=model,
+        args=_arguments(settings, folder, runtime),
+        train_dataset=list(examples),
+        eval_dataset=[],
+        data_collator=collator(tokenizer, objective),
+        callbacks=[_progress_callback(bar)],
+    )
+    # The losses here are means over a batch, which the Trainer must scale by the accumulation.
+    trainer.model_accepts_loss_kwargs = False
+    trainer.remove_callback(PrinterCallback)
+    if settings.patience:
+        trainer.add_callback(EarlyStoppingCallback(settings.patience))
+    return trainer
+
+
+def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
+    from transformers import TrainingArguments
+
+    return TrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch_size,
+        gradient_accumulation_steps=settings.accumulation,
+        learning_rate=settings.learning_rate,
+        warmup_steps=settings.warmup,
+        weight_decay=settings.weight_decay,
+        seed=settings.seed,
+        data_seed=settings.seed,
+        bf16=settings.bf16,
+        use_cpu=model_device(runtime) == "cpu",
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        save_total_limit=2,
+        load_best_model_at_end=True,
+        metric_for_best_model="score",
+        greater_is_better=True,
+        logging_steps=10,
+        report_to=[],
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        dataloader_pin_memory=False,
+        ddp_find_unused_parameters=False,
+    )
+
+
+def _refuse_loss(folder: Path, step: int) -> None:
+    kept = _last_checkpoint(folder)
+    raise DataError(
+        f"training stopped at step {step}: the loss is no longer a number. "
+        + (f"The last good checkpoint is {kept}. " if kept else "")
+        + "Lower the learning rate (--learning-rate), or leave out --bf16"
+    )
+
+
+def _progress_callback(bar: Bar) -> Any:
+    from transformers import TrainerCallback
+
+    class Progress(TrainerCallback):  # type: ignore[misc]
+        """Steps, loss and dev figures on our bar."""
+
+        loss = dev = ""
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            bar.advance()
+
+        def on_log(
+            self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any
+        ) -> None:
+            logs = logs or {}
+            if "loss" in logs:
+                self.loss = f"loss {logs['loss']:.4f}"
+            if "eval_score" in logs:
+                self.dev = f"dev {logs['eval_score']:.4f}"
+            bar.note(f"epoch {state.epoch or 0:.1f} {self.loss} {self.dev}".rstrip())
+
+    return Progress()

@@ -1,0 +1,135 @@
+"""SOME's weights on a benchmark: all α, β, γ in hundredths, without scoring anything anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.benchmarks import Benchmark
+from gecjury.correlation import pearson
+from gecjury.errors import InputError, OptionError
+from gecjury.judgments import expand_pairs
+from gecjury.scoretable import FloatArray, IntArray
+
+__all__ = ["PAPER_WEIGHTS", "search_weights", "simplex"]
+
+PAPER_WEIGHTS = {"sentence": (0.55, 0.43, 0.02), "system": (0.0, 1.0, 0.0)}
+"""Yoshimura et al. (2020): tuned on a tenth of GJG15, and on JFLEG."""
+
+_BLOCK = 256
+
+
+def simplex(steps: int = 100) -> FloatArray:
+    """All (α, β, γ) of whole steps that sum to 1; for 100 steps 5,151 rows."""
+    rows = [(a, b, steps - a - b) for a in range(steps + 1) for b in range(steps + 1 - a)]
+    return np.array(rows) / steps
+
+
+def search_weights(
+    values: FloatArray,
+    benchmark: Benchmark,
+    level: Literal["sentence", "system"] = "sentence",
+    *,
+    share: float = 1.0,
+    seed: int = 0,
+) -> list[dict[str, object]]:
+    """Search the weights with the best agreement.
+
+    Args:
+        values: systems × sentences × 3, SOME's statistics.
+        benchmark: the judgments; its chosen view is used.
+        level: `sentence` maximises Kendall τ over judged pairs (ties of the metric count
+            neither way), `system` Pearson of mean scores with the human scores.
+        share: share of the judged sentences that is searched; the rest is held out. At system
+            level everything is used.
+        seed: of the draw.
+
+    Returns:
+        Rows `found` and `paper` with alpha, beta, gamma and the measure on what was searched and
+        on what was held out (NaN without any). Of equally good weights the ones nearest to the
+        paper's are taken.
+
+    Raises:
+        OptionError: the share is not in (0, 1].
+        InputError: the benchmark has no judged pairs of its systems.
+    """
+    if not 0 < share <= 1:
+        raise OptionError(f"share {share:g}: expected more than 0 and at most 1")
+    grid = simplex()
+    if level == "system":
+        kind = next(k for k in ("trueskill", "expected-wins", "mean")
+                    if k in benchmark.human[benchmark.view])  # fmt: skip
+        human = benchmark.human_scores(kind)
+        means = values.mean(axis=1)
+        scores = np.array([pearson(human, means @ weights) for weights in grid])
+        return _rows(grid, scores, level, lambda w: (pearson(human, means @ w), float("nan")))
+    gaps, sentence = _gaps(values, benchmark)
+    chosen = _draw(sentence, share, seed)
+    scores = _tau(gaps[chosen], grid)
+    held = gaps[~chosen]
+
+    def measure(weights: FloatArray) -> tuple[float, float]:
+        one = weights[None]
+        return float(_tau(gaps[chosen], one)[0]), (
+            float(_tau(held, one)[0]) if len(held) else float("nan")
+        )
+
+    return _rows(grid, scores, level, measure)
+
+
+def _gaps(values: FloatArray, benchmark: Benchmark) -> tuple[FloatArray, IntArray]:
+    """Score differences, winner minus loser, for each decided pair; and the pairs' sentences."""
+    pairs = expand_pairs(benchmark.rankings[benchmark.view], benchmark.corpus.names)
+    decided = pairs.preference != 0
+    if not decided.any():
+        raise InputError(f"{benchmark.name} has no decided pairs of the systems chosen")
+    first = values[pairs.first[decided], pairs.sentence[decided]]
+    second = values[pairs.second[decided], pairs.sentence[decided]]
+    sign = np.sign(pairs.preference[decided])[:, None]
+    return (first - second) * sign, pairs.sentence[decided]
+
+
+def _draw(sentence: IntArray, share: float, seed: int) -> NDArray[np.bool_]:
+    """Which pairs are searched: those of a share of the sentences."""
+    judged = np.unique(sentence)
+    count = max(1, round(share * len(judged)))
+    kept = np.random.default_rng(seed).permutation(judged)[:count]
+    return np.isin(sentence, kept)
+
+
+def _tau(gaps: FloatArray, grid: FloatArray) -> FloatArray:
+    """(agree − disagree)/pairs for each row of weights."""
+    found = []
+    for start in range(0, len(grid), _BLOCK):
+        # Differences below rounding are ties.
+        scores = (gaps @ grid[start : start + _BLOCK].T).round(9)
+        found.append(np.sign(scores).mean(axis=0))
+    return np.concatenate(found)
+
+
+def _rows(
+    grid: FloatArray,
+    scores: FloatArray,
+    level: Literal["sentence", "system"],
+    measure: Callable[[FloatArray], tuple[float, float]],
+) -> list[dict[str, object]]:
+    paper = np.array(PAPER_WEIGHTS[level])
+    level_best = np.flatnonzero(scores >= np.nanmax(scores) - 1e-12)
+    best = grid[min(level_best, key=lambda row: float(np.abs(grid[row] - paper).sum()))]
+    return [_row(name, weights, measure(weights)) for name, weights in
+            (("found", best), ("paper", paper))]  # fmt: skip
+
+
+def _row(name: str, weights: FloatArray, figures: Sequence[float]) -> dict[str, object]:
+    alpha, beta, gamma = weights.tolist()
+    return {
+        "weights": name,
+        "alpha": alpha,
+        "beta": beta,
+        "gamma": gamma,
+        "searched": figures[0],
+        "held_out": figures[1],
+    }

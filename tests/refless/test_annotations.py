@@ -1,0 +1,190 @@
+"""Rated sentences: what is read, averaged, left out and refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gecjury.errors import InputError, OptionError
+from refless.annotations import Annotations, ColumnMap, Scale, read_annotations
+from refless.some_data import choose_aspects, join_parts, read_treebank_text
+from refless.splits import split_as_named, split_by_source
+
+HEADER = "source,output,grammer,fluency,meaning,system"
+
+
+def write(folder: Path, *rows: str, name: str = "ratings.csv") -> Path:
+    path = folder / name
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_raters_are_averaged_and_zeros_left_out(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        HEADER,
+        'A b .,A c .,"3,4,3,4,3","1,2,3,4,4","0,4,4,3,3",x',
+        'A d .,"A, e .","1,1,1,1,1","2,2,2,2,2","0,0,3,3,1",x',
+        # Three of five say "other" about grammaticality: the row goes.
+        'A f .,A g .,"0,0,0,4,4","2,2,2,2,2","3,3,3,3,3",x',
+    )
+    found = read_annotations(path)
+    assert found.aspects == ("grammaticality", "fluency", "meaning")
+    assert found.outputs == ("A c .", "A, e .")
+    # (3+4+3+4+3)/5 = 3.4, 14/5 = 2.8, (4+4+3+3)/4 = 3.5; 1, 2, (3+3+1)/3 = 7/3.
+    assert found.ratings == pytest.approx(np.array([[3.4, 2.8, 3.5], [1, 2, 7 / 3]]))
+    assert "1 rows left out" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("", r"row 3, column fluency: the rating is missing"),
+        ('"3,x"', r"row 3, column fluency: 'x' is not a number"),
+        ("nan", r"row 3, column fluency: 'nan' is not a number"),
+        ("5", r"row 3, column fluency: rating 5 is outside the scale 1 to 4 \(or 0 for other\)"),
+        ("0.5", r"row 3, column fluency: rating 0.5 is outside"),
+    ],
+)
+def test_bad_ratings_name_row_and_column(tmp_path: Path, cell: str, message: str) -> None:
+    path = write(tmp_path, HEADER, "A .,A .,1,1,1,x", f"B .,B .,1,{cell},1,x")
+    with pytest.raises(InputError, match=message):
+        read_annotations(path)
+
+
+def test_tables_that_are_no_ratings_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="neither TMU-GFM's nor GUG's"):
+        read_annotations(write(tmp_path, "a,b", "1,2"))
+    with pytest.raises(InputError, match="holds no row"):
+        read_annotations(write(tmp_path, HEADER))
+    with pytest.raises(InputError, match="all 2 ratings of fluency are 2; nothing can be learnt"):
+        read_annotations(write(tmp_path, HEADER, "A .,A .,1,2,1,x", "B .,B .,2,2,3,x"))
+    with pytest.raises(InputError, match="row 3: 4 fields for 6 columns"):
+        read_annotations(write(tmp_path, HEADER, "A .,A .,1,2,1,x", "B .,B .,1,1"))
+    with pytest.raises(InputError, match="row 2, column output: '' is no sentence"):
+        read_annotations(write(tmp_path, HEADER, "A .,,1,2,1,x"))
+    columns = ColumnMap.parse(["output=text", "fluency=f"])
+    with pytest.raises(InputError, match="has no column 'text'"):
+        read_annotations(write(tmp_path, HEADER, "A .,A .,1,2,1,x"), columns)
+
+
+def test_column_maps_and_scales_are_checked() -> None:
+    columns = ColumnMap.parse(["output=h", "fluency=f1,f2", "split=part"])
+    assert columns == ColumnMap("h", {"fluency": ("f1", "f2")}, "", "part")
+    for bad in (["fluency"], ["colour=c"], ["output=h"], ["fluency=f"]):
+        with pytest.raises(OptionError):
+            ColumnMap.parse(bad)
+    assert Scale.parse("0:100") == Scale(0, 100, zero_is_other=False)
+    assert Scale.parse("1:5").zero_is_other
+    for text in ("4:1", "one:two", "3"):
+        with pytest.raises(OptionError):
+            Scale.parse(text)
+
+
+def test_other_kinds_of_file_hold_the_same(tmp_path: Path) -> None:
+    columns = ColumnMap.parse(["output=h", "fluency=f,g"])
+    scale = Scale(0, 10, zero_is_other=False)
+    csv = write(tmp_path, "h,f,g", '"say ""a""",1,2', "b,0,0")
+    # In tab-separated text a quotation mark is itself.
+    tsv = write(tmp_path, "h\tf\tg", 'say "a"\t1\t2', "b\t0\t0", name="r.tsv")
+    rows = [{"h": 'say "a"', "f": 1, "g": 2}, {"h": "b", "f": 0, "g": [0]}]
+    lines = write(tmp_path, *map(json.dumps, rows), name="r.jsonl")
+    tables = [read_annotations(path, columns, scale) for path in (csv, tsv, lines)]
+    for table in tables:
+        assert table.outputs == ('say "a"', "b")
+        assert table.ratings.tolist() == [[1.5], [0.0]]
+        assert table.print == tables[0].print
+
+
+def test_hugging_face_datasets_are_read_by_row(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = {"h": ["a b", "c d"], "f": [[1, 2, 3], [4, 4, 4]]}
+    datasets.Dataset.from_dict(rows).save_to_disk(tmp_path / "set")
+    columns = ColumnMap.parse(["output=h", "fluency=f"])
+    found = read_annotations(f"hf:{tmp_path / 'set'}", columns)
+    assert found.ratings.tolist() == [[2.0], [4.0]]
+    rows["f"][1] = [4, 9, 4]
+    datasets.DatasetDict({"x": datasets.Dataset.from_dict(rows)}).save_to_disk(tmp_path / "d")
+    with pytest.raises(InputError, match="row 2, column f: rating 9"):
+        read_annotations(f"hf:{tmp_path / 'd'}:x", columns)
+    with pytest.raises(InputError, match="has no split 'y'; it has x"):
+        read_annotations(f"hf:{tmp_path / 'd'}:y", columns)
+
+
+def table(sources: list[str], aspects: tuple[str, ...] = ("fluency",)) -> Annotations:
+    numbers = np.arange(len(sources) * len(aspects), dtype=float) % 4 + 1
+    outputs = tuple(f"{source} {n}" for n, source in enumerate(sources))
+    return Annotations(
+        aspects, outputs, tuple(sources), numbers.reshape(len(sources), len(aspects))
+    )
+
+
+def test_no_source_stands_in_two_parts() -> None:
+    # The same source, once tokenised and with other quotation marks.
+    sources = [f"s {n // 3} ." for n in range(300)] + ['" S0 ."', "“s0.”"]
+    split = split_by_source(table(sources), seed=3)
+    keys = [s.replace(" ", "").strip('"“”').lower() for s in sources]
+    parts = [{keys[row] for row in rows} for rows in (split.train, split.dev, split.test)]
+    assert not (parts[0] & parts[1])
+    assert not (parts[0] & parts[2])
+    assert not (parts[1] & parts[2])
+    assert sorted([*split.train, *split.dev, *split.test]) == list(range(302))
+    assert 30 <= len(split.dev) <= 34
+    assert 30 <= len(split.test) <= 34
+    again = split_by_source(table(sources), seed=3)
+    assert all((a == b).all() for a, b in zip(split.train, again.train, strict=True))
+    assert not np.array_equal(split.dev, split_by_source(table(sources), seed=4).dev)
+
+
+def test_too_few_rows_are_refused() -> None:
+    with pytest.raises(InputError, match="too few rows for a split"):
+        split_by_source(table(["one source"] * 40))
+    with pytest.raises(InputError, match="too few rows"):
+        split_by_source(table(["a", "b", "c"]))
+
+
+def test_parts_in_files_must_be_apart() -> None:
+    a, b, c = (table([f"{name} {n}" for n in range(3)]) for name in "abc")
+    joined, split = join_parts(a, b, c)
+    assert len(joined) == 9
+    assert [rows.tolist() for rows in (split.train, split.dev, split.test)] == [
+        [0, 1, 2], [3, 4, 5], [6, 7, 8],
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="1 sources stand in both the train and the test file"):
+        join_parts(a, b, table(["c 0", "A 2", "c 1"]))
+    with pytest.raises(InputError, match="must rate the same"):
+        join_parts(a, table(["x", "y"], ("meaning",)), c)
+    with pytest.raises(OptionError, match="rates fluency only"):
+        choose_aspects(a, ["meaning"])
+
+
+def test_tmu_gfm_is_read_whole(data_dir: Path) -> None:
+    data = read_annotations(data_dir / "TMU-GFM-Dataset" / "tmu-gfm-dataset.csv")
+    # 4,221 rows (Yoshimura et al. 2020, section 3); the release's own means leave zeros out, too.
+    assert len(data) == 4221
+    import csv
+
+    with (data_dir / "TMU-GFM-Dataset" / "tmu-gfm-dataset.csv").open(encoding="utf-8") as file:
+        means = [[float(r[k]) for k in ("ave_g", "ave_f", "ave_m")] for r in csv.DictReader(file)]
+    assert np.abs(data.ratings - np.array(means)).max() < 0.006
+    split = split_by_source(data)
+    # The paper's sizes: 3,376, 422, 423.
+    assert [len(rows) for rows in (split.train, split.dev, split.test)] == [3375, 422, 424]
+
+
+def test_gug_brings_its_split(data_dir: Path) -> None:
+    data = read_annotations(data_dir / "gug-data" / "gug_annotations.tsv")
+    split = split_as_named(data)
+    # Heilman et al. (2014), section 2: 1,518 / 747 / 754.
+    assert [len(rows) for rows in (split.train, split.dev, split.test)] == [1518, 747, 754]
+    assert "110 rows left out" in data.notes[0]
+
+
+def test_treebank_text_is_cut_at_blank_lines(tmp_path: Path) -> None:
+    rows = [f"{n}\tw{n}\t_" for n in range(1, 6)]
+    path = tmp_path / "t.conllu"
+    path.write_text("\n".join(["# x", rows[0], "1-2\tskip\t_", *rows[1:], "", rows[0], ""]))
+    assert read_treebank_text(path) == ["w1 w2 w3 w4 w5"]

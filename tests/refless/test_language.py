@@ -1,0 +1,89 @@
+"""Scribendi and Asano's baseline on a tiny language model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gecjury import load
+from gecjury.corpus import Corpus, Version
+from gecjury.errors import InputError, OptionError
+from gecjury.runtime import Runtime
+from refless.language import mean_log_probabilities
+from refless.meteor import Meteor
+from tests import tiny
+
+RUNTIME = Runtime(device="cpu")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny.language_model(tmp_path_factory.mktemp("lm") / "model"))
+
+
+def test_log_probabilities_are_those_of_the_plain_model(model: str) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    words = AutoTokenizer.from_pretrained(model)
+    network = AutoModelForCausalLM.from_pretrained(model).eval()
+    texts = ["the cat goes to school .", "a dog", "it"]
+    found = mean_log_probabilities(model, [*texts, ""], RUNTIME)
+    for text, value in zip(texts, found, strict=False):
+        ids = words(words.bos_token + text, return_tensors="pt")["input_ids"]
+        with torch.inference_mode():
+            # transformers' own loss: the mean over all pieces after the first.
+            expected = -float(network(ids, labels=ids).loss)
+        assert value == pytest.approx(expected, abs=2e-6)
+    assert np.isnan(found[3])
+
+
+def test_scribendi_by_its_rules(model: str) -> None:
+    words = tiny.WORDS
+    source = "the cat goes to school not very yesterday ."
+    near = [source.replace("cat", word) for word in words[:20] if word != "cat"]
+    far = ["he", "apple apple apple apple apple apple"]
+    likely = mean_log_probabilities(model, [source, *near, *far], RUNTIME)
+    better = [text for text, x in zip(near, likely[1:], strict=False) if x > likely[0]]
+    worse = [text for text, x in zip(near, likely[1:], strict=False) if x < likely[0]]
+    assert better
+    assert worse
+    lines = [source, better[0], worse[0], far[0], ""]
+    corpus = Corpus((source,) * 5, {"x": Version(tuple(lines))})
+    table = load("scribendi", model=model).score_corpus(corpus, RUNTIME)
+    assert table.sentences.tolist() == [[0, 1, -1, -1, -1]]
+    assert table.totals["x"] == -2
+    # With no likeness asked for, only perplexity decides.
+    loose = load("scribendi", model=model, threshold=0.0).score_corpus(corpus, RUNTIME)
+    assert loose.sentences[0, 3] == (1 if likely[len(near) + 1] > likely[0] else -1)
+    # At the greatest likeness only reordered words pass.
+    strict = load("scribendi", model=model, threshold=1.0).score_corpus(corpus, RUNTIME)
+    assert strict.sentences[0, 1] == -1
+
+
+def test_asano_by_hand(model: str, tmp_path: Path) -> None:
+    sources, lines = tuple(tiny.sentences(6)), tuple(tiny.sentences(6, 4))
+    corpus = Corpus(sources, {"x": Version(lines)})
+    likely = mean_log_probabilities(model, lines, RUNTIME)
+    fluency = 1 / (1 - likely)
+    meaning = np.array([Meteor().score(s, h) for s, h in zip(sources, lines, strict=True)])
+    scorer = load("asano", language_model=model, alpha=0, beta=0.75, gamma=0.25)
+    table = scorer.score_corpus(corpus, RUNTIME)
+    assert table.sentences[0] == pytest.approx(0.75 * fluency + 0.25 * meaning, abs=1e-6)
+    tiny.encoder(tmp_path / "grammaticality", outputs=1)
+    whole = load("asano", language_model=model, model=str(tmp_path)).score_corpus(corpus, RUNTIME)
+    graded = load("asano", language_model=model, model=str(tmp_path), alpha=1, beta=0, gamma=0)
+    grades = graded.score_corpus(corpus, RUNTIME).sentences[0]
+    expected = 0.02 * grades + 0.82 * fluency + 0.16 * meaning
+    assert whole.sentences[0] == pytest.approx(expected, abs=1e-6)
+
+
+def test_refusals(model: str) -> None:
+    with pytest.raises(OptionError, match="expected 0 to 1"):
+        load("scribendi:threshold=2")
+    with pytest.raises(OptionError, match="sum to 1"):
+        load("asano:alpha=1")
+    with pytest.raises(InputError, match="no such folder"):
+        mean_log_probabilities("./nowhere", ["a"], RUNTIME)

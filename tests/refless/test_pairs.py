@@ -1,0 +1,120 @@
+"""Training pairs from parallel text, with a made-up encoder; spoilt sentences."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gecjury.edits import Edit, apply_edits
+from gecjury.errors import InputError, OptionError
+from gecjury.fetch import DataFolder
+from gecjury.scoretable import FloatArray
+from refless.noise import spoil
+from refless.pairs import (
+    Correction,
+    detection_labels,
+    edit_impacts,
+    impact_pairs,
+    nested_pairs,
+    read_parallel,
+    token_edits,
+)
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=8)
+
+
+def no_folder() -> DataFolder:
+    raise AssertionError("no named set is asked for")
+
+
+@given(WORDS, WORDS)
+def test_edits_turn_one_sentence_into_the_other(source: list[str], target: list[str]) -> None:
+    edits = token_edits(source, target)
+    assert apply_edits(source, edits) == target
+    assert all(a.end < b.start for a, b in itertools.pairwise(edits))
+
+
+def counts(texts: Sequence[str]) -> FloatArray:
+    """A made-up encoder: how often x and y occur, and a constant."""
+    return np.array([[t.count("x"), t.count("y"), 1.0] for t in texts])
+
+
+CORRECTION = Correction("a b", (Edit(0, 1, "x"), Edit(1, 2, "y y")))
+
+
+def test_impact_by_hand() -> None:
+    # Whole (1, 2, 1), without the first edit (0, 2, 1), without the second (1, 0, 1).
+    # 1 − 5/√(6·5) = .0871, 1 − 2/√(6·2) = .4226.
+    assert CORRECTION.text() == "x y y"
+    assert CORRECTION.text([False, True]) == "a y y"
+    (impacts,) = edit_impacts([CORRECTION], counts)
+    assert impacts == pytest.approx([1 - 5 / 30**0.5, 1 - 2 / 12**0.5])
+
+
+def test_better_is_what_has_the_larger_summed_impact() -> None:
+    order = ["a b", "x b", "a y y", "x y y"]  # by summed impact: 0, .087, .423, .510
+    pairs = impact_pairs([CORRECTION], counts, np.random.default_rng(0), count=100, tries=200)
+    assert {(p.better, p.worse) for p in pairs} == {
+        (order[high], order[low]) for high in range(4) for low in range(high)
+    }
+    assert all(pair.gap > 0 for pair in pairs)
+
+
+def test_nested_pairs_only_add_edits() -> None:
+    pairs = nested_pairs([CORRECTION], np.random.default_rng(0), count=100, tries=200)
+    assert {(p.better, p.worse) for p in pairs} == {
+        ("x b", "a b"), ("a y y", "a b"), ("x y y", "a b"), ("x y y", "x b"), ("x y y", "a y y"),
+    }  # fmt: skip
+
+
+def test_draws_depend_on_the_generator_alone() -> None:
+    many = [Correction(f"a b {n}", CORRECTION.edits) for n in range(20)]
+    one, two = (nested_pairs(many, np.random.default_rng(5), count=15) for _ in range(2))
+    assert one == two
+    assert one != nested_pairs(many, np.random.default_rng(6), count=15)
+
+
+def test_detection_marks_what_edits_touch() -> None:
+    edits = (Edit(0, 0, "The"), Edit(2, 4, "z"), Edit(5, 5, "."))
+    assert detection_labels(Correction("a b c d e", edits)) == [1, 0, 1, 1, 1]
+
+
+SPOKEN = "the cat goes to school , very quickly and is happy"
+
+
+@given(st.lists(st.sampled_from(SPOKEN.split()), min_size=1), st.integers(0, 99))
+def test_spoilt_sentences_are_repaired_by_their_edits(words: list[str], seed: int) -> None:
+    clean = " ".join(words)
+    spoilt = spoil(clean, np.random.default_rng(seed), rate=0.5)
+    assert spoilt.text() == clean
+
+
+def test_parallel_text_from_files(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("a b c\nd e\n")
+    (tmp_path / "r").write_text("a x c\nd e\n")
+    m2 = tmp_path / "gold.m2"
+    m2.write_text("S a b c\nA 1 2|||R|||x|||REQUIRED|||-NONE-|||0\n\nS d e\n\n")
+    texts = read_parallel([f"{tmp_path / 's'},{tmp_path / 'r'}"], no_folder)
+    gold = read_parallel([str(m2)], no_folder)
+    assert [c.text() for c in texts] == [c.text() for c in gold] == ["a x c", "d e"]
+    (tmp_path / "short").write_text("a x c\n")
+    with pytest.raises(InputError, match="has 1 lines, but"):
+        read_parallel([f"{tmp_path / 's'},{tmp_path / 'short'}"], no_folder)
+    with pytest.raises(InputError, match="no sentence is corrected"):
+        read_parallel([f"{tmp_path / 's'},{tmp_path / 's'}"], no_folder)
+    with pytest.raises(OptionError, match="neither a set"):
+        read_parallel(["jflegg"], no_folder)
+
+
+def test_named_sets_are_found(data_dir: Path) -> None:
+    from gecjury.fetch import open_data
+
+    found = read_parallel(["jfleg", "gmeg-dev"], lambda: open_data(data_dir))
+    # (754 + 747) × 4 + (968 + 992) × 4 corrections.
+    assert len(found) == 13844

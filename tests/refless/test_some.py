@@ -1,0 +1,259 @@
+"""SOME on tiny models: predictions, weights, refusals, independence of the batch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from gecjury import load
+from gecjury.corpus import Corpus, Version
+from gecjury.errors import DataError, InputError, OptionError
+from gecjury.runtime import Runtime
+from refless.annotations import Annotations
+from refless.bundle import MANIFEST, open_bundle
+from refless.recipe import Recipe, train_some
+from refless.regressor import load_model, sentence_vectors
+from refless.splits import split_by_source
+from refless.train import TrainSettings
+from refless.weights import search_weights, simplex
+from tests import tiny
+
+ASPECTS = ("grammaticality", "fluency", "meaning")
+SOURCES = tiny.sentences(40)
+CORPUS = Corpus(
+    tuple(SOURCES),
+    {
+        "a": Version(tuple(tiny.sentences(40, 1))),
+        "b": Version((*SOURCES[:20], *tiny.sentences(20, 2))),
+        "c": Version(("", *SOURCES[1:])),
+    },
+)
+RUNTIME = Runtime(device="cpu")
+
+
+def rated(count: int = 60) -> Annotations:
+    rng = np.random.default_rng(1)
+    return Annotations(
+        ASPECTS,
+        tuple(tiny.sentences(count, 7)),
+        tuple(tiny.sentences(count, 8)),
+        rng.integers(1, 5, (count, 3)).astype(float),
+    )
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three models, under the names that the authors used."""
+    folder = tmp_path_factory.mktemp("three")
+    for seed, name in enumerate(("grammer", "fluency", "meaning")):
+        tiny.encoder(folder / name, seed, outputs=1)
+    return folder
+
+
+def naive(folder: Path, first: str, second: str | None) -> float:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    encoded = AutoTokenizer.from_pretrained(folder)(first, second, return_tensors="pt")
+    with torch.no_grad():
+        return (float(model(**encoded).logits) - 1) / 3
+
+
+def test_scores_are_the_weighted_predictions_of_plain_models(three: Path) -> None:
+    scorer = load("some", model=str(three))
+    table = scorer.score_corpus(CORPUS, RUNTIME)
+    for system, line in (("a", 3), ("b", 5), ("c", 0)):
+        text = CORPUS.systems[system].lines[line]
+        expected = (
+            0.55 * naive(three / "grammer", text, None)
+            + 0.43 * naive(three / "fluency", text, None)
+            + 0.02 * naive(three / "meaning", SOURCES[line], text)
+        )
+        row = CORPUS.names.index(system)
+        assert table.sentences[row, line] == pytest.approx(expected, abs=2e-6)
+    assert table.totals["a"] == pytest.approx(table.sentences[0].mean())
+    # Resampled corpora are means of the drawn sentences.
+    draws = np.array([[0, 0, 5], [1, 2, 3]])
+    drawn = scorer.corpus_scores(table.statistics, draws).score
+    assert drawn[0, 1] == pytest.approx(table.sentences[1, [0, 0, 5]].mean())
+
+
+def test_batches_and_company_do_not_change_a_score(three: Path) -> None:
+    scorer = load("some", model=str(three))
+    whole = scorer.score_corpus(CORPUS, RUNTIME).sentences
+    for size in (1, 3, 1000):
+        small = scorer.score_corpus(CORPUS, Runtime(device="cpu", batch_size=size)).sentences
+        assert np.abs(small - whole).max() <= 2e-6
+    alone = scorer.score_corpus(CORPUS.with_systems(["b"]), RUNTIME).sentences
+    assert np.abs(alone[0] - whole[1]).max() <= 2e-6
+    # Equal texts have the very same score.
+    assert (whole[1, 1:20] == whole[2, 1:20]).all()
+
+
+def test_without_a_model_the_training_command_is_named(tmp_path: Path) -> None:
+    for metric, option in (("some", ""), ("impara", ""), ("asano", "")):
+        with pytest.raises(OptionError, match="gecjury train"):
+            load(metric + option).score_corpus(CORPUS, RUNTIME)
+    with pytest.raises(InputError, match="no such folder"):
+        load("some", model=str(tmp_path / "nowhere")).score_corpus(CORPUS, RUNTIME)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="not a trained SOME"):
+        load("some", model=str(tmp_path / "empty")).score_corpus(CORPUS, RUNTIME)
+    with pytest.raises(OptionError, match="sum to 1"):
+        load("some:alpha=0.5")
+
+
+def test_a_failed_download_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    def breaks(*_: object, **__: object) -> str:
+        raise ConnectionError("the connection was cut")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", breaks)
+    with pytest.raises(DataError, match="continued by running the command again"):
+        open_bundle("someone/some-model")
+
+
+def test_pickled_weights_are_refused(three: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "grammaticality"
+    tiny.encoder(folder, outputs=1)
+    state = load_model(str(folder)).state_dict()
+    (folder / "model.safetensors").unlink()
+    torch.save(state, folder / "pytorch_model.bin")
+    with pytest.raises(InputError, match=r"pytorch_model.bin is a pickled file"):
+        open_bundle(str(tmp_path))
+    (folder / "pytorch_model.bin").unlink()
+    with pytest.raises(InputError, match="incomplete"):
+        open_bundle(str(tmp_path))
+
+
+def test_wrong_heads_are_refused(tmp_path: Path) -> None:
+    tiny.encoder(tmp_path / "two" / "fluency", outputs=2)
+    with pytest.raises(InputError, match="another head than its place says"):
+        open_bundle(str(tmp_path / "two"))
+    tiny.encoder(tmp_path / "none" / "fluency")
+    config = tmp_path / "none" / "fluency" / "config.json"
+    record = json.loads(config.read_text())
+    record |= {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}
+    config.write_text(json.dumps(record))
+    with pytest.raises(InputError, match="without a trained head"):
+        open_bundle(str(tmp_path / "none"))
+
+
+def test_damaged_weights_are_named(tmp_path: Path) -> None:
+    folder = tiny.encoder(tmp_path / "fluency", outputs=1)
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(InputError, match="cannot be loaded"):
+        open_bundle(str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Annotations]:
+    folder = tmp_path_factory.mktemp("trained")
+    encoder = tiny.encoder(folder / "encoder")
+    data = rated()
+    recipe = Recipe(
+        encoder=str(encoder), shared=True, features=True, seeds=(0, 1),
+        settings=TrainSettings(epochs=1, learning_rate=1e-3),
+    )  # fmt: skip
+    train_some(data, split_by_source(data), recipe, folder / "some", RUNTIME)
+    return folder / "some", data
+
+
+def test_a_trained_folder_is_plain_transformers(trained: tuple[Path, Annotations]) -> None:
+    from transformers import AutoModelForSequenceClassification
+
+    folder, _ = trained
+    model = AutoModelForSequenceClassification.from_pretrained(folder / "seed-1")
+    assert tuple(model.config.id2label.values()) == ASPECTS
+    assert not list(folder.rglob("*.bin"))
+    assert not (folder / "checkpoints").exists()
+    card = (folder / "README.md").read_text()
+    record = json.loads((folder / MANIFEST).read_text())
+    figure = record["figures"]["test"]["fluency"]
+    assert f"| test | fluency | {figure['pearson']:.3f} |" in card
+    for word in ("fingerprint", "torch", "learning_rate", "split"):
+        assert word in card
+
+
+def test_reported_figures_are_those_of_the_saved_model(trained: tuple[Path, Annotations]) -> None:
+    from gecjury.correlation import pearson
+
+    folder, data = trained
+    bundle = open_bundle(str(folder))
+    test = data.take(split_by_source(data).test)
+    predicted = bundle.predict(test.outputs, (test.sources, test.outputs), RUNTIME)
+    figures = json.loads((folder / MANIFEST).read_text())["figures"]["test"]
+    for column, aspect in enumerate(ASPECTS):
+        found = pearson(test.ratings[:, column], predicted[aspect])
+        assert figures[aspect]["pearson"] == pytest.approx(found, abs=1e-5)
+
+
+def test_leakage_is_noted_when_scoring(trained: tuple[Path, Annotations]) -> None:
+    folder, data = trained
+    scorer = load("some", model=str(folder))
+    assert scorer.score_corpus(CORPUS, RUNTIME).statistics.notes == ()
+    shared = Corpus((data.sources[0].upper(),), {"x": Version(("a",))})
+    (note,) = scorer.score_corpus(shared, RUNTIME).statistics.notes
+    assert "was trained on 1 of the 1 sources" in note
+
+
+def test_a_finished_training_is_not_repeated(trained: tuple[Path, Annotations]) -> None:
+    folder, data = trained
+    recipe = Recipe(
+        encoder=str(folder.parent / "encoder"), shared=True, features=True, seeds=(0, 1),
+        settings=TrainSettings(epochs=1, learning_rate=1e-3),
+    )  # fmt: skip
+    before = (folder / "seed-0" / "model.safetensors").stat().st_mtime_ns
+    train_some(data, split_by_source(data), recipe, folder, RUNTIME)
+    assert (folder / "seed-0" / "model.safetensors").stat().st_mtime_ns == before
+    with pytest.raises(OptionError, match="other settings or data"):
+        train_some(data, split_by_source(data, seed=1), recipe, folder, RUNTIME)
+
+
+def test_a_some_is_no_impara(trained: tuple[Path, Annotations]) -> None:
+    with pytest.raises(InputError, match="not an IMPARA model"):
+        load("impara", model=str(trained[0])).score_corpus(CORPUS, RUNTIME)
+
+
+def test_mean_vectors_ignore_padding(trained: tuple[Path, Annotations]) -> None:
+    encoder = str(trained[0].parent / "encoder")
+    texts = ["the cat", "the big cat goes to school very very often ."]
+    together = sentence_vectors(encoder, texts, 64, RUNTIME)
+    for row, text in enumerate(texts):
+        assert together[row] == pytest.approx(
+            sentence_vectors(encoder, [text], 64, RUNTIME)[0], abs=1e-6
+        )
+
+
+def test_weights_are_searched_on_the_simplex() -> None:
+    grid = simplex()
+    assert len(grid) == 5151
+    assert np.allclose(grid.sum(axis=1), 1)
+    from gecjury.benchmarks import load_benchmark
+
+    benchmark = load_benchmark("sample", view="sentence")
+    # The third aspect is what humans said, the others are noise: it must get most weight.
+    rng = np.random.default_rng(0)
+    shape = (len(benchmark.corpus.names), len(benchmark.corpus))
+    values = rng.normal(size=(*shape, 3)) * 0.01
+    human = benchmark.human_scores("trueskill")
+    values[:, :, 2] = human[:, None]
+    found, paper = search_weights(values, benchmark, "system")
+    assert found["searched"] >= paper["searched"]  # type: ignore[operator]
+    assert found["searched"] == pytest.approx(1.0, abs=1e-3)
+    values = rng.normal(size=(*shape, 3)) * 3
+    for item in benchmark.rankings["sentence"]:
+        for rank, place in zip(item.ranks, item.groups, strict=True):
+            for system in place:
+                if system in benchmark.corpus.names:
+                    row = benchmark.corpus.names.index(system)
+                    values[row, item.sentence, 2] = -rank
+    found, paper = search_weights(values, benchmark, "sentence", share=0.5, seed=1)
+    assert found["gamma"] > 0.5 > paper["gamma"]  # type: ignore[operator]
+    assert found["searched"] > paper["searched"]  # type: ignore[operator]

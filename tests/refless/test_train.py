@@ -1,0 +1,171 @@
+"""The optimiser loop: losses, order, stopping, and going on where a run was broken off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from gecjury.errors import DataError, OptionError, OutputError
+from gecjury.runtime import Runtime
+from refless.batches import EpochOrder, losses
+from refless.regressor import load_model, load_tokenizer
+from refless.train import TrainSettings, fit
+from tests import tiny
+
+RUNTIME = Runtime(device="cpu")
+SETTINGS = TrainSettings(batch_size=4, epochs=3, learning_rate=1e-3, patience=0)
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny.encoder(tmp_path_factory.mktemp("models") / "encoder"))
+
+
+def rated(tokenizer: Any, count: int = 22) -> list[dict[str, Any]]:
+    """Sentences whose first rating is their length; every third lacks the second."""
+    encoded = tokenizer(tiny.sentences(count))
+    return [
+        {
+            **{key: encoded[key][row] for key in encoded},
+            "labels": [len(encoded["input_ids"][row]) / 5, float("nan") if row % 3 else 1.0],
+        }
+        for row in range(count)
+    ]
+
+
+def weights(model: Any) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in model.state_dict().items()}
+
+
+def run(start: str, folder: Path, evaluate: Any, settings: TrainSettings = SETTINGS) -> Any:
+    tokenizer = load_tokenizer(start)
+    torch.manual_seed(0)
+    model = load_model(start, ("length", "other"))
+    return fit(model, tokenizer, rated(tokenizer), evaluate, settings, folder, RUNTIME)
+
+
+def test_losses_by_hand() -> None:
+    found = losses("mse")
+    nan = float("nan")
+    logits = torch.tensor([[1.0, 2.0], [3.0, 9.0]])
+    # (1−0)² and (3−1)² and (2−4)² over three rated cells: 9/3.
+    assert found["regression"](logits, torch.tensor([[0.0, 4.0], [1.0, nan]])).item() == 3.0
+    assert found["regression"](logits, torch.full((2, 2), nan)).item() == 0.0
+    # Huber with δ = 1: ½, 2 − ½, 2 − ½.
+    labels = torch.tensor([[0.0, 4.0], [1.0, nan]])
+    assert losses("huber")["regression"](logits, labels).item() == pytest.approx(3.5 / 3)
+    # Better 2 and 0, worse 0 and 2: mean of sigmoid(−2) and sigmoid(2) is ½.
+    logits = torch.tensor([[2.0], [0.0], [0.0], [2.0]])
+    labels = torch.tensor([1.0, 1.0, -1.0, -1.0])
+    assert found["ranking"](logits, labels).item() == pytest.approx(0.5)
+
+
+def test_order_depends_on_seed_and_epoch_alone() -> None:
+    lengths = np.random.default_rng(0).integers(3, 30, 103).tolist()
+    order = EpochOrder(lengths, 8, seed=1)
+    order.set_epoch(2)
+    first = list(order)
+    again = EpochOrder(lengths, 8, seed=1)
+    again.set_epoch(2)
+    assert list(again) == first
+    assert sorted(first) == list(range(103))
+    order.set_epoch(3)
+    assert list(order) != first
+    spread = [np.ptp([lengths[row] for row in first[i : i + 8]]) for i in range(0, 96, 8)]
+    assert np.mean(spread) < 8  # drawn at random they would spread over about 22
+
+
+def test_training_learns_and_keeps_the_best_epoch(start: str, tmp_path: Path) -> None:
+    seen: list[float] = []
+
+    def evaluate(model: Any) -> dict[str, float]:
+        # The second epoch is declared the best.
+        seen.append(float(model.classifier.bias[0].detach()))
+        return {"score": [0.1, 0.9, 0.5][len(seen) - 1]}
+
+    result = run(start, tmp_path, evaluate)
+    assert [entry["score"] for entry in result.history] == [0.1, 0.9, 0.5]
+    assert result.best["score"] == 0.9
+    assert float(result.model.classifier.bias[0].detach()) == seen[1]
+    assert seen[0] != seen[1] != seen[2]
+
+
+def test_early_stopping_counts_epochs_without_gain(start: str, tmp_path: Path) -> None:
+    scores = iter([0.5, 0.4, 0.3, 0.9])
+    settings = TrainSettings(batch_size=8, epochs=9, patience=2)
+    result = run(start, tmp_path, lambda _: {"score": next(scores)}, settings)
+    assert len(result.history) == 3
+
+
+def test_a_broken_run_goes_on_to_the_same_weights(start: str, tmp_path: Path) -> None:
+    def score(model: Any) -> dict[str, float]:
+        return {"score": float(model.classifier.bias.detach().sum())}
+
+    whole = weights(run(start, tmp_path / "whole", score).model)
+    for broken_at in (2, 3):
+        folder = tmp_path / f"broken{broken_at}"
+        calls = 0
+
+        def fails(model: Any, limit: int = broken_at) -> dict[str, float]:
+            nonlocal calls
+            calls += 1
+            if calls == limit:
+                raise RuntimeError("killed")
+            return score(model)
+
+        with pytest.raises(RuntimeError, match="killed"):
+            run(start, folder, fails)
+        # A checkpoint that was being written when the process died is passed over.
+        torn = folder / "checkpoint-999"
+        torn.mkdir()
+        (torn / "trainer_state.json").write_text('{"epoch": ')
+        resumed = weights(run(start, folder, score).model)
+        assert all(torch.equal(resumed[name], whole[name]) for name in whole)
+
+
+def test_another_run_s_checkpoints_are_refused(start: str, tmp_path: Path) -> None:
+    settings = TrainSettings(batch_size=8, epochs=1)
+    run(start, tmp_path, lambda _: {"score": 1.0}, settings)
+    other = TrainSettings(batch_size=8, epochs=1, learning_rate=2e-5)
+    with pytest.raises(OptionError, match="other settings or data"):
+        run(start, tmp_path, lambda _: {"score": 1.0}, other)
+
+
+def test_a_loss_that_is_no_number_stops_and_keeps_what_was_good(start: str, tmp_path: Path) -> None:
+    calls = 0
+
+    def spoils(model: Any) -> dict[str, float]:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            with torch.no_grad():
+                model.classifier.weight.fill_(float("nan"))
+        return {"score": 1.0}
+
+    with pytest.raises(DataError, match=r"loss is no longer a number.*Lower the learning rate"):
+        run(start, tmp_path, spoils)
+    kept = sorted(tmp_path.glob("checkpoint-*"))
+    assert kept
+    with pytest.raises(DataError, match="no longer a number"):
+        run(start, tmp_path / "b", lambda _: {"score": float("nan")})
+
+
+def test_a_full_disk_is_named(start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import Trainer
+
+    def full(*_: object, **__: object) -> None:
+        raise RuntimeError("PytorchStreamWriter failed writing file data/0: file write failed")
+
+    monkeypatch.setattr(Trainer, "_save_checkpoint", full)
+    with pytest.raises(OutputError, match="no space left on the disk"):
+        run(start, tmp_path, lambda _: {"score": 1.0})
+
+
+def test_settings_are_checked() -> None:
+    for bad in ({"epochs": 0}, {"batch_size": 0}, {"learning_rate": -1.0}, {"patience": -1}):
+        with pytest.raises(OptionError):
+            TrainSettings(**bad)  # type: ignore[arg-type]

@@ -1,0 +1,146 @@
+"""`gecjury train` from the command line, on tiny models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gecjury.cli import main
+from tests import tiny
+from tests.tiny import COLUMNS, ratings
+
+QUICK = ["--device", "cpu", "--quiet", "--check", "--epochs", "1", "--learning-rate", "1e-3"]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny.encoder(tmp_path_factory.mktemp("models") / "encoder"))
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str, status: int = 0) -> tuple[str, str]:
+    assert main(list(argv)) == status
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def test_some_from_ratings_to_scores(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
+) -> None:
+    data = ratings(tmp_path / "r.tsv", 60)
+    out, err = run(
+        capsys, "train", "some", str(data), "-o", str(tmp_path / "some"), "--encoder", encoder,
+        "--format", "json", *QUICK, "--shared", *COLUMNS,
+    )  # fmt: skip
+    found: dict[str, Any] = json.loads(out)
+    assert set(found["figures"]["test"]) == {"grammaticality", "fluency", "meaning"}
+    assert "split by source: 48 train, 6 dev, 6 test" in err
+    for name, seed in (("s", 1), ("h", 2)):
+        (tmp_path / name).write_text("\n".join(tiny.sentences(5, seed)) + "\n")
+    out, _ = run(
+        capsys, "score", str(tmp_path / "s"), str(tmp_path / "h"), "--device", "cpu",
+        "-m", f"some:model={tmp_path / 'some'}", "--format", "json",
+    )  # fmt: skip
+    (row,) = json.loads(out)["rows"]
+    assert row["family"] == "refless"
+    assert "weights=" in row["signature"]
+    out, _ = run(
+        capsys, "train", "weights", "sample", "--model", str(tmp_path / "some"),
+        "--device", "cpu", "--share", "0.5", "--format", "json",
+    )  # fmt: skip
+    found, paper = json.loads(out)
+    assert found["searched"] >= paper["searched"]
+    assert (paper["alpha"], paper["beta"], paper["gamma"]) == (0.55, 0.43, 0.02)
+
+
+def test_every_improvement_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
+) -> None:
+    data = ratings(tmp_path / "r.tsv", 40)
+    sources = tiny.sentences(60, 9)
+    (tmp_path / "s").write_text("\n".join(sources) + "\n")
+    (tmp_path / "t").write_text("\n".join(f"the {s} ." for s in sources) + "\n")
+    out, _ = run(
+        capsys, "train", "some", str(data), "-o", str(tmp_path / "some"), "--encoder", encoder,
+        "--format", "json", *QUICK, "--shared", "--features", "--freeze-embeddings",
+        "--intermediate", "detection", "ranking", "--intermediate-epochs", "1",
+        "--parallel", f"{tmp_path / 's'},{tmp_path / 't'}", "--clean", str(tmp_path / "t"),
+        "--loss", "huber", "--accumulation", "2", *COLUMNS,
+    )  # fmt: skip
+    found = json.loads(out)
+    assert set(found["steps"]) == {"detection", "ranking"}
+    assert 0 <= found["steps"]["ranking"] <= 1
+
+
+def test_the_grid_is_tabled_and_resumed(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    encoder: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from refless import grid
+
+    small = {"max_length": (16, 32), "batch_size": (8,), "learning_rate": (1e-3,)}
+    monkeypatch.setitem(grid.train_grid.__kwdefaults__, "grid", small)
+    data = ratings(tmp_path / "r.tsv", 40)
+    argv = [
+        "train", "some", str(data), "-o", str(tmp_path / "some"), "--encoder", encoder, "--grid",
+        "--format", "json", "--aspects", "fluency", *QUICK, *COLUMNS,
+    ]  # fmt: skip
+    rows = json.loads(run(capsys, *argv)[0])["rows"]
+    assert [row["max_length"] for row in rows] == [16, 32]
+    assert [row["chosen"] for row in rows].count("*") == 1
+    assert (tmp_path / "some" / "fluency" / "model.safetensors").exists()
+    trained = sorted((tmp_path / "some" / "grid").rglob("model.safetensors"))
+    times = [path.stat().st_mtime_ns for path in trained]
+    assert json.loads(run(capsys, *argv)[0])["rows"] == rows
+    assert [path.stat().st_mtime_ns for path in trained] == times
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["some", "r.tsv"], "name the folder for the model with -o DIR"),
+        (["some", "r.tsv", "x.tsv", "-o", "out"], "takes one set of ratings"),
+        (["some", "r.tsv", "-o", "out", "--column", "colour=x"], "'colour' is no role"),
+        (["some", "nowhere.tsv", "-o", "out"], "no such file"),
+        (["some", "r.tsv", "-o", "out", "--dev", "r.tsv", *COLUMNS], "go together"),
+        (["some", "r.tsv", "-o", "out", "--epochs", "0", *COLUMNS], "expected 1 or more"),
+        (["some", "r.tsv", "-o", "out", "--aspects", "style", *COLUMNS], "rates grammaticality"),
+        (["impara", "nowhere", "-o", "out"], "neither a set"),
+        (["weights", "sample", "--model", ""], "no model is named"),
+    ],
+)
+def test_wrong_use_ends_with_status_2(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    argv: list[str],
+    message: str,
+) -> None:
+    ratings(tmp_path / "r.tsv", 20)
+    monkeypatch.chdir(tmp_path)
+    out, err = run(capsys, "train", *argv, "--check", "--device", "cpu", status=2)
+    assert out == ""
+    assert message in err
+
+
+def test_leakage_is_warned_of_while_training(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
+) -> None:
+    from gecjury.benchmarks import load_benchmark
+
+    data = ratings(tmp_path / "r.tsv", 40)
+    source = load_benchmark("sample").corpus.sources[0]
+    lines = data.read_text().splitlines()
+    lines[1] = "\t".join([source.upper(), *lines[1].split("\t")[1:]])
+    data.write_text("\n".join(lines) + "\n")
+    _, err = run(
+        capsys, "train", "some", str(data), "-o", str(tmp_path / "some"), "--encoder", encoder,
+        "--aspects", "fluency", *QUICK, "--check", "sample", *COLUMNS,
+    )  # fmt: skip
+    assert "warning: leakage: 1 sentences of" in err
+    assert "stand in sample" in err
+    assert "leakage" in (tmp_path / "some" / "README.md").read_text()
