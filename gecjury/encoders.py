@@ -357,7 +357,7 @@ def _read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple
     else:
         weights = state_dict(checkpoint)
         with torch.device("meta"):
-            drawn = AutoModel.from_config(config)  # type: ignore[no-untyped-call]
+            drawn = AutoModel.from_config(config)
         kind: Any = type(drawn)
         model = kind.from_pretrained(None, config=config, state_dict=weights)
     if getattr(config, "is_encoder_decoder", False):

@@ -233,7 +233,7 @@ def _read_parts(checkpoint: Checkpoint) -> tuple[Any, Any, Any]:
         raise refused("its tokenizer cannot pad or adds no end of sentence")
     try:
         with torch.device("meta"):
-            kind: Any = type(AutoModelForSeq2SeqLM.from_config(config))  # type: ignore[no-untyped-call]
+            kind: Any = type(AutoModelForSeq2SeqLM.from_config(config))
     except ValueError:
         raise refused(f"transformers generates no text with a {config.model_type} model") from None
     if not hasattr(kind, "prepare_decoder_input_ids_from_labels"):
