@@ -211,5 +211,5 @@ def quiet_transformers() -> None:
     """Keep load reports and progress bars of transformers off the user's screen."""
     from transformers.utils import logging
 
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()
     logging.disable_progress_bar()

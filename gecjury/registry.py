@@ -13,7 +13,7 @@ from gecjury.errors import GecjuryError, MissingExtraError, OptionError
 from gecjury.naming import nearest
 from gecjury.scorer import Scorer
 
-__all__ = ["METRICS", "judgment_stores", "load", "parse", "scorer_class"]
+__all__ = ["METRICS", "TRAINING", "judgment_stores", "load", "parse", "scorer_class"]
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
@@ -42,6 +42,9 @@ METRICS: Mapping[str, str] = {
 
 # Where stored judgments are moved; named here, since this package imports no family.
 JUDGMENT_STORES = "judges.transfer"
+
+# What `gecjury train` runs.
+TRAINING = "refless.training_command"
 
 
 def scorer_class(name: str) -> type[Scorer]:
