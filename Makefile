@@ -16,7 +16,7 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2
 
 test-slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -n 2 -m slow
 
 test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m 'not vllm'
