@@ -97,7 +97,8 @@ def main() -> int:
     options = parser.parse_args()
 
     from gecjury.benchmarks import load_benchmark
-    from gecjury.tagger import load_tagger
+    from gecjury.registry import load
+    from gecjury.runtime import Runtime
 
     corpus = load_benchmark(
         "seeda", systems="all", references="official-as-published", data=options.data
@@ -107,7 +108,8 @@ def main() -> int:
         "systems": {name: list(version.lines) for name, version in corpus.systems.items()},
         "references": [list(version.lines) for version in corpus.references],
     }
-    load_tagger()
+    # Both sides have their tagger loaded before the clock starts.
+    load("errant").score(["a b"], {"warm": ["a c"]}, [["a d"]], runtime=Runtime(use_cache=False))
     install_tagger(peer_python(options.peer_venv))
     peer = run_in_peer(options.peer_venv, _PEER, texts)
     print(f"{'gec-metrics':22} {peer['seconds']:7.1f} s elapsed {peer['cpu']:7.1f} s processor")

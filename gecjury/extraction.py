@@ -8,11 +8,14 @@ and references, skips unchanged pairs, and remembers edits on disk.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import metadata
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from gecjury.cache import DiskCache, text_key
 from gecjury.edits import Edit
@@ -194,9 +197,17 @@ def _made(
         from gecjury.extraction_workers import extract_in_workers
 
         return extract_in_workers(pairs, tagger, pos_scheme, runtime.workers)
+    version = json.dumps(_cache_parts(tagger, pos_scheme), sort_keys=True)
+    return Extractor(_pipeline(tagger, pos_scheme, version)).extract(pairs)
+
+
+@lru_cache(maxsize=1)
+def _pipeline(tagger: str, pos_scheme: str, version: str) -> Any:
+    """The pipeline, kept for the next metric of the run; `version` tells a retrained model."""
     from gecjury.tagger import load_tagger
 
-    return Extractor(load_tagger(tagger, pos_scheme)).extract(pairs)
+    del version
+    return load_tagger(tagger, pos_scheme)
 
 
 def _cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
