@@ -242,7 +242,7 @@ def _download(name: str) -> Path:
     with loading_errors(name):
         if name.startswith((".", "/", "~")):
             raise InputError(
-                f"{name}: no such folder. Train a model, e.g. `gecjury train some TMU-GFM "
+                f"{name}: no such folder. Train a model, e.g. `gecjury train some tmu-gfm "
                 f"-o {name} --encoder embedded`, or correct the path"
             )
         from huggingface_hub import snapshot_download
@@ -260,7 +260,7 @@ def _foreign(folder: Path, location: str, max_length: int, device: str) -> Bundl
     if not members:
         raise InputError(
             f"{location}: holds neither {MANIFEST} nor folders grammaticality, fluency, meaning: "
-            "not a trained SOME. Train one, e.g. `gecjury train some TMU-GFM -o my-some`"
+            "not a trained SOME. Train one, e.g. `gecjury train some tmu-gfm -o my-some`"
         )
     return Bundle(tuple(members), where=location)
 

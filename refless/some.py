@@ -108,7 +108,7 @@ def _open(model: str, max_length: int, device: str) -> Bundle:
     if not model:
         raise OptionError(
             "some: no model is named, and none is distributed. Train one, e.g. "
-            "`gecjury train some TMU-GFM -o my-some --encoder embedded`, and score with "
+            "`gecjury train some tmu-gfm -o my-some --encoder embedded`, and score with "
             "-m some:model=my-some"
         )
     return open_bundle(model, max_length, device)
