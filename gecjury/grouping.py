@@ -35,6 +35,6 @@ def distinct_groups(corpus: Corpus, size: int, seed: int) -> tuple[Group, ...]:
         for part, start in enumerate(starts):
             chosen = systems[start : start + size]
             if part:
-                chosen += [s for s in systems[: size - len(chosen)] if s not in chosen]
+                chosen += systems[: size - len(chosen)]
             groups.append(Group(f"{row}.{part}", row, tuple(chosen)))
     return tuple(groups)
