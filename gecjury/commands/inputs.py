@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from gecjury.scorer import Plan, Scorer
     from gecjury.scoretable import ScoreTable
 
-__all__ = ["add_files", "add_metrics", "audit_tables", "dry_run", "load_scorers", "read_files"]
+__all__ = [
+    "add_files",
+    "add_metrics",
+    "audit_tables",
+    "dry_run",
+    "load_scorers",
+    "read_files",
+    "score_files",
+]
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
@@ -113,3 +121,23 @@ def audit_tables(tables: list[ScoreTable]) -> list[Table]:
             columns = [Column(key) for key in ("model", "what", "value")]
             found.append(Table(columns, audit["rows"], f"Audit of {table.signature.label}"))
     return found
+
+
+def score_files(args: argparse.Namespace) -> list[ScoreTable] | None:
+    """Score the files named with every metric named; None after a dry run.
+
+    Whatever can be refused (a metric, a file, the output folder) is refused before any scoring.
+    """
+    from gecjury.cli import runtime_from
+    from gecjury.scorefiles import check_writable, score_with_files
+
+    scorers = load_scorers(args.metrics)
+    corpus = read_files(args)
+    for scorer in scorers:
+        scorer.check(corpus)
+    runtime = runtime_from(args)
+    if dry_run(scorers, corpus, runtime):
+        return None
+    if args.output:
+        check_writable(args.output)
+    return [score_with_files(scorer, corpus, args.output, runtime) for scorer in scorers]

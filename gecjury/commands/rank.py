@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from gecjury.commands.inputs import add_files, add_metrics, dry_run, load_scorers, read_files
+from gecjury.commands.inputs import add_files, add_metrics, score_files
 
 __all__ = ["add_arguments", "run"]
 
@@ -26,24 +26,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Score, rank, print; equal scores share a rank."""
     from gecjury.aggregate import aggregate_scores
-    from gecjury.cli import runtime_from
     from gecjury.report import Column, Table, print_result
-    from gecjury.scorefiles import check_writable, score_with_files
 
-    scorers = load_scorers(args.metrics)
-    corpus = read_files(args)
-    for scorer in scorers:
-        scorer.check(corpus)
-    runtime = runtime_from(args)
-    if dry_run(scorers, corpus, runtime):
+    tables = score_files(args)
+    if tables is None:
         return 0
-    if args.output:
-        check_writable(args.output)
     rows: list[dict[str, Any]] = []
     missing = 0
     notes: list[str] = []
-    for scorer in scorers:
-        table = score_with_files(scorer, corpus, args.output, runtime)
+    for table in tables:
         missing += table.unanswered
         notes.append(str(table.signature))
         scores = aggregate_scores(args.aggregate, table.sentences, table.by_system.score)

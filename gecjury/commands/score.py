@@ -5,14 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from gecjury.commands.inputs import (
-    add_files,
-    add_metrics,
-    audit_tables,
-    dry_run,
-    load_scorers,
-    read_files,
-)
+from gecjury.commands.inputs import add_files, add_metrics, audit_tables, score_files
 
 if TYPE_CHECKING:
     from gecjury.scoretable import ScoreTable
@@ -36,20 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score, print, and write score files if asked."""
-    from gecjury.cli import runtime_from
     from gecjury.report import Column, Table, print_result
-    from gecjury.scorefiles import check_writable, score_with_files
 
-    scorers = load_scorers(args.metrics)
-    corpus = read_files(args)
-    for scorer in scorers:
-        scorer.check(corpus)
-    runtime = runtime_from(args)
-    if dry_run(scorers, corpus, runtime):
+    tables = score_files(args)
+    if tables is None:
         return 0
-    if args.output:
-        check_writable(args.output)
-    tables = [score_with_files(scorer, corpus, args.output, runtime) for scorer in scorers]
     rows = [row for table in tables for row in _rows(table, args.sentences)]
     columns = [Column(key, digits=4) for key in ("system", "metric", "score")]
     columns += [
