@@ -1,0 +1,274 @@
+"""MAEGE: chains of one annotator's edits, whose order of quality is known (Choshen and Abend 2018).
+
+From an M2 corpus, each annotator's edits of a sentence are applied one after the other in a random
+order; the texts on the way form a chain from the source to the full correction, each better than
+the one before. Corpora of growing quality are made by applying a growing number of edits to every
+sentence. Nothing is scored here; `gecjury.maegescores` tries scores against these orders.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from gecjury.edits import Edit, apply_edits
+from gecjury.errors import InputError, OptionError
+from gecjury.m2 import M2Sentence
+
+__all__ = [
+    "MEANS",
+    "VARIANCE",
+    "Annotated",
+    "Chain",
+    "Sampled",
+    "SourceChoice",
+    "annotated",
+    "build_chain",
+    "count_annotators",
+    "sample",
+]
+
+SourceChoice = Literal["original", "random"]
+"""What scorers are shown as the source: the learner's sentence, or, as in the released program,
+any text of the chain, drawn uniformly."""
+
+# The corpora of the released program (github.com/borgr/EoE, compare_measures.py): edits a sentence
+# drawn from binomial distributions with these means and this variance.
+MEANS: tuple[float, ...] = tuple(float(mean) for mean in range(11))
+VARIANCE = 0.9
+
+
+@dataclass(frozen=True)
+class Annotated:
+    """The sentences from which chains can be made.
+
+    Attributes:
+        sources: S sentences.
+        rows: S line numbers (from 0) in the files.
+        edits: S tuples, by annotator, of the edits that can be used: in order of the file, not
+            overlapping, each changing the text and leaving some of it.
+        left_out: how many sentences and edits were left out, by reason.
+    """
+
+    sources: tuple[str, ...]
+    rows: tuple[int, ...]
+    edits: tuple[tuple[tuple[Edit, ...], ...], ...]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @property
+    def annotators(self) -> int:
+        """How many annotators corrected every sentence."""
+        return len(self.edits[0])
+
+    def take(self, rows: Sequence[int]) -> Annotated:
+        """Some of the sentences."""
+        return Annotated(
+            tuple(self.sources[row] for row in rows),
+            tuple(self.rows[row] for row in rows),
+            tuple(self.edits[row] for row in rows),
+            self.left_out,
+        )
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Texts of growing quality from one source.
+
+    Attributes:
+        sentence: index of the sentence in its `Annotated`.
+        annotator: whose edits were applied.
+        edits: k edits in the order in which they were applied.
+        texts: k + 1 texts, the source first, the full correction last.
+        source: which of the texts scorers are shown as the source.
+    """
+
+    sentence: int
+    annotator: int
+    edits: tuple[Edit, ...]
+    texts: tuple[str, ...]
+    source: int = 0
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What one seed draws.
+
+    Attributes:
+        chains: one or more for each annotator of each sentence.
+        means: the mean number of edits that each corpus asked for.
+        corpora: for each mean, S pairs of an annotator and a text.
+        sources: S texts that scorers are shown as the sources of the corpora.
+    """
+
+    chains: tuple[Chain, ...]
+    means: tuple[float, ...]
+    corpora: tuple[tuple[tuple[int, str], ...], ...]
+    sources: tuple[str, ...]
+
+
+def count_annotators(blocks: Sequence[M2Sentence]) -> int:
+    """How many annotators a file numbers, those without a line below the highest included."""
+    return 1 + max((max(b.annotators, default=0) for b in blocks), default=0)
+
+
+def annotated(blocks: Sequence[M2Sentence], count: int | None = None) -> Annotated:
+    """The sentences that every annotator changed, with the edits that can be used.
+
+    Args:
+        blocks: an M2 corpus.
+        count: number of annotators; by default the highest number in the corpus, plus 1.
+
+    Raises:
+        InputError: no sentence is left; says why.
+    """
+    width = count_annotators(blocks) if count is None else count
+    left: Counter[str] = Counter()
+    sources, rows, edits = [], [], []
+    for row, block in enumerate(blocks):
+        usable = [_usable(block, annotator, left) for annotator in range(width)]
+        if not all(usable):
+            some = any(block.edits(annotator) for annotator in range(width))
+            left["sentences that an annotator left unchanged" if some else "unchanged"] += 1
+            continue
+        sources.append(block.source)
+        rows.append(row)
+        edits.append(tuple(usable))
+    if not sources:
+        raise InputError(
+            f"none of the {len(blocks)} sentences was changed by each of the {width} annotators: "
+            "chains need sentences that all of them corrected; give fewer M2 files"
+        )
+    if left["unchanged"]:
+        left["sentences that nobody changed"] = left["unchanged"]
+    del left["unchanged"]
+    return Annotated(tuple(sources), tuple(rows), tuple(edits), dict(left))
+
+
+def _usable(block: M2Sentence, annotator: int, left: Counter[str]) -> tuple[Edit, ...]:
+    """An annotator's edits that change the text, leave some of it, and are apart."""
+    tokens = block.source.split()
+    kept: list[Edit] = []
+    done = 0
+    for edit in sorted(block.edits(annotator), key=lambda edit: (edit.start, edit.end)):
+        if edit.tokens == tokens[edit.start : edit.end]:
+            left["edits that change nothing"] += 1
+        elif edit.start < done:
+            left["edits that overlap another"] += 1
+        elif not apply_edits(tokens, [edit]):
+            left["edits that empty the sentence"] += 1
+        else:
+            kept.append(edit)
+            done = edit.end
+    return tuple(kept)
+
+
+def build_chain(source: str, edits: Sequence[Edit], order: Sequence[int]) -> Chain:
+    """Apply edits one after the other.
+
+    Args:
+        source: the sentence.
+        edits: edits that are apart.
+        order: indices of the edits, in the order of their application. One that would leave
+            nothing of the sentence is skipped.
+
+    Returns:
+        A chain with sentence and annotator 0. Wherever `order` begins, its last text is the
+        full correction, since edits always stand in the text in their own order.
+    """
+    tokens = source.split()
+    chosen: list[int] = []
+    texts = [" ".join(tokens)]
+    for index in order:
+        text = " ".join(apply_edits(tokens, [edits[i] for i in sorted([*chosen, index])]))
+        if text:
+            chosen.append(index)
+            texts.append(text)
+    return Chain(0, 0, tuple(edits[index] for index in chosen), tuple(texts))
+
+
+def sample(
+    corpus: Annotated,
+    rng: np.random.Generator,
+    *,
+    chains: int = 1,
+    source: SourceChoice = "original",
+    means: Sequence[float] = MEANS,
+    variance: float = VARIANCE,
+) -> Sampled:
+    """Draw chains and corpora.
+
+    Args:
+        corpus: from `annotated`.
+        rng: where chance comes from.
+        chains: orders drawn for each annotator of each sentence (equal ones may come again).
+        source: what scorers are shown as the source.
+        means: mean number of edits a sentence in each corpus; 0 leaves the sources as they are.
+        variance: of the binomial distribution that the number is drawn from.
+
+    Raises:
+        OptionError: a number is out of its range.
+    """
+    if chains < 1:
+        raise OptionError(f"chains={chains}: expected 1 or more")
+    drawn = _numbers(means, variance, rng)
+    made = []
+    for row in range(len(corpus)):
+        for annotator in range(corpus.annotators):
+            edits = corpus.edits[row][annotator]
+            for _ in range(chains):
+                chain = build_chain(
+                    corpus.sources[row], edits, rng.permutation(len(edits)).tolist()
+                )
+                seen = 0 if source == "original" else int(rng.integers(len(chain.texts)))
+                made.append(Chain(row, annotator, chain.edits, chain.texts, seen))
+    corpora = tuple(_corpus(corpus, number, rng) for number in drawn)
+    shown = tuple(" ".join(text.split()) for text in corpus.sources)
+    if source == "random":
+        picks = rng.integers(len(corpora), size=len(corpus))
+        shown = tuple(corpora[pick][row][1] for row, pick in enumerate(picks))
+    return Sampled(tuple(made), tuple(means), corpora, shown)
+
+
+def _numbers(
+    means: Sequence[float], variance: float, rng: np.random.Generator
+) -> list[Callable[[], int]]:
+    """For each mean, what draws a number of edits.
+
+    Trials are cut to a whole number, as numpy's generator of the released program did, so that
+    the true mean lies a little below the one asked for.
+    """
+    if not variance > 0:
+        raise OptionError(f"variance={variance}: expected a number above 0")
+    if len(means) < 3 or list(means) != sorted(set(means)):
+        raise OptionError(f"means={list(means)}: expected three or more, growing")
+    found: list[Callable[[], int]] = []
+    for mean in means:
+        if mean == 0:
+            found.append(lambda: 0)
+            continue
+        share = (mean - variance) / mean
+        if share <= 0:
+            raise OptionError(f"mean {mean}: expected 0, or more than the variance, {variance}")
+        trials = int(mean / share)
+        found.append(lambda trials=trials, share=share: int(rng.binomial(trials, share)))  # type: ignore[misc]  # defaults bind the loop's values
+    return found
+
+
+def _corpus(
+    corpus: Annotated, number: Callable[[], int], rng: np.random.Generator
+) -> tuple[tuple[int, str], ...]:
+    """A corpus: for each sentence one annotator's first edits of a random order."""
+    found = []
+    for row, source in enumerate(corpus.sources):
+        annotator = int(rng.integers(corpus.annotators))
+        edits = corpus.edits[row][annotator]
+        order = rng.permutation(len(edits)).tolist()[: number()]
+        found.append((annotator, build_chain(source, edits, order).texts[-1]))
+    return tuple(found)

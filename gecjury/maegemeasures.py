@@ -1,0 +1,231 @@
+"""How far scores follow MAEGE's orders: correlations, and what an edit of each type is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gecjury.maege import Annotated, Chain
+from gecjury.scoretable import FloatArray
+
+__all__ = [
+    "ChainAgreement",
+    "TypeChange",
+    "agreement",
+    "agreement_interval",
+    "chain_sums",
+    "gold_scores",
+    "type_changes",
+]
+
+# The columns of `chain_sums`.
+_AGREE, _TIED, _DISAGREE, _MISSING, _N, _X, _Y, _XX, _YY, _XY = range(10)
+
+
+@dataclass(frozen=True)
+class ChainAgreement:
+    """How scores of chains follow their order.
+
+    Attributes:
+        pearson: correlation of all texts' scores with their gold scores, over all chains.
+        kendall: (agree - disagree) / pairs over the pairs of texts of each chain; a pair that
+            the metric ties adds nothing above the line.
+        kendall_ties_agree: 1 - 2 · disagree / pairs: the released program's, which counts a tie
+            as agreement.
+        pairs: pairs of texts of one chain, both scored.
+        tied: those that the metric ties.
+        missing: pairs left out, since one of the two was not scored.
+    """
+
+    pearson: float
+    kendall: float
+    kendall_ties_agree: float
+    pairs: int
+    tied: int
+    missing: int
+
+
+def gold_scores(corpus: Annotated, chains: Sequence[Chain]) -> list[FloatArray]:
+    """The gold score of each chain's texts, as in the released program.
+
+    The full correction scores 1, the source 1 - (m + 1) / c with m the fewest edits that an
+    annotator needed and c the source's length in characters; the texts between are spaced evenly.
+    """
+    found = []
+    for chain in chains:
+        fewest = min(len(edits) for edits in corpus.edits[chain.sentence])
+        worst = 1 - (fewest + 1) / len(corpus.sources[chain.sentence])
+        found.append(np.linspace(worst, 1.0, len(chain.texts)))
+    return found
+
+
+def chain_sums(
+    corpus: Annotated,
+    chains: Sequence[Chain],
+    scores: Sequence[FloatArray],
+    gold: Sequence[FloatArray],
+) -> FloatArray:
+    """What agreement is made of, summed by sentence, so that sentences can be resampled.
+
+    Args:
+        corpus: from which the chains were made.
+        chains: one seed's chains.
+        scores: of each chain's texts; NaN = not scored.
+        gold: from `gold_scores`.
+
+    Returns:
+        Sentences × 10: pairs that agree, are tied, disagree, are missing; texts scored, and the
+        sums of x, y, x², y², xy of gold and scores, both shifted by their means.
+    """
+    sums = np.zeros((len(corpus), 10))
+    every_x, every_y = np.concatenate(list(gold)), np.concatenate(list(scores))
+    scored = ~np.isnan(every_y)
+    if not scored.any():
+        shift = 0.0, 0.0
+    else:
+        shift = float(every_x[scored].mean()), float(every_y[scored].mean())
+    for chain, values, truth in zip(chains, scores, gold, strict=True):
+        first, second = np.triu_indices(len(values), 1)
+        gains = values[second] - values[first]
+        kept = ~np.isnan(values)
+        x, y = truth[kept] - shift[0], values[kept] - shift[1]
+        sums[chain.sentence] += (
+            (gains > 0).sum(),
+            (gains == 0).sum(),
+            (gains < 0).sum(),
+            np.isnan(gains).sum(),
+            len(x),
+            x.sum(),
+            y.sum(),
+            x @ x,
+            y @ y,
+            x @ y,
+        )
+    return sums
+
+
+def _measures(totals: FloatArray) -> FloatArray:
+    """Pearson, Kendall and Kendall with ties as agreement, from totals ... × 10."""
+    t = np.moveaxis(totals, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pairs = t[_AGREE] + t[_TIED] + t[_DISAGREE]
+        covariance = t[_XY] - t[_X] * t[_Y] / t[_N]
+        spread = (t[_XX] - t[_X] ** 2 / t[_N]) * (t[_YY] - t[_Y] ** 2 / t[_N])
+        # Rounding can leave a constant's spread a little off zero.
+        level = 1e-24 * t[_XX] * t[_YY]
+        r = np.where(spread > level, covariance / np.sqrt(np.abs(spread)), np.nan)
+        return np.stack(
+            [r, (t[_AGREE] - t[_DISAGREE]) / pairs, 1 - 2 * t[_DISAGREE] / pairs], axis=-1
+        )
+
+
+def agreement(sums: Sequence[FloatArray]) -> ChainAgreement:
+    """Agreement, averaged over seeds; counts are summed.
+
+    Args:
+        sums: from `chain_sums`, one a seed.
+    """
+    totals = np.array([each.sum(axis=0) for each in sums])
+    pearson, kendall, lenient = _measures(totals).mean(axis=0)
+    agree, tied, disagree, missing = (int(n) for n in totals.sum(axis=0)[:4])
+    pairs = agree + tied + disagree
+    return ChainAgreement(float(pearson), float(kendall), float(lenient), pairs, tied, missing)
+
+
+def agreement_interval(
+    sums: Sequence[FloatArray], weights: FloatArray
+) -> dict[str, tuple[float, float]]:
+    """95% intervals of `agreement`'s Pearson and Kendall over resampled sentences.
+
+    Args:
+        sums: from `chain_sums`, one a seed.
+        weights: resamples × sentences, how often each stands in a resample.
+    """
+    drawn = np.mean([_measures(weights @ each) for each in sums], axis=0)
+    keys = ("pearson", "kendall", "kendall_ties_agree")
+    return {key: _interval(drawn[:, column]) for column, key in enumerate(keys)}
+
+
+def _interval(drawn: FloatArray) -> tuple[float, float]:
+    known = drawn[~np.isnan(drawn)]
+    if not len(known):
+        return float("nan"), float("nan")
+    low, high = np.quantile(known, [0.025, 0.975])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class TypeChange:
+    """What one edit of a type does to the score.
+
+    Attributes:
+        mean: mean of m(with the edit) - m(without it).
+        error: its standard error: the bootstrap's standard deviation, over sentences.
+        ci95: its 95% interval, over sentences.
+        raised: share of the steps that raise the score.
+        lowered: share of them that lower it.
+        edits: how many edits of the type there are.
+        steps: how many times one was applied, over all seeds and chains.
+        sentences: in how many sentences they stand.
+        missing: steps left out, since one of the two texts was not scored.
+    """
+
+    mean: float
+    error: float
+    ci95: tuple[float, float]
+    raised: float
+    lowered: float
+    edits: int
+    steps: int
+    sentences: int
+    missing: int
+
+
+def type_changes(
+    chains: Sequence[Chain], scores: Sequence[FloatArray], weights: FloatArray
+) -> dict[str, TypeChange]:
+    """Mean score change by error type of the edit applied, and over all types (`all`).
+
+    Args:
+        chains: the chains of all seeds.
+        scores: of each chain's texts; NaN = not scored.
+        weights: resamples × sentences; see `agreement_interval`.
+    """
+    steps: dict[str, list[tuple[int, float, tuple[object, ...]]]] = {}
+    for chain, values in zip(chains, scores, strict=True):
+        for edit, gain in zip(chain.edits, np.diff(values), strict=True):
+            step = (chain.sentence, float(gain), (chain.sentence, chain.annotator, edit))
+            steps.setdefault(edit.type, []).append(step)
+    every = [step for found in steps.values() for step in found]
+    ordered = sorted(steps.items(), key=lambda item: (-len(item[1]), item[0]))
+    return {kind: _change(found, weights) for kind, found in [*ordered, ("all", every)]}
+
+
+def _change(
+    steps: Sequence[tuple[int, float, tuple[object, ...]]], weights: FloatArray
+) -> TypeChange:
+    sentence = np.array([step[0] for step in steps], dtype=np.int64)
+    gains = np.array([step[1] for step in steps])
+    kept = ~np.isnan(gains)
+    width = weights.shape[1]
+    sums = np.bincount(sentence[kept], gains[kept], minlength=width)
+    counts = np.bincount(sentence[kept], minlength=width)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # A resample may hold no sentence with the type.
+        drawn = (weights @ sums) / (weights @ counts)
+    # One sentence alone shows no spread, which is not a spread of zero.
+    known = drawn[~np.isnan(drawn)] if (counts > 0).sum() > 1 else drawn[:0]
+    total = int(kept.sum())
+    return TypeChange(
+        float(gains[kept].mean()) if total else float("nan"),
+        float(known.std(ddof=1)) if len(known) > 1 else float("nan"),
+        _interval(known),
+        float((gains[kept] > 0).mean()) if total else float("nan"),
+        float((gains[kept] < 0).mean()) if total else float("nan"),
+        len({step[2] for step in steps}),
+        total,
+        int((counts > 0).sum()),
+        len(steps) - total,
+    )

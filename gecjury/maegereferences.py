@@ -1,0 +1,210 @@
+"""What MAEGE reads: M2 corpora to make chains of, and the references to measure against."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gecjury.benchmarktable import known_name
+from gecjury.corpus import Version, read_versions
+from gecjury.edits import Edit, apply_edits
+from gecjury.errors import InputError, OptionError
+from gecjury.fetch import open_data
+from gecjury.m2 import NOOP, M2Annotation, M2Sentence, read_m2
+from gecjury.maege import Annotated, count_annotators
+
+__all__ = [
+    "ALL",
+    "CORPORA",
+    "REFERENCE_SETS",
+    "References",
+    "choose_references",
+    "gold_block",
+    "of_annotators",
+    "other_annotators",
+    "read_blocks",
+]
+
+ALL = -1
+"""Number of the reference set that serves the chains of every annotator."""
+
+_OFFICIAL = "conll14/official-2014.combined.m2"
+CORPORA = {"conll14": (_OFFICIAL,)}
+"""Corpora known by name: their M2 files in the data folder."""
+
+_TEN = tuple(f"conll14/10gec_annotations/A{number}.m2" for number in range(1, 11))
+# A7 and A3 of the ten are the official annotators 0 and 1, whose edits make the chains.
+_EIGHT = tuple(path for path in _TEN if Path(path).stem not in ("A3", "A7"))
+_SAKAGUCHI = tuple(
+    f"reassess-gec/annotations/{folder}/{one}_{kind}/{name}_{kind}{letter}"
+    for folder, one, name in (
+        ("expert_annotations", "expert", "expert"),
+        ("turker_annotations", "turkers", "turker"),
+    )
+    for kind in ("minimal", "fluency")
+    for letter in "AB"
+)
+REFERENCE_SETS = {"8refs": _EIGHT, "10refs": _TEN, "18refs": (*_TEN, *_SAKAGUCHI)}
+"""Reference sets of conll14: Bryant and Ng's (2015) eight further annotators, as in Choshen and
+Abend (2018); those and the two official ones; and Sakaguchi et al.'s (2016) eight with them."""
+
+
+@dataclass(frozen=True)
+class References:
+    """What texts are measured against.
+
+    Attributes:
+        name: how they are called in a signature.
+        texts: R tuples of one text a sentence.
+        gold: where the references came as M2, one block a sentence with annotators 0 to R - 1.
+    """
+
+    name: str
+    texts: tuple[tuple[str, ...], ...]
+    gold: tuple[M2Sentence, ...] | None = None
+
+
+def read_blocks(
+    given: Sequence[str], data: str | None = None, cache: str | None = None
+) -> tuple[M2Sentence, ...]:
+    """Read M2 files of the same sentences as one corpus, annotators numbered through.
+
+    Args:
+        given: names of `CORPORA` or files.
+        data: folder with benchmark data; see `gecjury.fetch.open_data`.
+        cache: cache folder instead of the user's.
+
+    Raises:
+        OptionError: neither a file nor a known name.
+        InputError: a file is malformed, or holds other sentences than the first.
+        DataError: files of a known corpus are missing.
+    """
+    paths: list[str | Path] = []
+    for name in given:
+        if name not in CORPORA and not Path(name).exists():
+            known_name("corpus (and no file)", name, tuple(CORPORA))
+        files = CORPORA.get(name)
+        if files is None:
+            paths.append(name)
+        else:
+            found = open_data(data, cache=cache).paths(files, wanted_by=name)
+            paths += [found[file] for file in files]
+    merged: list[M2Sentence] = []
+    base = 0
+    for path in paths:
+        blocks = read_m2(path, overlaps="keep")
+        if merged and [b.source.split() for b in blocks] != [b.source.split() for b in merged]:
+            raise InputError(
+                f"{path} holds other sentences than {paths[0]}: the M2 files of one corpus must "
+                "have the same S lines"
+            )
+        merged = merged or [M2Sentence(block.source) for block in blocks]
+        for row, block in enumerate(blocks):
+            more = (replace(a, annotator=a.annotator + base) for a in block.annotations)
+            merged[row] = M2Sentence(merged[row].source, (*merged[row].annotations, *more))
+        base += count_annotators(blocks)
+    return tuple(merged)
+
+
+def choose_references(
+    given: Sequence[str],
+    corpus: Annotated,
+    lines: int,
+    *,
+    named: bool,
+    data: str | None = None,
+    cache: str | None = None,
+) -> dict[int, References]:
+    """The references that were asked for.
+
+    Args:
+        given: `all` (the corpus' annotators), `others` (for the chains of each annotator the
+            others), a set of `REFERENCE_SETS`, or files; empty for the default: `8refs` for
+            conll14, otherwise `others`.
+        corpus: the annotated corpus.
+        lines: how many sentences its files hold.
+        named: whether the corpus is conll14, which alone has reference sets.
+        data: see `read_blocks`.
+        cache: see `read_blocks`.
+
+    Raises:
+        OptionError: an unknown set, a mixture of kinds, or `others` with one annotator.
+        InputError: a file has another number of lines than the corpus.
+    """
+    chosen = list(given) or ["8refs" if named else "others"]
+    if chosen == ["others"]:
+        return other_annotators(corpus)
+    if chosen == ["all"]:
+        return {ALL: of_annotators(corpus, range(corpus.annotators))}
+    sets = ("all", "others", *(REFERENCE_SETS if named else ()))
+    if len(chosen) == 1 and named and chosen[0] in REFERENCE_SETS:
+        paths = open_data(data, cache=cache).paths(REFERENCE_SETS[chosen[0]], wanted_by="seeda")
+        return {ALL: _from_files(chosen[0], list(paths.values()), corpus, lines)}
+    for name in chosen:
+        if not Path(name).exists():
+            known_name("reference set (and no file)", name, sets)
+        if name in sets:
+            raise OptionError(f"--references {name}: stands alone, without other references")
+    return {ALL: _from_files(f"{len(chosen)} files", list(map(Path, chosen)), corpus, lines)}
+
+
+def _from_files(name: str, paths: Sequence[Path], corpus: Annotated, lines: int) -> References:
+    """Text or M2 files as references; gold edits only where all of them are M2."""
+    versions: list[Version] = []
+    for path in paths:
+        for version in read_versions(path, overlaps="keep"):
+            if len(version.lines) != lines:
+                raise InputError(
+                    f"{path} has {len(version.lines)} lines, but the corpus has {lines} "
+                    "sentences: a reference must have a line for each"
+                )
+            versions.append(version.take(corpus.rows))
+    texts = tuple(version.lines for version in versions)
+    sets = [version.edits for version in versions if version.edits is not None]
+    if len(sets) < len(versions):
+        return References(name, texts)
+    gold = tuple(
+        gold_block(source, [edits[row] for edits in sets])
+        for row, source in enumerate(corpus.sources)
+    )
+    return References(name, texts, gold)
+
+
+def of_annotators(corpus: Annotated, chosen: Sequence[int]) -> References:
+    """The full corrections of some annotators."""
+    both = list(zip(corpus.sources, corpus.edits, strict=True))
+    texts = tuple(
+        tuple(" ".join(apply_edits(source.split(), edits[one])) for source, edits in both)
+        for one in chosen
+    )
+    gold = tuple(gold_block(source, [edits[one] for one in chosen]) for source, edits in both)
+    return References("annotators", texts, gold)
+
+
+def other_annotators(corpus: Annotated) -> dict[int, References]:
+    """For the chains of each annotator, the corrections of the others.
+
+    Raises:
+        OptionError: there is no other.
+    """
+    everyone = range(corpus.annotators)
+    if corpus.annotators < 2:
+        raise OptionError(
+            "the references are the other annotators, but the corpus has one annotator: name "
+            "reference files, or `all` to measure against the annotator's own correction"
+        )
+    return {me: of_annotators(corpus, [one for one in everyone if one != me]) for me in everyone}
+
+
+def gold_block(source: str, sets: Sequence[Sequence[Edit]]) -> M2Sentence:
+    """An M2 block of several annotators; one without edits says so with a noop."""
+    lines: list[M2Annotation] = []
+    for annotator, edits in enumerate(sets):
+        if not edits:
+            lines.append(M2Annotation(-1, -1, NOOP, "-NONE-", annotator=annotator))
+        lines += [
+            M2Annotation(e.start, e.end, e.type or "UNK", e.correction, annotator=annotator)
+            for e in edits
+        ]
+    return M2Sentence(source, tuple(lines))

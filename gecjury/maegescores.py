@@ -1,0 +1,232 @@
+"""Scores of MAEGE's texts, each distinct one scored once, whatever the metric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from gecjury.corpus import Corpus, Version
+from gecjury.edits import Edit
+from gecjury.m2 import M2Sentence
+from gecjury.maege import Chain, Sampled
+from gecjury.maegereferences import ALL, References, gold_block
+from gecjury.runtime import Runtime
+from gecjury.scorefiles import score_with_files
+from gecjury.scorer import Scorer
+from gecjury.scoretable import FloatArray, IntArray
+
+__all__ = ["Pool", "PoolScores", "pool_texts", "score_pool"]
+
+Key = tuple[int, int, str, str]
+"""Sentence, reference set, source shown, text."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Every distinct text that is to be scored.
+
+    Attributes:
+        sources: the sentences from which the chains were made.
+        references: by number of the set: `ALL`, or one for the chains of each annotator.
+        keys: what is scored, sorted.
+    """
+
+    sources: tuple[str, ...]
+    references: Mapping[int, References]
+    keys: tuple[Key, ...] = field(repr=False)
+
+    @cached_property
+    def places(self) -> dict[Key, int]:
+        """Where each key stands."""
+        return {key: place for place, key in enumerate(self.keys)}
+
+    def chain(self, chain: Chain) -> IntArray:
+        """The places of a chain's texts."""
+        keys = _chain_keys(chain, self.references)
+        return np.array([self.places[key] for key in keys], dtype=np.int64)
+
+    def corpora(self, drawn: Sampled) -> IntArray:
+        """The places of the corpora's texts, corpora × sentences."""
+        keys = _corpora_keys(drawn, self.references)
+        return np.array([[self.places[key] for key in row] for row in keys], dtype=np.int64)
+
+    def corpus(self, wide: bool, gold: bool, runtime: Runtime) -> tuple[Corpus, IntArray]:
+        """The texts as a corpus, and each key's cell (system, row) in it.
+
+        Args:
+            wide: put the texts of one source side by side, for scorers that judge them together;
+                otherwise every text is a row of its own.
+            gold: whether gold edits are needed. Where the references did not come as M2, or the
+                source shown is not the one that they correct, ERRANT's edits are extracted.
+            runtime: workers and cache of the extraction.
+        """
+        contexts: dict[tuple[object, ...], int] = {}
+        texts: list[list[str]] = []
+        cells = np.empty((len(self.keys), 2), dtype=np.int64)
+        for place, key in enumerate(self.keys):
+            row = contexts.setdefault(key[:3] if wide else key, len(contexts))
+            if row == len(texts):
+                texts.append([])
+            cells[place] = len(texts[row]), row
+            texts[row].append(key[3])
+        first = [self.keys[place] for place in _firsts(cells[:, 1])]
+        width = max(map(len, texts))
+        systems = {
+            f"text {column + 1}": Version(tuple((line[column:] or line)[0] for line in texts))
+            for column in range(width)
+        }
+        count = len(next(iter(self.references.values())).texts)
+        references = tuple(
+            Version(tuple(self.references[key[1]].texts[number][key[0]] for key in first))
+            for number in range(count)
+        )
+        sources = tuple(key[2] for key in first)
+        name = f"maege {next(iter(self.references.values())).name}"
+        blocks = self._gold(first, references, runtime) if gold else None
+        return Corpus(sources, systems, references, blocks, reference_name=name), cells
+
+    def _gold(
+        self, first: Sequence[Key], references: Sequence[Version], runtime: Runtime
+    ) -> tuple[M2Sentence, ...]:
+        """Gold blocks: given ones where they belong to the source shown, others extracted."""
+        given: list[M2Sentence | None] = []
+        for sentence, number, source, _ in first:
+            blocks = self.references[number].gold
+            own = " ".join(self.sources[sentence].split()) == source
+            given.append(blocks[sentence] if blocks is not None and own else None)
+        rows = [row for row, block in enumerate(given) if block is None]
+        sources = [first[row][2] for row in rows]
+        lines = [[version.lines[row] for row in rows] for version in references]
+        edits: list[list[tuple[Edit, ...]]] = []
+        if rows:
+            from gecjury.extraction import extract
+
+            edits = extract(sources, lines, runtime=runtime).edits
+        for place, row in enumerate(rows):
+            given[row] = gold_block(sources[place], [version[place] for version in edits])
+        return tuple(block for block in given if block is not None)
+
+
+def _firsts(rows: IntArray) -> IntArray:
+    """For each row the first place that stands in it."""
+    return np.unique(rows, return_index=True)[1]
+
+
+def _set(references: Mapping[int, References], annotator: int) -> int:
+    return ALL if ALL in references else annotator
+
+
+def _chain_keys(chain: Chain, references: Mapping[int, References]) -> list[Key]:
+    number = _set(references, chain.annotator)
+    source = chain.texts[chain.source]
+    return [(chain.sentence, number, source, text) for text in chain.texts]
+
+
+def _corpora_keys(drawn: Sampled, references: Mapping[int, References]) -> list[list[Key]]:
+    return [
+        [
+            (sentence, _set(references, annotator), drawn.sources[sentence], text)
+            for sentence, (annotator, text) in enumerate(corpus)
+        ]
+        for corpus in drawn.corpora
+    ]
+
+
+def pool_texts(
+    sources: Sequence[str], draws: Sequence[Sampled], references: Mapping[int, References]
+) -> Pool:
+    """Gather the distinct texts of all draws.
+
+    Args:
+        sources: the sentences of the annotated corpus.
+        draws: what the seeds drew.
+        references: see `Pool`.
+    """
+    wanted: set[Key] = set()
+    for drawn in draws:
+        for chain in drawn.chains:
+            wanted.update(_chain_keys(chain, references))
+        for corpus in _corpora_keys(drawn, references):
+            wanted.update(corpus)
+    return Pool(tuple(sources), references, tuple(sorted(wanted)))
+
+
+@dataclass(frozen=True)
+class PoolScores:
+    """A scorer's scores of a pool.
+
+    Attributes:
+        label: the metric's name with its settings.
+        family: its family.
+        signature: what made the scores.
+        values: one score a key; NaN = not scored.
+        corpora: for each draw, the scores of its corpora.
+        seconds: how long scoring took.
+        unanswered: how many texts were to be scored and were not.
+        notes: remarks for the user.
+    """
+
+    label: str
+    family: str
+    signature: str
+    values: FloatArray
+    corpora: tuple[FloatArray, ...]
+    seconds: float
+    unanswered: int
+    notes: tuple[str, ...] = ()
+
+
+def score_pool(
+    scorer: Scorer,
+    pool: Pool,
+    draws: Sequence[Sampled],
+    *,
+    mean: bool = False,
+    folder: str | None = None,
+    runtime: Runtime | None = None,
+) -> PoolScores:
+    """Score a pool in one pass; the corpora are put together from its statistics.
+
+    Args:
+        scorer: any metric.
+        pool: from `pool_texts`.
+        draws: what the seeds drew.
+        mean: a corpus scores the mean of its sentences, as in the released program, instead of
+            what the metric makes of the corpus. Side-by-side scorers always take the mean.
+        folder: where score files are kept.
+        runtime: device, workers and the like.
+    """
+    runtime = runtime or Runtime()
+    corpus, cells = pool.corpus(scorer.joint, "gold" in scorer.needs, runtime)
+    table = score_with_files(scorer, corpus, folder, runtime)
+    values = table.sentences[cells[:, 0], cells[:, 1]]
+    found = []
+    for drawn in draws:
+        places = pool.corpora(drawn)
+        if mean or scorer.joint:
+            found.append(_row_means(values[places]))
+        else:
+            every = table.statistics.values
+            # Not as `draws`: a resample gets one random choice of references, a corpus all.
+            parts = [replace(table.statistics, values=every[:, cells[p, 1]]) for p in places]
+            found.append(np.array([scorer.corpus_scores(part).score[0] for part in parts]))
+    return PoolScores(
+        table.signature.label,
+        table.signature.family,
+        str(table.signature),
+        values,
+        tuple(found),
+        table.seconds,
+        int(np.isnan(values).sum()),
+        table.statistics.notes,
+    )
+
+
+def _row_means(values: FloatArray) -> FloatArray:
+    scored = ~np.isnan(values)
+    counts = scored.sum(axis=1)
+    sums = np.where(scored, values, 0.0).sum(axis=1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
