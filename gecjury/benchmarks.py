@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.benchmarktable import BENCHMARKS, BenchmarkInfo, View, benchmark_info, known_name
+from gecjury.benchmarktable import (
+    BENCHMARKS,
+    BenchmarkInfo,
+    View,
+    benchmark_info,
+    known_name,
+    looks_like_path,
+)
 from gecjury.corpus import Corpus, Group, Version, fingerprint, read_versions
 from gecjury.errors import DataError, InputError, OptionError
 from gecjury.fetch import DataFolder, open_data
@@ -66,6 +73,8 @@ class Benchmark:
         sample: True for the sample that comes with the package, which is never evidence.
         segment_scores: mean human ratings, shape (systems of `corpus`, sentences), NaN where there
             is none; None where sentences were not rated.
+        ratings: the same by aspect where several were rated ("grammaticality", "fluency", ...).
+        raters: by aspect each rater's ratings, shape (raters, systems, sentences), where known.
     """
 
     name: str
@@ -81,6 +90,8 @@ class Benchmark:
     notes: tuple[str, ...] = ()
     sample: bool = False
     segment_scores: NDArray[np.float64] | None = None
+    ratings: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    raters: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     _verdicts: Callable[[], Verdicts] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -116,6 +127,16 @@ class Benchmark:
         return np.array([columns[kind][name] for name in self.corpus.names])
 
     @property
+    def rated(self) -> Mapping[str, NDArray[np.float64]]:
+        """Mean ratings by aspect, their mean (`rating`, `mean`) last; empty where none were given.
+
+        Each of shape (systems, sentences), NaN where there is none.
+        """
+        if self.segment_scores is None:
+            return {}
+        return {**self.ratings, "mean" if self.ratings else "rating": self.segment_scores}
+
+    @property
     def has_verdicts(self) -> bool:
         """Whether annotators judged single edits."""
         return self._verdicts is not None
@@ -136,8 +157,10 @@ class Benchmark:
         corpus = self.corpus
         judged = {v: [repr(item) for item in items] for v, items in self.rankings.items()}
         human = {v: {k: dict(c) for k, c in columns.items()} for v, columns in self.human.items()}
+        ratings = {aspect: table.tolist() for aspect, table in self.ratings.items()}
         return fingerprint(
             [
+                *([json.dumps(ratings)] if ratings else []),
                 corpus.source_print,
                 corpus.reference_print,
                 corpus.gold_print,
@@ -231,12 +254,14 @@ def load_benchmark(
     """Load a benchmark from a folder, the cache, or by download.
 
     Args:
-        name: one of `BENCHMARKS`.
+        name: one of `BENCHMARKS`, or the path of an own one: a folder or a `.toml` file, see
+            `gecjury.ownbenchmark`.
         systems: a system set of the benchmark: `base`, `fluency`, `input`, `all` for SEEDA;
-            `base`, `all` for GJG15; `base`, `paper`, `all` for GMEG; `base`, `input` for the
-            sample.
+            `base`, `all` for GJG15, JFLEG and TMU-GFM; `base`, `paper`, `all` for GMEG; `base`,
+            `input` for the sample.
         references: a reference set, a file, or a sequence of either. A file (text, M2, JSON lines)
-            has a line for each sentence loaded or for each line of the full output files.
+            has a line for each sentence loaded or for each line of the full output files. A
+            benchmark without references takes the default for none.
         view: which human judgments `corpus.groups` follows, `edit` or `sentence`; by default the
             benchmark's first.
         whole: SEEDA only: all 1,312 sentences of CoNLL-2014, not the 391 judged ones.
@@ -249,7 +274,7 @@ def load_benchmark(
         DataError: files are missing, altered, not to be fetched or not supplied.
         InputError: a given reference file cannot be used.
     """
-    info = benchmark_info(name)
+    info = _info(name)
     known_name(f"system set of {info.name}", systems, tuple(info.system_sets))
     chosen = view or info.views[0]
     known_name(f"view of {info.name}", chosen, info.views)
@@ -268,10 +293,21 @@ def load_benchmark(
     return loader(request)
 
 
+def _info(name: str) -> BenchmarkInfo:
+    """The table row of a name, or what an own benchmark offers."""
+    if name.lower() in BENCHMARKS or not looks_like_path(name):
+        return benchmark_info(name)
+    from gecjury.ownbenchmark import own_info
+
+    return own_info(Path(name))
+
+
 def _references(
     info: BenchmarkInfo, given: str | Path | Sequence[str | Path]
 ) -> tuple[str | Path, ...]:
     parts = (given,) if isinstance(given, str | Path) else tuple(given)
+    if not info.reference_sets and parts in ((), ("official",)):
+        return ()
     if not parts:
         raise OptionError(
             f"no references given for {info.name}; name a set ({', '.join(info.reference_sets)}) "

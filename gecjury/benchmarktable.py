@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
 from gecjury.errors import OptionError
 from gecjury.naming import nearest
 
-__all__ = ["BENCHMARKS", "BenchmarkInfo", "View", "benchmark_info", "known_name"]
+__all__ = [
+    "BENCHMARKS",
+    "BenchmarkInfo",
+    "View",
+    "benchmark_info",
+    "known_name",
+    "looks_like_path",
+]
 
 View = Literal["edit", "sentence"]
 
@@ -23,9 +31,10 @@ class BenchmarkInfo:
         name: the name it is loaded by.
         citation: the paper to cite.
         system_sets: systems by set name, each in the order in which they are compared.
-        reference_sets: names of its reference sets, the default first.
+        reference_sets: names of its reference sets, the default first; none without references.
         views: `edit`, `sentence` or both, the default first.
         loader: `module:function` that turns a `Request` into a `Benchmark`.
+        path: of an own benchmark, the folder or file that it was named by.
     """
 
     name: str
@@ -34,6 +43,7 @@ class BenchmarkInfo:
     reference_sets: tuple[str, ...]
     views: tuple[View, ...]
     loader: str
+    path: Path | None = None
 
 
 _CONLL14_SETS = (
@@ -69,6 +79,8 @@ _GJG15 = (
     *("PKU", "POST", "RAC", "SJTU", "UFC", "UMC"),
 )
 _GMEG = ("amu", "lstm", "lstm-r", "marian", "nus", "transformer")
+_JFLEG = ("AMU", "CAMB", "NMT", "NUS", "orig", "turk")
+_TMU = ("cnn", "copy-net", "lstm", "smt", "transformer")
 _SAMPLE = ("INPUT", "careful", "cautious", "fluent", "hasty", "noisy", "spelling")
 
 
@@ -119,6 +131,28 @@ def _table() -> dict[str, BenchmarkInfo]:
             for domain in ("fce", "wiki", "yahoo")
         ),
         BenchmarkInfo(
+            "jfleg",
+            "Napoles, Sakaguchi and Tetreault (2017): JFLEG: A Fluency Corpus and Benchmark for "
+            "Grammatical Error Correction. EACL.",
+            {"base": _JFLEG[4:], "all": _JFLEG},
+            ("official",),
+            ("sentence",),
+            "gecjury.jfleg:load_jfleg",
+        ),
+        *(
+            BenchmarkInfo(
+                name,
+                "Yoshimura, Kaneko, Kajiwara and Komachi (2020): SOME: Reference-less "
+                "Sub-Metrics Optimized for Manual Evaluations of Grammatical Error Correction. "
+                "COLING.",
+                {"base": _TMU, "all": _TMU},
+                (),
+                ("sentence",),
+                "gecjury.tmu_gfm:load_tmu_gfm",
+            )
+            for name in ("tmu-gfm", "tmu-gfm-test")
+        ),
+        BenchmarkInfo(
             "sample",
             "A small sample written for this package, ranked by rule: it shows how the program "
             "works and is never evidence about any metric.",
@@ -144,6 +178,11 @@ def benchmark_info(name: str) -> BenchmarkInfo:
     return BENCHMARKS[known_name("benchmark", name.lower(), tuple(BENCHMARKS))]
 
 
+def looks_like_path(name: str) -> bool:
+    """Whether a name that is no benchmark's means a folder or a file of the user's."""
+    return "/" in name or "\\" in name or name.endswith(".toml") or Path(name).exists()
+
+
 def known_name(what: str, name: str, names: Sequence[str]) -> str:
     """The name itself if it is one of the names.
 
@@ -153,5 +192,5 @@ def known_name(what: str, name: str, names: Sequence[str]) -> str:
     if name in names:
         return name
     raise OptionError(
-        f"unknown {what} {name!r}: {nearest(name, names)} There are: {', '.join(names)}"
+        f"unknown {what} {name!r}: {nearest(name, names)} There are: {', '.join(names) or 'none'}"
     )

@@ -78,7 +78,7 @@ DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "gmeg-dev-wiki": ("GMEG/README.md", "GMEG/data/dev/wiki"),
         "gmeg-dev-yahoo": ("GMEG/README.md", "GMEG/data/dev/yahoo"),
         "gmeg-test-wiki": ("GMEG/README.md", "GMEG/data/test/wiki"),
-        "jfleg": ("jfleg/",),
+        "jfleg": ("jfleg/", "gug-data/"),
         "tmu-gfm": ("TMU-GFM-Dataset/",),
         "gug": ("gug-data/",),
         "conll14-errant": ("conll14-errant/",),

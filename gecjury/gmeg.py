@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gecjury.benchmarks import Benchmark, Request
 from gecjury.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError
-from gecjury.judgments import RankedItem
+from gecjury.ratings import rank_ratings
 from gecjury.textfiles import read_lines, read_text
 
 __all__ = ["load_gmeg"]
@@ -58,7 +58,7 @@ def load_gmeg(request: Request) -> Benchmark:
     return Benchmark(
         info.name,
         corpus,
-        {"sentence": _rank(segment, corpus)},
+        {"sentence": rank_ratings(segment, corpus)},
         {"sentence": {"mean": mean}},
         request.view,
         request.systems,
@@ -93,15 +93,17 @@ def _locate(request: Request, names: list[str], split: str, domain: str) -> dict
     missing = [name for name in absent if name not in found]
     if missing:
         why = (
-            "The Yahoo text is given on request only (see the README of grammarly/GMEG)"
+            "the Yahoo text is given on request only (see the README of grammarly/GMEG)"
             if domain == "yahoo"
-            else "Its text is not among the pinned files"
+            else "its text is not among the pinned files"
         )
+        scores = [name for name in names if name.endswith(".csv")]
+        texts = sorted({name.rpartition("/")[2] for name in names if name not in scores})
         raise DataError(
-            f"{request.info.name} is not supplied: {missing[0]} is not in {folder.root}. {why}; "
-            f"put the files source, ref0 to ref3 and the six system outputs into "
-            f"{folder.root / 'GMEG/data' / split / domain} and {domain}-corpus-scores.csv and "
-            f"{domain}-segment-scores.csv beside that folder, or name such a folder with --data"
+            f"{request.info.name} is not supplied: {why}. Put the texts {', '.join(texts)} "
+            f"(one sentence a line) into {folder.root / 'GMEG/data' / split / domain}/ and "
+            f"{' and '.join(name.rpartition('/')[2] for name in scores)} beside that folder, or "
+            f"name a folder laid out so with --data. Missing now: {', '.join(missing)}"
         )
     pinned = [name for name in names if name in folder.files]
     return found | folder.paths(pinned, wanted_by=request.info.name)
@@ -142,27 +144,3 @@ def _number(cell: str, path: Path, line: int) -> float:
         return float(cell) if cell.strip() else math.nan
     except ValueError:
         raise InputError(f"{path}, line {line}: {cell!r} is not a number") from None
-
-
-def _rank(segment: NDArray[np.float64], corpus: Corpus) -> tuple[RankedItem, ...]:
-    """One item for each rated sentence: systems in one place share text and rating."""
-    items = []
-    for row in range(len(corpus)):
-        places: dict[tuple[float, str], list[str]] = {}
-        for name, rating in zip(corpus.names, segment[:, row], strict=True):
-            if not math.isnan(rating):
-                text = corpus.systems[name].lines[row]
-                places.setdefault((-float(rating), text), []).append(name)
-        if not places:
-            continue
-        order = sorted({rating for rating, _ in places})
-        items.append(
-            RankedItem(
-                str(row),
-                row,
-                "mean rating",
-                tuple(tuple(systems) for systems in places.values()),
-                tuple(order.index(rating) + 1 for rating, _ in places),
-            )
-        )
-    return tuple(items)

@@ -5,15 +5,24 @@ from __future__ import annotations
 import re
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from importlib import import_module
+from pathlib import Path
 
 from gecjury.errors import GecjuryError, MissingExtraError, OptionError
 from gecjury.naming import nearest
 from gecjury.scorer import Scorer
 
-__all__ = ["METRICS", "TRAINING", "judgment_stores", "load", "parse", "scorer_class"]
+__all__ = [
+    "METRICS",
+    "TRAINING",
+    "held_out_sources",
+    "judgment_stores",
+    "load",
+    "parse",
+    "scorer_class",
+]
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
@@ -46,6 +55,9 @@ JUDGMENT_STORES = "judges.transfer"
 # What `gecjury train` runs.
 TRAINING = "refless.training_command"
 
+# Which rated sources that training never sees.
+HELD_OUT = "refless.heldout:held_out"
+
 
 def scorer_class(name: str) -> type[Scorer]:
     """The class registered under a name.
@@ -68,6 +80,13 @@ def scorer_class(name: str) -> type[Scorer]:
 def judgment_stores() -> types.ModuleType:
     """The module that lists, exports and imports stored judgments."""
     return import_module(JUDGMENT_STORES)
+
+
+def held_out_sources() -> Callable[[Path, Sequence[str]], list[bool]]:
+    """The function that says which sources of a file of ratings are in training's test part."""
+    module, _, function = HELD_OUT.partition(":")
+    found: Callable[[Path, Sequence[str]], list[bool]] = getattr(import_module(module), function)
+    return found
 
 
 def missing_extra(what: str, family: str, error: ModuleNotFoundError) -> MissingExtraError:

@@ -19,6 +19,7 @@ from gecjury.errors import InputError, OutputError
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
 from gecjury.scoretable import ScoreTable, Statistics
+from gecjury.signature import Signature
 from gecjury.textfiles import read_text, write_text
 
 __all__ = ["FORMAT", "check_writable", "read_rows", "score_with_files", "write_table"]
@@ -60,7 +61,7 @@ def score_with_files(
     scorer.check(corpus)
     signature = scorer.signature(corpus, runtime)
     path = Path(folder) / f"{_slug(scorer, signature.key)}.json"
-    kept = read_rows(path, signature.key) if path.exists() else {}
+    kept = read_rows(path, signature.key, signature) if path.exists() else {}
     if any(row.values.shape[:2] != (1, len(corpus)) for row in kept.values()):
         raise InputError(
             f"{path}: damaged score file (it does not hold {len(corpus)} sentences a system); "
@@ -102,12 +103,15 @@ def write_table(path: str | Path, table: ScoreTable) -> None:
     _write(path, table, {})
 
 
-def read_rows(path: str | Path, key: str) -> dict[tuple[str, str], Statistics]:
+def read_rows(
+    path: str | Path, key: str, signature: Signature | None = None
+) -> dict[tuple[str, str], Statistics]:
     """Read a score file's statistics by system name and fingerprint of its hypotheses.
 
     Args:
         path: the file.
         key: the signature key that the scores must have.
+        signature: what that key stands for, to say what differs.
 
     Raises:
         InputError: the file is damaged, or its scores were made with other settings or data.
@@ -122,7 +126,8 @@ def read_rows(path: str | Path, key: str) -> dict[tuple[str, str], Statistics]:
         if record["key"] != key:
             raise InputError(
                 f"{path}: holds scores of other settings, references or data "
-                f"(key {record['key']}, expected {key}); delete or move the file"
+                f"(key {record['key']}, expected {key}{_differences(record, signature)}); "
+                "delete or move the file"
             )
         return {
             (row["system"], row["print"]): Statistics(
@@ -140,6 +145,26 @@ def read_rows(path: str | Path, key: str) -> dict[tuple[str, str], Statistics]:
             f"{path}: damaged score file ({type(error).__name__}: {error}); delete it to have it "
             "made anew"
         ) from None
+
+
+def _differences(record: Mapping[str, Any], signature: Signature | None) -> str:
+    """What the file and the run do not share, each with both values."""
+    made = record.get("signature")
+    if signature is None or not isinstance(made, Mapping):
+        return ""
+    found = []
+    for name, wanted in signature.to_json().items():
+        own = made.get(name)
+        if not isinstance(wanted, Mapping) or not isinstance(own, Mapping):
+            parts = [(name, own, wanted)]
+        elif name == "changed":
+            continue
+        elif name == "packages":
+            parts = [(f"package {k}", own.get(k), v) for k, v in wanted.items() if k != "gecjury"]
+        else:
+            parts = [(k, own.get(k), v) for k, v in wanted.items()]
+        found += [f"{what} {a} in the file, {b} here" for what, a, b in parts if a != b]
+    return "".join(f"; {text}" for text in found)
 
 
 def _slug(scorer: Scorer, key: str) -> str:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from gecjury.commands.inputs import add_metrics, audit_tables, dry_run, load_scorers
+from gecjury.commands.judged import check_benchmark, rating_tables, with_caveats
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import Benchmark, View
@@ -22,7 +23,9 @@ TIE_RULES = ("half", "official", "loss", "drop", "calibrated")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
-        "benchmark", help="seeda, gjg15, gmeg-{dev,test}-{fce,wiki,yahoo} or sample"
+        "benchmark",
+        help="seeda, gjg15, gmeg-{dev,test}-{fce,wiki,yahoo}, jfleg, tmu-gfm[-test], sample, or a "
+        "folder or .toml file of your own",
     )
     add_metrics(parser)
     add_study_options(parser)
@@ -101,8 +104,7 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     study = Study(benchmark, args.aggregate, args.ties, args.human_scores, args.shuffles, args.seed)
     for each in views:
         study.human(each)
-    for scorer in scorers:
-        scorer.check(benchmark.corpus)
+    check_benchmark(study, views, scorers, args.level)
     runtime = runtime_from(args)
     crediting = edit_scorers(scorers, benchmark, args.level)
     scored = [] if args.level == "edit" else scorers
@@ -116,8 +118,10 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     chance = study.chance(views)
     shown = [_main_table(args, study, views, results, chance)]
     document = _document(args, study, views, results, chance)
+    shown[0] = with_caveats(shown[0], study, views, results, document)
     edit_tables, missing = compare_edits(crediting, benchmark, runtime, document)
     shown = [*(shown if scored else []), *edit_tables]
+    shown += rating_tables(study, tables, results, document)
     shown += _audits(study, tables, results, document)
     if args.windows:
         shown += _window_tables(study, results, document)

@@ -1,0 +1,179 @@
+"""JFLEG (Napoles et al. 2017): four systems, the source and one reference, ranked by two people.
+
+The release has the rankings but not the systems' outputs, so only source (`orig`) and reference
+(`turk`) can be scored from it; the set `all` wants the outputs in `jfleg/EACL_exp/outputs`. Which
+of the four references was shown is not told; here the first stands in for it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from gecjury.benchmarks import Benchmark, Columns, Request, ranked_groups
+from gecjury.corpus import Corpus, Version
+from gecjury.errors import DataError
+from gecjury.judgments import RankedItem, expand_pairs
+from gecjury.textfiles import read_lines, read_text
+
+__all__ = ["load_jfleg"]
+
+_PAIRS = "jfleg/EACL_exp/mturk/pairwise.csv"
+_SENTENCES = "gug-data/gug_annotations.tsv"
+_SOURCE = "jfleg/dev/dev.src"
+_REFERENCES = tuple(f"jfleg/dev/dev.ref{number}" for number in range(4))
+_OUTPUTS = "jfleg/EACL_exp/outputs"
+_PUBLIC = ("orig", "turk")
+_EXTRA = "NUS"  # Compared with one other system at a time, beside the ranking of the five.
+
+
+def load_jfleg(request: Request) -> Benchmark:
+    """The judged sentences of JFLEG dev; see `gecjury.benchmarks.load_benchmark`."""
+    info, folder = request.info, request.folder
+    paths = folder.paths([_PAIRS, _SENTENCES, _SOURCE, *_REFERENCES], wanted_by="jfleg")
+    line_of = _gug_lines(paths[_SENTENCES])
+    source = [line.rstrip() for line in read_lines(paths[_SOURCE])]
+    if len(line_of) != len(source):
+        raise DataError(
+            f"{_SENTENCES} has {len(line_of)} test sentences, {_SOURCE} {len(source)} lines"
+        )
+    items = _read_items(paths[_PAIRS], line_of)
+    rows = sorted({item.sentence for item in items})
+    row_of = {line: row for row, line in enumerate(rows)}
+    items = tuple(replace(item, sentence=row_of[item.sentence]) for item in items)
+    names = info.system_sets[request.systems]
+    texts = {
+        "orig": Version(tuple(source)),
+        "turk": _version(paths[_REFERENCES[0]]),
+        **{name: _supplied(request, name, len(source)) for name in names if name not in _PUBLIC},
+    }
+    taken = {name: version.take(rows) for name, version in texts.items()}
+    corpus = Corpus(
+        tuple(source[row] for row in rows),
+        {name: taken[name] for name in names},
+        request.collect_references(
+            lambda _: [_version(paths[name]).take(rows) for name in _REFERENCES[1:]],
+            rows,
+            len(source),
+        ),
+        groups=ranked_groups(items, names, _shown(taken, info.system_sets["all"])),
+        reference_name=(
+            "official-3" if request.references == ("official",) else request.reference_name
+        ),
+    )
+    return Benchmark(
+        info.name,
+        corpus,
+        {"sentence": items},
+        {"sentence": _human(items, info.system_sets["all"])},
+        request.view,
+        request.systems,
+        info.system_sets,
+        corpus.reference_name,
+        tuple(rows),
+        info.citation,
+        _notes(names),
+    )
+
+
+def _shown(
+    taken: Mapping[str, Version], every: Sequence[str]
+) -> Mapping[str, Sequence[str]] | None:
+    """The texts that annotators saw, if all are known."""
+    known = {name: version.lines for name, version in taken.items()}
+    return known if set(known) >= set(every) else None
+
+
+def _version(path: Path) -> Version:
+    """Blanks at line ends are cut off."""
+    return Version(tuple(line.rstrip() for line in read_lines(path)))
+
+
+def _supplied(request: Request, name: str, lines: int) -> Version:
+    """A system's output, which is not among the pinned files."""
+    place = request.folder.root / _OUTPUTS
+    path = next((p for p in (place / name, place / f"{name}.txt") if p.is_file()), None)
+    if path is None:
+        wanted = [n for n in request.info.system_sets["all"] if n not in _PUBLIC]
+        raise DataError(
+            f"jfleg: the output of {name} is not published with JFLEG; put the outputs "
+            f"{', '.join(f'{n}.txt' for n in wanted)} ({lines} lines each, those of {_SOURCE}) "
+            f"into {place}/, or compare the set `base`, which needs none of them"
+        )
+    version = _version(path)
+    if len(version.lines) != lines:
+        raise DataError(f"{path} has {len(version.lines)} lines, but {_SOURCE} has {lines}")
+    return version
+
+
+def _gug_lines(path: Path) -> Mapping[str, int]:
+    """For each id of GUG's test sentences, which JFLEG dev was made from, its line in dev."""
+    rows = csv.DictReader(
+        io.StringIO(read_text(path), newline=""), delimiter="\t", quoting=csv.QUOTE_NONE
+    )
+    test = [row["Id"] for row in rows if row["Dataset"] == "test"]
+    return {number: line for line, number in enumerate(test)}
+
+
+def _read_items(path: Path, line_of: Mapping[str, int]) -> tuple[RankedItem, ...]:
+    """The rankings of five behind the pairs of one annotator and sentence, and the pairs with NUS.
+
+    Raises:
+        DataError: a pair of an unknown sentence, or ranks that differ between pairs.
+    """
+    rankings: dict[tuple[str, str], dict[str, int]] = {}
+    alone: list[RankedItem] = []
+    for number, row in enumerate(csv.DictReader(io.StringIO(read_text(path))), 2):
+        segment, judge = row["srcIndex"], row["judgeId"]
+        if segment not in line_of:
+            raise DataError(f"{path}, line {number}: {segment} is no test sentence of GUG")
+        ranks = {row[f"system{n}Id"]: int(row[f"system{n}rank"]) for n in (1, 2)}
+        if _EXTRA in ranks:
+            alone.append(_item(f"{segment}.{_EXTRA}", line_of[segment], judge, ranks))
+            continue
+        known = rankings.setdefault((judge, segment), {})
+        for name, rank in ranks.items():
+            if known.setdefault(name, rank) != rank:
+                raise DataError(
+                    f"{path}, line {number}: {judge} ranked {name} {rank} here and "
+                    f"{known[name]} before"
+                )
+    ranked = [_item(s, line_of[s], judge, ranks) for (judge, s), ranks in rankings.items()]
+    return (*ranked, *alone)
+
+
+def _item(number: str, line: int, judge: str, ranks: Mapping[str, int]) -> RankedItem:
+    return RankedItem(number, line, judge, tuple((n,) for n in ranks), tuple(ranks.values()))
+
+
+def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
+    """Human scores recomputed from all pairs, by the procedure of the field's published columns."""
+    from gecjury.human_ranking import human_expected_wins, human_trueskill_sampled
+
+    pairs = expand_pairs(items, systems)
+    skills = human_trueskill_sampled(pairs, np.random.default_rng(0), 100)
+    return {
+        "trueskill": dict(zip(systems, skills.scores.tolist(), strict=True)),
+        "expected-wins": dict(
+            zip(systems, human_expected_wins(pairs).scores.tolist(), strict=True)
+        ),
+    }
+
+
+def _notes(names: Sequence[str]) -> tuple[str, ...]:
+    return (
+        "human scores are recomputed from all 1,629 pairs (TrueSkill: mean of 100 runs, seed 0)",
+        *(
+            [
+                "turk stands for the human correction; which of the four references was shown is "
+                "not known: the first is taken, the other three are the references"
+            ]
+            if "turk" in names
+            else []
+        ),
+    )

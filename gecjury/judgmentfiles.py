@@ -1,0 +1,302 @@
+"""A user's own judgments: ratings, preferences or rankings of corrections in a CSV or TSV file.
+
+The header tells which: `sentence,system,score`, `sentence,system_a,system_b,preference` or
+`sentence,system,rank`; a column `annotator` may be added to each, `aspect` to ratings and `item` to
+rankings. Everything is checked, and whatever is wrong is named with its line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.corpus import Corpus
+from gecjury.errors import InputError
+from gecjury.judgments import RankedItem
+from gecjury.naming import nearest
+from gecjury.ratings import rank_ratings
+from gecjury.textfiles import read_text
+
+__all__ = ["FORMS", "Judged", "read_judgments"]
+
+_Floats = NDArray[np.float64]
+
+FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "ratings": (("sentence", "system", "score"), ("annotator", "aspect")),
+    "preferences": (("sentence", "system_a", "system_b", "preference"), ("annotator",)),
+    "rankings": (("sentence", "system", "rank"), ("annotator", "item")),
+}
+"""The kinds of files: columns that must be there, and columns that may be."""
+
+_ONE = "annotator"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a file of judgments says.
+
+    Attributes:
+        items: ranking items; `sentence` is the row of the corpus.
+        raters: by aspect each annotator's ratings, shape (annotators, systems, sentences), NaN
+            where there is none; empty unless the file holds ratings.
+        notes: what a reader of results must know.
+    """
+
+    items: tuple[RankedItem, ...]
+    raters: Mapping[str, _Floats] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One line: cells by column, and where it stands, for messages."""
+
+    path: Path
+    line: int
+    cells: Mapping[str, str]
+
+    def __getitem__(self, column: str) -> str:
+        return self.cells.get(column, "")
+
+    def fail(self, wrong: str, remedy: str) -> NoReturn:
+        raise InputError(f"{self.path}, line {self.line}: {wrong}; {remedy}")
+
+    def number(self, column: str, least: int, most: int | None = None) -> int:
+        """A whole number within bounds."""
+        top = "or more" if most is None else f"to {most}"
+        try:
+            value = int(self[column])
+        except ValueError:
+            self.fail(f"{column} {self[column]!r} is no whole number", f"expected {least} {top}")
+        if value < least or (most is not None and value > most):
+            self.fail(f"{column} {value} is out of range", f"expected {least} {top}")
+        return value
+
+    def system(self, column: str, known: Sequence[str]) -> str:
+        """The name of a system of the corpus."""
+        name = self[column]
+        if name not in known:
+            self.fail(
+                f"unknown system {name!r} in column {column}",
+                f"{nearest(name, known)} There are: {', '.join(known)}",
+            )
+        return name
+
+
+def read_judgments(path: Path, corpus: Corpus, first: int = 1) -> Judged:
+    """Read ratings, preferences or rankings.
+
+    Args:
+        path: a CSV or TSV file; the separator (comma, semicolon or tab) is told by its header.
+        corpus: its systems and sentences are judged.
+        first: what `sentence` calls the first source.
+
+    Raises:
+        InputError: the columns fit no form, a cell cannot be used, or no judgment is left.
+    """
+    form, rows = _read_table(path)
+    readers: Mapping[str, Callable[[Sequence[_Row], Corpus, int], Judged]] = {
+        "ratings": _ratings,
+        "preferences": _preferences,
+        "rankings": _rankings,
+    }
+    judged = readers[form](rows, corpus, first)
+    if not any(len(place.groups) > 1 or len(place.groups[0]) > 1 for place in judged.items):
+        raise InputError(
+            f"{path}: no sentence has judgments of two systems by one annotator, so that nothing "
+            "can be compared; judge several systems on the same sentences"
+        )
+    return judged
+
+
+def _read_table(path: Path) -> tuple[str, list[_Row]]:
+    text = read_text(path)
+    if not text.strip():
+        raise InputError(f"{path}: the file is empty; {_expected()}")
+    header = text.partition("\n")[0]
+    separator = max("\t,;", key=header.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        columns = [name.strip().lower() for name in next(reader)]
+        rows = list(_cells(path, reader, columns))
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: not CSV ({error})") from None
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise InputError(f"{path}, line 1: column {twice!r} occurs twice; rename one of them")
+    form = next((f for f, (needed, _) in FORMS.items() if set(needed) <= set(columns)), None)
+    if form is None:
+        raise InputError(f"{path}, line 1: columns {', '.join(columns)} fit no form; {_expected()}")
+    needed, optional = FORMS[form]
+    extra = [name for name in columns if name not in (*needed, *optional)]
+    if extra:
+        raise InputError(
+            f"{path}, line 1: unknown column {extra[0]!r}; {form} have {', '.join(needed)} and "
+            f"may have {', '.join(optional)}"
+        )
+    if not rows:
+        raise InputError(f"{path}: no judgment below the header; {_expected()}")
+    return form, rows
+
+
+def _cells(path: Path, reader: Iterator[list[str]], columns: Sequence[str]) -> Iterator[_Row]:
+    for cells in reader:
+        line = getattr(reader, "line_num", 0)
+        if not any(cell.strip() for cell in cells):
+            continue
+        if len(cells) != len(columns):
+            raise InputError(
+                f"{path}, line {line}: {len(cells)} cells, expected {len(columns)} "
+                f"({', '.join(columns)})"
+            )
+        stripped = (cell.strip() for cell in cells)
+        yield _Row(path, line, dict(zip(columns, stripped, strict=True)))
+
+
+def _expected() -> str:
+    forms = "; or ".join(",".join(needed) for needed, _ in FORMS.values())
+    return f"expected a header with the columns {forms}"
+
+
+def _ratings(rows: Sequence[_Row], corpus: Corpus, first: int) -> Judged:
+    """Ratings: each annotator's ratings of one sentence make one ranking item."""
+    names = corpus.names
+    found: dict[tuple[str, str, int, int], list[float]] = {}
+    empty = 0
+    for row in rows:
+        sentence = row.number("sentence", first, first + len(corpus) - 1) - first
+        system = names.index(row.system("system", names))
+        if not row["score"]:
+            empty += 1
+            continue
+        key = row["aspect"] or "rating", row["annotator"] or _ONE, system, sentence
+        found.setdefault(key, []).append(_score(row))
+    aspects = list(dict.fromkeys(key[0] for key in found))
+    annotators = list(dict.fromkeys(key[1] for key in found))
+    shape = len(annotators), len(names), len(corpus)
+    raters = {aspect: np.full(shape, np.nan) for aspect in aspects}
+    for (aspect, annotator, system, sentence), values in found.items():
+        raters[aspect][annotators.index(annotator), system, sentence] = np.mean(values)
+    if not found:
+        raise InputError(f"{rows[0].path}: every score is empty; expected a number for some")
+    mean = np.mean(list(raters.values()), axis=0)
+    items = [
+        item
+        for number, annotator in enumerate(annotators)
+        for item in rank_ratings(mean[number], corpus, annotator)
+    ]
+    again = [values for values in found.values() if len(values) > 1]
+    differ = sum(len(set(values)) > 1 for values in again)
+    notes = [
+        "rankings are derived from ratings: one item an annotator and sentence, equal ratings tie"
+    ]
+    if again:
+        notes.append(
+            f"{len(again)} corrections were rated more than once by one annotator, {differ} of "
+            "them differently; the mean is taken"
+        )
+    if empty:
+        notes.append(f"{empty} ratings are empty and left out")
+    return Judged(tuple(items), raters, tuple(notes))
+
+
+def _score(row: _Row) -> float:
+    try:
+        value = float(row["score"])
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        row.fail(
+            f"score {row['score']!r} is no finite number",
+            "expected a number, higher is better; leave the cell empty where nothing was rated",
+        )
+    return value
+
+
+def _preferences(rows: Sequence[_Row], corpus: Corpus, first: int) -> Judged:
+    """Preferences: each is an item of two corrections."""
+    items = []
+    equal = 0
+    for row in rows:
+        sentence = row.number("sentence", first, first + len(corpus) - 1) - first
+        a, b = (row.system(column, corpus.names) for column in ("system_a", "system_b"))
+        if a == b:
+            row.fail(f"system {a!r} is compared with itself", "name two systems")
+        ranks = _preference(row, a, b)
+        same = corpus.systems[a].lines[sentence] == corpus.systems[b].lines[sentence]
+        equal += same and ranks[0] != ranks[1]
+        groups = ((a, b),) if same and ranks[0] == ranks[1] else ((a,), (b,))
+        annotator = row["annotator"] or _ONE
+        items.append(
+            RankedItem(f"line {row.line}", sentence, annotator, groups, ranks[: len(groups)])
+        )
+    return Judged(tuple(items), notes=_equal_note(equal))
+
+
+def _preference(row: _Row, a: str, b: str) -> tuple[int, int]:
+    """Ranks of the two sides."""
+    word = row["preference"]
+    if word in (a, b):
+        return (1, 2) if word == a else (2, 1)
+    known = {"a": (1, 2), ">": (1, 2), "b": (2, 1), "<": (2, 1), "tie": (1, 1), "=": (1, 1)}
+    if word.lower() not in known:
+        row.fail(
+            f"preference {word!r} is not understood",
+            f"expected a (for {a}), b (for {b}), tie, or the name of the better system",
+        )
+    return known[word.lower()]
+
+
+def _rankings(rows: Sequence[_Row], corpus: Corpus, first: int) -> Judged:
+    """Rankings: the rows of one annotator, sentence and item; 1 is best, equal ranks tie."""
+    ranked: dict[tuple[str, str], tuple[int, dict[str, int]]] = {}
+    for row in rows:
+        sentence = row.number("sentence", first, first + len(corpus) - 1) - first
+        name = row.system("system", corpus.names)
+        rank = row.number("rank", 1)
+        key = row["annotator"] or _ONE, row["item"] or f"sentence {sentence + first}"
+        place, ranks = ranked.setdefault(key, (sentence, {}))
+        if place != sentence:
+            row.fail(
+                f"item {key[1]!r} of {key[0]} ranks sentence {place + first} as well",
+                "an item ranks corrections of one sentence",
+            )
+        if name in ranks:
+            row.fail(
+                f"system {name!r} is ranked twice by {key[0]} in {key[1]}",
+                "a second ranking of the same sentence needs another name in a column `item`",
+            )
+        ranks[name] = rank
+    items = []
+    equal = 0
+    for (annotator, number), (sentence, ranks) in ranked.items():
+        places: dict[tuple[int, str], list[str]] = {}
+        for name, rank in ranks.items():
+            text = corpus.systems[name].lines[sentence]
+            places.setdefault((rank, text), []).append(name)
+        texts = [text for _, text in places]
+        equal += len(texts) - len(set(texts))
+        items.append(
+            RankedItem(
+                number,
+                sentence,
+                annotator,
+                tuple(tuple(names) for names in places.values()),
+                tuple(rank for rank, _ in places),
+            )
+        )
+    return Judged(tuple(items), notes=_equal_note(equal))
+
+
+def _equal_note(count: int) -> tuple[str, ...]:
+    if not count:
+        return ()
+    return (f"{count} judgments prefer one of two equal texts; they are kept as they are",)

@@ -1,0 +1,343 @@
+"""A user's own benchmark: a folder, or a TOML file that names its parts.
+
+A folder holds `source.txt`, `outputs/` with one file a system, and `judgments.csv`, `.tsv` or
+`.xml`; `references/` and `gold.m2` if metrics need them. `judgments_edit` and `judgments_sentence`
+stand for two views. `benchmark.toml` in it, or any `.toml` file, may name other places, a citation,
+system sets, and what the judgments call the first sentence.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gecjury.benchmarks import Benchmark, Columns, Request, View, ranked_groups
+from gecjury.benchmarktable import BENCHMARKS, BenchmarkInfo
+from gecjury.corpus import Corpus, read_corpus, system_name
+from gecjury.errors import InputError
+from gecjury.judgmentfiles import Judged, read_judgments
+from gecjury.judgments import expand_pairs, read_rankings
+from gecjury.naming import nearest
+from gecjury.ratings import mean_over_raters
+from gecjury.textfiles import read_text
+
+__all__ = ["Layout", "load_own", "own_info", "read_layout"]
+
+_TABLE = "benchmark.toml"
+_KEYS = (
+    "name", "citation", "source", "outputs", "references", "gold", "judgments", "first_sentence",
+    "system_sets",
+)  # fmt: skip
+_VIEWS: tuple[View, ...] = ("edit", "sentence")
+_KINDS = (".csv", ".tsv", ".xml")
+_SHAPE = (
+    "a folder with source.txt, outputs/ (one file a system) and judgments.csv, .tsv or .xml, or a "
+    ".toml file that names them"
+)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the parts of an own benchmark lie.
+
+    Attributes:
+        name: how it is called in results.
+        source: sentences to correct.
+        outputs: one file a system, in the order in which systems are compared.
+        judgments: by view the file of judgments.
+        references: reference files in order.
+        gold: M2 file with gold edits.
+        first_sentence: what the judgments call the first sentence, 1 or 0.
+        citation: what to cite.
+        system_sets: names of systems by set.
+    """
+
+    name: str
+    source: Path
+    outputs: tuple[Path, ...]
+    judgments: Mapping[View, Path]
+    references: tuple[Path, ...] = ()
+    gold: Path | None = None
+    first_sentence: int = 1
+    citation: str = ""
+    system_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def own_info(path: Path) -> BenchmarkInfo:
+    """What an own benchmark offers; reads no text but that of a TOML file.
+
+    Raises:
+        InputError: the folder or file is absent or incomplete.
+    """
+    layout = read_layout(path)
+    every = tuple(system_name(file) for file in layout.outputs)
+    sets = {"base": every, **layout.system_sets, "all": every}
+    return BenchmarkInfo(
+        layout.name,
+        layout.citation or "judgments of your own",
+        sets,
+        ("official",) if layout.references else (),
+        tuple(layout.judgments),
+        "gecjury.ownbenchmark:load_own",
+        path,
+    )
+
+
+def load_own(request: Request) -> Benchmark:
+    """An own benchmark; see `gecjury.benchmarks.load_benchmark`."""
+    info = request.info
+    assert info.path is not None  # own_info set it
+    layout = read_layout(info.path)
+    whole = read_corpus(layout.source, layout.outputs, layout.references, layout.gold)
+    names = info.system_sets[request.systems]
+    judged = {
+        view: _read_judgments(file, whole, layout.first_sentence)
+        for view, file in layout.judgments.items()
+    }
+    for view, found in judged.items():
+        _check_overlap(found, names, layout.judgments[view], request.systems)
+    rated = next((found.raters for found in judged.values() if found.raters), {})
+    rows = [whole.names.index(name) for name in names]
+    raters = {aspect: table[:, rows] for aspect, table in rated.items()}
+    ratings = {aspect: mean_over_raters(table) for aspect, table in raters.items()}
+    corpus = Corpus(
+        whole.sources,
+        {name: whole.systems[name] for name in names},
+        request.collect_references(lambda _: whole.references, range(len(whole)), len(whole)),
+        gold=whole.gold,
+        groups=ranked_groups(
+            judged[request.view].items, names, {n: v.lines for n, v in whole.systems.items()}
+        ),
+        reference_name=request.reference_name,
+    )
+    return Benchmark(
+        info.name,
+        corpus,
+        {view: found.items for view, found in judged.items()},
+        {view: _human(found, whole.names) for view, found in judged.items()},
+        request.view,
+        request.systems,
+        info.system_sets,
+        request.reference_name,
+        tuple(range(len(whole))),
+        info.citation,
+        tuple(note for found in judged.values() for note in found.notes),
+        segment_scores=np.mean(list(ratings.values()), axis=0) if ratings else None,
+        ratings=ratings if len(ratings) > 1 else {},
+        raters=raters,
+    )
+
+
+def _read_judgments(path: Path, corpus: Corpus, first: int) -> Judged:
+    if path.suffix.lower() != ".xml":
+        return read_judgments(path, corpus, first)
+    items = read_rankings(
+        path, first_line=1 if first else 0, lines=len(corpus), systems=corpus.names
+    )
+    return Judged(items)
+
+
+def _check_overlap(judged: Judged, names: Sequence[str], path: Path, chosen: str) -> None:
+    if not len(expand_pairs(judged.items, names)):
+        raise InputError(
+            f"{path}: no judgment compares two of the systems {', '.join(names)} (set {chosen}); "
+            "choose another set with --systems, or judge more"
+        )
+
+
+def _human(judged: Judged, systems: Sequence[str]) -> Columns:
+    """Mean ratings, or what the rankings give; NaN for a system that was not judged."""
+    if judged.raters:
+        mean = np.mean([mean_over_raters(table) for table in judged.raters.values()], axis=0)
+        return {"mean": dict(zip(systems, mean_over_raters(mean.T).tolist(), strict=True))}
+    from gecjury.human_ranking import human_expected_wins, human_trueskill
+
+    pairs = expand_pairs(judged.items, systems)
+    skills = human_trueskill(pairs).scores.copy()
+    skills[np.setdiff1d(np.arange(len(systems)), [pairs.first, pairs.second])] = np.nan
+    wins = human_expected_wins(pairs).scores
+    return {
+        "trueskill": dict(zip(systems, skills.tolist(), strict=True)),
+        "expected-wins": dict(zip(systems, wins.tolist(), strict=True)),
+    }
+
+
+def read_layout(path: Path) -> Layout:
+    """Find the parts of an own benchmark.
+
+    Args:
+        path: a folder or a TOML file.
+
+    Raises:
+        InputError: it does not exist, lacks a part, or the TOML file is wrong; says what is
+            expected.
+    """
+    if path.is_dir():
+        table = _read_toml(path / _TABLE) if (path / _TABLE).is_file() else {}
+        return _layout(path, table, path / _TABLE if table else path)
+    if path.suffix == ".toml" and path.is_file():
+        return _layout(path.parent, _read_toml(path), path)
+    if path.exists():
+        raise InputError(
+            f"{path}: judgments alone are no benchmark, since texts are needed to score; "
+            f"expected {_SHAPE}"
+        )
+    raise InputError(
+        f"{path}: no such folder or file, and no benchmark of that name; expected {_SHAPE}, or "
+        f"one of {', '.join(BENCHMARKS)}"
+    )
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not TOML: {error}") from None
+    for key in table:
+        if key not in _KEYS:
+            raise InputError(
+                f"{path}: unknown key {key!r}: {nearest(key, _KEYS)} There are: {', '.join(_KEYS)}"
+            )
+    return table
+
+
+def _layout(root: Path, table: Mapping[str, Any], where: Path) -> Layout:
+    name = _text(table, "name", where) or root.resolve().name
+    if name in BENCHMARKS:
+        raise InputError(
+            f"{where}: {name!r} is the name of a benchmark that is read from the data folder; "
+            f"give this one another `name` in {root / _TABLE}, or rename the folder"
+        )
+    first = table.get("first_sentence", 1)
+    if type(first) is not int or first not in (0, 1):
+        raise InputError(f"{where}: first_sentence is {first!r}; expected 1 or 0")
+    source = _text(table, "source", where)
+    gold = _text(table, "gold", where)
+    outputs = _files(root, table.get("outputs", "outputs"), "outputs", where)
+    if not outputs:
+        raise InputError(
+            f"{where}: no system outputs in {root / 'outputs'}; expected one file a system, called "
+            "by its name"
+        )
+    return Layout(
+        name,
+        _file(root, source, "source", where) if source else _single(root, "source", where),
+        outputs,
+        _judgments(root, table.get("judgments"), where),
+        _files(root, table.get("references", "references"), "references", where),
+        _file(root, gold, "gold", where) if gold else _optional(root / "gold.m2"),
+        first,
+        _text(table, "citation", where),
+        _sets(table.get("system_sets", {}), [system_name(file) for file in outputs], where),
+    )
+
+
+def _text(table: Mapping[str, Any], key: str, where: Path) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, str):
+        raise InputError(f"{where}: {key} is {value!r}; expected a text in quotation marks")
+    return value
+
+
+def _file(root: Path, name: str, key: str, where: Path) -> Path:
+    if not (root / name).is_file():
+        raise InputError(f"{where}: {key} names {name!r}, but {root / name} is no file")
+    return root / name
+
+
+def _optional(path: Path) -> Path | None:
+    return path if path.is_file() else None
+
+
+def _single(root: Path, stem: str, where: Path) -> Path:
+    found = _visible(root, f"{stem}.*")
+    if len(found) != 1:
+        have = f"{len(found)} of them" if found else "none"
+        raise InputError(f"{where}: expected one file {stem}.txt, found {have}; expected {_SHAPE}")
+    return found[0]
+
+
+def _visible(folder: Path, pattern: str = "*") -> list[Path]:
+    """Files in alphabetical order, those that a dot hides left out."""
+    return sorted(p for p in folder.glob(pattern) if p.is_file() and not p.name.startswith("."))
+
+
+def _files(root: Path, given: Any, key: str, where: Path) -> tuple[Path, ...]:
+    """Files named one by one or by pattern, or all files of a folder."""
+    parts = [given] if isinstance(given, str) else given
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        raise InputError(
+            f"{where}: {key} is {given!r}; expected a folder or a list of files, in quotation marks"
+        )
+    found: list[Path] = []
+    for part in parts:
+        if (root / part).is_dir():
+            found += _visible(root / part)
+        elif (root / part).is_file():
+            found.append(root / part)
+        elif matches := _visible(root, part):
+            found += matches
+        elif part != key:
+            raise InputError(f"{where}: {key} names {part!r}, but nothing is at {root / part}")
+    return tuple(found)
+
+
+def _judgments(root: Path, given: Any, where: Path) -> dict[View, Path]:
+    if given is None:
+        stems: dict[View, str] = {"edit": "judgments_edit", "sentence": "judgments_sentence"}
+        found = {view: _one_of_kind(root, stem, where) for view, stem in stems.items()}
+        plain = _one_of_kind(root, "judgments", where)
+        both = {view: path for view, path in found.items() if path is not None}
+        if plain is not None and both:
+            raise InputError(f"{where}: {plain.name} and {both.popitem()[1].name}: keep one kind")
+        if plain is None and not both:
+            raise InputError(f"{where}: no judgments; expected {_SHAPE}")
+        return both if plain is None else {"sentence": plain}
+    if isinstance(given, str):
+        given = {"sentence": given}
+    if (
+        not isinstance(given, dict)
+        or not given
+        or any(view not in _VIEWS or not isinstance(name, str) for view, name in given.items())
+    ):
+        raise InputError(
+            f"{where}: judgments is {given!r}; expected a file name, or a table with edit and "
+            "sentence"
+        )
+    paths = {v: _file(root, given[v], "judgments", where) for v in _VIEWS if v in given}
+    for path in paths.values():
+        if path.suffix.lower() not in _KINDS:
+            raise InputError(f"{path}: expected judgments as {', '.join(_KINDS)}")
+    return paths
+
+
+def _one_of_kind(root: Path, stem: str, where: Path) -> Path | None:
+    found = [root / f"{stem}{kind}" for kind in _KINDS if (root / f"{stem}{kind}").is_file()]
+    if len(found) > 1:
+        raise InputError(
+            f"{where}: both {found[0].name} and {found[1].name}; keep one, or name it as "
+            f"`judgments` in {_TABLE}"
+        )
+    return found[0] if found else None
+
+
+def _sets(given: Any, systems: Sequence[str], where: Path) -> dict[str, tuple[str, ...]]:
+    if not isinstance(given, dict):
+        raise InputError(f"{where}: system_sets is {given!r}; expected a table of lists of names")
+    for key, names in given.items():
+        if not isinstance(names, list) or not names:
+            raise InputError(f"{where}: system set {key!r} is {names!r}; expected a list of names")
+        for name in names:
+            if name not in systems:
+                raise InputError(
+                    f"{where}: unknown system {name!r} in set {key!r}: "
+                    f"{nearest(str(name), systems)} There are: {', '.join(systems)}"
+                )
+        if len(set(names)) < len(names):
+            raise InputError(f"{where}: system set {key!r} names a system twice")
+    return {key: tuple(names) for key, names in given.items()}

@@ -1,0 +1,221 @@
+"""Human ratings of corrections: the rankings they imply, and how metric scores follow them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.benchmarks import Benchmark
+from gecjury.corpus import Corpus
+from gecjury.correlation import kendall, pearson, spearman
+from gecjury.judgments import RankedItem
+
+__all__ = [
+    "RatingAgreement",
+    "mean_over_raters",
+    "one_rater",
+    "rank_ratings",
+    "rating_agreement",
+]
+
+_Floats = NDArray[np.float64]
+
+_DIGITS = 9  # Means of the same ratings in another order may differ beyond.
+
+
+def rank_ratings(
+    ratings: _Floats, corpus: Corpus, annotator: str = "mean rating"
+) -> tuple[RankedItem, ...]:
+    """One ranking item for each rated sentence: equal ratings are a tie.
+
+    Args:
+        ratings: systems of the corpus × sentences; NaN where there is none.
+        corpus: gives the texts; systems that share text and rating share a place.
+        annotator: whose ratings they are.
+    """
+    items = []
+    for row in range(len(corpus)):
+        places: dict[tuple[float, str], list[str]] = {}
+        for name, rating in zip(corpus.names, ratings[:, row], strict=True):
+            if not math.isnan(rating):
+                text = corpus.systems[name].lines[row]
+                places.setdefault((-round(float(rating), _DIGITS), text), []).append(name)
+        if not places:
+            continue
+        order = sorted({rating for rating, _ in places})
+        items.append(
+            RankedItem(
+                str(row),
+                row,
+                annotator,
+                tuple(tuple(systems) for systems in places.values()),
+                tuple(order.index(rating) + 1 for rating, _ in places),
+            )
+        )
+    return tuple(items)
+
+
+@dataclass(frozen=True, slots=True)
+class RatingAgreement:
+    """How scores of corrections follow the ratings that people gave them.
+
+    A correction that several systems made counts once, if it was rated once. Every correlation
+    lies between -1 and 1 and is NaN where it is not defined.
+
+    Attributes:
+        aspect: what was rated.
+        outputs: rated and scored corrections.
+        missing: rated corrections that were not scored.
+        pearson: over all of them.
+        spearman: over all of them.
+        kendall: τ-b over all of them.
+        within: mean over the sources of τ-b among the corrections of one source, where defined.
+        sources: how many sources that is.
+        system_pearson: over systems, of mean ratings and system scores.
+        system_spearman: the same of their ranks.
+    """
+
+    aspect: str
+    outputs: int
+    missing: int
+    pearson: float
+    spearman: float
+    kendall: float
+    within: float
+    sources: int
+    system_pearson: float
+    system_spearman: float
+
+
+def rating_agreement(
+    benchmark: Benchmark, sentences: _Floats, system_scores: _Floats
+) -> list[RatingAgreement]:
+    """Agreement of a metric with each aspect that a benchmark's corrections were rated for.
+
+    Args:
+        benchmark: its `rated` tables are read.
+        sentences: the metric's scores, systems × sentences.
+        system_scores: its aggregated scores, shape (systems,).
+
+    Returns:
+        One entry an aspect, in the benchmark's order; none for a benchmark without ratings.
+    """
+    found = []
+    for aspect, ratings in benchmark.rated.items():
+        rounded = ratings.round(_DIGITS)
+        distinct = _distinct(rounded, benchmark.corpus)
+        scored = distinct & ~np.isnan(sentences)
+        human, metric = rounded[scored], sentences[scored]
+        within = _within(rounded, sentences, scored)
+        means = _means(ratings)
+        found.append(
+            RatingAgreement(
+                aspect,
+                int(np.count_nonzero(scored)),
+                int(np.count_nonzero(distinct & ~scored)),
+                pearson(human, metric),
+                spearman(human, metric),
+                kendall(human, metric),
+                float(within.mean()) if len(within) else math.nan,
+                len(within),
+                pearson(means, system_scores),
+                spearman(means, system_scores),
+            )
+        )
+    return found
+
+
+def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
+    """How single raters agree with the mean of the others: a human yardstick, not a ceiling.
+
+    A metric is tried against the mean of all raters, which is steadier than any one of them, and
+    so may well agree with it better than a rater does.
+
+    Returns:
+        One entry an aspect: means over the raters; none where single ratings are not known.
+    """
+    return [
+        _mean_agreement(aspect, list(_one_against_rest(benchmark, aspect, table)))
+        for aspect, table in _with_mean(benchmark.raters).items()
+    ]
+
+
+def _one_against_rest(
+    benchmark: Benchmark, aspect: str, table: _Floats
+) -> Iterator[RatingAgreement]:
+    from dataclasses import replace
+
+    for rater in range(len(table)):
+        rest = mean_over_raters(np.delete(table, rater, axis=0))
+        view = replace(benchmark, ratings={}, segment_scores=rest)
+        own = table[rater]
+        yield from rating_agreement(view, own, _means(own))
+
+
+def _within(human: _Floats, metric: _Floats, kept: NDArray[np.bool_]) -> _Floats:
+    """Kendall's τ-b among the kept corrections of each source, where it is defined."""
+    first, second = np.triu_indices(len(human), 1)
+    both = kept[first] & kept[second]
+    wanted = np.where(both, np.sign(human[first] - human[second]), 0.0)
+    given = np.where(both, np.sign(metric[first] - metric[second]), 0.0)
+    untied = np.abs(wanted).sum(axis=0) * np.abs(given).sum(axis=0)
+    defined = untied > 0
+    taus: _Floats = (wanted * given).sum(axis=0)[defined] / np.sqrt(untied[defined])
+    return taus
+
+
+def _with_mean(raters: Mapping[str, _Floats]) -> dict[str, _Floats]:
+    """The aspects, and with several of them their mean by rater, where all were rated."""
+    known = {aspect: table for aspect, table in raters.items() if len(table) > 1}
+    if len(known) > 1:
+        known["mean"] = np.mean(list(known.values()), axis=0)
+    return known
+
+
+def _mean_agreement(aspect: str, parts: list[RatingAgreement]) -> RatingAgreement:
+    def mean(name: str) -> float:
+        values = np.array([getattr(part, name) for part in parts], dtype=np.float64)
+        return float(values[~np.isnan(values)].mean()) if (~np.isnan(values)).any() else math.nan
+
+    return RatingAgreement(
+        aspect,
+        max(part.outputs for part in parts),
+        0,
+        mean("pearson"),
+        mean("spearman"),
+        mean("kendall"),
+        mean("within"),
+        max(part.sources for part in parts),
+        mean("system_pearson"),
+        mean("system_spearman"),
+    )
+
+
+def mean_over_raters(table: _Floats) -> _Floats:
+    """Mean over the first axis of what is there; NaN where nothing is."""
+    present = ~np.isnan(table)
+    counts = present.sum(axis=0)
+    sums = np.where(present, table, 0.0).sum(axis=0)
+    means: _Floats = np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+    return means
+
+
+def _means(table: _Floats) -> _Floats:
+    """Mean of each system's ratings; NaN without any."""
+    return mean_over_raters(table.T)
+
+
+def _distinct(ratings: _Floats, corpus: Corpus) -> NDArray[np.bool_]:
+    """The first of the systems that share a text and its rating, sentence by sentence."""
+    kept = ~np.isnan(ratings)
+    for row in range(len(corpus)):
+        seen: set[tuple[str, float]] = set()
+        for system, version in enumerate(corpus.systems.values()):
+            key = version.lines[row], float(ratings[system, row])
+            kept[system, row] &= key not in seen
+            seen.add(key)
+    return kept

@@ -1,0 +1,124 @@
+"""TMU-GFM (Yoshimura et al. 2020): corrections by five systems, each rated by five people.
+
+Grammaticality and fluency are rated from 1 to 4, meaning preservation from 1 to 4; 0 stands for
+"other" and is left out of the means. There are no references. `tmu-gfm-test` holds the sources
+that `gecjury train some` keeps for its test part by default, and is the fair half for a metric
+that was trained on the rest.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from gecjury.benchmarks import Benchmark, Request
+from gecjury.corpus import Corpus, Version
+from gecjury.errors import DataError
+from gecjury.ratings import mean_over_raters, rank_ratings
+from gecjury.registry import held_out_sources
+from gecjury.textfiles import read_text
+
+__all__ = ["load_tmu_gfm"]
+
+_FILE = "TMU-GFM-Dataset/tmu-gfm-dataset.csv"
+_COLUMNS = {"grammaticality": "grammer", "fluency": "fluency", "meaning": "meaning"}
+_RATERS = 5
+
+_Row = Mapping[str, str]
+
+
+def load_tmu_gfm(request: Request) -> Benchmark:
+    """TMU-GFM or its test part; see `gecjury.benchmarks.load_benchmark`."""
+    info = request.info
+    names = info.system_sets[request.systems]
+    path = request.folder.paths([_FILE], wanted_by="tmu-gfm")[_FILE]
+    by_source = _read(path)
+    part = ""
+    if info.name == "tmu-gfm-test":
+        kept = held_out_sources()(path, tuple(by_source))
+        by_source = {
+            s: rows for (s, rows), keep in zip(by_source.items(), kept, strict=True) if keep
+        }
+        part = " of the test part (by source, seed 0)"
+    sentences, incomplete = _complete(by_source, names)
+    sources = tuple(source for source, _ in sentences)
+    corpus = Corpus(
+        sources,
+        {n: Version(tuple(made[n]["output"].strip() for _, made in sentences)) for n in names},
+        request.collect_references(lambda _: (), range(len(sources)), len(sources)),
+        reference_name=request.reference_name,
+    )
+    raters = {
+        aspect: np.array(
+            [[_ratings(made[n], column, path) for _, made in sentences] for n in names]
+        ).transpose(2, 0, 1)
+        for aspect, column in _COLUMNS.items()
+    }
+    ratings = {aspect: mean_over_raters(table) for aspect, table in raters.items()}
+    mean = np.mean(list(ratings.values()), axis=0)
+    return Benchmark(
+        info.name,
+        corpus,
+        {"sentence": rank_ratings(mean, corpus)},
+        {"sentence": {"mean": dict(zip(names, mean.mean(axis=1).tolist(), strict=True))}},
+        request.view,
+        request.systems,
+        info.system_sets,
+        corpus.reference_name,
+        tuple(range(len(sources))),
+        info.citation,
+        (
+            "rankings are derived from the mean of grammaticality, fluency and meaning: one item "
+            "a sentence, equal means are a tie; the text is not tokenised",
+            f"{incomplete} sources{part} are left out: not every system's output is in the data",
+        ),
+        segment_scores=mean,
+        ratings=ratings,
+        raters=raters,
+    )
+
+
+def _read(path: Path) -> dict[str, list[_Row]]:
+    """The rows of each source, in file order."""
+    found: dict[str, list[_Row]] = {}
+    for row in csv.DictReader(io.StringIO(read_text(path), newline="")):
+        found.setdefault(row["source"].strip(), []).append(row)
+    return found
+
+
+def _complete(
+    by_source: Mapping[str, Sequence[_Row]], names: Sequence[str]
+) -> tuple[list[tuple[str, dict[str, _Row]]], int]:
+    """Each source with every system's row, as often as it occurs; how many sources lack one.
+
+    Corrections made by several systems are one row that names them all. A source that occurs
+    again was rated again.
+    """
+    found: list[tuple[str, dict[str, _Row]]] = []
+    incomplete = 0
+    for source, rows in by_source.items():
+        made: dict[str, list[_Row]] = {name: [] for name in names}
+        for row in rows:
+            for name in row["system"].split(","):
+                made.setdefault(name.strip(), []).append(row)
+        times = min(len(made[name]) for name in names)
+        incomplete += not times
+        found += [(source, {name: made[name][time] for name in names}) for time in range(times)]
+    if not found:
+        raise DataError("tmu-gfm: no source has the outputs of all systems; fetch the data anew")
+    return found, incomplete
+
+
+def _ratings(row: _Row, column: str, path: Path) -> list[float]:
+    """The five ratings of a cell; NaN for "other"."""
+    try:
+        values = [float(value) for value in row[column].split(",")]
+    except ValueError:
+        values = []
+    if len(values) != _RATERS:
+        raise DataError(f"{path}: {row[column]!r} is not {_RATERS} ratings; fetch the data anew")
+    return [value if value > 0 else float("nan") for value in values]

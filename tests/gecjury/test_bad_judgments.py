@@ -1,0 +1,363 @@
+"""Bad input to `gecjury compare`: each case is one clear line and exit status 2, or a caveat."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury.benchmarks import Benchmark, load_benchmark
+from gecjury.caveats import Repeats, caveats, check_scored, count_repeats
+from gecjury.cli import main
+from gecjury.errors import InputError
+from gecjury.judgments import RankedItem, expand_pairs
+from gecjury.metaeval import Study
+from gecjury.registry import load
+
+RATINGS = "sentence,system,score\n"
+PREFERENCES = "sentence,system_a,system_b,preference\n"
+RANKINGS = "sentence,system,rank,annotator\n"
+GOOD = PREFERENCES + "1,good,none,a\n2,good,half,a\n2,good,none,a\n1,half,none,a\n"
+XML = "<s><ranking-item id='1' src-id='1' user='x'>{}</ranking-item></s>"
+RANKED = "<translation system='good' rank='1'/><translation system='none' rank='2'/>"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three sentences, three systems, one reference, good judgments."""
+    root = tmp_path / "mine"
+    (root / "outputs").mkdir(parents=True)
+    (root / "references").mkdir()
+    (root / "source.txt").write_text("he go home\nshe like it\na cat sit\n")
+    (root / "outputs/good.txt").write_text("he goes home\nshe likes it\na cat sits\n")
+    (root / "outputs/half.txt").write_text("he goes home\nshe like it\na cat sit\n")
+    (root / "outputs/none.txt").write_text("he go home\nshe like it\na cat sit\n")
+    (root / "references/one.txt").write_text("he goes home\nshe likes it\na cat sits\n")
+    (root / "judgments.csv").write_text(GOOD)
+    return root
+
+
+def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    """The one line that a refused comparison prints."""
+    assert main(["compare", *argv]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+    assert captured.err.startswith("gecjury: ")
+    return captured.err
+
+
+def accepted(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
+    assert main(["compare", *argv, "--format", "json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ["judgments.csv: the file is empty", "sentence,system,score"]),
+        (" \n", ["judgments.csv: the file is empty"]),
+        (RATINGS, ["judgments.csv: no judgment below the header"]),
+        ("sentence,system\n1,good\n", ["line 1: columns sentence, system fit no form"]),
+        ("sentence,system,score,mood\n", ["line 1: unknown column 'mood'", "annotator"]),
+        ("sentence,system,score,score\n", ["line 1: column 'score' occurs twice"]),
+        (RATINGS + "1,good\n", ["line 2: 2 cells, expected 3"]),
+        (RATINGS + "1,good,4\n\n1,godo,4\n", ["line 4", "'godo'", "did you mean good"]),
+        (RATINGS + "9,good,4\n", ["line 2: sentence 9 is out of range; expected 1 to 3"]),
+        (RATINGS + "0,good,4\n", ["line 2: sentence 0 is out of range"]),
+        (RATINGS + "one,good,4\n", ["line 2: sentence 'one' is no whole number"]),
+        (RATINGS + "1,good,nan\n", ["line 2: score 'nan' is no finite number", "leave the cell"]),
+        (RATINGS + "1,good,inf\n", ["line 2: score 'inf' is no finite number"]),
+        (RATINGS + "1,good,high\n", ["line 2: score 'high' is no finite number"]),
+        (RATINGS + "1,good,\n", ["every score is empty"]),
+        (RATINGS + "1,good,4\n2,half,4\n", ["no sentence has judgments of two systems"]),
+        (PREFERENCES + "1,good,none,c\n", ["line 2: preference 'c'", "a (for good)"]),
+        (PREFERENCES + "1,good,good,a\n", ["line 2: system 'good' is compared with itself"]),
+        (PREFERENCES + "1,good,nine,a\n", ["unknown system 'nine' in column system_b"]),
+        (RANKINGS + "1,good,0,x\n", ["line 2: rank 0 is out of range; expected 1 or more"]),
+        (RANKINGS + "1,good,1,x\n1,good,2,x\n", ["line 3: system 'good' is ranked twice by x"]),
+    ],
+)
+def test_wrong_judgments_name_their_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str, words: list[str]
+) -> None:
+    (folder / "judgments.csv").write_text(text)
+    message = refused(capsys, str(folder), "-m", "green")
+    assert "judgments.csv" in message
+    for word in words:
+        assert word in message
+
+
+def test_an_item_of_two_sentences_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "sentence,system,rank,item\n1,good,1,p\n2,none,2,p\n"
+    (folder / "judgments.csv").write_text(text)
+    assert "line 3: item 'p'" in refused(capsys, str(folder), "-m", "green")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (XML.format(RANKED.replace("none", "nine")), ["line 1: unknown system 'nine'", "half"]),
+        (XML.format(RANKED).replace("src-id='1'", "src-id='4'"), ["src-id '4' names no sentence"]),
+        (XML.format(RANKED.replace("'2'", "'best'")), ["rank 'best'"]),
+        ("<s></s>", ["no rankings"]),
+        ("<s><item>", ["not well-formed XML"]),
+        (
+            "<!DOCTYPE s [<!ENTITY a 'good'>]>" + XML.format(RANKED.replace("good", "&a;")),
+            ["declares entities or external references"],
+        ),
+        (
+            "<!DOCTYPE s SYSTEM 'http://example.org/s.dtd'>" + XML.format(RANKED),
+            ["declares entities or external references"],
+        ),
+    ],
+)
+def test_wrong_xml(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str, words: list[str]
+) -> None:
+    (folder / "judgments.csv").unlink()
+    (folder / "judgments.xml").write_text(text)
+    message = refused(capsys, str(folder), "-m", "green")
+    assert "judgments.xml" in message
+    for word in words:
+        assert word in message
+
+
+def _latin(path: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / path).write_bytes(b"caf\xe9,x,1\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (_latin("source.txt"), ["source.txt, line 1: byte 0xe9", "not UTF-8"]),
+        (_latin("outputs/good.txt"), ["outputs/good.txt, line 1: byte 0xe9"]),
+        (_latin("references/one.txt"), ["references/one.txt, line 1: byte 0xe9"]),
+        (_latin("judgments.csv"), ["judgments.csv, line 1: byte 0xe9"]),
+        (_latin("benchmark.toml"), ["benchmark.toml, line 1: byte 0xe9"]),
+        (
+            lambda f: (f / "outputs/good.txt").write_text("he goes home\n"),
+            ["outputs/good.txt has 1 lines, but", "source.txt has 3"],
+        ),
+        (
+            lambda f: (f / "references/one.txt").write_text("a\n" * 4),
+            ["references/one.txt has 4 lines, but"],
+        ),
+        (
+            lambda f: (f / "outputs/good.jsonl").write_text('{"text": "a"}\n' * 3),
+            ["system good is named twice", "good.jsonl", "good.txt"],
+        ),
+        (lambda f: (f / "outputs/good.txt").write_text(""), ["good.txt: the file is empty"]),
+    ],
+)
+def test_texts_that_do_not_fit(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    change: Callable[[Path], object],
+    words: list[str],
+) -> None:
+    change(folder)
+    message = refused(capsys, str(folder), "-m", "green")
+    for word in words:
+        assert word in message
+
+
+def test_fewer_than_three_systems(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "outputs/half.txt").unlink()
+    (folder / "judgments.csv").write_text(PREFERENCES + "1,good,none,a\n2,good,none,a\n")
+    message = refused(capsys, str(folder), "-m", "green", "--level", "system")
+    assert "has 2 systems (good, none): a correlation needs three or more" in message
+    found = accepted(capsys, str(folder), "-m", "green:n=2")
+    assert found["caveats"] == [
+        "correlations over 2 systems are not defined: three or more are needed"
+    ]
+    row = found["rows"][0]
+    assert row["system"]["pearson"] is None
+    assert row["sentence"]["accuracy"] == 1.0
+
+
+def test_constant_scores_are_said_to_be_so(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("half", "none"):
+        text = (folder / "outputs/good.txt").read_text()
+        (folder / f"outputs/{name}.txt").write_text(text)
+    (folder / "judgments.csv").write_text(
+        RATINGS + "1,good,4\n1,half,4\n1,none,2\n2,good,2\n2,half,2\n2,none,4\n"
+    )
+    found = accepted(capsys, str(folder), "-m", "green", "--aggregate", "mean")
+    assert found["rows"][0]["system"]["pearson"] is None
+    assert found["rows"][0]["system"]["spearman"] is None
+    assert found["caveats"] == [
+        "humans score all systems alike (sentence): correlations over systems are not defined",
+        "green gives all systems the same score (sentence): its correlations over systems are not "
+        "defined",
+    ]
+    assert main(["compare", str(folder), "-m", "green", "--aggregate", "mean"]) == 0
+    assert "green gives all systems the same score" in capsys.readouterr().out
+
+
+def test_repeated_and_contradictory_judgments_are_counted() -> None:
+    def item(number: str, annotator: str, *ranks: int) -> RankedItem:
+        return RankedItem(number, 0, annotator, (("a",), ("b",), ("c",)), ranks)
+
+    items = [item("1", "x", 1, 2, 2), item("2", "x", 2, 1, 1), item("3", "y", 1, 2, 3)]
+    # x judged each of three pairs twice: a-b and a-c the other way round, b-c tied both times.
+    assert count_repeats(expand_pairs(items, ("a", "b", "c"))) == Repeats(3, 2)
+    # A tie and a preference do not contradict; the same pair of another sentence is no repeat.
+    items = [item("1", "x", 1, 1, 2), item("2", "x", 2, 1, 3)]
+    assert count_repeats(expand_pairs(items, ("a", "b", "c"))) == Repeats(3, 0)
+    elsewhere = replace(items[1], sentence=1)
+    assert count_repeats(expand_pairs([items[0], elsewhere], ("a", "b"))) == Repeats(0, 0)
+    shared = RankedItem("1", 0, "x", (("a", "b"),), (1,))
+    assert count_repeats(expand_pairs([shared, shared], ("a", "b"))) == Repeats(0, 0)
+    assert count_repeats(expand_pairs([], ("a", "b"))) == Repeats(0, 0)
+
+
+def test_contradictions_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "judgments.csv").write_text(GOOD + "1,none,good,a\n2,good,half,a\n")
+    found = accepted(capsys, str(folder), "-m", "green:n=2")
+    assert found["caveats"] == [
+        "2 comparisons (sentence) were made more than once by one annotator, 1 of them with "
+        "opposite preferences; all count"
+    ]
+    (folder / "judgments.csv").write_text(RATINGS + "1,good,4\n1,none,2\n1,none,3\n1,good,4\n")
+    assert main(["compare", str(folder), "-m", "green"]) == 0
+    out = capsys.readouterr().out
+    assert "2 corrections were rated more than once by one annotator, 1 of them differently" in out
+
+
+def test_a_preference_between_equal_texts_is_reported(folder: Path) -> None:
+    (folder / "judgments.csv").write_text(GOOD + "3,half,none,a\n1,good,half,tie\n")
+    (note,) = load_benchmark(str(folder)).notes
+    assert note == "1 judgments prefer one of two equal texts; they are kept as they are"
+    (folder / "judgments.csv").write_text(RANKINGS + "3,half,1,x\n3,none,2,x\n3,good,2,x\n")
+    (note,) = load_benchmark(str(folder)).notes
+    assert note.startswith("1 judgments prefer")
+
+
+def test_systems_that_were_never_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "judgments.csv").write_text(PREFERENCES + "1,good,none,a\n2,half,none,tie\n")
+    (folder / "benchmark.toml").write_text(
+        'system_sets = {few = ["good", "half"], two = ["half", "none"]}\n'
+    )
+    message = refused(capsys, str(folder), "-m", "green", "--systems", "few")
+    assert "no judgment compares two of the systems good, half (set few)" in message
+    options = ("--systems", "two", "--level", "sentence")
+    message = refused(capsys, str(folder), "-m", "green", *options)
+    assert "prefers one of the systems half, none to another" in message
+
+
+def nan_results(folder: Path, level: float) -> tuple[Study, list[Any]]:
+    """Results of a metric that scored sentence 3 alone, which nobody judged."""
+    study = Study(load_benchmark(str(folder)), "mean")
+    table = load("green").score_corpus(study.benchmark.corpus)
+    scores = np.full((3, 3), np.nan)
+    scores[:, 2] = (level, 1.0, 2.0)
+    return study, study.evaluate(
+        replace(table, by_sentence=replace(table.by_sentence, score=scores)), ("sentence",)
+    )
+
+
+def test_nothing_both_judged_and_scored(folder: Path) -> None:
+    study, results = nan_results(folder, 0.0)
+    with pytest.raises(InputError, match=r"green: none of the 4 pairs that humans decided was sco"):
+        check_scored(results)
+    whole = study.evaluate(load("gleu").score_corpus(study.benchmark.corpus), ("sentence",))
+    check_scored([*results, *whole])
+    found = caveats(study, ("sentence",), [*results, *whole])
+    assert found[0].startswith("green scored none of the 4 pairs that humans decided")
+
+
+def test_scores_of_another_corpus_or_version_are_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "scores"
+    options = (str(folder), "-m", "green", "-o", str(out))
+    accepted(capsys, *options)
+    (first,) = out.iterdir()
+    sources = folder / "source.txt"
+    sources.write_text(sources.read_text().replace("sit", "sat"))
+    accepted(capsys, *options)
+    (second,) = (path for path in out.iterdir() if path != first)
+    old, new = (path.stem.rpartition("-")[2] for path in (first, second))
+    first.replace(second)
+    message = refused(capsys, *options)
+    # Both keys, and both fingerprints of what differs.
+    assert f"(key {old}, expected {new}" in message
+    made = json.loads(second.read_text())["signature"]["data"]["sources"]
+    wanted = load_benchmark(str(folder)).corpus.source_print
+    assert f"sources {made} in the file, {wanted} here" in message
+    record = json.loads(second.read_text()) | {"key": new}
+    record["format"] = "gecjury-scores/0"
+    second.write_text(json.dumps(record))
+    assert "format 'gecjury-scores/0', expected 'gecjury-scores/1'" in refused(capsys, *options)
+
+
+def test_scores_of_another_behaviour_version_are_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "scores"
+    options = (str(folder), "-m", "green", "-o", str(out))
+    accepted(capsys, *options)
+    (path,) = out.iterdir()
+    record = json.loads(path.read_text())
+    record["key"] = "0" * 16
+    record["signature"]["version"] = 0
+    path.write_text(json.dumps(record))
+    message = refused(capsys, *options)
+    assert "version 0 in the file, 1 here" in message
+
+
+def test_a_table_of_another_benchmark_is_refused(folder: Path) -> None:
+    study = Study(load_benchmark(str(folder)))
+    sample: Benchmark = load_benchmark("sample")
+    with pytest.raises(InputError, match=r"scores of 6 systems × 68 sentences do not belong"):
+        study.evaluate(load("green").score_corpus(sample.corpus), ("sentence",))
+
+
+@pytest.mark.parametrize("name", ["gmeg-dev-yahoo", "gmeg-test-fce"])
+def test_a_text_that_is_not_supplied_says_which_file_goes_where(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    _, split, domain = name.split("-")
+    message = refused(capsys, name, "-m", "green", "--data", str(tmp_path))
+    assert (
+        "Put the texts amu, lstm, lstm-r, marian, nus, ref0, ref1, ref2, ref3, source, transformer "
+        f"(one sentence a line) into {tmp_path}/GMEG/data/{split}/{domain}/" in message
+    )
+    assert f"{domain}-corpus-scores.csv and {domain}-segment-scores.csv beside" in message
+    assert f"Missing now: GMEG/data/{split}/{domain}/amu, " in message
+
+
+def test_a_supplied_text_is_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = tmp_path / "GMEG/data/test/yahoo"
+    texts.mkdir(parents=True)
+    systems = ("amu", "lstm", "lstm-r", "marian", "nus", "transformer")
+    source = ["he go home now", "she like it here", "a cat sit down"]
+    right = ["he goes home now", "she likes it here", "a cat sits down"]
+    for number, name in enumerate(("source", *systems)):
+        lines = right[: number % 4] + source[number % 4 :]
+        (texts / name).write_text("".join(f"{line}\n" for line in lines))
+    for number in range(4):
+        (texts / f"ref{number}").write_text("".join(f"{line}\n" for line in right))
+    columns = ("source", "ref", *systems)
+    ratings = [[10 * column + row for column in range(8)] for row in range(3)]
+    (texts.parent / "yahoo-segment-scores.csv").write_text(
+        "\n".join([",".join(columns), *(",".join(map(str, row)) for row in ratings)]) + "\n"
+    )
+    (texts.parent / "yahoo-corpus-scores.csv").write_text(
+        "system,score\n" + "".join(f"{name},{10 * i}\n" for i, name in enumerate(columns))
+    )
+    found = accepted(capsys, "gmeg-test-yahoo", "-m", "green", "--data", str(tmp_path))
+    assert found["systems"] == ["amu", "lstm", "lstm-r", "marian", "nus", "source", "transformer"]
+    assert found["rows"][0]["sentence"]["pairs"] > 0
+    assert found["ratings"][0]["aspect"] == "rating"

@@ -1,0 +1,264 @@
+"""Benchmarks of a user's own: folders and TOML files, from judgments of every form."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury.benchmarks import load_benchmark
+from gecjury.cli import main
+from gecjury.errors import InputError, OptionError
+from gecjury.judgments import expand_pairs
+
+SAMPLE = Path(__file__).resolve().parents[2] / "gecjury" / "sample"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three sentences, three systems, one reference; judgments are up to the test."""
+    root = tmp_path / "mine"
+    (root / "outputs").mkdir(parents=True)
+    (root / "references").mkdir()
+    (root / "source.txt").write_text("he go home\nshe like it\na cat sit\n")
+    (root / "outputs/good.txt").write_text("he goes home\nshe likes it\na cat sits\n")
+    (root / "outputs/half.txt").write_text("he goes home\nshe like it\na cat sit\n")
+    (root / "outputs/none.txt").write_text("he go home\nshe like it\na cat sit\n")
+    (root / "references/one.txt").write_text("he goes home\nshe likes it\na cat sits\n")
+    return root
+
+
+def compare(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
+    status = main(["compare", *argv, "--format", "json"])
+    captured = capsys.readouterr()
+    assert status == 0, captured.err
+    found: dict[str, Any] = json.loads(captured.out)
+    return found
+
+
+def test_a_folder_gives_what_the_same_data_give_by_name(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(SAMPLE / "outputs", root / "outputs")
+    (root / "references").mkdir()
+    for path in SAMPLE.glob("reference*.txt"):
+        shutil.copy(path, root / "references" / path.name)
+    for name in ("source.txt", "judgments_edit.xml", "judgments_sentence.xml"):
+        shutil.copy(SAMPLE / name, root / name)
+    options = ("-m", "green", "-m", "gleu", "--human", "both", "--systems", "all")
+    known, own = compare(capsys, "sample", *options), compare(capsys, str(root), *options)
+    assert own["benchmark"] == "copy"
+    assert own["sample"] is False
+    for mine, theirs in zip(own["rows"], known["rows"], strict=True):
+        for key in ("metric", "human", "system", "sentence", "scores"):
+            assert mine[key] == theirs[key]
+    assert own["ceiling"] == known["ceiling"]
+
+
+def test_ratings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "judgments.csv").write_text(
+        "sentence,system,score,annotator\n"
+        "1,good,5,x\n1,half,5,x\n1,none,2,x\n"
+        "1,good,4,y\n1,none,1,y\n"
+        "2,good,4,x\n2,half,2,x\n2,none,,x\n"
+    )
+    own = load_benchmark(str(folder))
+    assert own.segment_scores is not None
+    # good on sentence 1: (5 + 4) / 2; none on 2: empty; nothing on 3.
+    assert own.segment_scores[0].tolist()[:2] == [4.5, 4.0]
+    assert own.segment_scores[1].tolist()[:2] == [5.0, 2.0]
+    assert own.segment_scores[2].tolist()[0] == 1.5
+    assert math.isnan(own.segment_scores[2, 1])
+    # Mean over the rated sentences: (4.5 + 4) / 2, (5 + 2) / 2, 1.5.
+    assert own.human_scores("mean").tolist() == [4.25, 3.5, 1.5]
+    # good and half share the text and x's rating on sentence 1: one place.
+    first = own.rankings["sentence"][0]
+    assert (first.annotator, first.groups, first.ranks) == (
+        "x", (("good", "half"), ("none",)), (1, 2),
+    )  # fmt: skip
+    assert "1 ratings are empty and left out" in own.notes
+    found = compare(capsys, str(folder), "-m", "green", "--aggregate", "mean")
+    assert found["human_scores"] == {"sentence": "mean"}
+    # x: good > none, half > none on 1, good > half on 2; y: good > none on 1.
+    assert found["rows"][0]["sentence"]["pairs"] == 4
+    aspects = [row["aspect"] for row in found["ratings"] if row["metric"] == "green"]
+    assert aspects == ["rating"]
+    assert [row for row in found["ratings"] if row["metric"] == "one rater"]
+
+
+def test_aspects_of_ratings(folder: Path) -> None:
+    (folder / "judgments.tsv").write_text(
+        "System\tSentence\tScore\tAspect\n"
+        "good\t1\t4\tfluency\nnone\t1\t2\tfluency\ngood\t1\t3\tmeaning\nnone\t1\t3\tmeaning\n"
+    )
+    own = load_benchmark(str(folder))
+    assert list(own.rated) == ["fluency", "meaning", "mean"]
+    assert own.rated["mean"][[0, 2], 0].tolist() == [3.5, 2.5]
+    (item,) = own.rankings["sentence"]
+    assert item.ranks == (1, 2)
+    assert math.isnan(own.human_scores("mean")[1])
+
+
+def test_preferences(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "judgments.csv").write_text(
+        "sentence;system_a;system_b;preference\n"
+        "1;good;none;a\n2;half;good;good\n3;none;good;<\n3;half;none;tie\n1;half;none;half\n"
+    )
+    own = load_benchmark(str(folder))
+    pairs = expand_pairs(own.rankings["sentence"], own.corpus.names)
+    assert list(zip(pairs.sentence, pairs.first, pairs.second, pairs.preference, strict=True)) == [
+        (0, 0, 2, 1), (1, 0, 1, 1), (2, 0, 2, 1), (2, 1, 2, 0), (0, 1, 2, 1),
+    ]  # fmt: skip
+    # half and none are alike on sentence 3: no one could have decided.
+    assert pairs.shared.tolist() == [False, False, False, True, False]
+    # good won its 2 + 1 comparisons, half lost to good and beat none: (0 + 1) / 2.
+    assert own.human_scores("expected-wins").tolist() == [1.0, 0.5, 0.0]
+    found = compare(capsys, str(folder), "-m", "green:n=2", "--human-scores", "expected-wins")
+    assert found["rows"][0]["sentence"]["accuracy"] == 1.0
+    assert found["rows"][0]["system"]["spearman"] == pytest.approx(1.0)
+
+
+def test_rankings(folder: Path) -> None:
+    (folder / "judgments.csv").write_text(
+        "sentence,system,rank,annotator,item\n"
+        "1,good,1,x,p\n1,half,1,x,p\n1,none,2,x,p\n"
+        "1,none,1,x,q\n1,good,2,x,q\n"
+        "2,good,1,y,p\n2,half,3,y,p\n"
+    )
+    own = load_benchmark(str(folder))
+    assert [(i.annotator, i.item_id, i.sentence, i.ranks) for i in own.rankings["sentence"]] == [
+        ("x", "p", 0, (1, 2)), ("x", "q", 0, (1, 2)), ("y", "p", 1, (1, 3)),
+    ]  # fmt: skip
+    assert own.corpus.groups is not None
+    assert own.corpus.groups[0].systems == (("good", "half"), ("none",))
+
+
+def test_a_table_names_other_places(folder: Path, tmp_path: Path) -> None:
+    (folder / "judged.xml").write_text(
+        "<set><ranking-item id='1' src-id='0' user='x'>"
+        "<translation system='good' rank='1'/><translation system='none half' rank='2'/>"
+        "</ranking-item></set>"
+    )
+    table = tmp_path / "study.toml"
+    table.write_text(
+        'name = "study"\ncitation = "A study."\nsource = "mine/source.txt"\n'
+        'outputs = ["mine/outputs/n*.txt", "mine/outputs/good.txt", "mine/outputs/half.txt"]\n'
+        'references = ["mine/references"]\njudgments = "mine/judged.xml"\nfirst_sentence = 0\n'
+        '[system_sets]\nbase = ["good", "none"]\n'
+    )
+    own = load_benchmark(str(table))
+    assert (own.name, own.citation, own.corpus.names) == ("study", "A study.", ("good", "none"))
+    assert own.system_sets["all"] == ("none", "good", "half")
+    assert own.rankings["sentence"][0].sentence == 0
+    assert len(own.corpus.references) == 1
+    assert math.isfinite(own.human_scores("trueskill")[0])
+
+
+def test_a_system_without_judgments_has_no_human_score(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "judgments.csv").write_text(
+        "sentence,system_a,system_b,preference\n1,good,none,a\n2,good,none,a\n"
+    )
+    own = load_benchmark(str(folder))
+    for kind in ("trueskill", "expected-wins"):
+        assert np.isnan(own.human_scores(kind)).tolist() == [False, True, False]
+    found = compare(capsys, str(folder), "-m", "green")
+    assert found["rows"][0]["system"]["pearson"] is None
+    assert any("no human score (sentence) of half" in text for text in found["caveats"])
+
+
+def test_without_references(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(folder / "references")
+    (folder / "judgments.csv").write_text("sentence,system_a,system_b,preference\n1,good,none,a\n")
+    assert load_benchmark(str(folder)).corpus.references == ()
+    assert main(["compare", str(folder), "-m", "green"]) == 2
+    assert "green needs references, and mine has none" in capsys.readouterr().err
+    reference = folder / "extra.txt"
+    reference.write_text("he goes home\nshe likes it\na cat sits\n")
+    found = compare(capsys, str(folder), "-m", "green", "--references", str(reference))
+    assert found["references"] == "1 given"
+
+
+def test_fingerprints_follow_judgments(folder: Path) -> None:
+    path = folder / "judgments.csv"
+    head = "sentence,system,score\n1,good,4\n1,none,"
+    path.write_text(head + "2\n")
+    first = load_benchmark(str(folder)).fingerprint
+    path.write_text(head + "3\n")
+    assert load_benchmark(str(folder)).fingerprint != first
+
+
+def write_table(folder: Path, text: str) -> None:
+    (folder / "judgments.csv").write_text("sentence,system,score\n1,good,4\n1,none,2\n")
+    (folder / "benchmark.toml").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name = 3", r"benchmark\.toml: name is 3; expected a text"),
+        ("name = x", r"benchmark\.toml: not TOML: .*line 1"),
+        ('judgment = "x"', r"unknown key 'judgment': did you mean judgments"),
+        ('name = "seeda"', r"'seeda' is the name of a benchmark"),
+        ("first_sentence = 2", r"first_sentence is 2; expected 1 or 0"),
+        ("first_sentence = true", r"first_sentence is True; expected 1 or 0"),
+        ('source = "s.txt"', r"source names 's\.txt', but .*mine/s\.txt is no file"),
+        ('outputs = ["x.txt"]', r"outputs names 'x\.txt', but nothing is at .*x\.txt"),
+        ("outputs = 1", r"outputs is 1; expected a folder or a list"),
+        ('gold = "g.m2"', r"gold names 'g\.m2'"),
+        ('judgments = "j.csv"', r"judgments names 'j\.csv'"),
+        ('judgments = "source.txt"', r"source\.txt: expected judgments as \.csv, \.tsv, \.xml"),
+        ('judgments = {word = "j.csv"}', r"judgments is .*expected a file name, or a table"),
+        ('system_sets = {base = ["godo"]}', r"unknown system 'godo' in set 'base': .*mean good"),
+        ('system_sets = {base = ["good", "good"]}', r"'base' names a system twice"),
+        ("system_sets = {base = []}", r"system set 'base' is \[\]; expected a list"),
+    ],
+)
+def test_a_wrong_table_is_refused(folder: Path, text: str, message: str) -> None:
+    write_table(folder, text)
+    with pytest.raises(InputError, match=message):
+        load_benchmark(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("absent", "message"),
+    [
+        ("source.txt", r"mine: expected one file source\.txt, found none"),
+        ("outputs", r"mine: no system outputs in .*mine/outputs"),
+        ("judgments.csv", r"mine: no judgments; expected a folder with source\.txt"),
+    ],
+)
+def test_a_missing_part_is_named(folder: Path, absent: str, message: str) -> None:
+    (folder / "judgments.csv").write_text("sentence,system,score\n1,good,4\n1,none,2\n")
+    path = folder / absent
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    with pytest.raises(InputError, match=message):
+        load_benchmark(str(folder))
+
+
+def test_two_kinds_of_judgments_are_refused(folder: Path) -> None:
+    for name in ("judgments.csv", "judgments.xml"):
+        (folder / name).write_text("sentence,system,score\n1,good,4\n1,none,2\n")
+    with pytest.raises(InputError, match=r"both judgments\.csv and judgments\.xml; keep one"):
+        load_benchmark(str(folder))
+    (folder / "judgments.xml").rename(folder / "judgments_edit.xml")
+    with pytest.raises(InputError, match=r"judgments\.csv and judgments_edit\.xml: keep one kind"):
+        load_benchmark(str(folder))
+
+
+def test_what_is_no_benchmark_says_what_would_be(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("sentence,system,score\n1,good,4\n")
+    with pytest.raises(InputError, match=r"mine\.csv: judgments alone are no benchmark"):
+        load_benchmark(str(path))
+    with pytest.raises(InputError, match=r"nowhere/at: no such folder or file"):
+        load_benchmark("nowhere/at")
+    with pytest.raises(OptionError, match="unknown benchmark 'seda': did you mean seeda"):
+        load_benchmark("seda")
