@@ -118,7 +118,7 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     chance = study.chance(views)
     shown = [_main_table(args, study, views, results, chance)]
     document = _document(args, study, views, results, chance)
-    shown[0] = with_caveats(shown[0], study, views, results, document)
+    shown[0] = with_caveats(shown[0], study, views, tables, results, document)
     edit_tables, missing = compare_edits(crediting, benchmark, runtime, document)
     shown = [*(shown if scored else []), *edit_tables]
     shown += rating_tables(study, tables, results, document)

@@ -38,10 +38,13 @@ def with_caveats(
     table: Table,
     study: Study,
     views: Sequence[View],
+    scored: Sequence[ScoreTable],
     results: Sequence[Result],
     document: dict[str, Any],
 ) -> Table:
     """The main table with what its readers must know; the document gets it as `caveats`.
+
+    That is what the metrics noted (of leakage, say), and what the judgments and results call for.
 
     Raises:
         InputError: no metric scored anything that was judged.
@@ -51,7 +54,8 @@ def with_caveats(
     from gecjury.caveats import caveats, check_scored
 
     check_scored(results)
-    document["caveats"] = caveats(study, views, results)
+    noted = dict.fromkeys(note for part in scored for note in part.statistics.notes)
+    document["caveats"] = [*noted, *caveats(study, views, results)]
     return replace(table, notes=[*table.notes, *document["caveats"]])
 
 

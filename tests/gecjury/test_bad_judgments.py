@@ -14,10 +14,14 @@ import pytest
 from gecjury.benchmarks import Benchmark, load_benchmark
 from gecjury.caveats import Repeats, caveats, check_scored, count_repeats
 from gecjury.cli import main
+from gecjury.corpus import Corpus
 from gecjury.errors import InputError
 from gecjury.judgments import RankedItem, expand_pairs
 from gecjury.metaeval import Study
 from gecjury.registry import load
+from gecjury.runtime import Runtime
+from gecjury.scoretable import Statistics
+from refbased.green import GREEN
 
 RATINGS = "sentence,system,score\n"
 PREFERENCES = "sentence,system_a,system_b,preference\n"
@@ -242,6 +246,21 @@ def test_a_preference_between_equal_texts_is_reported(folder: Path) -> None:
     (folder / "judgments.csv").write_text(RANKINGS + "3,half,1,x\n3,none,2,x\n3,good,2,x\n")
     (note,) = load_benchmark(str(folder)).notes
     assert note.startswith("1 judgments prefer")
+
+
+def test_what_a_metric_notes_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = GREEN.statistics
+
+    def noting(self: GREEN, corpus: Corpus, runtime: Runtime) -> Statistics:
+        return replace(made(self, corpus, runtime), notes=("leakage: trained on this",))
+
+    monkeypatch.setattr(GREEN, "statistics", noting)
+    found = accepted(capsys, str(folder), "-m", "green:n=2", "-m", "green:n=1")
+    assert found["caveats"] == ["leakage: trained on this"]
+    assert main(["compare", str(folder), "-m", "green:n=2"]) == 0
+    assert "leakage: trained on this" in capsys.readouterr().out
 
 
 def test_systems_that_were_never_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
