@@ -370,8 +370,9 @@ def aspect_figures(ratings: FloatArray, predicted: FloatArray) -> dict[str, floa
 def _write_keys(
     folder: Path, data: Annotations, split: Split, extra: Sequence[Annotations]
 ) -> None:
-    """Keep hashes of all sentences seen, test ones included: none is fit to try the model on."""
-    texts = {*data.sources, *data.outputs}
+    """Keep hashes of the sentences trained or chosen on; on the test part a model may be tried."""
+    seen = data.take([*split.train, *split.dev])
+    texts = {*seen.sources, *seen.outputs}
     for further in extra:
         texts |= {*further.sources, *further.outputs}
     texts.discard("")

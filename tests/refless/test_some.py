@@ -198,9 +198,11 @@ def test_leakage_is_noted_when_scoring(trained: tuple[Path, Annotations]) -> Non
     folder, data = trained
     scorer = load("some", model=str(folder))
     assert scorer.score_corpus(CORPUS, RUNTIME).statistics.notes == ()
-    shared = Corpus((data.sources[0].upper(),), {"x": Version(("a",))})
+    split = split_by_source(data)
+    seen, held_out = data.sources[split.train[0]], data.sources[split.test[0]]
+    shared = Corpus((seen.upper(), held_out), {"x": Version(("a", "b"))})
     (note,) = scorer.score_corpus(shared, RUNTIME).statistics.notes
-    assert "was trained on 1 of the 1 sources" in note
+    assert "was trained on 1 of the 2 sources" in note
 
 
 def test_a_finished_training_is_not_repeated(trained: tuple[Path, Annotations]) -> None:
