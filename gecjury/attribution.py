@@ -12,7 +12,7 @@ Shapley values add up to v(E) − v(∅); for the other two the gap is reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import factorial
 from typing import Literal
@@ -27,7 +27,7 @@ from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
 from gecjury.scoretable import FloatArray
 
-__all__ = ["EXACT_LIMIT", "Attribution", "Method", "attribute"]
+__all__ = ["EXACT_LIMIT", "Attribution", "Method", "Subsets", "attribute"]
 
 Method = Literal["remove", "add", "shapley"]
 EXACT_LIMIT = 10  # edits up to which Shapley values are exact: 2¹⁰ = 1,024 scores
@@ -107,22 +107,11 @@ def attribute(
             f"{scorer.name} scores hypotheses side by side, so that no score belongs to one set "
             "of edits; attribute a metric that scores each by itself"
         )
-    if samples < 2:
-        raise OptionError(f"samples={samples}: expected 2 or more orders")
     ordered = tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
     count = len(ordered)
+    subsets = Subsets.plan(count, method, samples, seed)
     full = (1 << count) - 1
-    orders = None
-    if method == "remove":
-        wanted: Iterable[int] = (full ^ (1 << place) for place in range(count))
-    elif method == "add":
-        wanted = (1 << place for place in range(count))
-    elif count <= EXACT_LIMIT:
-        wanted = range(full + 1)
-    else:
-        orders = _orders(count, samples, np.random.default_rng(seed))
-        wanted = (mask for order in orders for mask in _prefixes(order))
-    masks = sorted({0, full, *wanted})
+    masks = sorted({0, full, *subsets.masks})
     corpus = Corpus(
         (source,),
         {str(mask): _version(source, ordered, mask) for mask in masks},
@@ -131,18 +120,69 @@ def attribute(
     )
     scores = scorer.score_corpus(corpus, runtime).sentences[:, 0]
     value = dict(zip(masks, scores.tolist(), strict=True))
-    errors = np.zeros(count)
-    if method == "remove":
-        values = np.array([value[full] - value[full ^ (1 << i)] for i in range(count)])
-    elif method == "add":
-        values = np.array([value[1 << i] - value[0] for i in range(count)])
-    elif orders is None:
-        values = _exact(scores, count)
-    else:
-        values, errors = _sampled(value, orders)
+    values, errors = subsets.credit(value)
     return Attribution(
-        method, ordered, values, errors, value[0], value[full], len(masks), orders is None
+        method, ordered, values, errors, value[0], value[full], len(masks), subsets.orders is None
     )
+
+
+@dataclass(frozen=True)
+class Subsets:
+    """Which subsets of a hypothesis' edits must be scored, and how credit follows from them.
+
+    A subset is a bit mask: bit i stands for the i-th edit.
+
+    Attributes:
+        method: `remove`, `add` or `shapley`.
+        count: number of edits.
+        orders: orders drawn for sampled Shapley values; None where nothing is sampled.
+    """
+
+    method: Method
+    count: int
+    orders: tuple[tuple[int, ...], ...] | None = None
+
+    @classmethod
+    def plan(cls, count: int, method: Method, samples: int = 200, seed: int = 0) -> Subsets:
+        """Choose subsets; see `attribute` for the arguments.
+
+        Raises:
+            OptionError: `samples` is below 2.
+        """
+        if samples < 2:
+            raise OptionError(f"samples={samples}: expected 2 or more orders")
+        if method != "shapley" or count <= EXACT_LIMIT:
+            return cls(method, count)
+        drawn = _orders(count, samples, np.random.default_rng(seed))
+        return cls(method, count, tuple(map(tuple, drawn)))
+
+    @property
+    def masks(self) -> tuple[int, ...]:
+        """The subsets that `credit` reads, in ascending order."""
+        full = (1 << self.count) - 1
+        if self.orders is not None:
+            return tuple(sorted({0, *(m for order in self.orders for m in _prefixes(order))}))
+        if self.method == "shapley":
+            return tuple(range(full + 1))
+        if self.method == "add":
+            return tuple(sorted({0, *(1 << place for place in range(self.count))}))
+        return tuple(sorted({full, *(full ^ 1 << place for place in range(self.count))}))
+
+    def credit(self, value: Mapping[int, float]) -> tuple[FloatArray, FloatArray]:
+        """Credit of each edit, and its standard error (0 where nothing is sampled).
+
+        Args:
+            value: score by subset; more subsets than `masks` do no harm.
+        """
+        count, full = self.count, (1 << self.count) - 1
+        errors = np.zeros(count)
+        if self.method == "remove":
+            return np.array([value[full] - value[full ^ 1 << i] for i in range(count)]), errors
+        if self.method == "add":
+            return np.array([value[1 << i] - value[0] for i in range(count)]), errors
+        if self.orders is not None:
+            return _sampled(value, self.orders)
+        return _exact(np.array([value[mask] for mask in range(full + 1)]), count), errors
 
 
 def _version(source: str, edits: Sequence[Edit], mask: int) -> Version:
@@ -183,7 +223,7 @@ def _prefixes(order: Sequence[int]) -> list[int]:
 
 
 def _sampled(
-    value: dict[int, float], orders: Sequence[Sequence[int]]
+    value: Mapping[int, float], orders: Sequence[Sequence[int]]
 ) -> tuple[FloatArray, FloatArray]:
     """Mean gains over the orders, and standard errors over pairs of orders."""
     gains = np.zeros((len(orders), len(orders[0])))

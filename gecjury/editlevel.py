@@ -1,26 +1,37 @@
-"""Edit-level meta-evaluation: verdicts of a scorer on single edits against annotators'.
+"""Edit-level meta-evaluation: the edits that annotators judged, their types, chance, ceiling.
 
-A scorer that can credit single edits has a method `edit_scores` (`EditScorer`); the annotators'
-verdicts come with the benchmark (`gecjury.verdicts`).
+The verdicts come with the benchmark (`gecjury.verdicts`). Credit comes from a scorer's own method
+`edit_scores` (`EditScorer`), from a metric's counts (`gecjury.editlevel_credit`) or by attribution
+(`gecjury.editlevel_attribution`); `gecjury.editlevel_measures` holds it against the verdicts.
 """
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from gecjury.benchmarks import Benchmark
-from gecjury.corpus import Corpus
-from gecjury.edits import Edit
+from gecjury.corpus import Corpus, fingerprint
+from gecjury.edits import Edit, apply_edits
 from gecjury.runtime import Runtime
 from gecjury.scorer import Plan
-from gecjury.scoretable import FloatArray, Statistics
+from gecjury.scoretable import FloatArray, IntArray, Statistics
 from gecjury.signature import Signature
 
-__all__ = ["EditAgreement", "EditCase", "EditScorer", "edit_agreement", "edit_cases"]
+__all__ = [
+    "EditCase",
+    "EditScorer",
+    "annotator_pairs",
+    "baselines",
+    "cases_print",
+    "edit_cases",
+    "edit_types",
+]
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,8 @@ class EditCase:
         edit: the edit.
         edits: all edits of the correction it belongs to, itself included.
         valid: the verdict, as the share of annotators who accepted the edit.
+        correction: text of the correction; it has more edits than `edits` where a verdict on one
+            cannot be read.
     """
 
     row: int
@@ -42,6 +55,12 @@ class EditCase:
     edit: Edit
     edits: tuple[Edit, ...]
     valid: float
+    correction: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the edits make the correction."""
+        return " ".join(apply_edits(self.source.split(), self.edits)) == self.correction
 
 
 @runtime_checkable
@@ -63,31 +82,6 @@ class EditScorer(Protocol):
 
         The statistics' details and notes are taken over, its values are not.
         """
-
-
-@dataclass(frozen=True)
-class EditAgreement:
-    """How far scores tell valid from invalid edits.
-
-    Attributes:
-        auc: probability that a valid edit scores above an invalid one, ties one half.
-        accuracy: share of edits on the right side of 0.5.
-        balanced: mean of the accuracies over valid and over invalid edits.
-        kappa: Cohen's κ at 0.5.
-        cases: edits compared.
-        valid: how many of them the annotators accepted.
-        missing: edits without a score, left out.
-        split: edits on which annotators are evenly split, left out.
-    """
-
-    auc: float
-    accuracy: float
-    balanced: float
-    kappa: float
-    cases: int
-    valid: int
-    missing: int
-    split: int
 
 
 def edit_cases(benchmark: Benchmark) -> list[EditCase]:
@@ -114,43 +108,94 @@ def edit_cases(benchmark: Benchmark) -> list[EditCase]:
             edit,
             tuple(sorted(edits)),
             sum(votes) / len(votes),
+            correction,
         )
-        for (source, _), edits in judged.items()
+        for (source, correction), edits in judged.items()
         for edit, votes in edits.items()
     ]
 
 
-def edit_agreement(cases: Sequence[EditCase], scores: FloatArray) -> EditAgreement:
-    """Hold scores against verdicts.
+def cases_print(cases: Sequence[EditCase]) -> str:
+    """Fingerprint of the edits judged and of their corrections, verdicts left out."""
+    return fingerprint(
+        repr((case.row, case.source, case.context, case.edit, case.edits)) for case in cases
+    )
+
+
+def annotator_pairs(
+    benchmark: Benchmark, cases: Sequence[EditCase]
+) -> tuple[list[EditCase], FloatArray, IntArray]:
+    """Edits that several annotators judged, one annotator as the truth and another as the score.
+
+    Each pair of annotators stands in it both ways round, so that neither is the better one. An
+    annotator who accepted and rejected the same edit of the same correction has no verdict.
 
     Args:
-        cases: N judged edits.
-        scores: shape (N,), NaN where there is none.
-    """
-    from scipy.stats import rankdata
+        benchmark: gives the verdicts.
+        cases: from `edit_cases`.
 
-    votes = np.array([case.valid for case in cases])
-    split = votes == 0.5
-    missing = np.isnan(scores) & ~split
-    kept = ~split & ~missing
-    truth, score = votes[kept] > 0.5, scores[kept]
-    positive, negative = int(truth.sum()), int((~truth).sum())
-    nan = float("nan")
-    auc = nan
-    if positive and negative:
-        ranks = rankdata(score)
-        auc = (ranks[truth].sum() - positive * (positive + 1) / 2) / (positive * negative)
-    # A score of exactly 0.5 says nothing: half right.
-    right = np.where(score == 0.5, 0.5, (score > 0.5) == truth)
-    accuracy = float(right.mean()) if len(right) else nan
-    balanced = (
-        float(right[truth].mean() + right[~truth].mean()) / 2 if positive and negative else nan
+    Returns:
+        P cases with one annotator's verdict as `valid`; the other's verdicts (1 or 0), shape (P,);
+        which of `cases` each is.
+    """
+    place = {(c.source, c.correction, c.edit): number for number, c in enumerate(cases)}
+    votes: dict[int, dict[str, list[bool]]] = {}
+    for verdict in benchmark.verdicts()[0]:
+        edit = Edit(verdict.start, verdict.end, verdict.new)
+        by_annotator = votes.setdefault(place[verdict.sentence, verdict.correction, edit], {})
+        by_annotator.setdefault(verdict.annotator, []).append(verdict.valid)
+    pairs: list[tuple[int, float, float]] = []
+    for number, by_annotator in votes.items():
+        shares = [sum(given) / len(given) for given in by_annotator.values()]
+        clear = [float(round(share)) for share in shares if share != 0.5]
+        pairs += [(number, truth, score) for truth, score in permutations(clear, 2)]
+    return (
+        [replace(cases[number], valid=truth) for number, truth, _ in pairs],
+        np.array([score for _, _, score in pairs]),
+        np.array([number for number, _, _ in pairs], dtype=np.int64),
     )
-    said = np.where(score == 0.5, 0.5, score > 0.5).mean() if len(score) else nan
-    share = truth.mean() if len(truth) else nan
-    chance = float(said * share + (1 - said) * (1 - share))
-    kappa = (accuracy - chance) / (1 - chance) if chance < 1 else nan
-    return EditAgreement(
-        float(auc), accuracy, balanced, kappa, len(score), positive,
-        int(missing.sum()), int(split.sum()),
-    )  # fmt: skip
+
+
+def edit_types(cases: Sequence[EditCase], runtime: Runtime) -> tuple[str, ...]:
+    """ERRANT's type of each judged edit; empty where ERRANT cuts the correction otherwise.
+
+    Raises:
+        MissingExtraError: spaCy or errant is not installed.
+    """
+    from gecjury.extraction import extract
+
+    pairs = list(dict.fromkeys((case.source, case.edits) for case in cases))
+    texts = [" ".join(apply_edits(source.split(), edits)) for source, edits in pairs]
+    (found,) = extract([source for source, _ in pairs], [texts], runtime=runtime).edits
+    types = {
+        (source, edits, (edit.start, edit.end, edit.correction)): edit.type
+        for (source, edits), made in zip(pairs, found, strict=True)
+        for edit in made
+    }
+    return tuple(
+        types.get((c.source, c.edits, (c.edit.start, c.edit.end, c.edit.correction)), "")
+        for c in cases
+    )
+
+
+def baselines(cases: Sequence[EditCase], types: Sequence[str], seed: int) -> dict[str, FloatArray]:
+    """Scores that know nothing of an edit, or nothing but its type or how many made it.
+
+    `constant`; `random`; `frequent-type` (how many judged edits have the type), where types are
+    known; `same-edit` (share of the source's judged corrections that hold the edit).
+    """
+    found = {
+        "constant": np.zeros(len(cases)),
+        "random": np.random.default_rng([seed, 2]).random(len(cases)),
+    }
+    if types:
+        count = Counter(types)
+        found["frequent-type"] = np.array([float(count[kind]) for kind in types])
+    corrections: defaultdict[str, set[tuple[Edit, ...]]] = defaultdict(set)
+    for case in cases:
+        corrections[case.source].add(case.edits)
+    made = Counter((case.source, case.edit) for case in cases)
+    found["same-edit"] = np.array(
+        [made[case.source, case.edit] / len(corrections[case.source]) for case in cases]
+    )
+    return found

@@ -20,6 +20,7 @@ from refbased.clemecounts import (
     SENTENCE_HIT_WEIGHTS,
     SENTENCE_WEIGHTS_DEPENDENT,
     SENTENCE_WEIGHTS_INDEPENDENT,
+    Verdicts,
     combined,
     components,
     judge,
@@ -94,6 +95,12 @@ class CLEME(EditScorer):
         best = choose_best(self._sentence_keys(values), ~np.isnan(values[..., 0]))
         chosen = np.take_along_axis(values, best[..., None, None], axis=2)[:, :, 0]
         return self._scores(chosen, SENTENCE_HIT_WEIGHTS)
+
+    def best_references(self, judged: Verdicts) -> IntArray:
+        """The reference that each sentence of one system is scored by."""
+        independent = self.assumption == "independent"
+        counts = judged.counts(_SENTENCE_WEIGHTS[self.compat][independent])
+        return choose_best(self._sentence_keys(counts), judged.usable)
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Scores of the counts summed by the running choice of references."""

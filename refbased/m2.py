@@ -69,10 +69,14 @@ class M2(Scorer):
                 values[system, row, : len(gold)] = known[text]
         return Statistics(values)
 
+    def best_annotators(self, values: FloatArray) -> IntArray:
+        """The annotator that each sentence is scored by, from counts ... × annotators × 3."""
+        return choose_best(self._keys(values, values), ~np.isnan(values[..., 0]))
+
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """The best annotator's score of each sentence."""
         values = statistics.values
-        best = choose_best(self._keys(values, values), ~np.isnan(values[..., 0]))
+        best = self.best_annotators(values)
         return self._scores(np.take_along_axis(values, best[..., None, None], axis=2)[:, :, 0])
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:

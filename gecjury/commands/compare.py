@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from gecjury.commands.edit_level import add_edit_options
 from gecjury.commands.inputs import add_metrics, audit_tables, dry_run, load_scorers
 from gecjury.commands.judged import check_benchmark, rating_tables, with_caveats
 
@@ -74,6 +75,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
         "--pairwise", action="store_true", help="also agreement by pair of systems and of ranks"
     )
     parser.add_argument("-o", "--output", metavar="DIR", help="keep one score file a metric")
+    add_edit_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,7 +87,7 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     """Compare metrics on a benchmark; shared with `demo`."""
     from gecjury.benchmarks import load_benchmark
     from gecjury.cli import runtime_from
-    from gecjury.commands.edit_level import compare_edits, edit_scorers, plan_edits
+    from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
     from gecjury.metaeval import Study
     from gecjury.report import print_result
     from gecjury.scorefiles import check_writable, score_with_files
@@ -106,10 +108,10 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
         study.human(each)
     check_benchmark(study, views, scorers, args.level)
     runtime = runtime_from(args)
-    crediting = edit_scorers(scorers, benchmark, args.level)
+    crediting = edit_tasks(scorers, benchmark, args.level, args.credit)
     scored = [] if args.level == "edit" else scorers
     if runtime.dry_run:
-        dry_run(scored, benchmark.corpus, runtime, plan_edits(crediting, benchmark, runtime))
+        dry_run(scored, benchmark.corpus, runtime, plan_edits(crediting[0], benchmark, runtime))
         return 0
     if args.output:
         check_writable(args.output)
@@ -119,7 +121,7 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     shown = [_main_table(args, study, views, results, chance)]
     document = _document(args, study, views, results, chance)
     shown[0] = with_caveats(shown[0], study, views, tables, results, document)
-    edit_tables, missing = compare_edits(crediting, benchmark, runtime, document)
+    edit_tables, missing = compare_edits(crediting, benchmark, runtime, document, args)
     shown = [*(shown if scored else []), *edit_tables]
     shown += rating_tables(study, tables, results, document)
     shown += _audits(study, tables, results, document)

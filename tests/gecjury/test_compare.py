@@ -62,7 +62,7 @@ def test_levels_choose_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None
     assert "sentence" not in system
     assert "system" not in sentence[0]
     _, err = run(capsys, "compare", "sample", "-m", "green", "--level", "edit", status=2)
-    assert "credits single edits" in err
+    assert "no verdicts on edits" in err
 
 
 def test_score_files_are_reused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

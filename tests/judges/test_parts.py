@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.editlevel import EditCase, edit_agreement
+from gecjury.editlevel import EditCase
+from gecjury.editlevel_measures import edit_agreement
 from gecjury.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
 from judges.asking import Question

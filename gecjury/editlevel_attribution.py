@@ -1,0 +1,283 @@
+"""Credit of judged edits by attribution: any sentence metric, all variants scored in one pass.
+
+A variant is the source with some edits of a correction applied. Every distinct variant of a source
+is scored once, however many corrections share it:
+
+    leave-one-out   score of the correction − score of it without the edit
+    add-one         score of the source with this edit alone − score of the source
+    shapley         mean gain over the orders in which the correction's edits may be applied
+
+Metrics that score hypotheses side by side are shown the variants of one correction together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gecjury.attribution import Method, Subsets
+from gecjury.corpus import Corpus, Group, Version
+from gecjury.editlevel import EditCase
+from gecjury.edits import Edit, apply_edits
+from gecjury.errors import OptionError
+from gecjury.runtime import Runtime
+from gecjury.scorer import GroupScorer, Plan, Scorer
+from gecjury.scoretable import FloatArray
+
+__all__ = [
+    "METHODS",
+    "Variants",
+    "attribute_edits",
+    "check_attribution",
+    "plan_attribution",
+    "variant_corpus",
+]
+
+METHODS: Mapping[str, Method] = {
+    "leave-one-out": "remove",
+    "add-one": "add",
+    "shapley": "shapley",
+}
+# Variants shown together to a scorer that has no group size of its own.
+_TOGETHER = 5
+
+
+@dataclass(frozen=True)
+class _Correction:
+    """One correction: its row, its edits, and where its judged edits stand among the cases."""
+
+    row: int
+    edits: tuple[Edit, ...]
+    places: tuple[tuple[int, int], ...]  # case, edit
+
+    def made(self, mask: int) -> tuple[Edit, ...]:
+        """The edits of a subset."""
+        return tuple(edit for place, edit in enumerate(self.edits) if mask >> place & 1)
+
+
+@dataclass(frozen=True)
+class Variants:
+    """A corpus of variants, and where the score of each is found.
+
+    Attributes:
+        corpus: what is to be scored.
+        corrections: the corrections whose edits were judged.
+        subsets: which subsets each correction needs.
+        cells: for each correction by subset (system, row), or with groups (system, group);
+            subsets that are compared across groups do not occur.
+        anchors: for each correction, by subset, the cell of the variant it is compared with;
+            empty where every variant has one score.
+    """
+
+    corpus: Corpus
+    corrections: tuple[_Correction, ...]
+    subsets: tuple[Subsets, ...]
+    cells: tuple[dict[int, tuple[int, int]], ...]
+    anchors: tuple[dict[int, tuple[int, int]], ...] = ()
+
+
+def _compares(scorer: Scorer) -> bool:
+    return scorer.joint or "rivals" in scorer.needs
+
+
+def check_attribution(scorer: Scorer, method: str) -> None:
+    """Refuse Shapley values of a scorer that cannot be shown all variants at once.
+
+    Raises:
+        OptionError: it scores hypotheses side by side.
+    """
+    if method == "shapley" and _compares(scorer):
+        raise OptionError(
+            f"{scorer.name} scores hypotheses side by side, more variants than it takes at "
+            "once for Shapley values; choose leave-one-out or add-one"
+        )
+
+
+def variant_corpus(
+    scorer: Scorer,
+    cases: Sequence[EditCase],
+    corpus: Corpus,
+    method: Method,
+    *,
+    samples: int = 200,
+    seed: int = 0,
+) -> Variants:
+    """The corpus that attribution scores.
+
+    Args:
+        scorer: says whether variants are scored one by one or side by side.
+        cases: judged edits; those of sources outside the corpus are left out.
+        corpus: the benchmark's, with references, gold edits and contexts.
+        method: which variants are needed.
+        samples: orders drawn for corrections too long for exact Shapley values.
+        seed: of the orders.
+
+    Raises:
+        OptionError: no case is in the corpus, or Shapley values of a scorer that compares
+            hypotheses side by side.
+    """
+    corrections = _corrections(cases)
+    if not corrections:
+        raise OptionError("none of the judged edits belongs to a source of the benchmark loaded")
+    subsets = tuple(Subsets.plan(len(c.edits), method, samples, seed) for c in corrections)
+    if _compares(scorer):
+        check_attribution(scorer, method)
+        size = scorer.group_size if isinstance(scorer, GroupScorer) else _TOGETHER
+        return _side_by_side(corpus, corrections, subsets, size)
+    return _one_by_one(corpus, corrections, subsets)
+
+
+def _corrections(cases: Sequence[EditCase]) -> tuple[_Correction, ...]:
+    """The distinct corrections, sources together."""
+    found: dict[tuple[int, tuple[Edit, ...]], list[tuple[int, int]]] = {}
+    for number, case in enumerate(cases):
+        if case.row >= 0:
+            ordered = tuple(sorted(case.edits, key=lambda edit: (edit.start, edit.end)))
+            place = (number, ordered.index(case.edit))
+            found.setdefault((case.row, ordered), []).append(place)
+    some = (_Correction(row, edits, tuple(places)) for (row, edits), places in found.items())
+    return tuple(sorted(some, key=lambda correction: correction.row))
+
+
+def _one_by_one(
+    corpus: Corpus, corrections: tuple[_Correction, ...], subsets: tuple[Subsets, ...]
+) -> Variants:
+    """One row a distinct variant, one system."""
+    tokens = [source.split() for source in corpus.sources]
+    places: dict[tuple[int, str], int] = {}
+    edits: list[tuple[Edit, ...]] = []
+    cells = []
+    for correction, needed in zip(corrections, subsets, strict=True):
+        mine = {}
+        for mask in needed.masks:
+            made = correction.made(mask)
+            text = " ".join(apply_edits(tokens[correction.row], made))
+            place = places.setdefault((correction.row, text), len(places))
+            if place == len(edits):
+                edits.append(made)
+            mine[mask] = (0, place)
+        cells.append(mine)
+    lines = tuple(text for _, text in places)
+    rows = [row for row, _ in places]
+    systems = {"variant": Version(lines, tuple(edits))}
+    return Variants(_taken(corpus, rows, systems), corrections, subsets, tuple(cells))
+
+
+def _side_by_side(
+    corpus: Corpus, corrections: tuple[_Correction, ...], subsets: tuple[Subsets, ...], size: int
+) -> Variants:
+    """One row a group: the variant that the others are compared with, and up to size − 1 others."""
+    tokens = [source.split() for source in corpus.sources]
+    rows: list[int] = []
+    shown: list[list[tuple[str, tuple[Edit, ...]]]] = []
+    cells: list[dict[int, tuple[int, int]]] = []
+    anchors: list[dict[int, tuple[int, int]]] = []
+    for correction, needed in zip(corrections, subsets, strict=True):
+        anchor = max(needed.masks) if needed.method == "remove" else 0
+        others = [mask for mask in needed.masks if mask != anchor]
+        mine: dict[int, tuple[int, int]] = {}
+        compared: dict[int, tuple[int, int]] = {}
+        for start in range(0, len(others), size - 1):
+            together = [anchor, *others[start : start + size - 1]]
+            made = [correction.made(mask) for mask in together]
+            texts = [" ".join(apply_edits(tokens[correction.row], some)) for some in made]
+            for place, mask in enumerate(together):
+                mine[mask] = (place, len(rows))
+                compared[mask] = (0, len(rows))
+            rows.append(correction.row)
+            # Groups that are not full repeat the first variant, which then shares its place.
+            both = list(zip(texts, made, strict=True))
+            shown.append(both + both[:1] * (size - len(both)))
+        cells.append(mine)
+        anchors.append(compared)
+    systems = {
+        f"variant {n + 1}": Version(
+            tuple(line[n][0] for line in shown), tuple(line[n][1] for line in shown)
+        )
+        for n in range(size)
+    }
+    groups = tuple(_group(number, line, tuple(systems)) for number, line in enumerate(shown))
+    taken = _taken(corpus, rows, systems, groups)
+    return Variants(taken, corrections, subsets, tuple(cells), tuple(anchors))
+
+
+def _group(number: int, line: Sequence[tuple[str, object]], names: tuple[str, ...]) -> Group:
+    places: dict[str, list[str]] = {}
+    for name, (text, _) in zip(names, line, strict=True):
+        places.setdefault(text, []).append(name)
+    return Group(f"variants {number + 1}", number, tuple(map(tuple, places.values())))
+
+
+def _taken(
+    corpus: Corpus,
+    rows: Sequence[int],
+    systems: Mapping[str, Version],
+    groups: tuple[Group, ...] | None = None,
+) -> Corpus:
+    """Some sources of a corpus, repeated as often as named, with other systems."""
+    return Corpus(
+        tuple(corpus.sources[row] for row in rows),
+        systems,
+        tuple(version.take(rows) for version in corpus.references),
+        None if corpus.gold is None else tuple(corpus.gold[row] for row in rows),
+        None if corpus.contexts is None else tuple(corpus.contexts[row] for row in rows),
+        groups,
+        corpus.reference_name,
+    )
+
+
+def attribute_edits(
+    scorer: Scorer,
+    cases: Sequence[EditCase],
+    corpus: Corpus,
+    runtime: Runtime,
+    method: Method,
+    *,
+    samples: int = 200,
+    seed: int = 0,
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """Credit of every case by attribution; see the module.
+
+    Args:
+        scorer: any metric that scores sentences.
+        cases: N judged edits.
+        corpus: the benchmark's, with references, gold edits and contexts.
+        runtime: device, caches, progress.
+        method: see the module.
+        samples: orders drawn for corrections too long for exact Shapley values.
+        seed: of the orders.
+
+    Returns:
+        Credits, shape (N,), higher for better edits and NaN where a score is missing, and notes
+        for the user.
+    """
+    variants = variant_corpus(scorer, cases, corpus, method, samples=samples, seed=seed)
+    table = scorer.score_corpus(variants.corpus, runtime)
+    items = table.statistics.items
+    grid = table.sentences if items is None or not variants.anchors else items
+    values = np.full(len(cases), np.nan)
+    for number, (correction, needed) in enumerate(
+        zip(variants.corrections, variants.subsets, strict=True)
+    ):
+        scores = {mask: float(grid[cell]) for mask, cell in variants.cells[number].items()}
+        if variants.anchors:
+            # Scores of different groups are not comparable: only differences within one are.
+            against = variants.anchors[number]
+            scores = {mask: score - float(grid[against[mask]]) for mask, score in scores.items()}
+        credit, _ = needed.credit(scores)
+        for case, place in correction.places:
+            values[case] = credit[place]
+    return values, table.statistics.notes
+
+
+def plan_attribution(
+    scorer: Scorer,
+    cases: Sequence[EditCase],
+    corpus: Corpus,
+    runtime: Runtime,
+    method: Method,
+) -> Plan | None:
+    """What attribution would send to a paid service; None if nothing."""
+    return scorer.plan(variant_corpus(scorer, cases, corpus, method).corpus, runtime)

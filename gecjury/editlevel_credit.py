@@ -1,0 +1,251 @@
+"""Credit of judged edits: from a metric's own counts where it has some, otherwise by attribution.
+
+A metric that counts edits has one line in `CREDITS`; its function says what each reference, and
+what the metric's own reading of all references, gives a judged edit. Credits can be kept in files,
+so that nothing is scored twice.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.editlevel import EditCase, EditScorer, cases_print
+from gecjury.editlevel_attribution import METHODS, attribute_edits, plan_attribution
+from gecjury.errors import InputError
+from gecjury.runtime import Runtime
+from gecjury.scorer import Plan, Scorer
+from gecjury.scoretable import FloatArray
+from gecjury.textfiles import read_text, write_text
+
+__all__ = [
+    "COUNTED",
+    "CREDITS",
+    "FORMAT",
+    "KINDS",
+    "Credited",
+    "EditCounts",
+    "credit_edits",
+    "credit_kind",
+    "credit_with_files",
+    "plan_credit",
+]
+
+# (scorer, judged edits of sources in the corpus, corpus, runtime) → EditCounts.
+CREDITS: Mapping[str, str] = {
+    "cleme": "refbased.editcredit:credit_cleme",
+    "cleme2": "refbased.editcredit:credit_cleme",
+    "errant": "refbased.editcredit:credit_errant",
+    "gotoscorer": "refbased.editcredit:credit_gotoscorer",
+    "m2": "refbased.editcredit:credit_m2",
+    "pt-errant": "refbased.modelcredit:credit_pt_errant",
+    "sent-errant": "refbased.editcredit:credit_errant",
+    "sentm2": "refbased.editcredit:credit_m2",
+    "uot-errant": "refbased.modelcredit:credit_uot",
+}
+COUNTED = ("counts", "any", "share")
+KINDS = (*COUNTED, *METHODS)
+FORMAT = "gecjury-edit-credits/1"
+# Raised when credits change though no metric did.
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class EditCounts:
+    """What a metric that counts edits gives N judged ones.
+
+    Attributes:
+        own: credit by the metric's own rule for several references, shape (N,).
+        by_reference: credit under each reference, N × R; NaN where a reference is absent.
+        notes: remarks for the user.
+    """
+
+    own: FloatArray
+    by_reference: FloatArray
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Credited:
+    """Credits of judged edits.
+
+    Attributes:
+        values: shape (N,), higher for better edits, NaN where there is none.
+        kind: how they were made: one of `KINDS`, or `verdicts` for scorers that judge edits.
+        notes: remarks for the user.
+        seconds: how long it took; 0 where they were read from a file.
+    """
+
+    values: FloatArray
+    kind: str
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+def credit_kind(scorer: Scorer, wanted: str = "counts") -> str:
+    """How a scorer's credits are made.
+
+    Args:
+        scorer: the metric.
+        wanted: one of `KINDS`. A metric without counts takes `leave-one-out` instead of them, a
+            scorer that judges edits always its verdicts.
+    """
+    if isinstance(scorer, EditScorer):
+        return "verdicts"
+    return "leave-one-out" if wanted in COUNTED and scorer.name not in CREDITS else wanted
+
+
+def credit_edits(
+    scorer: Scorer,
+    cases: Sequence[EditCase],
+    corpus: Corpus,
+    runtime: Runtime,
+    kind: str,
+    seed: int = 0,
+) -> Credited:
+    """Credit every judged edit.
+
+    Args:
+        scorer: any metric.
+        cases: N judged edits.
+        corpus: the benchmark's, with references, gold edits and contexts.
+        runtime: device, workers and the like.
+        kind: from `credit_kind`.
+        seed: of the orders drawn for long corrections' Shapley values.
+
+    Raises:
+        InputError: the corpus lacks what the metric needs.
+        OptionError: a scorer that cannot be credited that way.
+    """
+    start = time.perf_counter()
+    if isinstance(scorer, EditScorer):
+        values, report = scorer.edit_scores(cases, runtime)
+        notes = report.notes
+    elif kind in COUNTED:
+        values, notes = _counted(scorer, cases, corpus, runtime, kind)
+    else:
+        values, notes = attribute_edits(scorer, cases, corpus, runtime, METHODS[kind], seed=seed)
+    return Credited(values, kind, notes, time.perf_counter() - start)
+
+
+def _counted(
+    scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime, kind: str
+) -> tuple[FloatArray, tuple[str, ...]]:
+    module, _, name = CREDITS[scorer.name].partition(":")
+    count: Callable[[Scorer, Sequence[EditCase], Corpus, Runtime], EditCounts] = getattr(
+        import_module(module), name
+    )
+    scorer.check(corpus)
+    known = [number for number, case in enumerate(cases) if case.row >= 0]
+    values = np.full(len(cases), np.nan)
+    found = count(scorer, [cases[number] for number in known], corpus, runtime)
+    if kind == "counts":
+        values[known] = found.own
+    else:
+        absent = np.isnan(found.by_reference)
+        held = np.where(absent, -np.inf if kind == "any" else 0.0, found.by_reference)
+        some = (
+            held.max(axis=1)
+            if kind == "any"
+            else held.sum(axis=1) / np.maximum((~absent).sum(axis=1), 1)
+        )
+        values[known] = np.where(absent.all(axis=1), np.nan, some)
+    return values, found.notes
+
+
+def plan_credit(
+    scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime, kind: str
+) -> Plan | None:
+    """What `credit_edits` would send to a paid service; None if nothing."""
+    if isinstance(scorer, EditScorer):
+        return scorer.plan_edits(cases, runtime)
+    if kind in COUNTED:
+        return None
+    return plan_attribution(scorer, cases, corpus, runtime, METHODS[kind])
+
+
+def credit_with_files(
+    scorer: Scorer,
+    cases: Sequence[EditCase],
+    corpus: Corpus,
+    runtime: Runtime,
+    kind: str,
+    folder: str | Path | None,
+    seed: int = 0,
+) -> Credited:
+    """As `credit_edits`, reading a folder's file of the same metric, data and edits if it is there.
+
+    Credits with gaps are not kept, so that what failed is tried again.
+
+    Raises:
+        InputError: the file is damaged or holds other credits.
+        OutputError: it cannot be written.
+    """
+    if folder is None:
+        return credit_edits(scorer, cases, corpus, runtime, kind, seed)
+    key = _key(scorer, cases, corpus, runtime, kind, seed)
+    name = re.sub(r"[^A-Za-z0-9]+", "-", scorer.name)
+    path = Path(folder) / f"edits-{name}-{kind}-{key}.json"
+    if path.exists():
+        return _read(path, key, kind, len(cases))
+    found = credit_edits(scorer, cases, corpus, runtime, kind, seed)
+    if not np.isnan(found.values).any():
+        data = zlib.compress(found.values.astype("<f8").tobytes(), 6)
+        record = {
+            "format": FORMAT,
+            "key": key,
+            "signature": scorer.signature(corpus, runtime).to_json(),
+            "credit": kind,
+            "notes": list(found.notes),
+            "values": base64.b64encode(data).decode(),
+        }
+        write_text(path, json.dumps(record, allow_nan=False) + "\n")
+    return found
+
+
+def _key(
+    scorer: Scorer,
+    cases: Sequence[EditCase],
+    corpus: Corpus,
+    runtime: Runtime,
+    kind: str,
+    seed: int,
+) -> str:
+    """Hash of all that decides credits."""
+    parts = [scorer.signature(corpus, runtime).key, kind, cases_print(cases), corpus.source_print]
+    parts += [corpus.context_print, str(_VERSION), str(seed if kind == "shapley" else 0)]
+    return hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
+
+
+def _read(path: Path, key: str, kind: str, count: int) -> Credited:
+    advice = "delete it to have it made anew"
+    try:
+        record = json.loads(read_text(path))
+        if record["format"] != FORMAT:
+            raise InputError(f"{path}: format {record['format']!r}, expected {FORMAT!r}; {advice}")
+        if record["key"] != key:
+            raise InputError(
+                f"{path}: holds credits of other settings, references or edits "
+                f"(key {record['key']}, expected {key}); delete or move the file"
+            )
+        values = np.frombuffer(zlib.decompress(base64.b64decode(record["values"])), dtype="<f8")
+        if len(values) != count:
+            raise ValueError(f"{len(values)} credits for {count} edits")
+        return Credited(values.astype(np.float64), kind, tuple(record["notes"]))
+    except (KeyError, TypeError, ValueError, zlib.error) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{path}: damaged file of edit credits ({type(error).__name__}: {error}); {advice}"
+        ) from None

@@ -1,0 +1,359 @@
+"""How well credits tell valid edits from invalid ones: AUC, average precision, accuracy, by type.
+
+Intervals come from resampled sources with all their edits: edits of one source are alike, and the
+same edit stands in several corrections of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.editlevel import EditCase
+from gecjury.scoretable import FloatArray, IntArray
+
+__all__ = [
+    "CONFIDENCE",
+    "EditAgreement",
+    "TypeAgreement",
+    "edit_agreement",
+    "pooled_types",
+    "ranking_measures",
+    "source_halves",
+]
+
+CONFIDENCE = 0.95
+# Types with fewer edits, or fewer invalid ones, are pooled: their AUC would be noise.
+_FEWEST, _FEWEST_INVALID = 100, 15
+# Resamples handled at once; bounds memory.
+_AT_ONCE = 100
+
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class TypeAgreement:
+    """Agreement on the edits of one error type."""
+
+    type: str
+    cases: int
+    valid: int
+    auc: float
+    auc_ci95: tuple[float, float]
+    accuracy: float
+    balanced: float
+
+
+@dataclass(frozen=True)
+class EditAgreement:
+    """How far scores tell valid from invalid edits.
+
+    Attributes:
+        auc: probability that a valid edit scores above an invalid one, ties one half.
+        average_precision: mean precision of valid edits, highest scores first (ties together).
+        average_precision_invalid: the same of invalid edits, lowest scores first.
+        accuracy: share of edits on the right side of the threshold.
+        balanced: mean of the accuracies over valid and over invalid edits.
+        kappa: Cohen's κ; with `other-half` at the thresholds of `balanced`.
+        threshold: `fixed`, or `other-half`: the threshold that is best on one half of the sources
+            (for `accuracy` and for `balanced` each its own) is tried on the other, both ways, and
+            the two results are averaged.
+        thresholds: those used, `accuracy` and `balanced`; scores above count as valid.
+        cases: edits compared.
+        valid: how many of them the annotators accepted.
+        missing: edits without a score, left out.
+        split: edits on which annotators are evenly split, left out.
+        ci95: 95% intervals of the measures, thresholds held fixed; empty without resamples.
+        by_type: the same by error type, common types first; thresholds are those of all edits.
+    """
+
+    auc: float
+    average_precision: float
+    average_precision_invalid: float
+    accuracy: float
+    balanced: float
+    kappa: float
+    threshold: str
+    thresholds: Mapping[str, tuple[float, ...]]
+    cases: int
+    valid: int
+    missing: int
+    split: int
+    ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    by_type: tuple[TypeAgreement, ...] = ()
+
+
+def ranking_measures(pos: FloatArray, neg: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """AUC, average precision of valid and of invalid edits, from weights by distinct score.
+
+    Args:
+        pos: ... × K weights of valid edits at K distinct scores, lowest first.
+        neg: weights of invalid edits likewise.
+
+    Returns:
+        Three arrays of shape ...; NaN where one of the two kinds does not occur.
+    """
+    below_pos, below_neg = np.cumsum(pos, axis=-1), np.cumsum(neg, axis=-1)
+    all_pos, all_neg = below_pos[..., -1:], below_neg[..., -1:]
+    auc = _share((pos * (below_neg - neg / 2)).sum(axis=-1), (all_pos * all_neg)[..., 0])
+    above_pos, above_neg = all_pos - below_pos + pos, all_neg - below_neg + neg
+    precise = _share(above_pos, above_pos + above_neg, 0.0)
+    valid = _share((pos * precise).sum(axis=-1), all_pos[..., 0])
+    precise = _share(below_neg, below_pos + below_neg, 0.0)
+    invalid = _share((neg * precise).sum(axis=-1), all_neg[..., 0])
+    nan = np.where((all_pos * all_neg)[..., 0] > 0, 0.0, np.nan)
+    return auc + nan, valid + nan, invalid + nan
+
+
+def _share(part: FloatArray, whole: FloatArray, empty: float = np.nan) -> FloatArray:
+    result = np.full(np.shape(whole), empty)
+    np.divide(part, whole, out=result, where=whole > 0)
+    return result
+
+
+def source_halves(cases: Sequence[EditCase], seed: int) -> tuple[IntArray, BoolArray, int]:
+    """The sources of edits, split into two halves.
+
+    Returns:
+        The source of each case, as numbers from 0; for each case whether its source is in the
+        first half; the number of sources. The first half has the odd one.
+    """
+    numbers: dict[str, int] = {}
+    source = np.array([numbers.setdefault(c.source, len(numbers)) for c in cases], dtype=np.int64)
+    order = np.random.default_rng(seed).permutation(len(numbers))
+    first = np.isin(source, order[: (len(numbers) + 1) // 2])
+    return source, first, len(numbers)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """The edits compared, sorted by score.
+
+    Attributes:
+        score: N scores, lowest first.
+        truth: whether annotators accepted each.
+        source: its source.
+        half: 0 or 1; all 0 where nothing is held out.
+        types: error types; empty where there are none.
+    """
+
+    score: FloatArray
+    truth: BoolArray
+    source: IntArray
+    half: IntArray
+    types: tuple[str, ...]
+
+    def take(self, chosen: BoolArray) -> _Sample:
+        return _Sample(
+            self.score[chosen], self.truth[chosen], self.source[chosen], self.half[chosen], ()
+        )
+
+    def ranking(self, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """See `ranking_measures`; weights B × N."""
+        starts = np.flatnonzero(np.diff(self.score, prepend=np.nan) != 0)
+        pos = np.add.reduceat(weights * self.truth, starts, axis=1)
+        neg = np.add.reduceat(weights * ~self.truth, starts, axis=1)
+        return ranking_measures(pos, neg)
+
+
+def edit_agreement(
+    cases: Sequence[EditCase],
+    scores: FloatArray,
+    *,
+    threshold: float | None = 0.5,
+    types: Sequence[str] = (),
+    resamples: int = 0,
+    seed: int = 0,
+) -> EditAgreement:
+    """Hold scores against verdicts.
+
+    Args:
+        cases: N judged edits.
+        scores: shape (N,), higher for valid edits, NaN where there is none.
+        threshold: scores above it count as valid, a score equal to it as half right; None chooses
+            it on the other half of the sources.
+        types: N error types, for the table by type; see `pooled_types`.
+        resamples: of the sources, for intervals.
+        seed: of the split into halves and of the resamples.
+    """
+    votes = np.array([case.valid for case in cases])
+    source, first, sources = source_halves(cases, seed)
+    split = votes == 0.5
+    missing = np.isnan(scores) & ~split
+    kept = np.flatnonzero(~split & ~missing)
+    kept = kept[np.argsort(scores[kept], kind="stable")]
+    sample = _Sample(
+        scores[kept].astype(np.float64),
+        votes[kept] > 0.5,
+        source[kept],
+        np.where(first[kept], 0, 1) if threshold is None else np.zeros(len(kept), dtype=np.int64),
+        tuple(types[int(n)] for n in kept) if types else (),
+    )
+    said, thresholds = _said(sample, threshold)
+    right = {name: np.where(sample.truth, some, 1 - some) for name, some in said.items()}
+    ones = np.ones((1, len(kept)))
+    measured = {k: float(v[0]) for k, v in _measures(sample, right, ones).items()}
+    draws = _draws(sources, resamples, seed)
+    return EditAgreement(
+        **measured,
+        kappa=_kappa(said["balanced"], sample.truth),
+        threshold="other-half" if threshold is None else "fixed",
+        thresholds=thresholds,
+        cases=len(kept),
+        valid=int(sample.truth.sum()),
+        missing=int(missing.sum()),
+        split=int(split.sum()),
+        ci95=_intervals(sample, right, draws),
+        by_type=_by_type(sample, right, draws),
+    )
+
+
+def _said(
+    sample: _Sample, threshold: float | None
+) -> tuple[dict[str, FloatArray], dict[str, tuple[float, ...]]]:
+    """What the thresholds say of each edit (1 valid, ½ undecided), and the thresholds."""
+    names = ("accuracy", "balanced")
+    if threshold is not None:
+        at = np.where(sample.score == threshold, 0.5, sample.score > threshold).astype(np.float64)
+        return dict.fromkeys(names, at), dict.fromkeys(names, (threshold,))
+    said, thresholds = {}, {}
+    for name in names:
+        cuts = [_best_cut(sample.take(sample.half == other), name) for other in (1, 0)]
+        thresholds[name] = tuple(cuts)
+        at = np.array(cuts)[sample.half]
+        said[name] = np.where(np.isnan(at), np.nan, sample.score > at)
+    return said, thresholds
+
+
+def _best_cut(sample: _Sample, name: str) -> float:
+    """The threshold with the best accuracy, the lowest of equals; NaN without edits to choose by.
+
+    Candidates lie half-way between neighbouring scores, below all and above all.
+    """
+    if not len(sample.score) or (name == "balanced" and sample.truth.all() == sample.truth.any()):
+        return float("nan")
+    ends = np.flatnonzero(np.diff(sample.score, append=np.nan) != 0)
+    right_pos = sample.truth.sum() - np.concatenate([[0], np.cumsum(sample.truth)[ends]])
+    right_neg = np.concatenate([[0], np.cumsum(~sample.truth)[ends]])
+    if name == "balanced":
+        value = right_pos / sample.truth.sum() + right_neg / (~sample.truth).sum()
+    else:
+        value = (right_pos + right_neg).astype(np.float64)
+    best = int(np.argmax(np.round(value, 12)))
+    if best == 0:
+        return float("-inf")
+    if best == len(ends):
+        return float("inf")
+    low, high = float(sample.score[ends[best - 1]]), float(sample.score[ends[best - 1] + 1])
+    middle = low + (high - low) / 2
+    return middle if low <= middle < high else low
+
+
+def _measures(
+    sample: _Sample, right: Mapping[str, FloatArray], weights: FloatArray
+) -> dict[str, FloatArray]:
+    """Every measure for B weightings of the edits."""
+    if not len(sample.score):
+        return dict.fromkeys(_MEASURES, np.full(len(weights), np.nan))
+    auc, valid, invalid = sample.ranking(weights)
+    halves = [sample.half == half for half in np.unique(sample.half)]
+    accuracy = [_mean(right["accuracy"], weights, chosen) for chosen in halves]
+    balanced = [
+        _mean(right["balanced"], weights, chosen & side)
+        for chosen in halves
+        for side in (sample.truth, ~sample.truth)
+    ]
+    means = (np.mean(accuracy, axis=0), np.mean(balanced, axis=0))
+    return dict(zip(_MEASURES, (auc, valid, invalid, *means), strict=True))
+
+
+_MEASURES = ("auc", "average_precision", "average_precision_invalid", "accuracy", "balanced")
+
+
+def _mean(right: FloatArray, weights: FloatArray, chosen: BoolArray) -> FloatArray:
+    some = weights[:, chosen]
+    return _share(some @ right[chosen], some.sum(axis=1))
+
+
+def _draws(sources: int, resamples: int, seed: int) -> FloatArray:
+    """How often each source stands in each resample: B × sources."""
+    rng = np.random.default_rng([seed, 1])
+    return rng.multinomial(sources, np.full(sources, 1 / sources), resamples).astype(np.float64)
+
+
+def _weightings(sample: _Sample, draws: FloatArray) -> Iterator[FloatArray]:
+    for start in range(0, len(draws), _AT_ONCE):
+        yield draws[start : start + _AT_ONCE][:, sample.source]
+
+
+def _intervals(
+    sample: _Sample, right: Mapping[str, FloatArray], draws: FloatArray
+) -> dict[str, tuple[float, float]]:
+    if not len(draws):
+        return {}
+    parts = [_measures(sample, right, weights) for weights in _weightings(sample, draws)]
+    return {name: _interval(np.concatenate([p[name] for p in parts])) for name in _MEASURES}
+
+
+def _interval(values: FloatArray) -> tuple[float, float]:
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return float("nan"), float("nan")
+    low, high = np.quantile(known, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high)
+
+
+def _by_type(
+    sample: _Sample, right: Mapping[str, FloatArray], draws: FloatArray
+) -> tuple[TypeAgreement, ...]:
+    rows = []
+    for name, count in Counter(sample.types).most_common():
+        chosen = np.array([one == name for one in sample.types])
+        some = sample.take(chosen)
+        valid = int(some.truth.sum())
+        ranks = [some.ranking(weights)[0] for weights in _weightings(some, draws)]
+        auc = float(some.ranking(np.ones((1, count)))[0][0])
+        sides = [right["balanced"][chosen & side] for side in (sample.truth, ~sample.truth)]
+        rows.append(
+            TypeAgreement(
+                name,
+                count,
+                valid,
+                auc,
+                _interval(np.concatenate(ranks) if ranks else np.empty(0)),
+                float(right["accuracy"][chosen].mean()),
+                float(np.mean([s.mean() for s in sides])) if 0 < valid < count else float("nan"),
+            )
+        )
+    return tuple(rows)
+
+
+def _kappa(said: FloatArray, truth: BoolArray) -> float:
+    """Cohen's κ; an undecided edit counts as half valid."""
+    if not len(truth):
+        return float("nan")
+    agreed = float(np.where(truth, said, 1 - said).mean())
+    share, valid = float(truth.mean()), float(said.mean())
+    chance = valid * share + (1 - valid) * (1 - share)
+    return (agreed - chance) / (1 - chance) if chance < 1 else float("nan")
+
+
+def pooled_types(types: Sequence[str], cases: Sequence[EditCase]) -> tuple[str, ...]:
+    """Error types without their operation (`R:VERB:TENSE` → `VERB:TENSE`), rare ones as `rest`.
+
+    Args:
+        types: ERRANT's type of each case, empty where it is not known.
+        cases: says which edits are invalid; those evenly split count for nothing.
+    """
+    plain = [kind.partition(":")[2] or kind for kind in types]
+    counted = [(k, c.valid) for k, c in zip(plain, cases, strict=True) if c.valid != 0.5]
+    every = Counter(kind for kind, _ in counted)
+    invalid = Counter(kind for kind, valid in counted if valid < 0.5)
+    return tuple(
+        kind if kind and every[kind] >= _FEWEST and invalid[kind] >= _FEWEST_INVALID else "rest"
+        for kind in plain
+    )

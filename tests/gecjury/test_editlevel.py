@@ -1,0 +1,307 @@
+"""The edit level: cases, annotators among themselves, files of credits, and `compare`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from gecjury.benchmarks import Benchmark, load_benchmark
+from gecjury.cli import main
+from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
+from gecjury.corpus import Corpus, Version
+from gecjury.editlevel import EditCase, annotator_pairs, baselines, edit_cases, edit_types
+from gecjury.editlevel_credit import (
+    CREDITS,
+    EditCounts,
+    credit_edits,
+    credit_kind,
+    credit_with_files,
+)
+from gecjury.editlevel_measures import edit_agreement
+from gecjury.errors import DataError, InputError, OptionError
+from gecjury.runtime import Runtime
+from gecjury.scoretable import FloatArray, Statistics
+from gecjury.verdicts import EditVerdict, JudgedSource
+from tests.gecjury.test_editlevel_attribution import SEEN, Judge, Many
+
+SOURCES = ("a b c", "d e f", "g h i")
+
+
+def said(annotator: str, row: int, text: str, *marks: tuple[int, str, bool]) -> list[EditVerdict]:
+    """One annotator's verdicts on a correction: (token, replacement, valid)."""
+    words = SOURCES[row].split()
+    return [
+        EditVerdict(annotator, "0", SOURCES[row], text, 1, at, at + 1, words[at], new, valid)
+        for at, new, valid in marks
+    ]
+
+
+VERDICTS = [
+    *said("one", 0, "X Y c", (0, "X", True), (1, "Y", False)),
+    *said("two", 0, "X Y c", (0, "X", True), (1, "Y", True)),
+    *said("one", 0, "X b c", (0, "X", True)),
+    *said("one", 1, "d Y f", (1, "Y", False)),
+    *said("two", 1, "d Y f", (1, "Y", False)),
+    *said("three", 1, "d Y f", (1, "Y", True)),
+    *said("three", 2, "X h i", (0, "X", True)),
+]
+
+
+def benchmark() -> Benchmark:
+    corpus = Corpus(SOURCES, {"s": Version(SOURCES)}, (Version(("X b c", "d e f", "g h i")),))
+    judged = [JudgedSource("one", "0", source, "before", "after", ()) for source in SOURCES]
+    found = load_benchmark("sample")
+    return replace(found, corpus=corpus, _verdicts=lambda: (tuple(VERDICTS), tuple(judged), ()))
+
+
+def test_an_edit_of_a_correction_is_one_case() -> None:
+    cases = edit_cases(benchmark())
+    found = [(c.row, c.correction, c.edit.correction, len(c.edits), c.valid) for c in cases]
+    assert found == [
+        (0, "X Y c", "X", 2, 1.0),
+        (0, "X Y c", "Y", 2, 0.5),
+        (0, "X b c", "X", 1, 1.0),
+        (1, "d Y f", "Y", 1, 1 / 3),
+        (2, "X h i", "X", 1, 1.0),
+    ]
+    assert all(case.complete for case in cases)
+    assert not replace(cases[0], edits=cases[0].edits[:1]).complete
+
+
+def test_annotators_are_held_against_each_other_both_ways() -> None:
+    cases = edit_cases(benchmark())
+    pairs, scores, place = annotator_pairs(benchmark(), cases)
+    # X in XY: 2 directions, both agree; Y: 2, they disagree; Y in the second source: three
+    # annotators, 6 directions, of which one–two and two–one agree (both invalid).
+    assert sorted(place.tolist()) == [0, 0, 1, 1, 3, 3, 3, 3, 3, 3]
+    found = edit_agreement(pairs, scores)
+    assert found.accuracy == 4 / 10
+    # Truth valid: X 2, Y 1, second source 2 (three against one and two). Called valid: X both,
+    # none of the others: 2/5. Truth invalid: Y 1, second 4: called invalid: 2 of 5.
+    assert found.balanced == 2 / 5
+    assert found.auc == 2 / 5  # one cut: (sensitivity + specificity) / 2
+    # Half of all are valid and half are called so: chance ½; κ = (.4 − .5) / .5.
+    assert found.kappa == pytest.approx(-0.2)
+
+
+def test_an_annotator_in_two_minds_has_no_verdict() -> None:
+    twice = [*VERDICTS, *said("two", 0, "X Y c", (0, "X", False))]
+    both = replace(benchmark(), _verdicts=lambda: (tuple(twice), benchmark().verdicts()[1], ()))
+    place = annotator_pairs(both, edit_cases(both))[2]
+    assert 0 not in place
+
+
+def test_baselines() -> None:
+    cases = edit_cases(benchmark())
+    found = baselines(cases, ["R:A", "R:B", "R:A", "R:B", "R:A"], seed=0)
+    assert found["frequent-type"].tolist() == [3, 2, 3, 2, 3]
+    # X stands in both corrections of the first source, Y in one of them.
+    assert found["same-edit"].tolist() == [1, 0.5, 1, 1, 1]
+    assert "frequent-type" not in baselines(cases, (), seed=0)
+
+
+@dataclass(frozen=True)
+class Verdict(Many):
+    """Judges edits itself."""
+
+    name: ClassVar[str] = "verdict"
+
+    def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> None:
+        return None
+
+    def edit_scores(
+        self, cases: Sequence[EditCase], runtime: Runtime
+    ) -> tuple[FloatArray, Statistics]:
+        scores = np.array([float(case.edit.correction == "X") for case in cases])
+        return scores, Statistics(np.empty(0), None, {}, ("asked",))
+
+
+def counted(values: list[list[float]], own: list[float]) -> Any:
+    return lambda *_: EditCounts(np.array(own), np.array(values), ("counted",))
+
+
+def test_references_are_combined_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    import gecjury.editlevel_credit as module
+
+    nan = float("nan")
+    values = [[1, 0], [0, 0], [nan, 1], [nan, nan], [0.5, 0.25]]
+    fake = argparse.Namespace(count=counted(values, [0, 0, 1, nan, 0.25]))
+    monkeypatch.setattr(module, "CREDITS", {"toy": "x:count"})
+    monkeypatch.setattr(module, "import_module", lambda name: fake)
+    cases = edit_cases(benchmark())
+    for kind, expected in {
+        "counts": [0, 0, 1, nan, 0.25],
+        "any": [1, 0, 1, nan, 0.5],
+        "share": [0.5, 0, 1, nan, 0.375],
+    }.items():
+        found = credit_edits(Many(), cases, benchmark().corpus, Runtime(), kind)
+        np.testing.assert_array_equal(found.values, expected)
+        assert found.notes == ("counted",)
+
+
+def test_kinds() -> None:
+    assert set(CREDITS) == {
+        "cleme", "cleme2", "errant", "gotoscorer", "m2", "pt-errant", "sent-errant", "sentm2",
+        "uot-errant",
+    }  # fmt: skip
+    assert credit_kind(Many()) == credit_kind(Many(), "any") == "leave-one-out"
+    assert credit_kind(Many(), "shapley") == "shapley"
+    assert credit_kind(Verdict(), "shapley") == "verdicts"
+
+
+def test_credits_are_read_from_their_file(tmp_path: Path) -> None:
+    cases, corpus = edit_cases(benchmark()), benchmark().corpus
+
+    def credited(kind: str = "leave-one-out", some: list[EditCase] = cases) -> FloatArray:
+        return credit_with_files(Many(), some, corpus, Runtime(), kind, tmp_path).values
+
+    SEEN.clear()
+    first = credited()
+    np.testing.assert_array_equal(first, credited())
+    assert len(SEEN) == 1
+    credited("add-one")
+    credited(some=cases[:3])
+    assert (len(SEEN), len(list(tmp_path.iterdir()))) == (3, 3)
+    # A file put in another's place, a damaged one, one of another version: refused.
+    (other,) = tmp_path.glob("*add-one*")
+    mine = {p: p.read_text() for p in tmp_path.glob("*leave-one-out*")}
+    for path in mine:
+        path.write_text(other.read_text())
+    with pytest.raises(InputError, match="other settings, references or edits"):
+        credited()
+    for change, message in {
+        "format": "expected 'gecjury-edit-credits/1'",
+        "values": "damaged file of edit credits",
+    }.items():
+        for path, text in mine.items():
+            path.write_text(json.dumps({**json.loads(text), change: "eJw"}))
+        with pytest.raises(InputError, match=message):
+            credited()
+
+
+def test_credits_with_gaps_are_tried_again(tmp_path: Path) -> None:
+    cases = [replace(case, row=-1) if case.row == 2 else case for case in edit_cases(benchmark())]
+    found = credit_with_files(Many(), cases, benchmark().corpus, Runtime(), "add-one", tmp_path)
+    assert np.isnan(found.values).tolist() == [False] * 4 + [True]
+    assert not list(tmp_path.iterdir())
+
+
+def compared(scorers: list[Any], **options: Any) -> tuple[dict[str, Any], list[Any], int]:
+    args = argparse.Namespace(
+        **{"level": "edit", "credit": None, "output": None, "seed": 0, "resamples": 20, **options}
+    )
+    document: dict[str, Any] = {"rows": []}
+    tasks = edit_tasks(scorers, benchmark(), args.level, args.credit)
+    tables, missing = compare_edits(tasks, benchmark(), Runtime(), document, args)
+    return document, tables, missing
+
+
+def test_compare_gives_every_metric_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gecjury.editlevel.edit_types", lambda cases, _: ("R:X",) * len(cases))
+    document, tables, missing = compared([Many(), Verdict()], credit=["counts", "add-one"])
+    assert missing == 0
+    many, verdict = document["rows"]
+    assert (many["human"], many["edit"]["credit"]) == ("edit", "leave-one-out")
+    assert set(many["edit_by_credit"]) == {"leave-one-out", "add-one"}
+    # Y is split in the first source. X 3, X 1, X 1 against Y 0 in the second.
+    assert {"auc", "average_precision", "average_precision_invalid", "accuracy", "balanced",
+            "threshold", "ci95", "by_type", "cases", "valid", "missing", "split",
+            } <= set(many["edit"])  # fmt: skip
+    assert (many["edit"]["auc"], many["edit"]["cases"], many["edit"]["valid"]) == (1.0, 4, 3)
+    assert (many["edit"]["split"], many["edit"]["threshold"]) == (1, "other-half")
+    assert (verdict["edit"]["threshold"], verdict["edit"]["accuracy"]) == ("fixed", 1.0)
+    assert document["edit_ceiling"]["edits"] == 3
+    assert set(document["edit_chance"]) == {"constant", "random", "frequent-type", "same-edit"}
+    assert document["edit_chance"]["constant"]["auc"] == 0.5
+    assert len(tables) == 2
+    names = [row["metric"] for row in tables[0].rows]
+    assert names[:3] == ["toy", "toy", "verdict"]
+    assert names[-1] == "one annotator by another"
+    assert "asked" in tables[0].notes
+
+
+def test_level_all_tries_what_costs_little() -> None:
+    tasks, others = edit_tasks([Many(), Verdict()], benchmark(), "all", None)
+    assert [(task[0].name, task[1]) for task in tasks] == [("verdict", "verdicts")]
+    assert others == ["toy"]
+    tasks, others = edit_tasks([Many()], benchmark(), "all", ["add-one"])
+    assert [kind for _, kind in tasks] == ["add-one"]
+    assert edit_tasks([Verdict()], benchmark(), "sentence", None) == ([], [])
+    assert edit_tasks([Verdict()], load_benchmark("sample"), "all", None) == ([], [])
+
+
+def test_what_cannot_be_is_refused_before_any_scoring() -> None:
+    with pytest.raises(OptionError, match="--credit is for --level edit or all"):
+        edit_tasks([Many()], benchmark(), "system", ["add-one"])
+    with pytest.raises(DataError, match="no verdicts"):
+        edit_tasks([Many()], load_benchmark("sample"), "edit", None)
+    with pytest.raises(OptionError, match="side by side"):
+        edit_tasks([Judge()], benchmark(), "edit", ["shapley"])
+
+
+def test_a_dry_run_counts_the_requests_of_attribution() -> None:
+    from gecjury.scorer import Plan
+
+    @dataclass(frozen=True)
+    class Paid(Many):
+        def plan(self, corpus: Corpus, runtime: Runtime) -> Plan:
+            return Plan(len(corpus), {"input": 0, "output": 0}, {})
+
+    tasks, _ = edit_tasks([Paid(), Many()], benchmark(), "edit", None)
+    # First source XY, X, Y, ∅; second Y, ∅; third X, ∅.
+    assert [plan.requests for plan in plan_edits(tasks, benchmark(), Runtime())] == [8]
+    assert plan_edits([], benchmark(), Runtime()) == []
+
+
+def seeda(data_dir: Path, references: str = "official") -> Benchmark:
+    return load_benchmark("seeda", references=references, data=data_dir)
+
+
+def test_seeda_has_the_known_cases(data_dir: Path) -> None:
+    cases = edit_cases(seeda(data_dir))
+    verdicts = seeda(data_dir).verdicts()[0]
+    # The files hold 5,864 |True] and 600 |False]; 6,479 verdicts can be read (test_verdicts).
+    assert len(verdicts) == 6479
+    assert len(cases) == 4963
+    assert sum(case.valid == 0.5 for case in cases) == 90
+    assert min(case.row for case in cases) == 0
+    incomplete = {(c.source, c.correction) for c in cases if not c.complete}
+    assert len(incomplete) == 10  # of the 17 marks without a verdict, in corrections with others
+    pairs, scores, place = annotator_pairs(seeda(data_dir), cases)
+    assert (len(set(place.tolist())), len(pairs)) == (975, 2222)
+    # κ .465: the annotators among themselves.
+    assert edit_agreement(pairs, scores).kappa == pytest.approx(0.4654, abs=5e-5)
+
+
+@pytest.mark.slow
+def test_seeda_types_and_files(
+    data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("errant")
+    argv = ["compare", "seeda", "-m", "errant", "-m", "gleu", "--level", "edit", "--quiet"]
+    argv += ["--data", str(data_dir), "--format", "json", "-o", str(tmp_path)]
+    assert main(argv) == 0
+    first = json.loads(capsys.readouterr().out)
+    errant, gleu = (row["edit"] for row in first["rows"])
+    assert (errant["cases"], errant["valid"], errant["split"]) == (4873, 4447, 90)
+    assert errant["auc"] == pytest.approx(0.711, abs=5e-4)
+    assert gleu["auc"] == pytest.approx(0.682, abs=5e-4)
+    kinds = {kind["type"]: kind for kind in errant["by_type"]}
+    assert kinds["ORTH"]["cases"] - kinds["ORTH"]["valid"] == 58
+    assert sum(kind["cases"] for kind in kinds.values()) == 4873
+    assert len(list(tmp_path.iterdir())) == 2
+    assert main(argv) == 0
+    again = json.loads(capsys.readouterr().out)
+    for row in (*first["rows"], *again["rows"]):
+        row["edit"].pop("seconds")
+        row.pop("edit_by_credit")
+    assert again == first
+    cases = edit_cases(seeda(data_dir))
+    assert sum(not kind for kind in edit_types(cases, Runtime())) == 45

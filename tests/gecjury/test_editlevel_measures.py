@@ -1,0 +1,190 @@
+"""Measures of the edit level: AUC, average precision and thresholds by hand, and their laws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gecjury.editlevel import EditCase
+from gecjury.editlevel_measures import (
+    edit_agreement,
+    pooled_types,
+    ranking_measures,
+    source_halves,
+)
+from gecjury.edits import Edit
+
+NAN = float("nan")
+
+
+def case(source: str, valid: float) -> EditCase:
+    edit = Edit(0, 1, "x")
+    return EditCase(0, source, ("", ""), edit, (edit,), valid, "x")
+
+
+def test_ranking_by_hand() -> None:
+    # Scores .9 (valid), .4 (valid), .4 (invalid), .1 (invalid).
+    cases = [case("s", 1), case("t", 1), case("u", 0), case("v", 0)]
+    found = edit_agreement(cases, np.array([0.9, 0.4, 0.4, 0.1]))
+    # Pairs: .9 > .4, .9 > .1, .4 = .4 (half), .4 > .1.
+    assert found.auc == 3.5 / 4
+    # From above: at .9 1 of 1 valid, recall +1/2; at .4 2 of 3, recall +1/2: 1/2 + 1/3.
+    assert found.average_precision == pytest.approx(5 / 6)
+    # From below: at .1 1 of 1 invalid, then 2 of 3 likewise.
+    assert found.average_precision_invalid == pytest.approx(5 / 6)
+
+
+def test_the_rarer_class_has_its_own_precision() -> None:
+    # From below: valid (0 of 1), invalid (1 of 2), valid, valid: AP of the one invalid 1/2.
+    # From above: 1/1, 2/2, then past the invalid one 3/4: (1 + 1 + 3/4) / 3.
+    cases = [case("s", 1), case("s", 0), case("s", 1), case("s", 1)]
+    found = edit_agreement(cases, np.array([0.1, 0.2, 0.3, 0.4]))
+    assert found.average_precision_invalid == 0.5
+    assert found.average_precision == pytest.approx(11 / 12)
+    assert found.auc == pytest.approx(2 / 3)
+
+
+def test_constant_scores_are_chance() -> None:
+    cases = [case(str(n), float(n % 4 > 0)) for n in range(8)]
+    found = edit_agreement(cases, np.zeros(8), threshold=None)
+    assert (found.auc, found.balanced) == (0.5, 0.5)
+    assert (found.average_precision, found.average_precision_invalid) == (0.75, 0.25)
+
+
+def test_one_class_alone_has_no_measure() -> None:
+    found = edit_agreement([case("s", 1), case("t", 1)], np.array([0.2, 0.7]), threshold=None)
+    assert np.isnan([found.auc, found.average_precision, found.balanced]).all()
+    assert edit_agreement([case("s", 1)], np.array([NAN]), resamples=5).missing == 1
+
+
+def halves(sources: int) -> tuple[list[str], list[str]]:
+    """Names of the sources in the first and in the second half, by seed 0."""
+    names = [f"s{n}" for n in range(sources)]
+    _, first, _ = source_halves([case(name, 1) for name in names], seed=0)
+    return (
+        [name for name, one in zip(names, first, strict=True) if one],
+        [name for name, one in zip(names, first, strict=True) if not one],
+    )
+
+
+def test_thresholds_come_from_the_other_half() -> None:
+    # First half: invalid 1, valid 2, 2, 2: best threshold 1.5. Second half: invalid 3, 3, 3,
+    # valid 4: best 3.5. Each tried on the other: the first half at 3.5 is all called invalid,
+    # 1 of 4 right; the second at 1.5 is all called valid, 1 of 4 right. Sorted as source_halves
+    # numbers sources by first appearance, the halves stay those of `halves`.
+    one, two = halves(8)
+    scores = dict(zip([*one, *two], [1, 2, 2, 2, 3, 3, 3, 4], strict=True))
+    valid = dict(zip([*one, *two], [0, 1, 1, 1, 0, 0, 0, 1], strict=True))
+    cases = [case(f"s{n}", valid[f"s{n}"]) for n in range(8)]
+    score = np.array([scores[f"s{n}"] for n in range(8)], dtype=float)
+    found = edit_agreement(cases, score, threshold=None)
+    assert found.threshold == "other-half"
+    assert found.thresholds == {"accuracy": (3.5, 1.5), "balanced": (3.5, 1.5)}
+    assert found.accuracy == 0.25
+    # First half: valid 0 of 3, invalid 1 of 1; second: valid 1 of 1, invalid 0 of 3.
+    assert found.balanced == 0.5
+
+
+def test_accuracy_and_balanced_accuracy_choose_apart() -> None:
+    # In each half: valid 1 1 1 1, valid and invalid 0. Accuracy: all valid is right in 5 of 6, as
+    # often as the threshold ½ (4 + 1 of 6): the lower one is taken. Balanced: all valid 1/2, the
+    # threshold ½ (4/5 + 1) / 2 = .9.
+    one, two = halves(12)
+    marks = [(1, 1)] * 4 + [(1, 0), (0, 0)]
+    table = dict(zip([*one, *two], marks + marks, strict=True))
+    cases = [case(f"s{n}", table[f"s{n}"][0]) for n in range(12)]
+    score = np.array([table[f"s{n}"][1] for n in range(12)], dtype=float)
+    found = edit_agreement(cases, score, threshold=None)
+    assert found.thresholds["accuracy"] == (float("-inf"), float("-inf"))
+    assert found.accuracy == pytest.approx(5 / 6)
+    assert found.thresholds["balanced"] == (0.5, 0.5)
+    assert found.balanced == pytest.approx(0.9)
+    # κ at the threshold ½: agreed 10/12; said valid 8/12, are valid 10/12: chance
+    # 8/12 · 10/12 + 4/12 · 2/12 = 88/144; κ = (120 − 88) / (144 − 88).
+    assert found.kappa == pytest.approx(32 / 56)
+
+
+def test_edits_of_a_source_stay_in_one_half() -> None:
+    cases = [case(f"s{n % 5}", 1) for n in range(40)]
+    source, first, count = source_halves(cases, seed=3)
+    assert count == 5
+    for number in range(5):
+        assert len(set(first[source == number].tolist())) == 1
+    assert len(set(source[first].tolist())) == 3  # the odd source is in the first half
+
+
+def test_one_source_leaves_nothing_to_resample() -> None:
+    cases = [case("s", 1), case("s", 0), case("s", 1)]
+    found = edit_agreement(cases, np.array([0.9, 0.5, 0.2]), resamples=50)
+    # Every resample is that source once: the interval is the value, 1 of 2 pairs right.
+    assert found.auc == 0.5
+    assert found.ci95["auc"] == (0.5, 0.5)
+
+
+def test_intervals_hold_the_value_and_follow_the_seed() -> None:
+    rng = np.random.default_rng(5)
+    cases = [case(f"s{n // 3}", float(rng.random() < 0.8)) for n in range(300)]
+    scores = np.array([c.valid for c in cases]) + rng.normal(size=300)
+    found = edit_agreement(cases, scores, resamples=200, seed=1)
+    again = edit_agreement(cases, scores, resamples=200, seed=1)
+    assert found.ci95 == again.ci95
+    for name, (low, high) in found.ci95.items():
+        assert low < getattr(found, name) < high, name
+    assert edit_agreement(cases, scores, resamples=200, seed=2).ci95 != found.ci95
+
+
+def test_types() -> None:
+    types = ["R:VERB:TENSE", "U:DET", "UNK", ""]
+    assert pooled_types(types, [case("s", 1)] * 4) == ("rest",) * 4  # too few of each
+    cases = [case("s", float(n % 2)) for n in range(200)]
+    found = pooled_types(["M:DET"] * 100 + ["R:DET"] * 50 + ["R:NOUN"] * 50, cases)
+    assert found == ("DET",) * 150 + ("rest",) * 50
+    measured = edit_agreement(cases, np.array([c.valid for c in cases]), types=found)
+    assert [(t.type, t.cases, t.valid, t.auc, t.balanced) for t in measured.by_type] == [
+        ("DET", 150, 75, 1.0, 1.0),
+        ("rest", 50, 25, 1.0, 1.0),
+    ]
+
+
+edits = st.lists(st.tuples(st.booleans(), st.integers(0, 4), st.integers(0, 3)), min_size=1)
+
+
+@given(edits)
+def test_ranking_equals_counting_pairs(rows: list[tuple[bool, int, int]]) -> None:
+    """AUC against all pairs, average precision against its definition, with edits repeated."""
+    repeated = [(truth, score) for truth, score, times in rows for _ in range(times)]
+    pos = np.array([[float(sum(t and s == k for t, s in repeated)) for k in range(5)]])
+    neg = np.array([[float(sum(not t and s == k for t, s in repeated)) for k in range(5)]])
+    auc, valid, invalid = (float(x[0]) for x in ranking_measures(pos, neg))
+    yes = [s for t, s in repeated if t]
+    no = [s for t, s in repeated if not t]
+    if not yes or not no:
+        assert np.isnan([auc, valid, invalid]).all()
+        return
+    pairs = [(a > b) + (a == b) / 2 for a in yes for b in no]
+    assert auc == pytest.approx(sum(pairs) / len(pairs))
+    above = [sum(b >= a for b in yes) / sum(b >= a for b in yes + no) for a in yes]
+    below = [sum(b <= a for b in no) / sum(b <= a for b in yes + no) for a in no]
+    assert valid == pytest.approx(sum(above) / len(above))
+    assert invalid == pytest.approx(sum(below) / len(below))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(-9, 9)), min_size=2))
+def test_auc_knows_only_order(rows: list[tuple[bool, int]]) -> None:
+    cases = [case(str(n), float(truth)) for n, (truth, _) in enumerate(rows)]
+    scores = np.array([score for _, score in rows], dtype=float)
+    one = edit_agreement(cases, scores, threshold=None)
+    other = edit_agreement(cases, np.exp(scores / 3), threshold=None)
+    np.testing.assert_array_equal(
+        [one.auc, one.average_precision, one.average_precision_invalid],
+        [other.auc, other.average_precision, other.average_precision_invalid],
+    )
+    # Thresholds lie half-way between scores, which scaling keeps.
+    scaled = edit_agreement(cases, 4 * scores - 2, threshold=None)
+    np.testing.assert_array_equal(
+        [one.accuracy, one.balanced, one.kappa], [scaled.accuracy, scaled.balanced, scaled.kappa]
+    )
+    turned = edit_agreement(cases, -scores)
+    np.testing.assert_allclose(one.auc, 1 - turned.auc)
