@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gecjury.corpus import Corpus
+from gecjury.encoders import EncoderSpec, load_encoder
 from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
 from gecjury.scorer import MeanScorer
@@ -20,12 +21,10 @@ from gecjury.textfiles import read_text
 from refless.bundle import KEYS_FILE, MANIFEST, Bundle
 from refless.regressor import (
     Regressor,
-    encoder_location,
     load_model,
     load_tokenizer,
     loading_errors,
     model_device,
-    sentence_vectors,
     weights_print,
 )
 from refless.some import distinct_pairs
@@ -95,7 +94,8 @@ class IMPARA(MeanScorer):
         rows: dict[str, int] = {}
         left = [rows.setdefault(text, len(rows)) for text in sources]
         right = [rows.setdefault(text, len(rows)) for text in hypotheses]
-        vectors = sentence_vectors(encoder, list(rows), self.max_length, runtime)
+        spec = EncoderSpec(encoder, max_length=self.max_length)
+        vectors = load_encoder(spec, runtime).encode(list(rows)).vectors.astype(np.float64)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors / np.where(norms > 0, norms, 1.0)
         cosines: FloatArray = np.einsum("ij,ij->i", vectors[left], vectors[right])
@@ -135,4 +135,4 @@ def _open(location: str, max_length: int, device: str) -> tuple[Regressor, str, 
     model.to(model_device(Runtime(device=device))).eval()
     with loading_errors(location):
         tokenizer = load_tokenizer(location)
-    return Regressor(model, tokenizer, ("rank",), max_length), encoder_location(base), keys
+    return Regressor(model, tokenizer, ("rank",), max_length), base, keys

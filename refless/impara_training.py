@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.corpus import fingerprint
+from gecjury.encoders import EncoderSpec, load_encoder
 from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_text, write_text
@@ -26,7 +27,6 @@ from refless.regressor import (
     load_model,
     load_tokenizer,
     save_model,
-    sentence_vectors,
 )
 from refless.train import TrainSettings, fit, is_main_process, wait_for_all
 
@@ -84,7 +84,7 @@ def train_impara(
         OptionError: the folder holds another model.
     """
     location = encoder_location(encoder)
-    pairs = _make_pairs(corrections, location, settings, count, runtime)
+    pairs = _make_pairs(corrections, encoder, settings, count, runtime)
     run = fingerprint(
         [encoder, *(pairs_print(p) for p in pairs.values()), json.dumps(asdict(settings))]
     )
@@ -130,18 +130,19 @@ def train_impara(
 
 def _make_pairs(
     corrections: Sequence[Correction],
-    location: str,
+    encoder: str,
     settings: TrainSettings,
     count: int,
     runtime: Runtime,
 ) -> dict[str, list[Pair]]:
     parts = split_corrections(corrections, settings.seed)
     rng = np.random.default_rng(settings.seed)
+    spec = EncoderSpec(encoder, max_length=settings.max_length)
     pairs = {}
     for part, wanted in (("train", count), ("dev", count // 8), ("test", count // 8)):
         pairs[part] = impact_pairs(
             parts[part],
-            lambda texts: sentence_vectors(location, texts, settings.max_length, runtime),
+            lambda texts: load_encoder(spec, runtime).encode(texts).vectors.astype(np.float64),
             rng,
             count=max(wanted, _LEAST),
         )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from gecjury.signature import package_versions
 
-__all__ = ["figures_table", "model_card", "training_versions"]
+__all__ = ["figures_table", "model_card", "shown_name", "training_versions"]
 
 _PACKAGES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
 
@@ -32,6 +33,11 @@ def figures_table(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> s
                 f"| {f['rmse']:.3f} | {int(f['rows'])} |"
             )
     return "\n".join(lines)
+
+
+def shown_name(name: str) -> str:
+    """A name as cards give it: of local files and folders, no more than their last part."""
+    return ",".join(Path(part).name if Path(part).exists() else part for part in name.split(","))
 
 
 def model_card(
@@ -57,9 +63,11 @@ def model_card(
         usage: the commands that use the model.
         notes: limits that a user must know.
     """
+    hub = not Path(base).is_dir() and ("/" in base or base.startswith("bert-"))
+    base = shown_name(base)
     head = ["---", "library_name: transformers", "language: en"]
     head += ["pipeline_tag: text-classification", f"tags: [gecjury, {metric}]"]
-    if "/" in base or base.startswith("bert-"):
+    if hub:
         head.append(f"base_model: {base}")
     parts = [
         "\n".join([*head, "---"]),
@@ -70,7 +78,7 @@ def model_card(
         f"## Figures\n\n{results}",
         "## Data\n\n" + "\n".join(f"- {key}: {value}" for key, value in data.items()),
         "## Settings\n\n```json\n"
-        + json.dumps({"base encoder": base, **settings}, indent=1, default=str)
+        + json.dumps({**settings, "encoder": base}, indent=1, default=str)
         + "\n```",
         "## Versions\n\n"
         + ", ".join(f"{name} {version}" for name, version in training_versions().items()),

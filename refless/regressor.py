@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,6 @@ __all__ = [
     "predict",
     "quiet_transformers",
     "save_model",
-    "sentence_vectors",
     "weights_print",
 ]
 
@@ -308,47 +306,6 @@ def quiet_transformers() -> None:
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-
-
-def sentence_vectors(
-    encoder: str, texts: Sequence[str], max_length: int, runtime: Runtime
-) -> FloatArray:
-    """Means of an encoder's last hidden states over all word pieces, N × D.
-
-    Args:
-        encoder: folder or hub name; `embedded` is the packaged one.
-        texts: N sentences.
-        max_length: longest input in word pieces.
-        runtime: device and batch size.
-    """
-    import torch
-
-    tokenizer, model = _encoder(encoder_location(encoder), model_device(runtime))
-    length = cut_length(tokenizer, max_length)
-    encoded = tokenizer(list(texts), truncation=True, max_length=length)
-    lengths = [len(ids) for ids in encoded["input_ids"]]
-    vectors = np.empty((len(lengths), model.config.hidden_size))
-    for rows in runtime.track(batches_by_length(lengths, runtime), "encoding"):
-        batch = tokenizer.pad(
-            {key: [values[row] for row in rows] for key, values in encoded.items()},
-            return_tensors="pt",
-        ).to(model.device)
-        with torch.inference_mode():
-            states = model(**batch).last_hidden_state.float()
-        mask = batch["attention_mask"][:, :, None]
-        vectors[rows] = ((states * mask).sum(1) / mask.sum(1)).cpu().numpy()
-    return vectors
-
-
-@lru_cache(maxsize=2)
-def _encoder(location: str, device: str) -> tuple[Any, Any]:
-    quiet_transformers()
-    from transformers import AutoModel
-
-    check_folder(location)
-    with loading_errors(location):
-        model = AutoModel.from_pretrained(location, use_safetensors=True)
-    return load_tokenizer(location), model.to(device).eval()
 
 
 def batches_by_length(lengths: Sequence[int], runtime: Runtime) -> list[list[int]]:

@@ -130,6 +130,7 @@ def _some(args: argparse.Namespace) -> int:
 
     from gecjury.cli import runtime_from
     from gecjury.errors import OptionError
+    from refless.modelcard import shown_name
     from refless.recipe import train_some
 
     if len(args.inputs) > 1:
@@ -141,9 +142,10 @@ def _some(args: argparse.Namespace) -> int:
     if args.gug:
         gug = _read(args, "gug")
         extra = [gug.take([row for row, name in enumerate(gug.names) if name == "train"])]
-    notes = _leak_warnings(args, [*data.sources, *data.outputs], args.inputs[0])
+    name = shown_name(args.inputs[0])
+    notes = _leak_warnings(args, [*data.sources, *data.outputs], name)
     steps = _steps(args) if recipe.intermediate else None
-    origin = {"data": args.inputs[0]}
+    origin = {"data": name}
     if args.grid:
         from refless.grid import train_grid
 
@@ -265,15 +267,17 @@ def _impara(args: argparse.Namespace) -> int:
     from gecjury.cli import runtime_from
     from gecjury.report import Column, print_table
     from refless.impara_training import train_impara
+    from refless.modelcard import shown_name
     from refless.pairs import read_parallel
     from refless.train import is_main_process
 
     corrections = read_parallel(args.inputs, lambda: _folder(args))
     texts = [text for c in corrections for text in (c.source, c.text())]
-    notes = _leak_warnings(args, texts, " ".join(args.inputs))
+    name = " ".join(map(shown_name, args.inputs))
+    notes = _leak_warnings(args, texts, name)
     figures = train_impara(
         corrections, args.encoder, _settings(args), Path(args.output), runtime_from(args),
-        count=args.pairs, frozen=args.freeze_embeddings, origin={"data": " ".join(args.inputs)},
+        count=args.pairs, frozen=args.freeze_embeddings, origin={"data": name},
         notes=notes,
     )  # fmt: skip
     if is_main_process():

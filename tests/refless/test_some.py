@@ -16,7 +16,7 @@ from gecjury.runtime import Runtime
 from refless.annotations import Annotations
 from refless.bundle import MANIFEST, open_bundle
 from refless.recipe import Recipe, train_some
-from refless.regressor import load_model, sentence_vectors
+from refless.regressor import load_model
 from refless.splits import split_by_source
 from refless.train import TrainSettings
 from refless.weights import search_weights, simplex
@@ -221,16 +221,6 @@ def test_a_finished_training_is_not_repeated(trained: tuple[Path, Annotations]) 
 def test_a_some_is_no_impara(trained: tuple[Path, Annotations]) -> None:
     with pytest.raises(InputError, match="not an IMPARA model"):
         load("impara", model=str(trained[0])).score_corpus(CORPUS, RUNTIME)
-
-
-def test_mean_vectors_ignore_padding(trained: tuple[Path, Annotations]) -> None:
-    encoder = str(trained[0].parent / "encoder")
-    texts = ["the cat", "the big cat goes to school very very often ."]
-    together = sentence_vectors(encoder, texts, 64, RUNTIME)
-    for row, text in enumerate(texts):
-        assert together[row] == pytest.approx(
-            sentence_vectors(encoder, [text], 64, RUNTIME)[0], abs=1e-6
-        )
 
 
 def test_weights_are_searched_on_the_simplex() -> None:
