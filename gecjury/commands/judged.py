@@ -89,6 +89,8 @@ def rating_tables(
         for table in tables
     ]
     for name, sentences in chance_scores(benchmark.corpus, study.seed).items():
+        if name == "constant":
+            continue  # Nothing is defined.
         means = study.system_scores(sentences, sentences.mean(axis=1))
         parts.append((name, "chance", rating_agreement(benchmark, sentences, means)))
     parts.append(("one rater", "humans", one_rater(benchmark)))
