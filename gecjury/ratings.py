@@ -15,11 +15,14 @@ from gecjury.correlation import kendall, pearson, spearman
 from gecjury.judgments import RankedItem
 
 __all__ = [
+    "RatedPoints",
     "RatingAgreement",
     "mean_over_raters",
     "one_rater",
     "rank_ratings",
+    "rated_points",
     "rating_agreement",
+    "within_sources",
 ]
 
 _Floats = NDArray[np.float64]
@@ -106,20 +109,17 @@ def rating_agreement(
     """
     found = []
     for aspect, ratings in benchmark.rated.items():
-        rounded = ratings.round(_DIGITS)
-        distinct = _distinct(rounded, benchmark.corpus)
-        scored = distinct & ~np.isnan(sentences)
-        human, metric = rounded[scored], sentences[scored]
-        within = _within(rounded, sentences, scored)
+        points = rated_points(benchmark.corpus, ratings, sentences)
+        within, _ = within_sources(points.human, points.metric, points.scored)
         means = _means(ratings)
         found.append(
             RatingAgreement(
                 aspect,
-                int(np.count_nonzero(scored)),
-                int(np.count_nonzero(distinct & ~scored)),
-                pearson(human, metric),
-                spearman(human, metric),
-                kendall(human, metric),
+                len(points.ratings),
+                points.missing,
+                pearson(points.ratings, points.scores),
+                spearman(points.ratings, points.scores),
+                kendall(points.ratings, points.scores),
                 float(within.mean()) if len(within) else math.nan,
                 len(within),
                 pearson(means, system_scores),
@@ -127,6 +127,53 @@ def rating_agreement(
             )
         )
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class RatedPoints:
+    """The corrections that are both rated and scored, each once.
+
+    Attributes:
+        human: ratings, systems × sentences, rounded so that equal means are equal.
+        metric: scores, systems × sentences.
+        scored: which of them count.
+        missing: rated corrections that were not scored.
+    """
+
+    human: _Floats
+    metric: _Floats
+    scored: NDArray[np.bool_]
+    missing: int
+
+    @property
+    def ratings(self) -> _Floats:
+        """The ratings that count, shape (n,)."""
+        return self.human[self.scored]
+
+    @property
+    def scores(self) -> _Floats:
+        """Their scores, shape (n,)."""
+        return self.metric[self.scored]
+
+    @property
+    def source(self) -> NDArray[np.intp]:
+        """The source of each, shape (n,)."""
+        return np.nonzero(self.scored)[1]
+
+
+def rated_points(corpus: Corpus, ratings: _Floats, sentences: _Floats) -> RatedPoints:
+    """Choose the corrections that count; see `RatingAgreement`.
+
+    Args:
+        corpus: gives the texts.
+        ratings: systems × sentences, NaN where there is none.
+        sentences: a metric's scores, systems × sentences.
+    """
+    rounded = ratings.round(_DIGITS)
+    distinct = _distinct(rounded, corpus)
+    scored = distinct & ~np.isnan(sentences)
+    missing = int(np.count_nonzero(distinct & ~scored))
+    return RatedPoints(rounded, sentences, scored, missing)
 
 
 def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
@@ -156,8 +203,19 @@ def _one_against_rest(
         yield from rating_agreement(view, own, _means(own))
 
 
-def _within(human: _Floats, metric: _Floats, kept: NDArray[np.bool_]) -> _Floats:
-    """Kendall's τ-b among the kept corrections of each source, where it is defined."""
+def within_sources(
+    human: _Floats, metric: _Floats, kept: NDArray[np.bool_]
+) -> tuple[_Floats, NDArray[np.intp]]:
+    """Kendall's τ-b among the kept corrections of each source, where it is defined.
+
+    Args:
+        human: ratings, systems × sentences.
+        metric: scores, systems × sentences.
+        kept: which of them count.
+
+    Returns:
+        The values and the sources they belong to.
+    """
     first, second = np.triu_indices(len(human), 1)
     both = kept[first] & kept[second]
     wanted = np.where(both, np.sign(human[first] - human[second]), 0.0)
@@ -165,7 +223,7 @@ def _within(human: _Floats, metric: _Floats, kept: NDArray[np.bool_]) -> _Floats
     untied = np.abs(wanted).sum(axis=0) * np.abs(given).sum(axis=0)
     defined = untied > 0
     taus: _Floats = (wanted * given).sum(axis=0)[defined] / np.sqrt(untied[defined])
-    return taus
+    return taus, np.nonzero(defined)[0]
 
 
 def _with_mean(raters: Mapping[str, _Floats]) -> dict[str, _Floats]:

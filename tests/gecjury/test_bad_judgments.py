@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -380,3 +381,27 @@ def test_a_supplied_text_is_compared(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert found["systems"] == ["amu", "lstm", "lstm-r", "marian", "nus", "source", "transformer"]
     assert found["rows"][0]["sentence"]["pairs"] > 0
     assert found["ratings"][0]["aspect"] == "rating"
+
+
+@pytest.mark.parametrize(("view", "contradictory"), [("edit", 159), ("sentence", 57)])
+def test_repeats_of_a_real_benchmark_by_a_plain_loop(
+    data_dir: Path, view: str, contradictory: int
+) -> None:
+    seeda = load_benchmark("seeda", view=view, data=data_dir)
+    seen: dict[tuple[str, int, str, str], list[int]] = {}
+    for item in seeda.rankings[seeda.view]:
+        places = [
+            (name, rank, place)
+            for place, (group, rank) in enumerate(zip(item.groups, item.ranks, strict=True))
+            for name in group
+            if name in seeda.corpus.names
+        ]
+        for a, b in itertools.combinations(sorted(places), 2):
+            if a[2] != b[2]:
+                key = item.annotator, item.sentence, a[0], b[0]
+                seen.setdefault(key, []).append((a[1] < b[1]) - (a[1] > b[1]))
+    repeated = sum(len(signs) > 1 for signs in seen.values())
+    opposite = sum({-1, 1} <= set(signs) for signs in seen.values())
+    assert (repeated, opposite) == (996, contradictory)
+    pairs = expand_pairs(seeda.rankings[seeda.view], seeda.corpus.names)
+    assert count_repeats(pairs) == Repeats(repeated, opposite)
