@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "rank": "rank systems by their scores",
     "compare": "try metrics against the human judgments of a benchmark",
     "maege": "try metrics against chains of one annotator's edits, whose order is known",
+    "attack": "damage corrections and see which metrics prefer the damaged text",
     "explain": "why a hypothesis scored what it did, edit by edit",
     "analyse": "norms, maps, costs and other analyses over any corpus, as table and figure",
     "train": "train reference-free metrics on your own ratings or parallel text",

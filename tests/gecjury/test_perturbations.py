@@ -1,0 +1,103 @@
+"""Perturbations: what each does to a text, and that chance is seeded."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gecjury.errors import OptionError
+from gecjury.perturbations import APPENDED, FORGED, GENERIC, ORDER, PERTURBATIONS, Victim, perturb
+
+SOURCES = ("He go home now .", "She go home then .", "This are bad , very .")
+LINES = ("He goes home now .", "She goes home then .", "This is bad , very .")
+VICTIM = Victim(SOURCES, LINES)
+
+
+def first(name: str, victim: Victim = VICTIM, seed: int = 0) -> str:
+    return perturb(PERTURBATIONS[name], victim, seed=seed)[0]
+
+
+def test_what_each_does() -> None:
+    assert first("copy-source") == "He go home now ."
+    assert first("empty") == ""
+    assert first("repeat-all") == "He goes home now . He goes home now ."
+    assert first("append-fluent") == f"He goes home now . {APPENDED}"
+    assert first("generic") == GENERIC
+    assert first("lower-case") == "he goes home now ."
+    assert first("no-punctuation") == "He goes home now"
+    assert first("white-space") == "He  goes  home  now  . "
+    assert first("order") == ORDER
+    assert first("append-order") == f"He goes home now . {ORDER}"
+    assert first("forged-reply") == f"He goes home now . {FORGED}"
+    # The first two sources share 3 of 7 distinct words, either shares 1 of 9 with the third.
+    assert VICTIM.nearest[:2] == (1, 0)
+    assert first("similar") == "She goes home then ."
+    assert first("another") in LINES[1:]
+
+
+def test_noise_hits_one_word_in_five() -> None:
+    words = LINES[0].split()
+    # Of five words one is hit.
+    assert len(first("repeat-words").split()) == 6
+    assert len(first("commas").split()) == 6
+    assert len(first("drop-word").split()) == 4
+    casing = first("casing").split()
+    assert sum(a != b for a, b in zip(casing, words, strict=True)) == 1
+    assert first("casing").lower() == LINES[0].lower()
+    assert sorted(first("shuffle").split()) == sorted(words)
+    swapped = first("swap").split()
+    assert sum(a != b for a, b in zip(swapped, words, strict=True)) == 2
+    lookalike = first("homoglyphs")
+    assert lookalike != LINES[0]
+    assert len(lookalike) == len(LINES[0])
+    assert not lookalike.isascii()
+
+
+TEXTS = st.lists(st.sampled_from(["", "a", "A b .", ". .", "some more words here ,"]), min_size=1)
+
+
+@given(st.sampled_from(list(PERTURBATIONS)), TEXTS, st.integers(0, 5))
+def test_no_share_changes_nothing_and_a_seed_damages_alike(
+    name: str, lines: list[str], seed: int
+) -> None:
+    victim = Victim([f"source {line}" for line in lines], lines)
+    what = PERTURBATIONS[name]
+    assert perturb(what, victim, share=0, seed=seed) == tuple(lines)
+    damaged = perturb(what, victim, seed=seed)
+    assert len(damaged) == len(lines)
+    assert damaged == perturb(what, victim, seed=seed)
+    some = perturb(what, victim, share=0.5, seed=seed)
+    # What is damaged in a part is damaged in the same way as in the whole.
+    assert all(x in (y, z) for x, y, z in zip(some, damaged, lines, strict=True))
+    assert not any("\n" in text for text in damaged)
+
+
+def test_more_is_damaged_as_the_share_grows() -> None:
+    victim = Victim(["x"] * 400, ["y"] * 400)
+    shares = (0.0, 0.3, 0.7, 1.0)
+    hit = [
+        {i for i, t in enumerate(perturb(PERTURBATIONS["empty"], victim, share=s)) if not t}
+        for s in shares
+    ]
+    assert all(a <= b for a, b in pairwise(hit))
+    assert [len(h) for h in hit] == [pytest.approx(400 * s, abs=40) for s in shares]
+
+
+def test_a_share_out_of_range() -> None:
+    with pytest.raises(OptionError, match=r"share 1\.5: expected 0 to 1"):
+        perturb(PERTURBATIONS["empty"], VICTIM, share=1.5)
+
+
+def test_the_table_says_what_and_whence() -> None:
+    for name, each in PERTURBATIONS.items():
+        assert name == each.name
+        assert each.summary
+        assert each.origin.startswith(("own", "published"))
+    assert {n for n, e in PERTURBATIONS.items() if e.for_judges} == {
+        "order",
+        "append-order",
+        "forged-reply",
+    }
