@@ -1,4 +1,4 @@
-"""Damaged corrections scored beside the undamaged ones: does a metric see the damage?"""
+"""Damaged corrections scored beside the undamaged ones, to see whether a metric minds."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury import load, registry
@@ -126,6 +126,7 @@ def sentences(draw: st.DrawFn) -> tuple[str, list[Edit], list[int]]:
     return " ".join(tokens), edits, draw(st.permutations(range(len(edits))))
 
 
+@settings(deadline=None)
 @given(sentences())
 def test_a_chain_ends_at_the_full_correction(case: tuple[str, list[Edit], list[int]]) -> None:
     source, edits, order = case
