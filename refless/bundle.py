@@ -23,6 +23,7 @@ import numpy as np
 
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError
+from gecjury.leakage import corpus_texts, sentence_key
 from gecjury.runtime import Runtime
 from gecjury.scoretable import FloatArray
 from gecjury.textfiles import read_text
@@ -33,7 +34,6 @@ from refless.features import (
     pair_features,
     sentence_features,
 )
-from refless.leakage import corpus_texts, sentence_key
 from refless.regressor import Regressor, load_model, load_tokenizer, loading_errors, model_device
 
 __all__ = [

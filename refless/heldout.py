@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from gecjury.leakage import normalise
 from refless.annotations import read_annotations
-from refless.leakage import normalise
 from refless.splits import split_by_source
 
 __all__ = ["held_out"]

@@ -14,12 +14,12 @@ import numpy as np
 from gecjury.corpus import fingerprint
 from gecjury.encoders import EncoderSpec, load_encoder
 from gecjury.errors import InputError, OptionError
+from gecjury.leakage import normalise, sentence_key
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_text, write_text
 from refless.bundle import KEYS_FILE, MANIFEST
 from refless.impara import FORMAT
 from refless.intermediate import freeze_embeddings, pair_accuracy, pair_examples
-from refless.leakage import normalise, sentence_key
 from refless.modelcard import model_card
 from refless.pairs import Correction, Pair, impact_pairs, pairs_print
 from refless.regressor import (

@@ -14,6 +14,7 @@ import numpy as np
 from gecjury.corpus import fingerprint
 from gecjury.correlation import pearson, spearman
 from gecjury.errors import OptionError
+from gecjury.leakage import sentence_key
 from gecjury.runtime import Runtime
 from gecjury.scoretable import FloatArray
 from gecjury.textfiles import read_text, write_text
@@ -26,7 +27,6 @@ from refless.intermediate import (
     run_intermediate,
     step_settings,
 )
-from refless.leakage import sentence_key
 from refless.member import train_member
 from refless.modelcard import figures_table, model_card
 from refless.regressor import encoder_location, load_tokenizer, output_errors

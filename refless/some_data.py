@@ -11,9 +11,9 @@ import numpy as np
 
 from gecjury.benchmarks import load_benchmark
 from gecjury.errors import InputError, OptionError
+from gecjury.leakage import normalise
 from gecjury.textfiles import read_lines
 from refless.annotations import Annotations, Scale, read_annotations
-from refless.leakage import normalise
 from refless.splits import Split
 
 __all__ = ["choose_aspects", "join_parts", "read_rated_sets", "read_treebank_text"]

@@ -206,7 +206,7 @@ def _leak_warnings(args: argparse.Namespace, texts: list[str], what: str) -> lis
     """Warn on stderr of sentences shared with benchmarks whose data is here."""
     from gecjury.benchmarks import load_benchmark
     from gecjury.errors import DataError
-    from refless.leakage import corpus_texts, find_leaks, warning
+    from gecjury.leakage import corpus_texts, find_leaks, warning
 
     found = []
     for name in args.check:

@@ -10,9 +10,9 @@ import pytest
 from gecjury import load
 from gecjury.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
+from gecjury.leakage import normalise
 from gecjury.runtime import Runtime
 from refless.impara_training import split_corrections, train_impara
-from refless.leakage import normalise
 from refless.pairs import Correction, token_edits
 from refless.train import TrainSettings
 from tests import tiny

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.benchmarks import load_benchmark
+from gecjury.leakage import corpus_texts, find_leaks, normalise, sentence_key, warning
 from refless.annotations import read_annotations
-from refless.leakage import corpus_texts, find_leaks, normalise, sentence_key, warning
 
 
 @pytest.mark.parametrize(
