@@ -180,18 +180,21 @@ def _corpus(
     taken = {name: version.take(rows) for name, version in versions.items()}
     full = [block.source for block in blocks]
     framed = ["", *full, ""]
+
+    def read_set(name: str) -> list[Version]:
+        return [v.take(rows) for v in _reference_set(request.folder, name, blocks)]
+
     return Corpus(
         tuple(full[row] for row in rows),
         {name: taken[name] for name in names},
-        request.collect_references(
-            lambda name: [v.take(rows) for v in _reference_set(request.folder, name, blocks)],
-            rows,
-            len(full),
-        ),
+        request.collect_references(read_set, rows, len(full)),
         gold=tuple(blocks[row] for row in rows),
         contexts=tuple((framed[row], framed[row + 2]) for row in rows),
         groups=ranked_groups(items, names, {name: taken[name].lines for name in taken}),
         reference_name=request.reference_name,
+        reference_sets={
+            name: functools.partial(read_set, name) for name in request.info.reference_sets
+        },
     )
 
 

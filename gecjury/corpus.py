@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from gecjury.edits import Edit
 from gecjury.errors import InputError
 from gecjury.m2 import M2Sentence, looks_like_m2, parse_m2
+from gecjury.naming import nearest
 from gecjury.textfiles import read_lines
 
 __all__ = ["Corpus", "Group", "Version", "read_corpus", "read_gold", "read_versions", "system_name"]
@@ -70,6 +72,8 @@ class Corpus:
         contexts: previous and next sentence of each source ("" at the edge of a document).
         groups: which hypotheses were shown together to human judges, where that is known.
         reference_name: how the references are called in a signature ("2 files", "10refs").
+        reference_sets: further sets of references by name, each read when it is asked for; what
+            `with_references` chooses from.
     """
 
     sources: tuple[str, ...]
@@ -79,6 +83,9 @@ class Corpus:
     contexts: tuple[tuple[str, str], ...] | None = None
     groups: tuple[Group, ...] | None = None
     reference_name: str = ""
+    reference_sets: Mapping[str, Callable[[], Sequence[Version]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     _labels: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -137,6 +144,22 @@ class Corpus:
     def with_systems(self, names: Iterable[str]) -> Corpus:
         """The same corpus with some systems only, in the order given."""
         return replace(self, systems={name: self.systems[name] for name in names})
+
+    def with_references(self, name: str) -> Corpus:
+        """The same corpus with the references of a named set.
+
+        Raises:
+            InputError: there is no such set.
+        """
+        if name == self.reference_name:
+            return self
+        if name not in self.reference_sets:
+            known = nearest(name, self.reference_sets)
+            raise InputError(
+                f"no references are called {name!r}: {known}; name files by -r {name}=FILE"
+            )
+        versions = tuple(self.reference_sets[name]())
+        return replace(self, references=versions, reference_name=name)
 
     @cached_property
     def source_print(self) -> str:
@@ -252,7 +275,8 @@ def read_corpus(
         source: the sentences to correct: text, JSON lines (strings, or objects with `source`),
             or M2, whose S lines are taken.
         hypotheses: one file a system.
-        references: text or M2 files, in order.
+        references: text or M2 files, in order. `NAME=FILE` adds the file to a further set of
+            references of that name; see `Corpus.with_references`.
         gold: M2 file with the annotators' edits.
 
     Raises:
@@ -276,22 +300,39 @@ def read_corpus(
             )
         systems[name] = versions[0]
         labels[label] = str(path)
+    sources = read_sources(source)
     lists: list[Version] = []
-    for path in references:
+    named: dict[str, list[Version]] = {}
+    for given in references:
+        name, path = _name_of(given)
         for version in read_versions(path):
+            if name:
+                if (lines := len(version.lines)) != len(sources):
+                    raise InputError(f"{path} has {lines} lines, but {source} has {len(sources)}")
+                named.setdefault(name, []).append(version)
+                continue
             labels[f"reference {len(lists)}"] = str(path)
             lists.append(version)
     blocks = None if gold is None else read_gold(gold)
     if gold is not None:
         labels["gold"] = str(gold)
     return Corpus(
-        read_sources(source),
+        sources,
         systems,
         tuple(lists),
         blocks,
         _labels=labels,
         reference_name=f"{len(lists)} given" if lists else "",
+        reference_sets={name: partial(tuple, versions) for name, versions in named.items()},
     )
+
+
+def _name_of(reference: str | Path) -> tuple[str, str | Path]:
+    """The set that a reference belongs to ("" for the main one), and its file."""
+    name, separator, path = str(reference).partition("=")
+    if separator and re.fullmatch(r"[\w-]+", name) and not Path(reference).exists():
+        return name, path
+    return "", reference
 
 
 def read_sources(path: str | Path) -> tuple[str, ...]:

@@ -45,6 +45,7 @@ def load_sample(request: Request) -> Benchmark:
             rankings[request.view], names, {name: v.lines for name, v in versions.items()}
         ),
         reference_name=request.reference_name,
+        reference_sets={"official": lambda: references},
     )
     return Benchmark(
         info.name,

@@ -50,6 +50,7 @@ def load_gmeg(request: Request) -> Benchmark:
             lambda _: [texts[name] for name in references], rows, len(sources)
         ),
         reference_name=_reference_name(request, references),
+        reference_sets={"official": lambda: [texts[name] for name in references]},
     )
     published = _corpus_scores(paths[tables["corpus"]])
     ratings = _segment_scores(paths[tables["segment"]], len(sources))

@@ -70,6 +70,7 @@ class Runtime:
         max_cost: stop before this cost (in the price table's currency) is crossed.
         prices: price table to use instead of the package's.
         batch: ask servers for batches, which cost less and may take a day.
+        scores: folder of score files, which scorers made of other scorers read and write.
         progress: where long work reports.
         spending: counts towards `max_cost`.
     """
@@ -84,6 +85,7 @@ class Runtime:
     max_cost: float | None = None
     prices: Path | None = None
     batch: bool = False
+    scores: Path | None = None
     progress: Progress = field(default_factory=SilentProgress)
     spending: Spending = field(default_factory=Spending, compare=False)
 

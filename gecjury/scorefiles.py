@@ -58,6 +58,7 @@ def score_with_files(
     """
     if folder is None:
         return scorer.score_corpus(corpus, runtime)
+    runtime = replace(runtime, scores=Path(folder))
     scorer.check(corpus)
     signature = scorer.signature(corpus, runtime)
     path = Path(folder) / f"{_slug(scorer, signature.key)}.json"

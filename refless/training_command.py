@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gecjury.commands.trainoptions import add_train_options
@@ -26,27 +27,38 @@ examples:
   torchrun --nproc_per_node 4 -m gecjury train some tmu-gfm -o my-some
   gecjury train impara jfleg gmeg-dev -o my-impara --encoder embedded
   gecjury train weights gjg15 --model my-some --share 0.1
+  gecjury train jury gjg15 -m gleu@10refs -m green -m errant --exclude seeda -o my-jury.json
 A run that was killed goes on where it stopped when the same command is given again.
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the targets and their options."""
+def add_arguments(parser: argparse.ArgumentParser, others: Mapping[str, str]) -> None:
+    """Declare the targets and their options.
+
+    Args:
+        parser: of `gecjury train`.
+        others: targets that are trained elsewhere, each with what it is.
+    """
     parser.epilog = _EPILOG
+    more = "".join(f"; {target}: {what}" for target, what in others.items())
     parser.add_argument(
         "target",
-        choices=("some", "weights", "impara"),
+        choices=("some", "weights", "impara", *others),
         help="some: regressors of grammaticality, fluency, meaning on rated sentences; "
-        "impara: a ranker on parallel text; weights: α, β, γ of a trained SOME on a benchmark",
+        "impara: a ranker on parallel text; weights: α, β, γ of a trained SOME on a benchmark"
+        + more,
     )
     parser.add_argument(
         "inputs",
         nargs="+",
         metavar="DATA",
         help="some: tmu-gfm, gug, a CSV, TSV or JSON-lines file, or hf:NAME[:SPLIT]; "
-        "impara: jfleg, gmeg-dev, an M2 file or SOURCE,REF[,REF...]; weights: a benchmark",
+        "impara: jfleg, gmeg-dev, an M2 file or SOURCE,REF[,REF...]; weights: a benchmark; "
+        "jury: one benchmark or several",
     )
-    parser.add_argument("-o", "--output", metavar="DIR", help="folder for the trained model")
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", help="folder for the trained model; file for a jury"
+    )
     add_train_options(parser)
 
 
