@@ -37,6 +37,7 @@ METRICS: Mapping[str, str] = {
     "green": "refbased.green:GREEN",
     "i-measure": "refbased.imeasure:IMeasure",
     "impara": "refless.impara:IMPARA",
+    "jury": "gecjury.jury:Jury",
     "llm-e": "judges.kobayashi:LLME",
     "llm-s": "judges.kobayashi:LLMS",
     "m2": "refbased.m2:M2",

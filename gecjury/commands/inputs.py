@@ -37,7 +37,8 @@ def add_files(parser: argparse.ArgumentParser) -> None:
         metavar="REF",
         action="append",
         default=[],
-        help="a reference: text, or M2 (one reference an annotator); repeat for more",
+        help="a reference: text, or M2 (one reference an annotator); repeat for more. NAME=REF "
+        "adds it to a set that members of a jury may name",
     )
     parser.add_argument("--m2", metavar="GOLD", help="gold edits in the M2 format")
 

@@ -1,0 +1,187 @@
+"""`gecjury train jury`: metrics of any family combined as human preferences teach."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gecjury.jurymodel import JuryModel, Member
+    from gecjury.jurytraining import TrainingPairs
+    from gecjury.report import Table
+    from gecjury.runtime import Runtime
+
+__all__ = ["JURY", "add_jury_options", "train"]
+
+JURY = "any metrics combined by a model of human preferences (see docs/jury.md)"
+
+
+def add_jury_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what `train jury` takes besides the options of other targets."""
+    group = parser.add_argument_group("jury")
+    group.add_argument(
+        "-m",
+        "--metric",
+        dest="metrics",
+        metavar="METRIC",
+        action="append",
+        default=[],
+        help="a member: `name`, `name:option=value`, or `name@SET:...` for one that always reads "
+        "the references of a set, e.g. gleu@10refs; repeat",
+    )
+    group.add_argument(
+        "--exclude",
+        nargs="+",
+        default=[],
+        metavar="WHAT",
+        help="train on no source of these: benchmarks, or files of sentences",
+    )
+    group.add_argument(
+        "--references",
+        nargs="+",
+        default=["official"],
+        metavar="SET",
+        help="what members without @SET read (default: official)",
+    )
+    group.add_argument("--scores", metavar="DIR", help="folder of score files to read and add to")
+    group.add_argument("--folds", type=int, default=10, metavar="N", help="of cross-validation")
+    group.add_argument(
+        "--strength",
+        type=float,
+        nargs="+",
+        metavar="X",
+        help="pull towards equal weights; of several, cross-validation chooses (default: 1 to "
+        "10000 by tens)",
+    )
+    group.add_argument(
+        "--signed", action="store_true", help="let weights be negative (default: 0 or more)"
+    )
+
+
+def train(args: argparse.Namespace) -> int:
+    """Score, train, write, print."""
+    from dataclasses import replace
+    from pathlib import Path
+
+    from gecjury.cli import runtime_from
+    from gecjury.errors import OptionError
+    from gecjury.jurymodel import write_jury
+    from gecjury.jurytraining import STRENGTHS, train_jury
+    from gecjury.report import print_result
+    from gecjury.scorefiles import check_writable
+
+    members = _members(args.metrics)
+    if not args.output:
+        raise OptionError("train jury: name the file for the jury with -o FILE.json")
+    if Path(args.output).is_dir():
+        raise OptionError(f"{args.output} is a folder; a jury is one file: -o FILE.json")
+    check_writable(Path(args.output).parent)
+    runtime = runtime_from(args)
+    if args.scores:
+        check_writable(args.scores)
+        runtime = replace(runtime, scores=Path(args.scores))
+    parts = _collect(args, members, runtime)
+    model = train_jury(
+        parts,
+        members,
+        runtime,
+        strengths=args.strength or STRENGTHS,
+        signed=args.signed,
+        folds=args.folds,
+        seed=args.seed,
+    )
+    model = replace(model, record={**model.record, "exclude": args.exclude})
+    write_jury(args.output, model)
+    print_result(_tables(args, model), dict(model.record) | {"file": args.output}, args.format)
+    return 0
+
+
+def _members(names: list[str]) -> list[Member]:
+    from gecjury.errors import OptionError
+    from gecjury.jurymodel import Member
+
+    members = [Member.parse(name) for name in dict.fromkeys(names)]
+    if not members:
+        raise OptionError("train jury: name the members with -m METRIC, e.g. -m gleu -m green")
+    for member in members:
+        member.scorer()  # A typing error is told before anything is read.
+    return members
+
+
+def _collect(
+    args: argparse.Namespace, members: list[Member], runtime: Runtime
+) -> list[TrainingPairs]:
+    from gecjury.benchmarks import load_benchmark
+    from gecjury.jurytraining import collect_pairs
+
+    excluded = _excluded(args)
+    parts = []
+    for name in args.inputs:
+        benchmark = load_benchmark(
+            name,
+            systems=args.systems,
+            references=args.references,
+            view=args.human,
+            data=args.data,
+            cache=args.cache,
+        )
+        part = collect_pairs(benchmark, members, benchmark.view, excluded, runtime)
+        parts.append(part)
+        for label, why in part.record["absent"].items():
+            print(f"{name}: {label} cannot score it ({why})", file=sys.stderr)
+    return parts
+
+
+def _excluded(args: argparse.Namespace) -> frozenset[str]:
+    """Hashes of the sources of what is named: benchmarks, or files."""
+    from pathlib import Path
+
+    from gecjury.benchmarks import BENCHMARKS, load_benchmark
+    from gecjury.corpus import read_sources
+    from gecjury.leakage import sentence_key
+
+    texts: list[str] = []
+    for name in args.exclude:
+        if name not in BENCHMARKS and Path(name).is_file():
+            texts += read_sources(name)
+        else:
+            texts += load_benchmark(name, data=args.data, cache=args.cache).corpus.sources
+    return frozenset(map(sentence_key, texts))
+
+
+def _tables(args: argparse.Namespace, model: JuryModel) -> list[Table]:
+    from gecjury.report import Column, Table
+
+    record = model.record
+    members = [
+        Column("member"),
+        Column("weight"),
+        Column("alone", "accuracy alone", 4),
+        Column("worth", "lost without it", 4),
+        Column("worth_error", "± s.e.", 4),
+        Column("scored", "pairs scored"),
+    ]
+    rows: list[dict[str, Any]] = sorted(
+        record["members"], key=lambda row: abs(row["weight"]), reverse=True
+    )
+    sets = [Column(key) for key in ("benchmark", "pairs", "sources")]
+    sets += [Column("ties", "ties left out"), Column("excluded_sources", "excluded sources")]
+    sets += [Column("accuracy", digits=4), Column("from_others", "trained on others", 4)]
+    merged = [
+        {**part, **figures}
+        for part, figures in zip(record["benchmarks"], record["by_benchmark"], strict=True)
+    ]
+    strengths = [Column("strength", digits=0), Column("accuracy", digits=4)]
+    strengths += [Column("error", "± s.e.", 4)]
+    notes = [
+        f"cross-validated accuracy {record['accuracy']:.4f} ± {record['error']:.4f} over "
+        f"{record['pairs']} pairs of {record['sources']} sources ({record['folds']} folds by "
+        f"source); strength {record['strength']:g}",
+        f"jury: {args.output}; score with -m jury:file={args.output}",
+    ]
+    return [
+        Table(sets, merged, "Trained on"),
+        Table(strengths, record["strengths"], "Pull towards equal weights"),
+        Table(members, rows, "Members", notes),
+    ]

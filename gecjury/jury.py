@@ -1,0 +1,178 @@
+"""The metric `jury`: many scorers' sentence scores, weighed as human preferences taught."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.errors import GecjuryError, OptionError
+from gecjury.jurymodel import JuryModel, Member, identity, read_jury, same_identity
+from gecjury.runtime import Runtime
+from gecjury.scorefiles import score_with_files
+from gecjury.scorer import MeanScorer, Plan, Scorer
+from gecjury.scoretable import IntArray, Scores, ScoreTable, Statistics
+from gecjury.signature import Signature
+
+__all__ = ["Jury", "member_scores"]
+
+
+@dataclass(frozen=True)
+class Jury(MeanScorer):
+    """A trained combination of metrics of any family (`gecjury train jury`).
+
+    0 to 1, higher is better: the probability with which people would prefer the correction to one
+    that is average for all members. The corpus score is the mean. A sentence that a member could
+    not score is not scored. The jury needs what its members need; members that name a set of
+    references (`gleu@10refs`) read that set, the others the references given.
+
+    Attributes:
+        file: the JSON file that `gecjury train jury` wrote.
+    """
+
+    name: ClassVar[str] = "jury"
+    family: ClassVar[str] = "jury"
+    summary: ClassVar[str] = "scorers of any family, weighed as human preferences taught"
+
+    file: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.file:
+            return
+        # What a jury needs, its members decide.
+        scorers = [_loaded(member) for member in self.model.members]
+        pairs = list(zip(self.model.members, scorers, strict=True))
+        needs = {need for member, s in pairs for need in s.needs
+                 if not (need == "references" and member.references)}  # fmt: skip
+        object.__setattr__(self, "needs", frozenset(needs))
+        object.__setattr__(self, "joint", any(s.joint for s in scorers))
+
+    @property
+    def model(self) -> JuryModel:
+        """The trained jury.
+
+        Raises:
+            OptionError: no file is named.
+            InputError: the file cannot be used.
+        """
+        if not self.file:
+            raise OptionError(
+                "jury: no file is named, and none is distributed. Train one, e.g. `gecjury train "
+                "jury gjg15 -m gleu -m green -o my-jury.json`, and score with "
+                "-m jury:file=my-jury.json"
+            )
+        path = Path(self.file)
+        changed = path.stat().st_mtime_ns if path.exists() else 0
+        return _model(self.file, changed)
+
+    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
+        """The hash of members and weights."""
+        return {"jury": self.model.print} if self.file else {}
+
+    def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
+        """As of any scorer; references and packages are those of all members."""
+        runtime = runtime or Runtime()
+        own = super().signature(corpus, runtime)
+        data, packages = dict(own.data), dict(own.packages)
+        for member in self.model.members:
+            found = _loaded(member).signature(member.corpus(corpus), runtime)
+            packages |= found.packages
+            marks = {k: v for k, v in found.data.items() if k not in data or data[k] != v}
+            data |= {f"{k}@{member.references}" if member.references else k: v
+                     for k, v in marks.items()}  # fmt: skip
+        return replace(own, data=data, packages=packages)
+
+    def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
+        """What all members together would send."""
+        plans = [
+            plan
+            for member in self.model.members
+            if (plan := _loaded(member).plan(member.corpus(corpus), runtime)) is not None
+        ]
+        if not plans:
+            return None
+        amounts = [plan.cost["amount"] for plan in plans]
+        known = [float(amount) for amount in amounts if amount is not None]
+        cost = {**plans[0].cost, "amount": sum(known) if len(known) == len(amounts) else None}
+        tokens = {key: sum(plan.tokens[key] for plan in plans) for key in ("input", "output")}
+        return Plan(sum(plan.requests for plan in plans), tokens, cost, plans[0].details)
+
+    def check(self, corpus: Corpus) -> None:
+        """Refuse a corpus that lacks what a member needs, and members that have changed.
+
+        Raises:
+            OptionError: no file is named, or a member is not the metric the jury was trained on.
+            InputError: what a member needs is missing.
+        """
+        model = self.model
+        for member, recorded in zip(model.members, model.identities, strict=True):
+            with _naming(member):
+                scorer = _loaded(member)
+                scorer.check(member.corpus(corpus))
+                changed = same_identity(recorded, identity(scorer, {}) | {
+                    "extra": recorded.get("extra", {})})  # fmt: skip
+                if changed:
+                    raise OptionError(
+                        f"{self.file} was trained with other scores of it ({', '.join(changed)} "
+                        "changed): train the jury anew"
+                    )
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """The members' sentence scores, systems × sentences × members."""
+        model = self.model
+        values = np.empty((len(corpus.systems), len(corpus), len(model.members)))
+        notes = model.leak_notes(corpus, self.file)
+        for k, member in enumerate(model.members):
+            with _naming(member):
+                scorer = _loaded(member)
+                extra = scorer.extra_signature(runtime)
+                recorded = dict(model.identities[k].get("extra", {}))
+                if changed := same_identity({"extra": recorded}, {"extra": extra}):
+                    raise OptionError(
+                        f"{self.file} was trained with another model of it ({', '.join(changed)} "
+                        "changed): train the jury anew"
+                    )
+                table = member_scores(member, scorer, corpus, runtime)
+            values[:, :, k] = table.sentences
+            notes += [f"{member.label}: {note}" for note in table.statistics.notes]
+        return Statistics(values, notes=tuple(notes))
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """Logistic function of the weighted sums, systems × sentences."""
+        return Scores(self.model.scores(statistics.values))
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """Means of the sentence scores."""
+        return super().corpus_scores(Statistics(self.model.scores(statistics.values)), draws)
+
+
+def member_scores(member: Member, scorer: Scorer, corpus: Corpus, runtime: Runtime) -> ScoreTable:
+    """A member's score table, from score files where the runtime has a folder of them."""
+    return score_with_files(scorer, member.corpus(corpus), runtime.scores, runtime)
+
+
+@contextmanager
+def _naming(member: Member) -> Iterator[None]:
+    """Say of which member an error tells."""
+    try:
+        yield
+    except GecjuryError as error:
+        raise type(error)(f"jury member {member.label}: {error}") from None
+
+
+@lru_cache(maxsize=256)
+def _loaded(member: Member) -> Scorer:
+    with _naming(member):
+        return member.scorer()
+
+
+@lru_cache(maxsize=8)
+def _model(file: str, changed: int) -> JuryModel:
+    del changed  # Part of the key: a file written anew is read anew.
+    return read_jury(file)

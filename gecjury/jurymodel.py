@@ -1,0 +1,231 @@
+"""What a trained jury is: its members, how their scores are weighed, and the one file it lives in.
+
+A jury is a JSON file of the format `gecjury-jury/1`; it holds no text of anybody, only hashes of
+the sources that it was trained on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.errors import InputError, OptionError
+from gecjury.leakage import sentence_key
+from gecjury.registry import load
+from gecjury.scorer import Scorer
+from gecjury.scoretable import FloatArray
+from gecjury.textfiles import read_text, write_text
+
+__all__ = ["FORMAT", "JuryModel", "Member", "read_jury", "write_jury"]
+
+FORMAT = "gecjury-jury/1"
+
+
+@dataclass(frozen=True)
+class Member:
+    """A metric and the references that it reads.
+
+    Attributes:
+        metric: as on the command line, `green:unit=char`.
+        references: name of a reference set; empty for the references that are given.
+    """
+
+    metric: str
+    references: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Member:
+        """Read `metric@SET:option=value`, whose `@SET` may be left out.
+
+        Raises:
+            OptionError: the name of the set is empty.
+        """
+        head, colon, options = text.partition(":")
+        name, at, references = head.partition("@")
+        if at and not references:
+            raise OptionError(f"{text!r}: name a set of references after `@`, e.g. {name}@10refs")
+        return cls(f"{name}{colon}{options}", references)
+
+    @property
+    def label(self) -> str:
+        """The inverse of `parse`."""
+        name, colon, options = self.metric.partition(":")
+        return f"{name}{'@' * bool(self.references)}{self.references}{colon}{options}"
+
+    def scorer(self) -> Scorer:
+        """The metric itself.
+
+        Raises:
+            OptionError: an unknown metric or option, or a jury, which cannot sit in another.
+            MissingExtraError: a package is not installed.
+        """
+        found = load(self.metric)
+        if found.name == "jury":
+            raise OptionError(f"{self.label}: a jury cannot be a member of a jury")
+        return found
+
+    def corpus(self, corpus: Corpus) -> Corpus:
+        """The corpus with the references that this member reads.
+
+        Raises:
+            InputError: it has no set of that name.
+        """
+        return corpus.with_references(self.references) if self.references else corpus
+
+
+@dataclass(frozen=True)
+class JuryModel:
+    """A trained jury.
+
+    A member's score x counts as (x − center)/scale, times its weight; the sum goes through the
+    logistic function, so that a score is the probability with which people would prefer the
+    correction to one whose members' scores are all as the mean of the training corrections.
+
+    Attributes:
+        members: the metrics.
+        center: mean of each member's scores of the training corrections.
+        scale: their standard deviation.
+        weights: one a member, on standardised scores.
+        identities: for each member what its scores depend on (settings, version, checkpoints), to
+            notice that another metric goes by the same name now.
+        sources: hashes of the training sources, see `gecjury.leakage.sentence_key`.
+        record: how the jury was trained and what cross-validation gave, as JSON values.
+    """
+
+    members: tuple[Member, ...]
+    center: tuple[float, ...]
+    scale: tuple[float, ...]
+    weights: tuple[float, ...]
+    identities: tuple[Mapping[str, Any], ...]
+    sources: frozenset[str] = frozenset()
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+    def scores(self, values: FloatArray) -> FloatArray:
+        """Scores between 0 and 1, higher is better.
+
+        Args:
+            values: the members' scores on the last axis; where one is NaN, so is the jury's.
+
+        Returns:
+            Shape of `values` without the last axis.
+        """
+        standard = (values - np.array(self.center)) / np.array(self.scale)
+        # Summed member by member, so that equal rows give equal scores whatever the shape.
+        total = sum(standard[..., k] * weight for k, weight in enumerate(self.weights))
+        with np.errstate(invalid="ignore"):
+            result: FloatArray = np.exp(-np.logaddexp(0.0, -np.asarray(total)))
+        return result
+
+    def leak_notes(self, corpus: Corpus, name: str = "this jury") -> list[str]:
+        """A warning if the jury was trained on sources of the corpus."""
+        shared = [
+            text
+            for text in dict.fromkeys(corpus.sources)
+            if text.strip() and sentence_key(text) in self.sources
+        ]
+        if not shared:
+            return []
+        return [
+            f"leakage: {name} was trained on {len(shared)} of the sources here, e.g. "
+            f"{shared[0][:60]!r}; its scores are not evidence. Train it anew without them: "
+            "--exclude BENCHMARK"
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """The file's content."""
+        members = [
+            {
+                "metric": member.metric,
+                "references": member.references,
+                "center": self.center[k],
+                "scale": self.scale[k],
+                "weight": self.weights[k],
+                "identity": dict(self.identities[k]),
+            }
+            for k, member in enumerate(self.members)
+        ]
+        return {
+            "format": FORMAT,
+            "members": members,
+            "record": dict(self.record),
+            "sources": sorted(self.sources),
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> JuryModel:
+        """The inverse of `to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is not the content of a jury's file.
+        """
+        if document["format"] != FORMAT:
+            raise ValueError(f"format {document['format']!r}, expected {FORMAT!r}")
+        rows = document["members"]
+        center, scale, weights = (
+            tuple(float(row[key]) for row in rows) for key in ("center", "scale", "weight")
+        )
+        if not rows or not np.isfinite([*center, *scale, *weights]).all() or min(scale) <= 0:
+            raise ValueError("no members, or numbers that cannot be used")
+        return cls(
+            tuple(Member(str(row["metric"]), str(row["references"])) for row in rows),
+            center,
+            scale,
+            weights,
+            tuple(dict(row["identity"]) for row in rows),
+            frozenset(map(str, document["sources"])),
+            dict(document["record"]),
+        )
+
+    @property
+    def print(self) -> str:
+        """Fingerprint of all that decides a score: 12 hexadecimal digits."""
+        text = json.dumps(self.to_json()["members"], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def read_jury(path: str | Path) -> JuryModel:
+    """Read a jury's file.
+
+    Raises:
+        InputError: there is none, or it is not a jury's.
+    """
+    text = read_text(path)
+    try:
+        return JuryModel.from_json(json.loads(text))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{path}: not the file of a jury ({type(error).__name__}: {error}); "
+            "`gecjury train jury` writes one"
+        ) from None
+
+
+def write_jury(path: str | Path, model: JuryModel) -> None:
+    """Write a jury's file.
+
+    Raises:
+        OutputError: it cannot be written; what stood there before is kept.
+    """
+    write_text(path, json.dumps(model.to_json(), indent=1, allow_nan=False) + "\n")
+
+
+def identity(scorer: Scorer, extra: Mapping[str, str]) -> dict[str, Any]:
+    """What a member's scores depend on besides the texts."""
+    return {"version": scorer.version, "settings": scorer.settings(), "extra": dict(extra)}
+
+
+def same_identity(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> Sequence[str]:
+    """The parts in which two identities differ; what is not recorded is not compared."""
+    return [
+        f"{part} {key}" if isinstance(value, Mapping) else part
+        for part, value in recorded.items()
+        for key in (value if isinstance(value, Mapping) else [""])
+        if (value[key] if isinstance(value, Mapping) else value)
+        != (now.get(part, {}).get(key) if isinstance(value, Mapping) else now.get(part))
+    ]

@@ -1,0 +1,124 @@
+"""A pairwise logistic model: weights under which the preferred of two things scores higher.
+
+The probability that a thing with features x is preferred to one with features y is σ(w·(x − y)).
+Only differences enter, so nothing that the two share moves the weights.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gecjury.errors import OptionError
+from gecjury.scoretable import FloatArray, IntArray
+
+__all__ = ["agreement", "equal_weights", "fit_preferences", "folds_of", "impute"]
+
+_DIGITS = 12
+
+
+def fit_preferences(
+    gaps: FloatArray,
+    strength: float,
+    anchor: FloatArray,
+    *,
+    least: float | None = 0.0,
+) -> FloatArray:
+    """Weights of least penalised logistic loss.
+
+    Minimised is Σ log(1 + exp(−w·gap)) + strength/2 · |w − anchor|² over all w ≥ least.
+
+    Args:
+        gaps: features of the preferred minus those of the other, pairs × features.
+        strength: of the pull towards the anchor, above 0: then the minimum is unique, also where
+            features are collinear or separate the pairs.
+        anchor: one number a feature, where the pull goes to.
+        least: the least weight that is allowed; None for any.
+
+    Returns:
+        One weight a feature.
+
+    Raises:
+        OptionError: the strength is not above 0.
+    """
+    from scipy.optimize import minimize
+
+    if not strength > 0:
+        raise OptionError(f"strength {strength:g}: expected more than 0")
+
+    def loss(found: FloatArray) -> tuple[float, FloatArray]:
+        margins, away = gaps @ found, found - anchor
+        wrong = np.exp(-np.logaddexp(0.0, margins))
+        value = np.logaddexp(0.0, -margins).sum() + strength / 2 * (away @ away)
+        return float(value), strength * away - gaps.T @ wrong
+
+    start = anchor if least is None else np.maximum(anchor, least)
+    done = minimize(
+        loss,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(least, None)] * len(anchor),
+        options={"maxiter": 1000, "maxcor": 30, "ftol": 1e-13, "gtol": 1e-6},
+    )
+    result: FloatArray = done.x
+    return result
+
+
+def equal_weights(gaps: FloatArray) -> FloatArray:
+    """The best of all weights that are equal to each other and not negative."""
+    mean = gaps.mean(axis=1, keepdims=True)
+    # The pull is next to none: one number from many pairs needs no more.
+    common = fit_preferences(mean, 1e-6, np.zeros(1))[0]
+    return np.full(gaps.shape[1], common / gaps.shape[1])
+
+
+def agreement(gaps: FloatArray, found: FloatArray) -> FloatArray:
+    """For each pair 1 where the weights prefer what people preferred, 0.5 for a tie, else 0."""
+    result: FloatArray = (np.sign((gaps @ found).round(_DIGITS)) + 1) / 2
+    return result
+
+
+def folds_of(groups: IntArray, count: int, seed: int) -> IntArray:
+    """A fold for every entry, such that entries of one group are never apart.
+
+    Args:
+        groups: number of the group of each entry.
+        count: how many folds; groups are spread evenly.
+        seed: of the shuffle.
+    """
+    names, place = np.unique(groups, return_inverse=True)
+    spread = np.random.default_rng(seed).permutation(len(names)) % count
+    result: IntArray = spread[place]
+    return result
+
+
+def impute(gaps: FloatArray, present: FloatArray) -> FloatArray:
+    """Fill missing features by their expectation given those that are there.
+
+    The expectation is linear, from second moments of the pairs where both features are there.
+
+    Args:
+        gaps: pairs × features, NaN where a feature is missing.
+        present: pairs from which the moments are taken, of the same features.
+
+    Returns:
+        The pairs without NaN; a pair without any feature becomes 0.
+    """
+    known = ~np.isnan(present)
+    filled = np.where(known, present, 0.0)
+    both = known.T.astype(np.float64) @ known.astype(np.float64)
+    moments = filled.T @ filled / np.maximum(both, 1)
+    result = gaps.copy()
+    holes = np.isnan(gaps)
+    for pattern in np.unique(holes, axis=0):
+        if not pattern.any():
+            continue
+        rows = np.flatnonzero((holes == pattern).all(axis=1))
+        lost, kept = np.flatnonzero(pattern), np.flatnonzero(~pattern)
+        if not len(kept):
+            result[rows] = 0.0
+            continue
+        inner = moments[np.ix_(kept, kept)] + 1e-3 * np.eye(len(kept))
+        slopes = np.linalg.solve(inner, moments[np.ix_(kept, lost)])
+        result[np.ix_(rows, lost)] = gaps[np.ix_(rows, kept)] @ slopes
+    return result
