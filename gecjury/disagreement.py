@@ -1,0 +1,314 @@
+"""Where metric families disagree: sentence by sentence, and over the judged pairs.
+
+The corrections of one source are ranked by every metric. Ranks are scaled to lie between 0 (best)
+and 1 (worst), equal scores share their mean rank, and a family's rank of a correction is the mean
+over its metrics. The disagreement on a source is the variance between the families' ranks of a
+correction, averaged over the corrections and multiplied by 4: 0 where all families order the
+corrections alike, 1 where two families order two corrections in opposite ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gecjury.corpus import Corpus
+from gecjury.judgments import JudgmentPairs, RankedItem
+from gecjury.scoretable import FloatArray, ScoreTable
+
+__all__ = [
+    "Camp",
+    "Consensus",
+    "Correction",
+    "SentenceView",
+    "camps",
+    "consensus",
+    "scaled_ranks",
+    "sentence_views",
+]
+
+
+@dataclass(frozen=True)
+class Camp:
+    """Metrics that stand together: a family, or one metric where only one family is compared.
+
+    Attributes:
+        name: of the family or the metric.
+        tables: indices of its score tables.
+    """
+
+    name: str
+    tables: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Correction:
+    """One distinct correction of a source.
+
+    Attributes:
+        text: the corrected sentence.
+        systems: those that made it.
+        scores: one for each metric, the mean over its systems; NaN = not scored.
+        ranks: among the corrections of the source, one for each metric, 1 is best, equal scores
+            share their mean rank; NaN = not scored.
+        preferred: by view how often people preferred it in comparisons with other corrections
+            that they decided, and how many those were.
+    """
+
+    text: str
+    systems: tuple[str, ...]
+    scores: FloatArray
+    ranks: FloatArray
+    preferred: Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class SentenceView:
+    """One source with its corrections and how far metrics and people are apart on it.
+
+    Attributes:
+        row: of the corpus.
+        source: its text.
+        context: the sentences before and after, empty where unknown.
+        corrections: distinct ones; those that people prefer most come first.
+        disagreement: between the camps, 0 to 1; NaN with fewer than two camps or corrections.
+        apart: the camp farthest from the mean of all; empty where they agree.
+        astray: share of decided human pairs of corrections that the metrics, on average, order
+            the other way, equal scores one half; NaN without any.
+    """
+
+    row: int
+    source: str
+    context: tuple[str, str]
+    corrections: tuple[Correction, ...]
+    disagreement: float
+    apart: str
+    astray: float
+
+
+def camps(tables: Sequence[ScoreTable]) -> tuple[Camp, ...]:
+    """Families in order of first appearance; single metrics where there is but one family."""
+    families: dict[str, list[int]] = {}
+    for number, table in enumerate(tables):
+        families.setdefault(table.signature.family, []).append(number)
+    if len(families) > 1:
+        return tuple(Camp(name, tuple(members)) for name, members in families.items())
+    return tuple(Camp(table.signature.label, (n,)) for n, table in enumerate(tables))
+
+
+def scaled_ranks(scores: FloatArray) -> FloatArray:
+    """Ranks between 0 (highest score) and 1 (lowest) along the last axis.
+
+    Args:
+        scores: shape (..., corrections); NaN stays NaN and takes no place.
+
+    Returns:
+        Equal scores share their mean rank; one score alone is ranked 0.5.
+    """
+    beaten = (scores[..., None, :] < scores[..., :, None]).sum(axis=-1)
+    beating = (scores[..., None, :] > scores[..., :, None]).sum(axis=-1)
+    known = (~np.isnan(scores)).sum(axis=-1, keepdims=True)
+    share = 0.5 + (beating - beaten) / (2.0 * np.maximum(known - 1, 1))
+    return np.where(np.isnan(scores), np.nan, share)
+
+
+def _mean(values: FloatArray, axis: int) -> FloatArray:
+    """Mean without NaN, NaN where nothing is left."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=axis)
+    total = np.where(known, values, 0.0).sum(axis=axis)
+    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
+
+
+def _shared(scores: FloatArray) -> FloatArray:
+    """One score for systems with one text: theirs, where it is the same; otherwise the mean.
+
+    The mean of equal numbers may differ from them in its last digit and would make ranks.
+    """
+    low = np.where(np.isnan(scores), np.inf, scores).min(axis=1)
+    high = np.where(np.isnan(scores), -np.inf, scores).max(axis=1)
+    return np.where(low == high, low, _mean(scores, 1))
+
+
+def sentence_views(
+    corpus: Corpus,
+    tables: Sequence[ScoreTable],
+    rankings: Mapping[str, Sequence[RankedItem]],
+) -> list[SentenceView]:
+    """Every source with at least two distinct corrections, those with most disagreement first.
+
+    Args:
+        corpus: what was scored.
+        tables: one a metric.
+        rankings: human ranking items by view; their `sentence` is a row of the corpus.
+    """
+    judged: dict[int, list[tuple[str, RankedItem]]] = {}
+    for view, items in rankings.items():
+        for item in items:
+            judged.setdefault(item.sentence, []).append((view, item))
+    sides = camps(tables)
+    scores = np.array([table.sentences for table in tables])
+    found = []
+    for row in range(len(corpus)):
+        groups = _distinct(corpus, row)
+        if len(groups) > 1 and len(tables):
+            found.append(_view(corpus, row, groups, scores[:, :, row], sides, judged.get(row, [])))
+    # NaN last; equal values in the order of the corpus.
+    return sorted(found, key=lambda view: -np.nan_to_num(view.disagreement, nan=-1.0))
+
+
+def _distinct(corpus: Corpus, row: int) -> dict[str, list[int]]:
+    """Systems by the text they made of a source, white space aside."""
+    groups: dict[str, list[int]] = {}
+    for index, version in enumerate(corpus.systems.values()):
+        groups.setdefault(" ".join(version.lines[row].split()), []).append(index)
+    return groups
+
+
+def _view(
+    corpus: Corpus,
+    row: int,
+    groups: Mapping[str, Sequence[int]],
+    scores: FloatArray,
+    sides: Sequence[Camp],
+    judged: Sequence[tuple[str, RankedItem]],
+) -> SentenceView:
+    """One source; `scores` is metrics × systems."""
+    own = np.stack([_shared(scores[:, members]) for members in groups.values()], axis=1)
+    ranks = scaled_ranks(own)
+    disagreement, apart = _apart(ranks, sides)
+    places = {name: at for at, (_, m) in enumerate(groups.items()) for name in _names(corpus, m)}
+    preferred, astray = _people(judged, places, _mean(ranks, 0), len(groups))
+    known = (~np.isnan(own)).sum(axis=1, keepdims=True)
+    plain = 1 + ranks * np.maximum(known - 1, 0)
+    plain[(known == 1).ravel()] = np.where(np.isnan(own[(known == 1).ravel()]), np.nan, 1.0)
+    corrections = [
+        Correction(
+            text,
+            _names(corpus, members),
+            own[:, at],
+            plain[:, at],
+            {view: (wins[at], wins[at] + losses[at]) for view, (wins, losses) in preferred.items()},
+        )
+        for at, (text, members) in enumerate(groups.items())
+    ]
+    middle = _mean(ranks, 0)
+    order = sorted(range(len(corrections)), key=lambda at: (_liking(corrections[at]), middle[at]))
+    context = corpus.contexts[row] if corpus.contexts is not None else ("", "")
+    source = " ".join(corpus.sources[row].split())
+    chosen = tuple(corrections[at] for at in order)
+    return SentenceView(row, source, context, chosen, disagreement, apart, astray)
+
+
+def _names(corpus: Corpus, members: Sequence[int]) -> tuple[str, ...]:
+    return tuple(corpus.names[index] for index in members)
+
+
+def _liking(correction: Correction) -> float:
+    """For sorting: minus the share of comparisons won, over all views; unjudged ones last."""
+    won = sum(wins for wins, _ in correction.preferred.values())
+    count = sum(count for _, count in correction.preferred.values())
+    return -won / count if count else 1.0
+
+
+def _apart(ranks: FloatArray, sides: Sequence[Camp]) -> tuple[float, str]:
+    """The disagreement between camps and the one farthest from the mean."""
+    by_camp = np.stack([_mean(ranks[list(side.tables)], 0) for side in sides])
+    counted = (~np.isnan(by_camp)).sum(axis=0) > 1
+    if not counted.any():
+        return float("nan"), ""
+    by_camp = by_camp[:, counted]
+    squares = (by_camp - _mean(by_camp, 0)) ** 2
+    disagreement = float(4 * _mean(_mean(squares, 0), 0))
+    if disagreement < 1e-12:
+        return 0.0, ""
+    distance = np.nan_to_num(_mean(squares, 1), nan=-1.0)
+    return disagreement, sides[int(distance.argmax())].name
+
+
+def _people(
+    judged: Sequence[tuple[str, RankedItem]],
+    places: Mapping[str, int],
+    middle: FloatArray,
+    size: int,
+) -> tuple[dict[str, tuple[list[int], list[int]]], float]:
+    """Wins and losses of each correction by view; how often the metrics' mean goes against them."""
+    tallies: dict[str, tuple[list[int], list[int]]] = {}
+    against, count = 0.0, 0
+    for view, item in judged:
+        wins, losses = tallies.setdefault(view, ([0] * size, [0] * size))
+        shown = [
+            (next((places[s] for s in group if s in places), -1), rank)
+            for group, rank in zip(item.groups, item.ranks, strict=True)
+        ]
+        shown = [(place, rank) for place, rank in shown if place >= 0]
+        for number, (one, first) in enumerate(shown):
+            for other, second in shown[number + 1 :]:
+                if first == second or one == other:
+                    continue
+                better, worse = (one, other) if first < second else (other, one)
+                wins[better] += 1
+                losses[worse] += 1
+                gap = middle[better] - middle[worse]
+                if not np.isnan(gap):
+                    count += 1
+                    # Ranks are sums of fractions: what differs by rounding alone is equal.
+                    against += 0.5 if abs(gap) < 1e-9 else float(gap > 0)
+    return tallies, against / count if count else float("nan")
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """Judged pairs by whether all camps prefer the same side.
+
+    Attributes:
+        pairs: decided pairs with a preference of every camp.
+        united: how many of them all camps decide alike.
+        right: share of those on which people say the same.
+        split_right: for each camp its share of right answers where they are divided.
+    """
+
+    pairs: int
+    united: int
+    right: float
+    split_right: Mapping[str, float]
+
+
+def consensus(
+    tables: Sequence[ScoreTable], pairs: JudgmentPairs, sides: Sequence[Camp]
+) -> Consensus | None:
+    """How often camps agree on the pairs that people decided, and are right when they do.
+
+    A camp prefers the side that more of its metrics prefer; a camp without a majority is of no
+    opinion and the pair is left out. None with fewer than two camps or no decided pair.
+    """
+    decided = pairs.decided
+    if len(sides) < 2 or not len(decided):
+        return None
+    votes = []
+    for side in sides:
+        total = np.zeros(len(decided))
+        for number in side.tables:
+            sentences = tables[number].sentences
+            gap = (
+                sentences[decided.first, decided.sentence]
+                - sentences[decided.second, decided.sentence]
+            )
+            total += np.sign(np.nan_to_num(gap))
+        votes.append(np.sign(total))
+    choices = np.array(votes)
+    kept = (choices != 0).all(axis=0)
+    choices, human = choices[:, kept], decided.preference[kept]
+    united = (choices == choices[0]).all(axis=0)
+    right = choices == human
+    return Consensus(
+        int(kept.sum()),
+        int(united.sum()),
+        float(right[0, united].mean()) if united.any() else float("nan"),
+        {
+            side.name: float(right[at, ~united].mean()) if (~united).any() else float("nan")
+            for at, side in enumerate(sides)
+        },
+    )

@@ -1,0 +1,152 @@
+"""The figures of the comparison page: overviews, scatter plots, windows, pairs of systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gecjury.benchmarks import View
+from gecjury.htmltables import pair_matrix
+from gecjury.htmltext import Child, Markup, element, join, number
+from gecjury.metaeval import Study
+from gecjury.reportwords import MEASURES, VIEWS, best_rows, percent, tested_measure, value_of
+from gecjury.scoretable import ScoreTable
+from gecjury.svgplots import Estimate, intervals, scatter, window_lines
+
+__all__ = ["overview", "pairs", "scatters", "windows"]
+
+_WINDOWS = (4, 8)
+
+Document = Mapping[str, Any]
+
+
+def overview(document: Document, view: str, level: str) -> Markup | None:
+    """All metrics against one view at one level, with intervals, chance and ceiling."""
+    key = tested_measure(document, view, level)
+    rows = [
+        Estimate(row["metric"], row["family"], value_of(row, level, key), *_bounds(row, level, key))
+        for row in best_rows(document, view, level, key)
+    ]
+    if not rows:
+        return None
+    lines = []
+    if level == "sentence":
+        lines.append(("chance", 0.5))
+        ceiling = (document.get("ceiling") or {}).get(view) or {}
+        if ceiling.get("accuracy") is not None:
+            lines.append(("two annotators", ceiling["accuracy"]))
+    return intervals(rows, MEASURES[key], lines)
+
+
+def _bounds(row: Mapping[str, Any], level: str, key: str) -> tuple[float, float]:
+    found = ((row.get(level) or {}).get("ci95") or {}).get(key) or (None, None)
+    return tuple(float("nan") if b is None else float(b) for b in found)  # type: ignore[return-value]  # two bounds
+
+
+def scatters(document: Document, human: Mapping[str, Mapping[str, float]]) -> Markup | None:
+    """A scatter plot for each metric and view; `human` holds scores by view and system."""
+    parts: list[Child] = []
+    for view, people in human.items():
+        panels = []
+        for row in document["rows"]:
+            if row["human"] != view or not row.get("system") or not row.get("scores"):
+                continue
+            names = list(people)
+            scores = [row["scores"].get(name) for name in names]
+            values = [float("nan") if score is None else score for score in scores]
+            kind = document["human_scores"][view]
+            axes = (f"people ({kind})", f"{row['metric']} ({document['aggregate']})")
+            r = value_of(row, "system", "pearson")
+            panels.append(
+                _panel(row, f"r = {number(r)}",
+                       scatter(list(people.values()), values, names, row["family"], axes))
+            )  # fmt: skip
+        parts.append(_by_view(view, human, panels))
+    return join(parts) if parts else None
+
+
+def _panel(row: Mapping[str, Any], words: str, plot: Markup) -> Markup:
+    caption = element("figcaption", element("b", row["metric"]), element("span", words))
+    return element("figure", caption, plot, class_="panel")
+
+
+def _by_view(view: str, views: Sequence[str] | Mapping[str, Any], panels: list[Markup]) -> Markup:
+    heading = element("h3", VIEWS[view].capitalize()) if len(views) > 1 else None
+    return join(heading, element("div", panels, class_="grid")) if panels else Markup("")
+
+
+def windows(document: Document, study: Study, views: Sequence[View]) -> Markup | None:
+    """A window plot for each metric and view; None with too few systems."""
+    parts: list[Child] = []
+    for view in views:
+        panels = []
+        for row in document["rows"]:
+            if row["human"] != view or not row.get("system") or not row.get("scores"):
+                continue
+            scores = [row["scores"].get(name) for name in document["systems"]]
+            values = np.array([np.nan if s is None else s for s in scores], dtype=np.float64)
+            curves = [
+                (size, study.windows(values, view, size).pearson.tolist()) for size in _WINDOWS
+            ]
+            curves = [(size, found) for size, found in curves if found]
+            if curves:
+                low = min((v for v in curves[0][1] if v == v), default=float("nan"))
+                label = f"{row['metric']}: Pearson r within windows of neighbouring systems"
+                words = f"lowest r of {curves[0][0]}: {number(low, 2)}"
+                panels.append(_panel(row, words, window_lines(curves, row["family"], label)))
+        parts.append(_by_view(view, views, panels))
+    if not any(parts):
+        return None
+    note = (
+        "Pearson r over runs of 4 and of 8 systems that are neighbours in the human ranking: what "
+        "is left of a correlation when very good and very bad systems are not in the same table."
+    )
+    return join(element("p", note, class_="note"), parts)
+
+
+def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> Markup | None:
+    """A matrix of sentence accuracy by pair of systems for each metric and view."""
+    if study.ties == "calibrated":
+        return None
+    names = study.benchmark.corpus.names
+    parts: list[Child] = []
+    for view in (view for view in views if study.benchmark.rankings.get(view)):
+        order = np.argsort(-study.human(view), kind="stable")
+        labels = [names[i] for i in order]
+        if len(views) > 1 and tables:
+            parts.append(element("h3", VIEWS[view].capitalize()))
+        for number_, table in enumerate(tables):
+            found = study.pairwise(table, view, "system")
+            accuracy = found.accuracy[np.ix_(order, order)].tolist()
+            counts = found.counts[np.ix_(order, order)].tolist()
+            parts.append(
+                element("details",
+                        element("summary", element("b", table.signature.label), " ",
+                                element("span", _worst(labels, accuracy, counts))),
+                        pair_matrix(labels, accuracy, counts), open=number_ == 0)
+            )  # fmt: skip
+    if not parts:
+        return None
+    note = (
+        "Sentence accuracy by pair of systems, which stand in the human order, 1 is best. Below "
+        ".50 the metric prefers the other one of the two more often than people do."
+    )
+    return join(element("p", note, class_="note"), parts)
+
+
+def _worst(
+    labels: Sequence[str], accuracy: Sequence[Sequence[float]], counts: Sequence[Sequence[int]]
+) -> str:
+    """The pair of systems that a metric gets wrong most, among those judged 20 times or more."""
+    cells = [
+        (accuracy[i][j], labels[j], labels[i], counts[i][j])
+        for i in range(len(labels))
+        for j in range(i)
+        if counts[i][j] >= 20
+    ]
+    if not cells:
+        return ""
+    value, better, worse, count = min(cells)
+    return f"worst: {better} against {worse}, {percent(value)} of {number(count)} pairs right"

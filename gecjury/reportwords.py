@@ -1,0 +1,326 @@
+"""A comparison in words: every sentence follows from the numbers of its result document."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gecjury.disagreement import Consensus
+from gecjury.htmltext import number
+
+__all__ = [
+    "FAMILIES",
+    "MEASURES",
+    "VIEWS",
+    "Statement",
+    "best_rows",
+    "headline",
+    "listed",
+    "p_value",
+    "percent",
+    "summarise",
+    "tested_measure",
+    "value_of",
+]
+
+FAMILIES: Mapping[str, str] = {
+    "refbased": "reference-based",
+    "refless": "trained, reference-free",
+    "judges": "LLM judge",
+    "jury": "jury",
+    "chance": "chance",
+    "ceiling": "ceiling",
+}
+VIEWS: Mapping[str, str] = {"edit": "edit-based judgments", "sentence": "sentence-based judgments"}
+MEASURES: Mapping[str, str] = {
+    "pearson": "Pearson r",
+    "spearman": "Spearman ρ",
+    "kendall": "Kendall τ",
+    "pairwise_accuracy": "pairwise accuracy",
+    "spa": "soft pairwise accuracy",
+    "accuracy": "sentence accuracy",
+}
+SIGNIFICANT = 0.05
+# Shown values that are equal to a reader are not told apart in words either.
+SAME = 0.0005
+
+Document = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One paragraph: what it is about, and what is said."""
+
+    topic: str
+    text: str
+
+
+def value_of(row: Row, level: str, key: str) -> float:
+    """A row's measure; NaN where it is not there or not defined."""
+    found = (row.get(level) or {}).get(key)
+    return float("nan") if found is None else float(found)
+
+
+def best_rows(document: Document, view: str, level: str, key: str) -> list[Row]:
+    """The metrics against one view, best first; those without a value are left out."""
+    rows = [row for row in document["rows"] if row["human"] == view]
+    known = [row for row in rows if not math.isnan(value_of(row, level, key))]
+    return sorted(known, key=lambda row: -value_of(row, level, key))
+
+
+def _test(document: Document, view: str, level: str) -> Mapping[str, Any] | None:
+    for test in document.get("significance") or ():
+        if test["human"] == view and test["level"] == level:
+            return dict(test)
+    return None
+
+
+def tested_measure(document: Document, view: str, level: str) -> str:
+    """What leads are told by: the measure that was tested, otherwise Pearson or accuracy."""
+    test = _test(document, view, level)
+    statistic = str(test["statistic"]) if test else ""
+    if statistic in MEASURES and best_rows(document, view, level, statistic):
+        return statistic
+    return "pearson" if level == "system" else "accuracy"
+
+
+def p_value(document: Document, view: str, level: str, one: str, other: str) -> float | None:
+    """The (corrected) p-value of a difference between two metrics; None if it was not tested."""
+    test = _test(document, view, level)
+    if test is None or one not in test["metrics"] or other not in test["metrics"]:
+        return None
+    table = test.get("adjusted") or test["p"]
+    i, j = test["metrics"].index(one), test["metrics"].index(other)
+    # One-sided tests leave the other half empty or near 1.
+    found = [p for p in (table[i][j], table[j][i]) if p is not None]
+    return min(found) if found else None
+
+
+def _interval(row: Row, level: str, key: str) -> str:
+    bounds = ((row.get(level) or {}).get("ci95") or {}).get(key)
+    if not bounds or None in bounds:
+        return ""
+    return f" (95% interval {number(bounds[0])} to {number(bounds[1])})"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as words: `a, b and c`."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def percent(share: float) -> str:
+    """A share of 1 in percent."""
+    return f"{100 * share:.1f}%"
+
+
+def summarise(
+    document: Document,
+    human: Mapping[str, Mapping[str, float]],
+    consensus: Mapping[str, Consensus | None],
+) -> list[Statement]:
+    """What a reader should know first.
+
+    Args:
+        document: the result of `compare`, as JSON has it.
+        human: by view the human score of each system.
+        consensus: by view how far the camps agree on judged pairs.
+    """
+    found: list[Statement] = []
+    for view in human:
+        place = f", {VIEWS[view]}" if len(human) > 1 else ""
+        for level in ("system", "sentence"):
+            text = _leader(document, view, level)
+            if text:
+                found.append(Statement(f"{level.capitalize()} level{place}", text))
+        text = _ceiling(document, view)
+        if text:
+            found.append(Statement(f"Ceiling{place}", text))
+        text = _first_system(document, view, human[view])
+        if text:
+            found.append(Statement(f"Best system{place}", text))
+        text = _agreement(document, consensus.get(view))
+        if text:
+            found.append(Statement(f"Where they agree{place}", text))
+    return found
+
+
+def _leader(document: Document, view: str, level: str) -> str:
+    key = tested_measure(document, view, level)
+    rows = best_rows(document, view, level, key)
+    asked = [row for row in document["rows"] if row["human"] == view and row.get(level)]
+    if not rows:
+        if not asked:
+            return ""
+        return "No metric can be ranked: too few systems, or constant scores."
+    first = rows[0]
+    top = value_of(first, level, key)
+    head = f"{first['metric']} has {MEASURES[key]} {number(top)}{_interval(first, level, key)}"
+    if len(rows) == 1:
+        return f"{head}; no other metric was compared."
+    equal = [row["metric"] for row in rows if top - value_of(row, level, key) < SAME]
+    if len(equal) > 1:
+        text = f"{listed(equal)} share the lead: {MEASURES[key]} {number(top)}."
+    else:
+        second = rows[1]
+        gap = top - value_of(second, level, key)
+        text = (
+            f"{first['metric']} leads: {head.removeprefix(first['metric'] + ' has ')}, "
+            f"{number(gap)} more than {second['metric']} "
+            f"({number(value_of(second, level, key))}). "
+            + _significance(document, view, level, rows)
+        )
+    return f"{text} {_other_leaders(document, view, level, key, equal)}".strip()
+
+
+def _significance(document: Document, view: str, level: str, rows: Sequence[Row]) -> str:
+    first, second = rows[0]["metric"], rows[1]["metric"]
+    p = p_value(document, view, level, first, second)
+    test = _test(document, view, level)
+    if p is None or test is None:
+        return "Whether that is more than chance was not tested."
+    how = f"p = {number(p)}" if p >= 0.0005 else "p < 0.001"
+    how += f", {test['test']}" + (f", {test['correction']}" if test.get("correction") else "")
+    if p < SIGNIFICANT:
+        return f"The difference is significant ({how})."
+    level_with = [
+        str(row["metric"])
+        for row in rows[1:]
+        if (q := p_value(document, view, level, first, row["metric"])) is None or q >= SIGNIFICANT
+    ]
+    if len(level_with) == len(rows) - 1 and len(rows) > 2:
+        return f"The difference is not significant ({how}), nor is that to any other metric."
+    more = ""
+    if len(level_with) > 1:
+        more = f"; the lead over {listed(level_with[1:])} is not significant either"
+    return f"The difference is not significant ({how}){more}."
+
+
+def _other_leaders(
+    document: Document, view: str, level: str, key: str, leaders: Sequence[str]
+) -> str:
+    """Who leads by the other measures of a level, where that is someone else."""
+    if level != "system":
+        return ""
+    others: dict[str, list[str]] = {}
+    for measure in ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa"):
+        rows = best_rows(document, view, level, measure)
+        if measure == key or not rows:
+            continue
+        top = value_of(rows[0], level, measure)
+        names = [r["metric"] for r in rows if top - value_of(r, level, measure) < SAME]
+        if not set(names) & set(leaders):
+            others.setdefault(listed(names), []).append(f"{MEASURES[measure]} {number(top)}")
+    if not others:
+        return ""
+    parts = [f"{name} leads by {listed(measures)}" for name, measures in others.items()]
+    return f"But {'; '.join(parts)}."
+
+
+def _ceiling(document: Document, view: str) -> str:
+    ceiling = (document.get("ceiling") or {}).get(view)
+    rows = best_rows(document, view, "sentence", "accuracy")
+    if not ceiling or ceiling.get("accuracy") is None or not rows:
+        return ""
+    top, best = value_of(rows[0], "sentence", "accuracy"), ceiling["accuracy"]
+    people = (
+        f"Two annotators agree on {percent(best)} of the {number(ceiling['decided'])} pairs "
+        "that both decided."
+    )
+    name = rows[0]["metric"]
+    bounds = (rows[0]["sentence"].get("ci95") or {}).get("accuracy")
+    above = sum(value_of(row, "sentence", "accuracy") >= best for row in rows)
+    if top >= best:
+        count = "" if above == 1 else f" {above} metrics are at or above that."
+        return (
+            f"{people} {name} reaches that ceiling with {percent(top)}: these judgments cannot "
+            f"show whether a metric is better still.{count}"
+        )
+    if bounds and None not in bounds and bounds[1] >= best:
+        return f"{people} {name} ({percent(top)}) cannot be told from that ceiling."
+    return (
+        f"{people} The best metric, {name}, is {100 * (best - top):.1f} points below that ceiling "
+        f"({percent(top)})."
+    )
+
+
+def _first_system(document: Document, view: str, human: Mapping[str, float]) -> str:
+    known = {name: score for name, score in human.items() if not math.isnan(score)}
+    rows = [row for row in document["rows"] if row["human"] == view and row.get("scores")]
+    if not known or not rows:
+        return ""
+    top = max(known.values())
+    favoured = [name for name, score in known.items() if score == top]
+    if len(favoured) > 1:
+        return f"People put {listed(favoured)} first alike."
+    agree: list[str] = []
+    other: dict[str, list[str]] = {}
+    for row in rows:
+        scores = {name: s for name, s in row["scores"].items() if s is not None}
+        if scores and max(scores.values()) > min(scores.values()):
+            choice = max(scores, key=lambda name: scores[name])
+            if choice == favoured[0]:
+                agree.append(row["metric"])
+            else:
+                other.setdefault(choice, []).append(row["metric"])
+    text = f"People put {favoured[0]} first."
+    if agree:
+        text += f" So {'does' if len(agree) == 1 else 'do'} {listed(agree)}."
+    elif other:
+        text += " No metric does."
+    parts = [
+        f"{listed(names)} put{'s' if len(names) == 1 else ''} {choice} first"
+        for choice, names in other.items()
+    ]
+    return f"{text} {'; '.join(parts)}." if parts else text
+
+
+def _agreement(document: Document, found: Consensus | None) -> str:
+    if found is None or not found.pairs:
+        return ""
+    families = {row["family"] for row in document["rows"]}
+    who = "families" if len(families) > 1 else "metrics"
+    share = found.united / found.pairs
+    names = {name: FAMILIES.get(name, name) for name in found.split_right}
+    text = (
+        f"On {percent(share)} of the {number(found.pairs)} judged pairs on which all {who} have a "
+        f"preference, all prefer the same correction"
+    )
+    if found.united:
+        text += f", and people agree with them on {percent(found.right)} of these"
+    known = {n: r for n, r in found.split_right.items() if not math.isnan(r)}
+    if known:
+        best = max(known, key=lambda name: known[name])
+        text += (
+            f". Where the {who} are divided, {names[best]} is right most often "
+            f"({percent(known[best])})"
+        )
+    return text + "."
+
+
+def headline(document: Document, views: Sequence[str]) -> str:
+    """Who leads where, in one sentence; empty where nothing was ranked."""
+    parts = []
+    for level in ("system", "sentence"):
+        leaders: dict[str, list[str]] = {}
+        for view in views:
+            rows = best_rows(document, view, level, tested_measure(document, view, level))
+            if rows:
+                leaders.setdefault(str(rows[0]["metric"]), []).append(view)
+        if not leaders:
+            continue
+        if len(leaders) == 1:
+            ((name, where),) = leaders.items()
+            text = f"{name} leads" + (" on both kinds of judgments" if len(where) > 1 else "")
+        else:
+            text = " and ".join(
+                f"{name} leads on {listed([VIEWS[v] for v in where])}"
+                for name, where in leaders.items()
+            )
+        parts.append(f"at the {level} level {text}")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""

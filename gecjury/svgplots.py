@@ -1,0 +1,339 @@
+"""Plots as inline SVG, drawn without a plotting library; colours come from the page's classes.
+
+Every plot is 330 units wide, so that its letters keep a readable size on a phone, and takes the
+colour of text from the page: it fits a light and a dark one. What colour says is said by shape or
+dash as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from gecjury.htmltext import Child, Markup, element, number
+from gecjury.labelplaces import Box, place_labels, text_width
+
+__all__ = ["Estimate", "intervals", "marker", "scatter", "ticks", "window_lines"]
+
+WIDTH = 330
+_LABEL = 10
+
+Scale = Callable[[float], float]
+"""From values to places in the plot."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its interval, for a row of `intervals`.
+
+    Attributes:
+        name: shown at the left.
+        family: decides colour and shape.
+        value: NaN rows are drawn as a dash.
+        low: lower end; NaN for none.
+        high: upper end; NaN for none.
+    """
+
+    name: str
+    family: str
+    value: float
+    low: float = float("nan")
+    high: float = float("nan")
+
+
+def _svg(height: float, label: str, *children: Child) -> Markup:
+    return element(
+        "svg",
+        element("title", label),
+        *children,
+        viewBox=f"0 0 {WIDTH} {_n(height)}",
+        role="img",
+        class_="plot",
+    )
+
+
+def _n(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _text(
+    x: float, y: float, words: str, size: float = _LABEL, anchor: str = "start", class_: str = "t"
+) -> Markup:
+    return element(
+        "text", words, x=_n(x), y=_n(y), class_=class_, font_size=_n(size), text_anchor=anchor
+    )
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    return element("line", x1=_n(x1), y1=_n(y1), x2=_n(x2), y2=_n(y2), class_=class_)
+
+
+def marker(family: str, x: float, y: float, size: float = 4.0) -> Markup:
+    """A family's mark: a shape and a colour of its own; others are a ring."""
+    class_ = f"m f-{family}"
+    if family == "refbased":
+        return element("circle", cx=_n(x), cy=_n(y), r=_n(size), class_=class_)
+    corners = {
+        "refless": ((0, -1.25), (1.15, 0.8), (-1.15, 0.8)),
+        "judges": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+        "jury": ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
+    }.get(family)
+    if corners is None:
+        return element("circle", cx=_n(x), cy=_n(y), r=_n(size * 0.9), class_=f"ring f-{family}")
+    points = " ".join(f"{_n(x + size * dx)},{_n(y + size * dy)}" for dx, dy in corners)
+    return element("polygon", points=points, class_=class_)
+
+
+def ticks(low: float, high: float, wanted: int = 4) -> list[float]:
+    """Round numbers between two ends, about as many as wanted."""
+    span = high - low
+    if not span > 0 or not math.isfinite(span):
+        return [low]
+    raw = span / max(wanted, 1)
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= raw * (1 - 1e-9))
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [k * step for k in range(first, last + 1)]
+
+
+def _tick_texts(values: Sequence[float]) -> list[str]:
+    """All ticks with the digits that the narrowest gap needs."""
+    gap = min((b - a for a, b in itertools.pairwise(values)), default=1.0)
+    digits = max(0, -math.floor(math.log10(gap) + 1e-9)) if gap > 0 else 2
+    if digits and abs(round(gap, digits) - gap) > 1e-9 * abs(gap):
+        digits += 1
+    if not digits and abs(round(gap) - gap) > 1e-9:
+        digits = 1
+    return [number(float(value), digits) for value in values]
+
+
+def _padded(values: Sequence[float], share: float = 0.08) -> tuple[float, float]:
+    known = [value for value in values if math.isfinite(value)]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    room = (high - low) * share or max(abs(high) * share, 0.5)
+    return low - room, high + room
+
+
+def intervals(
+    rows: Sequence[Estimate],
+    label: str,
+    lines: Sequence[tuple[str, float]] = (),
+) -> Markup:
+    """Values with their intervals, one row each, and lines to hold them against.
+
+    Args:
+        rows: from the top.
+        label: what the plot shows, for those who hear it, and below the axis.
+        lines: (name, value) of vertical lines, such as chance and ceiling.
+    """
+    left, top, step = 98.0, 22.0, 20.0
+    ends = [v for row in rows for v in (row.value, row.low, row.high)]
+    low, high = _padded([*ends, *(value for _, value in lines)], 0.06)
+    bottom = top + step * len(rows) + 2
+
+    def at(value: float) -> float:
+        return left + (value - low) / (high - low) * (WIDTH - left - 42)
+
+    parts: list[Child] = []
+    marks = ticks(low, high)
+    for value, words in zip(marks, _tick_texts(marks), strict=True):
+        parts.append(_line(at(value), top - 4, at(value), bottom, "grid"))
+        parts.append(_text(at(value), bottom + 11, words, anchor="middle", class_="t mute"))
+    parts += _named_lines(lines, at, top, bottom)
+    for place, row in enumerate(rows):
+        y = top + step * (place + 0.5)
+        parts.append(_text(left - 8, y + 4, _cut(row.name, 16), 11, "end"))
+        if not math.isfinite(row.value):
+            parts.append(_text(WIDTH - 36, y + 4, "–", 11, class_="t num"))
+            continue
+        if math.isfinite(row.low) and math.isfinite(row.high):
+            parts.append(_line(at(row.low), y, at(row.high), y, f"whisker f-{row.family}"))
+        parts.append(marker(row.family, at(row.value), y, 4.2))
+        parts.append(_text(WIDTH - 36, y + 4, number(row.value), 11, class_="t num"))
+    parts.append(_text((left + WIDTH - 42) / 2, bottom + 26, label, 10, "middle", "t mute"))
+    spoken = f"{label}: " + ", ".join(f"{row.name} {number(row.value)}" for row in rows)
+    return _svg(bottom + 32, spoken, *parts)
+
+
+def _named_lines(
+    lines: Sequence[tuple[str, float]], at: Scale, top: float, bottom: float
+) -> Iterator[Child]:
+    taken: list[Box] = []
+    for name, value in sorted(lines, key=lambda line: line[1]):
+        if not math.isfinite(value):
+            continue
+        x = at(value)
+        width = text_width(name, 9)
+        start = min(max(x - width / 2, 0), WIDTH - width)
+        # Two lines close together share the height: the second name moves up.
+        y = 10.0 if any(box[2] > start - 3 for box in taken) else 18.0
+        taken.append((start, y - 8, start + width, y))
+        yield _line(x, top - 4 if y > 12 else 11, x, bottom, "limit")
+        yield _text(start, y - 3, name, 9, class_="t mute")
+
+
+def _cut(words: str, letters: int) -> str:
+    return words if len(words) <= letters else words[: letters - 1] + "…"
+
+
+def scatter(
+    human: Sequence[float],
+    scores: Sequence[float],
+    names: Sequence[str],
+    family: str,
+    labels: tuple[str, str],
+) -> Markup:
+    """Human scores (across) against a metric's (up), every system named, with the line of best fit.
+
+    Args:
+        human: one a system; systems without a finite pair of values are left out.
+        scores: the metric's.
+        names: of the systems.
+        family: the metric's, for colour and shape.
+        labels: of the two axes.
+    """
+    kept = [
+        (x, y, name)
+        for x, y, name in zip(human, scores, names, strict=True)
+        if math.isfinite(x) and math.isfinite(y)
+    ]
+    frame = (34.0, 8.0, WIDTH - 6.0, 262.0)
+    spoken = f"{labels[1]} against {labels[0]}, {len(kept)} systems"
+    if not kept:
+        return _svg(60, spoken, _text(WIDTH / 2, 34, "no scores to draw", 11, "middle", "t mute"))
+    wide, tall = _padded([x for x, _, _ in kept]), _padded([y for _, y, _ in kept])
+
+    def across(value: float) -> float:
+        return frame[0] + (value - wide[0]) / (wide[1] - wide[0]) * (frame[2] - frame[0])
+
+    def up(value: float) -> float:
+        return frame[3] - (value - tall[0]) / (tall[1] - tall[0]) * (frame[3] - frame[1])
+
+    parts: list[Child] = [*_axes(frame, wide, tall, across, up, labels)]
+    fit = _best_fit([x for x, _, _ in kept], [y for _, y, _ in kept], wide, tall)
+    if fit is not None:
+        (x1, y1), (x2, y2) = fit
+        parts.append(_line(across(x1), up(y1), across(x2), up(y2), "fit"))
+    points = [(across(x), up(y)) for x, y, _ in kept]
+    shown = [_cut(name, 22) for _, _, name in kept]
+    boxes = place_labels(points, shown, frame, _LABEL)
+    for (x, y), box in zip(points, boxes, strict=True):
+        near = (min(max(x, box[0]), box[2]), min(max(y, box[1]), box[3]))
+        if math.dist((x, y), near) > 10:
+            parts.append(_line(x, y, *near, "lead"))
+    parts += [marker(family, x, y) for x, y in points]
+    parts += [
+        _name(point, box, name) for point, box, name in zip(points, boxes, shown, strict=True)
+    ]
+    return _svg(300, spoken, *parts)
+
+
+def _name(point: tuple[float, float], box: Box, name: str) -> Markup:
+    """A name in its box, held at the side of its point: fonts differ in width."""
+    middle = (box[0] + box[2]) / 2
+    anchor, x = "middle", middle
+    if abs(point[0] - middle) > 1:
+        anchor, x = ("start", box[0]) if point[0] < middle else ("end", box[2])
+    return _text(x, box[3] - 2.6, name, anchor=anchor, class_="t halo")
+
+
+def _axes(
+    frame: Box,
+    wide: tuple[float, float],
+    tall: tuple[float, float],
+    across: Scale,
+    up: Scale,
+    labels: tuple[str, str],
+) -> Iterator[Child]:
+    values = ticks(*wide)
+    for value, words in zip(values, _tick_texts(values), strict=True):
+        yield _line(across(value), frame[1], across(value), frame[3], "grid")
+        yield _text(across(value), frame[3] + 12, words, anchor="middle", class_="t mute")
+    values = ticks(*tall)
+    for value, words in zip(values, _tick_texts(values), strict=True):
+        yield _line(frame[0], up(value), frame[2], up(value), "grid")
+        yield _text(frame[0] - 4, up(value) + 3, words, anchor="end", class_="t mute")
+    yield _text((frame[0] + frame[2]) / 2, frame[3] + 28, f"{labels[0]} →", 10, "middle", "t mute")
+    yield _text(frame[0] + 4, frame[1] + 8, f"↑ {labels[1]}", 10, class_="t mute")
+
+
+def _best_fit(
+    xs: Sequence[float],
+    ys: Sequence[float],
+    wide: tuple[float, float],
+    tall: tuple[float, float],
+) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    """Ends of the least-squares line inside the frame; None where there is none."""
+    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
+    spread = sum((x - mean_x) ** 2 for x in xs)
+    if len(xs) < 3 or spread == 0 or len(set(ys)) < 2:
+        return None
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / spread
+    low, high = wide
+    if slope:
+        crossings = sorted(mean_x + (edge - mean_y) / slope for edge in tall)
+        low, high = max(low, crossings[0]), min(high, crossings[1])
+    return tuple((x, mean_y + slope * (x - mean_x)) for x in (low, high))  # type: ignore[return-value]  # two ends
+
+
+def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, label: str) -> Markup:
+    """Correlation within runs of neighbouring systems, from the best to the worst.
+
+    Args:
+        curves: (systems in a window, one correlation a window); the second one is dashed.
+        family: for the colour.
+        label: what the plot shows.
+    """
+    frame = (34.0, 20.0, WIDTH - 8.0, 150.0)
+    longest = max((len(values) for _, values in curves), default=1)
+    spoken = f"{label}; " + "; ".join(
+        f"windows of {size}: {', '.join(number(v, 2) for v in values)}" for size, values in curves
+    )
+
+    def across(place: float) -> float:
+        return frame[0] + 8 + place / max(longest - 1, 1) * (frame[2] - frame[0] - 16)
+
+    def up(value: float) -> float:
+        return frame[3] - (value + 1) / 2 * (frame[3] - frame[1])
+
+    parts: list[Child] = []
+    for value in (-1.0, -0.5, 0.0, 0.5, 1.0):
+        parts.append(_line(frame[0], up(value), frame[2], up(value), "grid" if value else "zero"))
+        parts.append(_text(frame[0] - 4, up(value) + 3, number(value, 1), anchor="end",
+                           class_="t mute"))  # fmt: skip
+    for place in range(longest):
+        words = str(place + 1)
+        parts.append(_text(across(place), frame[3] + 12, words, anchor="middle", class_="t mute"))
+    for order, (size, values) in enumerate(curves):
+        parts += _curve(values, across, up, family, order)
+        x = frame[0] + 4 + 110 * order
+        parts.append(_line(x, 9, x + 22, 9, f"curve c{order} f-{family}"))
+        parts.append(_text(x + 27, 12, f"{size} systems", 10))
+    parts.append(_text((frame[0] + frame[2]) / 2, frame[3] + 26,
+                       "human rank of the window's best system →", 10, "middle",
+                       "t mute"))  # fmt: skip
+    return _svg(182, spoken, *parts)
+
+
+def _curve(
+    values: Sequence[float], across: Scale, up: Scale, family: str, order: int
+) -> Iterator[Child]:
+    """A line that breaks where a value is not defined."""
+    run: list[str] = []
+    for place, value in enumerate([*values, float("nan")]):
+        if math.isfinite(value):
+            run.append(f"{_n(across(place))},{_n(up(value))}")
+            continue
+        if run:
+            class_ = f"curve c{order} f-{family}"
+            yield element("polyline", points=" ".join(run), class_=class_)
+        run = []
+    for place, value in enumerate(values):
+        if math.isfinite(value):
+            yield element(
+                "circle", cx=_n(across(place)), cy=_n(up(value)), r="2.6",
+                class_=f"{'m' if order == 0 else 'ring'} f-{family}",
+            )  # fmt: skip
