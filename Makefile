@@ -7,7 +7,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test test-slow test-all test-vllm lint format wheel clean
+.PHONY: demo test test-slow test-all test-browser test-vllm lint format wheel clean
 
 demo: $(VENV)/.core
 	$(BIN)/gecjury demo
@@ -19,7 +19,11 @@ test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m slow
 
 test-all: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m 'not vllm'
+	$(BIN)/python -m pytest -n 2 -m 'not vllm and not browser'
+
+# The comparison page in Debian's Chromium, without a display.
+test-browser: $(VENV)/.dev
+	$(BIN)/python -m pytest -m browser
 
 # vLLM pins its own torch and so has an environment of its own: the build for CPUs, without the
 # image and sound packages that it drags in and that do not fit this torch.

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from gecjury.disagreement import Correction, SentenceView
 from gecjury.htmltables import boxed
 from gecjury.htmltext import Child, Markup, element, join, number
+from gecjury.reportwords import FAMILIES
 
 __all__ = ["marked", "sentence_browser"]
 
@@ -83,7 +84,8 @@ def _block(sentence: SentenceView, metrics: Sequence[str], views: Sequence[str])
         element("span", number(value, 2), class_="score"),
         element("span", sentence.source, class_="text", dir="auto"),
     )
-    apart = f"{sentence.apart} stands apart. " if sentence.apart else ""
+    apart = FAMILIES.get(sentence.apart, sentence.apart)
+    apart = f"Farthest from the others: {apart}. " if apart else ""
     astray = (
         f"On average the metrics contradict people on {100 * sentence.astray:.0f}% of the "
         "comparisons."

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import importlib.resources
 import json
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,9 @@ from gecjury.citations import paper
 from gecjury.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.errors import OutputError
 from gecjury.htmlbrowser import sentence_browser
+from gecjury.htmledits import edit_section, rating_section
 from gecjury.htmlfigures import overview, pairs, scatters, windows
 from gecjury.htmltables import (
-    edit_tables,
     family_mark,
     family_table,
     significance_table,
@@ -48,6 +49,7 @@ _SECTIONS = {
     "metrics": ("Metrics", "Metrics by family"),
     "significance": ("Significance", "Which differences are more than chance"),
     "edits": ("Edits", "Single edits"),
+    "ratings": ("Ratings", "Ratings of single corrections"),
     "scatter": ("Systems", "Systems: people against metrics"),
     "windows": ("Windows", "Systems of like quality"),
     "pairs": ("Pairs", "Which systems a metric confuses"),
@@ -67,10 +69,9 @@ def check_page(path: str | Path) -> None:
     target = Path(path)
     if target.is_dir():
         raise OutputError(f"{path}: is a folder; give the page a file name, such as report.html")
-    probe = target.with_name(f".{target.name}.probe")
-    write_text(probe, "")
     try:
-        probe.unlink()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=target.parent).close()
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
 
@@ -111,7 +112,8 @@ def report_page(document: Document, study: Study, tables: Sequence[ScoreTable]) 
         "summary": _summary(plain, human, found),
         "metrics": _metrics(plain, views),
         "significance": _significance(plain),
-        "edits": join(edit_tables(plain["rows"])),
+        "edits": edit_section(plain),
+        "ratings": rating_section(plain),
         "scatter": scatters(plain, human),
         "windows": windows(plain, study, views),
         "pairs": pairs(study, tables, views),
@@ -223,7 +225,7 @@ _MEANING = (
     ("τ (sentence)", "right minus wrong over all these pairs; −1 to 1."),
     ("tied %", "share of these pairs to which the metric gave equal scores."),
     ("cluster", "metrics of one cluster differ by no more than chance explains; 1 is best."),
-    ("small figures", "95% bootstrap interval."),
+    ("[ , ]", "95% bootstrap interval."),
     ("missing", "sentence scores that could not be had; left out, neither zero nor a tie."),
     ("seconds", "time of scoring in this run, 0 where scores were read from a file."),
 )  # fmt: skip
@@ -268,10 +270,11 @@ def _significance(document: Document) -> Markup | None:
     if not tests:
         return None
     note = element("p", "Bold with an asterisk: p below .05.", class_="note")
-    return join(note, [
-        [element("h3", VIEWS.get(test["human"], test["human"]).capitalize()),
-         significance_table(test)] for test in tests
-    ])  # fmt: skip
+    parts: list[Child] = []
+    for view in dict.fromkeys(str(test["human"]) for test in tests):
+        parts.append(element("h3", VIEWS.get(view, view).capitalize()))
+        parts += [[significance_table(test)] for test in tests if test["human"] == view]
+    return join(note, parts)
 
 
 def _sentences(

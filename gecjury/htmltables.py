@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gecjury.htmltext import Child, Markup, element, join, number
-from gecjury.reportwords import FAMILIES, MEASURES, SIGNIFICANT, value_of
+from gecjury.htmltext import Child, Markup, element, number
+from gecjury.reportwords import FAMILIES, MEASURES, SIGNIFICANT, proper, value_of
 from gecjury.svgplots import marker
 
 __all__ = [
     "boxed",
-    "edit_tables",
     "family_mark",
     "family_table",
+    "measure_cell",
     "pair_matrix",
     "significance_table",
 ]
@@ -49,15 +49,17 @@ def boxed(table: Child, label: str) -> Markup:
     return element("div", table, class_="scroll", tabindex="0", role="region", aria_label=label)
 
 
-def _cell(value: float, bounds: Sequence[float | None] | None = None, best: bool = False) -> Markup:
+def measure_cell(
+    value: float, bounds: Sequence[float | None] | None = None, best: bool = False
+) -> Markup:
     """A number with its interval, and its plain value for sorting."""
     shown: Child = number(value)
     if best:
         shown = element("strong", shown)
     interval = None
     if bounds and None not in bounds:
-        low, high = (number(bound, 2) for bound in bounds)
-        interval = element("span", f"{low} to {high}", class_="ci")
+        low, high = (number(float(bound or 0), 2).replace("0.", ".", 1) for bound in bounds)
+        interval = element("span", f"[{low}, {high}]", class_="ci")
     plain = "" if math.isnan(value) else f"{value:.9g}"
     return element("td", shown, interval, class_="n", data_v=plain)
 
@@ -178,7 +180,7 @@ def _value(row: Row, level: str, key: str, best: float | None = None) -> Markup:
         return element("td", number(100 * value, 1), class_="n", data_v=f"{value:.9g}")
     bounds = ((row.get(level) or {}).get("ci95") or {}).get(key)
     is_best = best is not None and not math.isnan(value) and best - value < 1e-9
-    return _cell(value, bounds, is_best)
+    return measure_cell(value, bounds, is_best)
 
 
 def _chance_rows(
@@ -207,7 +209,7 @@ def _chance_rows(
         for level, key in columns:
             here = (level, key) == ("sentence", "accuracy")
             bounds = (ceiling.get("ci95") or {}).get("accuracy") if here else None
-            cells.append(_cell(_float(ceiling["accuracy"]) if here else math.nan, bounds))
+            cells.append(measure_cell(_float(ceiling["accuracy"]) if here else math.nan, bounds))
         rows.append(element("tr", cells, rest))
     return rows
 
@@ -240,9 +242,9 @@ def significance_table(test: Mapping[str, Any]) -> Markup:
             cells.append(element("td", str(clusters[i]), class_="n cluster"))
         rows.append(element("tr", cells))
     measure = MEASURES.get(str(test["statistic"]), str(test["statistic"]))
-    correction = f", {test['correction']} correction" if test.get("correction") else ""
+    correction = f", {proper(test['correction'])} correction" if test.get("correction") else ""
     drawn = f", {number(test['resamples'])} resamples" if test.get("resamples") else ""
-    caption = f"{test['level']} level, {measure}: {test['test']}{correction}{drawn}"
+    caption = f"{test['level']} level, {measure}: {proper(test['test'])}{correction}{drawn}"
     content = element(
         "table",
         element("caption", f"p-values, {caption}"),
@@ -279,78 +281,3 @@ def _shade(value: float) -> str:
     value = round(value, 2)
     step = min(5, math.ceil(abs(value - 0.5) * 10 - 1e-9))
     return f"{'hi' if value > 0.5 else 'lo'}{step}" if step else ""
-
-
-EDIT_HEADINGS = {
-    "auc": "AUC",
-    "average_precision": "avg. precision",
-    "accuracy": "accuracy",
-    "balanced": "balanced acc.",
-    "kappa": "κ",
-    "threshold": "threshold",
-    "cases": "edits",
-    "valid": "valid",
-    "missing": "missing",
-    "split": "split",
-}
-
-
-def edit_tables(rows: Sequence[Row]) -> list[Markup]:
-    """Metrics that credit single edits against the annotators' verdicts, over all and by type."""
-    by_metric = {row["metric"]: row for row in rows if row.get("edit")}
-    if not by_metric:
-        return []
-    found = [row["edit"] for row in by_metric.values()]
-    keys = [
-        key
-        for key in dict.fromkeys([*EDIT_HEADINGS, *(k for edit in found for k in edit)])
-        if any(isinstance(e.get(key), int | float) and not isinstance(e[key], bool) for e in found)
-    ]
-    head = [element("th", name, scope="col") for name in ("metric", "family")]
-    head += [element("th", EDIT_HEADINGS.get(k, k), scope="col", class_="n") for k in keys]
-    body = []
-    for name, row in by_metric.items():
-        cells: list[Child] = [
-            element("th", name, scope="row"),
-            element("td", family_mark(row["family"])),
-        ]
-        for key in keys:
-            value, bounds = row["edit"].get(key), (row["edit"].get("ci95") or {}).get(key)
-            cells.append(_count(value) if isinstance(value, int) else _cell(_float(value), bounds))
-        body.append(element("tr", cells))
-    table = element(
-        "table",
-        element("thead", element("tr", head)),
-        element("tbody", body),
-        class_="sortable metrics",
-    )
-    return [boxed(table, "Single edits"), *_by_type(by_metric)]
-
-
-def _by_type(by_metric: Mapping[str, Row]) -> list[Markup]:
-    """AUC by error type, where the document breaks it down."""
-    parts = {
-        name: row["edit"]["by_type"]
-        for name, row in by_metric.items()
-        if isinstance(row["edit"].get("by_type"), Mapping)
-    }
-    kinds = list(dict.fromkeys(kind for part in parts.values() for kind in part))
-    if not kinds:
-        return []
-    head = [element("th", "error type", scope="col")]
-    head += [element("th", f"{name} AUC", scope="col", class_="n") for name in parts]
-    body = []
-    for kind in kinds:
-        cells: list[Child] = [element("th", kind, scope="row")]
-        for part in parts.values():
-            entry = part.get(kind)
-            value = entry.get("auc") if isinstance(entry, Mapping) else entry
-            cells.append(_cell(_float(value)))
-        body.append(element("tr", cells))
-    table = element(
-        "table",
-        element("thead", element("tr", head)),
-        element("tbody", body),
-        class_="sortable",
-    )
-    return [join(element("h3", "By error type"), boxed(table, "Edits by error type"))]

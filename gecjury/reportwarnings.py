@@ -40,7 +40,8 @@ def warnings(document: Document) -> list[Statement]:
     if not document.get("significance") and len({r["metric"] for r in document["rows"]}) > 1:
         text = "Differences between metrics were not tested."
         found.append(Statement("No significance tests", text))
-    found += [Statement("Note", str(text)) for text in document.get("warnings") or ()]
+    notes = (*(document.get("caveats") or ()), *(document.get("warnings") or ()))
+    found += [Statement("Note", f"{str(text)[:1].upper()}{str(text)[1:]}.") for text in notes]
     return found
 
 

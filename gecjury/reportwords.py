@@ -20,6 +20,7 @@ __all__ = [
     "listed",
     "p_value",
     "percent",
+    "proper",
     "summarise",
     "tested_measure",
     "value_of",
@@ -118,6 +119,17 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 
 
+def proper(name: object) -> str:
+    """How a test or a correction is written in running text."""
+    known = {
+        "perm-both": "PERM-BOTH",
+        "paired-permutation": "paired permutation test",
+        "holm": "Holm",
+        "bonferroni": "Bonferroni",
+    }
+    return known.get(str(name), str(name))
+
+
 def summarise(
     document: Document,
     human: Mapping[str, Mapping[str, float]],
@@ -184,7 +196,8 @@ def _significance(document: Document, view: str, level: str, rows: Sequence[Row]
     if p is None or test is None:
         return "Whether that is more than chance was not tested."
     how = f"p = {number(p)}" if p >= 0.0005 else "p < 0.001"
-    how += f", {test['test']}" + (f", {test['correction']}" if test.get("correction") else "")
+    how += f", {proper(test['test'])}"
+    how += f", {proper(test['correction'])}-corrected" if test.get("correction") else ""
     if p < SIGNIFICANT:
         return f"The difference is significant ({how})."
     level_with = [

@@ -75,6 +75,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
         "--pairwise", action="store_true", help="also agreement by pair of systems and of ranks"
     )
     parser.add_argument("-o", "--output", metavar="DIR", help="keep one score file a metric")
+    parser.add_argument("--html", metavar="FILE", help="write the comparison as one page, too")
     add_edit_options(parser)
 
 
@@ -88,6 +89,7 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     from gecjury.benchmarks import load_benchmark
     from gecjury.cli import runtime_from
     from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
+    from gecjury.htmlreport import check_page, write_page
     from gecjury.metaeval import Study
     from gecjury.report import print_result
     from gecjury.scorefiles import check_writable, score_with_files
@@ -115,6 +117,8 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
         return 0
     if args.output:
         check_writable(args.output)
+    if args.html:
+        check_page(args.html)
     tables = [score_with_files(s, benchmark.corpus, args.output, runtime) for s in scored]
     results = [result for table in tables for result in study.evaluate(table, views)]
     chance = study.chance(views)
@@ -129,6 +133,8 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
         shown += _window_tables(study, results, document)
     if args.pairwise:
         shown += _pairwise_tables(study, tables, views, document)
+    if args.html:
+        write_page(args.html, document, study, tables)
     print_result(shown, document, args.format)
     return 1 if missing or any(table.unanswered for table in tables) else 0
 

@@ -1,0 +1,155 @@
+"""Tables of the comparison page below the level of sentences: single edits, ratings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gecjury.htmltables import boxed, family_mark, measure_cell
+from gecjury.htmltext import Child, Markup, element, join, number
+from gecjury.reportwords import FAMILIES
+
+__all__ = ["edit_section", "rating_section"]
+
+Row = Mapping[str, Any]
+
+MEASURES = {
+    "auc": "AUC",
+    "average_precision": "AP valid",
+    "average_precision_invalid": "AP invalid",
+    "accuracy": "accuracy",
+    "balanced": "balanced",
+    "kappa": "κ",
+}
+COUNTS = {"cases": "edits", "valid": "valid", "missing": "missing"}
+MEANING = (
+    "Each edit of a correction was judged valid or not by annotators; a metric’s credit for the "
+    "edit is held against that. AUC: how often a valid edit gets more credit than an invalid one "
+    "(ties one half; 0.5 is chance). AP: average precision of finding the valid, or the invalid, "
+    "edits. Accuracy and balanced accuracy: at a threshold found on the other half of the data, "
+    "where the metric has none of its own."
+)
+
+
+def _float(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _entries(rows: Sequence[Row]) -> Iterator[tuple[str, str, Row]]:
+    """Name, family and entry of every metric, and of every way to credit it."""
+    for row in {row["metric"]: row for row in rows if row.get("edit")}.values():
+        ways = row.get("edit_by_credit")
+        entries = list(ways.values()) if isinstance(ways, Mapping) and ways else [row["edit"]]
+        for entry in entries:
+            way = f" ({entry['credit']})" if entry.get("credit") else ""
+            yield f"{row['metric']}{way}", row["family"], entry
+
+
+def edit_section(document: Mapping[str, Any]) -> Markup | None:
+    """Metrics that credit single edits against the annotators' verdicts, over all and by type."""
+    found = list(_entries(document["rows"]))
+    if not found:
+        return None
+    rest = [(name, "chance", e) for name, e in (document.get("edit_chance") or {}).items()]
+    if document.get("edit_ceiling"):
+        rest.append(("one annotator by another", "ceiling", document["edit_ceiling"]))
+    every = [entry for _, _, entry in (*found, *rest)]
+    keys = [k for k in MEASURES if any(not math.isnan(_float(e.get(k))) for e in every)]
+    counts = [k for k in COUNTS if any(e.get(k) is not None for e in every)]
+    head = [element("th", name, scope="col") for name in ("metric", "family")]
+    titles = [*(MEASURES[k] for k in keys), *(COUNTS[k] for k in counts)]
+    head += [element("th", title, scope="col", class_="n") for title in titles]
+    table = element(
+        "table",
+        element("thead", element("tr", head)),
+        element("tbody", [_row(*entry, keys, counts) for entry in found]),
+        element("tbody", [_row(*entry, keys, counts) for entry in rest], class_="below"),
+        class_="sortable metrics",
+    )
+    note = element("p", MEANING, class_="note")
+    return join(note, boxed(table, "Single edits"), _by_type(found))
+
+
+def _row(name: str, family: str, entry: Row, keys: Sequence[str], counts: Sequence[str]) -> Markup:
+    cells: list[Child] = [
+        element("th", name, scope="row"),
+        element("td", family_mark(family), data_v=FAMILIES.get(family, "")),
+    ]
+    for key in keys:
+        bounds = (entry.get("ci95") or {}).get(key)
+        cells.append(measure_cell(_float(entry.get(key)), bounds))
+    for key in counts:
+        value = entry.get(key)
+        plain = "" if value is None else value
+        cells.append(element("td", number(value), class_="n", data_v=plain))
+    return element("tr", cells)
+
+
+def _by_type(found: Sequence[tuple[str, str, Row]]) -> Markup | None:
+    """AUC by error type, where the document breaks it down."""
+    parts = {
+        name: {part["type"]: part for part in entry["by_type"]}
+        for name, _, entry in found
+        if entry.get("by_type")
+    }
+    kinds = {kind: part.get("cases") for types in parts.values() for kind, part in types.items()}
+    if not kinds:
+        return None
+    head = [element("th", "error type", scope="col"), element("th", "edits", scope="col",
+            class_="n")]  # fmt: skip
+    head += [element("th", name, scope="col", class_="n") for name in parts]
+    body = []
+    for kind, count in kinds.items():
+        cells: list[Child] = [element("th", kind, scope="row")]
+        cells.append(element("td", number(count), class_="n", data_v=count))
+        for types in parts.values():
+            part = types.get(kind) or {}
+            cells.append(measure_cell(_float(part.get("auc")), part.get("auc_ci95")))
+        body.append(element("tr", cells))
+    table = element(
+        "table",
+        element("thead", element("tr", head)),
+        element("tbody", body),
+        class_="sortable metrics",
+    )
+    return join(element("h3", "AUC by error type"), boxed(table, "AUC by error type"))
+
+
+RATINGS = {
+    "pearson": "r",
+    "spearman": "ρ",
+    "kendall": "τ",
+    "within": "τ within a source",
+    "system_pearson": "r of systems",
+    "system_spearman": "ρ of systems",
+}
+
+
+def rating_section(document: Mapping[str, Any]) -> Markup | None:
+    """How scores of single corrections follow people's ratings, by aspect."""
+    rows: Sequence[Row] = document.get("ratings") or ()
+    keys = [k for k in RATINGS if any(not math.isnan(_float(row.get(k))) for row in rows)]
+    if not keys:
+        return None
+    head = [element("th", name, scope="col") for name in ("metric", "family", "aspect")]
+    head += [element("th", RATINGS[key], scope="col", class_="n") for key in keys]
+    parts: dict[bool, list[Markup]] = {False: [], True: []}
+    for row in rows:
+        family = "ceiling" if row["family"] == "humans" else str(row["family"])
+        cells: list[Child] = [
+            element("th", row["metric"], scope="row"),
+            element("td", family_mark(family), data_v=FAMILIES.get(family, "")),
+            element("td", row["aspect"]),
+            *(measure_cell(_float(row.get(key))) for key in keys),
+        ]
+        parts[family in ("chance", "ceiling")].append(element("tr", cells))
+    table = element(
+        "table",
+        element("thead", element("tr", head)),
+        element("tbody", parts[False]),
+        element("tbody", parts[True], class_="below"),
+        class_="sortable metrics",
+    )
+    note = "Correlation of the scores of single corrections with their mean ratings, −1 to 1."
+    return join(element("p", note, class_="note"), boxed(table, "Ratings"))

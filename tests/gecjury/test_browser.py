@@ -1,0 +1,226 @@
+"""The comparison page in a real browser: renders, sorts, filters, asks the network for nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gecjury.cli import main
+from gecjury.htmlreport import report_page
+from tests import chromium
+from tests.gecjury.test_htmlreport import EVIL, study_of
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(chromium.program() is None, reason="there is no chromium"),
+]
+
+CHOSEN = "[...document.querySelectorAll('#browser > details')]"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    argv = ["compare", "sample", "--human", "both", "--systems", "all", "--html", str(path)]
+    for metric in ("green", "gleu", "green:unit=char"):
+        argv += ["-m", metric]
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main(argv) == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]:
+    with chromium.open_page(tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+def opened(tab: chromium.Page, path: Path, fragment: str = "", **more: Any) -> chromium.Page:
+    tab.size(1280)
+    tab.media("light")
+    tab.open(path, fragment, **more)
+    return tab
+
+
+def column(tab: chromium.Page, place: int) -> list[str]:
+    found: list[str] = tab.run(
+        "[...document.querySelector('table.sortable').tBodies[0].rows]"
+        f".map(row => row.cells[{place}].dataset.v ?? row.cells[{place}].textContent)"
+    )
+    return found
+
+
+def test_it_renders_without_errors_and_without_network(tab: chromium.Page, report: Path) -> None:
+    opened(tab, report)
+    assert tab.problems == []
+    assert tab.requests == [report.resolve().as_uri()]
+    assert tab.run("document.querySelectorAll('svg.plot').length") > 6
+    assert tab.run("document.documentElement.scrollWidth") == 1280
+    assert tab.run("getComputedStyle(document.body).maxWidth") != "none"
+
+
+def test_the_policy_stops_what_asks_the_network(tab: chromium.Page, report: Path) -> None:
+    opened(tab, report)
+    failed = tab.run("fetch('http://127.0.0.1:9/').then(() => 'loaded', () => 'refused')")
+    assert failed == "refused"
+    assert any("Content Security Policy" in problem for problem in tab.problems)
+    tab.run(
+        "{ const s = document.createElement('script'); s.textContent = 'window.hacked = 1';"
+        "document.body.append(s); document.body.insertAdjacentHTML('beforeend',"
+        "'<b onclick=\"window.hacked = 1\">x</b>'); document.body.lastChild.click(); }"
+    )
+    assert tab.run("typeof window.hacked") == "undefined"
+
+
+def test_hostile_texts_do_nothing(tab: chromium.Page, tmp_path: Path) -> None:
+    path = tmp_path / "evil.html"
+    path.write_text(report_page(*study_of(EVIL)), encoding="utf-8")
+    opened(tab, path)
+    assert tab.problems == []
+    assert len(tab.requests) == 1
+    assert tab.run("document.images.length") == 0
+    assert tab.run("document.querySelector('table.metrics tbody th').textContent") == EVIL
+    assert tab.run("JSON.parse(document.getElementById('result').textContent).benchmark") == EVIL
+
+
+def test_a_table_is_sorted_by_a_heading(tab: chromium.Page, report: Path) -> None:
+    opened(tab, report)
+    click = "document.querySelectorAll('table.sortable thead tr:last-child th')[{}]"
+    tab.run(click.format(2) + ".querySelector('button').click()")
+    values = [float(value) for value in column(tab, 2)]
+    assert values == sorted(values, reverse=True)
+    assert tab.run(click.format(2) + ".getAttribute('aria-sort')") == "descending"
+    tab.run(click.format(2) + ".querySelector('button').click()")
+    assert [float(value) for value in column(tab, 2)] == sorted(values)
+    tab.run(click.format(0) + ".querySelector('button').click()")
+    names = column(tab, 0)
+    assert names == sorted(names)
+    assert tab.run("document.querySelectorAll('table.sortable th[aria-sort]').length") == 1
+    # Chance and ceiling stay where they are.
+    below = "document.querySelector('table.sortable').tBodies[1].rows"
+    assert tab.run(f"[...{below}].at(-1).cells[0].textContent") == "two annotators"
+
+
+def test_the_keyboard_reaches_and_presses_a_heading(tab: chromium.Page, report: Path) -> None:
+    opened(tab, report)
+    for _ in range(60):
+        tab.press("Tab")
+        if tab.run("document.activeElement.closest('th') !== null"):
+            break
+    assert tab.run("document.activeElement.textContent") == "metric"
+    tab.press("Enter")
+    assert tab.run("document.activeElement.closest('th').getAttribute('aria-sort')")
+
+
+def test_sentences_are_sorted_and_shown_in_parts(tab: chromium.Page, report: Path) -> None:
+    opened(tab, report)
+    assert tab.run(f"{CHOSEN}.length") == 25
+    more = "document.querySelector('button.more')"
+    while not tab.run(f"{more}.hidden"):
+        tab.run(f"{more}.click()")
+    values = [float(v) for v in tab.run(f"{CHOSEN}.map(s => s.dataset.d)")]
+    assert values == sorted(values, reverse=True)
+    assert len(values) > 40
+    opened(tab, report, "sort=row")
+    rows = [int(row) for row in tab.run(f"{CHOSEN}.map(s => s.dataset.row)")]
+    assert rows == sorted(rows)
+
+
+def test_filters_by_text_system_and_who_stands_apart(tab: chromium.Page, report: Path) -> None:
+    word = opened(tab, report).run(
+        f"{CHOSEN}[0].querySelector('summary .text').textContent.split(' ')[1]"
+    )
+    opened(tab, report, f"q={word}")
+    texts = tab.run(f"{CHOSEN}.map(s => s.textContent.toLowerCase())")
+    assert texts
+    assert all(word.lower() in text for text in texts)
+    assert tab.run("document.getElementById('shown').textContent").startswith(str(len(texts)))
+
+    opened(tab, report, "system=hasty")
+    changed = "r.dataset.systems.split('\\t').includes('hasty') && !r.classList.contains('same')"
+    rows = "[...s.querySelectorAll('tr.chosen')]"
+    assert tab.run(f"{CHOSEN}.length") > 5
+    assert tab.run(f"{CHOSEN}.every(s => {rows}.some(r => {changed}))")
+    opened(tab, report, "apart=gleu")
+    assert set(tab.run(f"{CHOSEN}.map(s => s.dataset.apart)")) == {"gleu"}
+    opened(tab, report, "q=no-such-word-anywhere")
+    assert tab.run(f"{CHOSEN}.length") == 0
+    assert "No sentence" in tab.run("document.getElementById('shown').textContent")
+
+
+def test_a_filter_is_kept_in_the_address(tab: chromium.Page, report: Path) -> None:
+    opened(tab, report)
+    tab.run(
+        "{ const c = document.getElementById('controls'); c.elements.system.value = 'hasty';"
+        "c.dispatchEvent(new Event('input', {bubbles: true})); }"
+    )
+    assert tab.run("location.hash") == "#system=hasty"
+    tab.run("location.hash = '#sort=a'")
+    tab.run("new Promise(done => setTimeout(done, 100))")
+    assert tab.run("document.getElementById('controls').elements.system.value") == ""
+    assert tab.problems == []
+
+
+def luminance(colour: str) -> float:
+    parts = [int(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(tab: chromium.Page, report: Path, scheme: str) -> None:
+    opened(tab, report)
+    tab.media(scheme)
+    tab.run(f"{CHOSEN}[0].open = true")
+    colours = tab.run(
+        """[...document.querySelectorAll('body *')].filter(e => e.checkVisibility()
+             && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())
+             && !e.closest('svg, script'))
+           .map(e => { let b = e;
+             const bare = c => c === 'rgba(0, 0, 0, 0)' || c.startsWith('rgba(');
+             while (b && bare(getComputedStyle(b).backgroundColor)) b = b.parentElement;
+             return [getComputedStyle(e).color,
+               getComputedStyle(b || document.body).backgroundColor, e.textContent]; })"""
+    )
+    assert len(colours) > 300
+    assert len({background for _, background, _ in colours}) > 2
+    for ink, paper, text in colours:
+        low, high = sorted((luminance(ink), luminance(paper)))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (ink, paper, text)
+    dark = tab.run("getComputedStyle(document.body).backgroundColor")
+    assert (luminance(dark) < 0.1) == (scheme == "dark")
+
+
+@pytest.mark.parametrize("width", [320, 360, 768])
+def test_a_phone_scrolls_tables_and_not_the_page(
+    tab: chromium.Page, report: Path, width: int
+) -> None:
+    opened(tab, report)
+    tab.size(width, 740, phone=True)
+    tab.run(f"{CHOSEN}[0].open = true")
+    assert tab.run("document.documentElement.scrollWidth") == width
+    assert tab.run(
+        "[...document.querySelectorAll('table')].every(t => t.closest('.scroll').clientWidth"
+        f" <= {width})"
+    )
+
+
+def test_without_a_script_all_is_there(tab: chromium.Page, report: Path) -> None:
+    opened(tab, report, script=False)
+    assert tab.run("document.querySelectorAll('th button').length") == 0
+    assert tab.run(f"{CHOSEN}.length") > 40
+    assert tab.run("getComputedStyle(document.getElementById('controls')).display") == "none"
+    tab.run("document.querySelector('#browser summary').click()")
+    assert tab.run("document.querySelector('#browser table').checkVisibility()")
+
+
+def test_print_leaves_out_controls_and_opens_nothing_new(tab: chromium.Page, report: Path) -> None:
+    opened(tab, report)
+    tab.media("light", "print")
+    assert tab.run("getComputedStyle(document.querySelector('nav')).display") == "none"
+    assert tab.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

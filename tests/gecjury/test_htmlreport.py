@@ -1,0 +1,248 @@
+"""The comparison page: self-contained, escaped, small enough, and never half written."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury.benchmarks import Benchmark
+from gecjury.cli import main
+from gecjury.corpus import Corpus, Version
+from gecjury.htmlbrowser import marked
+from gecjury.htmlreport import report_page
+from gecjury.htmltext import Markup, data_block, element, join, number
+from gecjury.judgments import RankedItem
+from gecjury.metaeval import Study
+from gecjury.scoretable import Scores, ScoreTable, Statistics
+from gecjury.signature import Signature
+
+EVIL = '<script>alert("x")</script>'
+SOURCE = "He go </script><img src=x onerror=alert(1)> & home \u202e\x00 ."
+
+
+def test_text_is_escaped_and_markup_is_kept() -> None:
+    assert join("a < b", Markup("<b>"), None, ["&", Markup("!")]) == "a &lt; b<b>&amp;!"
+    assert element("p", EVIL, class_='"x"', hidden=True, title=None) == (
+        '<p class="&quot;x&quot;" hidden>&lt;script&gt;alert("x")&lt;/script&gt;</p>'
+    )
+    assert join("a\x00b\ud800\tc\n") == "a\ufffdb\ufffd\tc\n"
+
+
+def test_a_data_block_cannot_be_ended_from_inside() -> None:
+    block = data_block("x", {"</script>": "<!-- & \u2028"})
+    inner = block.removeprefix('<script type="application/json" id="x">').removesuffix("</script>")
+    assert "<" not in inner
+    assert json.loads(inner) == {"</script>": "<!-- & \u2028"}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.12345, "0.123"), (-0.5, "−0.500"), (-0.0001, "0.000"), (float("nan"), "–"),
+     (None, "–"), (12345, "12\u202f345"), (-3, "−3")],
+)  # fmt: skip
+def test_numbers(value: float | None, shown: str) -> None:
+    assert number(value) == shown
+
+
+def test_edits_are_marked() -> None:
+    found = marked("He go to the home .", "He goes home now .")
+    assert found == "He <del>go to the</del> <ins>goes</ins> home <ins>now</ins> ."
+    assert marked("<b> x", "x") == "<del>&lt;b&gt;</del> x"
+
+
+class Reader(HTMLParser):
+    """Checks nesting, and collects tags, ids and addresses."""
+
+    VOID = frozenset(("meta", "input", "br", "img", "link"))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open
+        assert self.open.pop() == tag
+
+    def named(self, *names: str) -> Iterator[dict[str, str | None]]:
+        return (attrs for tag, attrs in self.tags if tag in names)
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+def check_self_contained(page: str) -> None:
+    reader = read(page)
+    assert not re.search(r"(?:https?:)?//[a-z0-9]", re.sub(r"<script>.*?</script>", "", page))
+    for _, attrs in reader.tags:
+        assert "src" not in attrs
+        assert "style" not in attrs
+        assert not [key for key in attrs if key.startswith("on")]
+        assert (attrs.get("href") or "#").startswith("#")
+    assert not list(reader.named("link", "img", "iframe", "object", "embed", "base"))
+    policy = next(a for a in reader.named("meta") if a.get("http-equiv"))["content"] or ""
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+
+
+def check_accessible(page: str) -> None:
+    reader = read(page)
+    assert page.startswith('<!DOCTYPE html>\n<html lang="en">')
+    assert [a for a in reader.named("meta") if a.get("name") == "viewport"]
+    assert all(a.get("scope") for a in reader.named("th"))
+    ids = [attrs["id"] for _, attrs in reader.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    assert {(a.get("href") or "")[1:] for a in reader.named("a")} <= set(ids)
+    assert len(list(reader.named("h1"))) == 1
+    for attrs in reader.named("svg"):
+        assert attrs.get("role") == "img" or attrs.get("aria-hidden") == "true"
+
+
+def study_of(name: str) -> tuple[dict[str, Any], Study, list[ScoreTable]]:
+    """A study of three systems, one of them of a given name, by one metric of that name."""
+    lines = {name: (SOURCE, "b"), "two": ("He goes home .", "b"), "three": ("He go home .", "c")}
+    corpus = Corpus((SOURCE, "b"), {key: Version(text) for key, text in lines.items()},
+                    contexts=((EVIL, ""), ("", EVIL)))  # fmt: skip
+    items = (RankedItem("1", 0, EVIL, ((name,), ("two",), ("three",)), (2, 1, 3)),)
+    human = {"edit": {"trueskill": {name: 1.0, "two": 2.0, "three": 0.0}}}
+    benchmark = Benchmark(
+        EVIL, corpus, {"edit": items}, human, "edit", EVIL, {}, EVIL, (0, 1), EVIL, (EVIL,)
+    )  # type: ignore[arg-type]  # a view by its name
+    study = Study(benchmark)
+    scores = np.array([[0.1, 0.2], [0.3, 0.2], [0.2, float("nan")]])
+    signature = Signature(name, EVIL, {"x": EVIL})
+    table = ScoreTable(corpus.names, signature, Scores(scores), Scores(np.array([0.1, 0.3, 0.2])),
+                       Statistics(scores), corpus.system_prints)  # fmt: skip
+    document = {
+        "benchmark": EVIL, "sample": False, "human": "edit", "human_scores": {"edit": "trueskill"},
+        "systems": list(corpus.names), "sentences": 2, "references": EVIL,
+        "aggregate": "mean", "shuffles": 0, "seed": 0, "ties": "half", "fingerprint": "f",
+        "rows": [{
+            "metric": name, "family": EVIL, "signature": str(signature), "human": "edit",
+            "system": {"pearson": 0.5, "spearman": float("nan"), "ci95": {}},
+            "sentence": None,
+            "scores": dict(zip(corpus.names, (0.1, 0.3, 0.2), strict=True)),
+            "seconds": 0.0, "missing": 1,
+            "edit": {"auc": 0.7, "by_type": [{"type": EVIL, "auc": 0.6, "cases": 3}]},
+        }],
+        "ceiling": {}, "chance": {}, "caveats": [EVIL],
+        "ratings": [{"metric": EVIL, "family": EVIL, "aspect": EVIL, "pearson": 0.1}],
+        "significance": [{
+            "human": "edit", "level": "system", "test": EVIL, "statistic": EVIL,
+            "metrics": [name, EVIL], "p": [[None, 0.1], [0.9, None]], "correction": EVIL,
+            "clusters": [EVIL, EVIL],
+        }],
+        "audits": {str(signature): {"members": [{"cost": {"amount": 1, "currency": EVIL}}]}},
+        "uncertainty": {"over": EVIL, "resamples": EVIL, "seed": EVIL},
+    }  # fmt: skip
+    return document, study, [table]
+
+
+def test_hostile_names_and_texts_stay_text() -> None:
+    page = report_page(*study_of(EVIL))
+    check_self_contained(page)
+    check_accessible(page)
+    assert EVIL not in page
+    assert "<img" not in page
+    assert "\x00" not in page
+    # Two scripts: the data and the page's own.
+    assert page.count("<script") == 2
+    assert page.count("</script>") == 2
+    assert "&lt;script&gt;alert" in page
+    assert "</script><img" not in page
+
+
+def test_null_everywhere_is_a_page_all_the_same() -> None:
+    document, study, tables = study_of("plain")
+    for key in ("significance", "audits", "uncertainty", "ratings", "caveats", "ceiling"):
+        del document[key]
+    row = document["rows"][0]
+    for key in ("edit", "system", "sentence", "seconds"):
+        row[key] = None
+    page = report_page(document, study, tables)
+    check_self_contained(page)
+    assert 'id="edits"' not in page
+    assert 'id="significance"' not in page
+    # No sentence scores at all: --level edit.
+    assert 'id="sentences"' not in report_page(document, study, [])
+
+
+def compare(page: Path, *more: str) -> int:
+    return main(["compare", "sample", "-m", "green", "-m", "gleu", "--html", str(page), *more])
+
+
+def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "new" / "report.html"
+    assert compare(path, "--human", "both", "--format", "json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    page = path.read_text(encoding="utf-8")
+    check_self_contained(page)
+    check_accessible(page)
+    assert "never evidence" in page
+    for part in ("summary", "metrics", "scatter", "windows", "pairs", "sentences", "settings"):
+        assert f'<section id="{part}">' in page
+    block = re.search(r'<script type="application/json" id="result">(.*?)</script>', page)
+    assert block
+    assert json.loads(block[1]) == {k: v for k, v in shown.items() if k not in ("windows",)}
+    assert [found.name for found in path.parent.iterdir()] == ["report.html"]
+
+
+def test_a_bad_place_is_told_before_scoring(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gecjury.scorefiles.score_with_files", lambda *_: pytest.fail("scored"))
+    (tmp_path / "file").write_text("")
+    for bad in (tmp_path, tmp_path / "file" / "report.html"):
+        assert compare(bad) == 2
+        assert str(bad) in capsys.readouterr().err
+
+
+def test_a_failure_leaves_the_old_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+
+    def fail(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gecjury.htmlreport.report_page", fail)
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        raise SystemExit(compare(path))
+    assert path.read_text() == "old"
+    assert [found.name for found in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    assert compare(tmp_path / "report.html", "--dry-run") == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_all_of_seeda_stays_below_three_megabytes(data_dir: Path, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    metrics = [f"green:n={n}" for n in (1, 2, 3, 4)] + ["gleu", *(f"gleu:n={n}" for n in (1, 2, 3))]
+    argv = ["compare", "seeda", "--human", "both", "--systems", "all", "--html", str(path)]
+    for metric in metrics:
+        argv += ["-m", metric]
+    assert main([*argv, "--data", str(data_dir)]) == 0
+    page = path.read_text(encoding="utf-8")
+    assert 1_000_000 < path.stat().st_size < 3_000_000
+    check_self_contained(page)
+    assert page.count('<details class="sentence"') > 100

@@ -1,0 +1,167 @@
+"""The words of the report follow from the numbers: other numbers, other words."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from gecjury.disagreement import Consensus
+from gecjury.reportwarnings import warnings
+from gecjury.reportwords import headline, p_value, summarise
+
+
+def row(metric: str, r: float | None, accuracy: float, **more: Any) -> dict[str, Any]:
+    return {
+        "metric": metric,
+        "family": more.pop("family", "refbased"),
+        "human": more.pop("human", "edit"),
+        "system": {"pearson": r, "spearman": r, "kendall": r, "pairwise_accuracy": r, "ci95": {}},
+        "sentence": {"accuracy": accuracy, "tied_share": more.pop("tied", 0.0), "ci95": None},
+        "scores": more.pop("scores", {"a": 2.0, "b": 1.0}),
+        "missing": more.pop("missing", 0),
+        **more,
+    }
+
+
+def document(*rows: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "benchmark": "seeda",
+        "sample": False,
+        "systems": [f"s{n}" for n in range(12)],
+        "ties": "half",
+        "rows": list(rows),
+        "ceiling": {"edit": {"accuracy": 0.644, "decided": 519}},
+        "chance": {"constant": {"human": {"edit": {"sentence": {"accuracy": 0.5}}}}},
+        **more,
+    }
+
+
+HUMAN = {"edit": {"a": 2.0, "b": 1.0}}
+BASIC = document(row("gleu", 0.95, 0.66), row("errant", 0.90, 0.62))
+
+
+def said(found: dict[str, Any], topic: str) -> str:
+    return next(s.text for s in summarise(found, HUMAN, {}) if s.topic.startswith(topic))
+
+
+def warned(found: dict[str, Any]) -> dict[str, str]:
+    return {s.topic: s.text for s in warnings(found)}
+
+
+def test_who_leads_and_by_how_much() -> None:
+    assert said(BASIC, "System level").startswith(
+        "gleu leads: Pearson r 0.950, 0.050 more than errant (0.900)."
+    )
+    assert headline(BASIC, ["edit"]) == (
+        "At the system level gleu leads; at the sentence level gleu leads."
+    )
+    flipped = document(row("gleu", 0.85, 0.60), row("errant", 0.90, 0.62))
+    assert said(flipped, "System level").startswith(
+        "errant leads: Pearson r 0.900, 0.050 more than gleu (0.850)."
+    )
+    assert said(flipped, "Sentence level").startswith("errant leads: sentence accuracy 0.620")
+
+
+def test_equal_values_share_the_lead() -> None:
+    equal = document(row("gleu", 0.9, 0.66), row("errant", 0.9, 0.66), row("m2", 0.8, 0.6))
+    assert said(equal, "System level") == "gleu and errant share the lead: Pearson r 0.900."
+
+
+def test_another_measure_may_have_another_leader() -> None:
+    changed = copy.deepcopy(BASIC)
+    changed["rows"][1]["system"]["spearman"] = 0.99
+    assert said(changed, "System level").endswith("But errant leads by Spearman ρ 0.990.")
+    assert "But" not in said(BASIC, "System level")
+
+
+def with_test(p: float, other: float = 0.9) -> dict[str, Any]:
+    test = {
+        "human": "edit", "level": "system", "test": "perm-both", "statistic": "pearson",
+        "metrics": ["gleu", "errant"], "p": [[None, p], [1 - p, None]],
+        "adjusted": [[None, p], [other, None]], "correction": "holm", "resamples": 1000,
+    }  # fmt: skip
+    return document(row("gleu", 0.95, 0.66), row("errant", 0.90, 0.62), significance=[test])
+
+
+def test_significance_is_stated_as_tested() -> None:
+    assert "The difference is significant (p = 0.012, PERM-BOTH, Holm-corrected)." in said(
+        with_test(0.012), "System level"
+    )
+    assert "The difference is not significant (p = 0.210" in said(with_test(0.21), "System level")
+    assert "was not tested" in said(BASIC, "System level")
+    assert p_value(with_test(0.012), "edit", "system", "errant", "gleu") == 0.012
+    assert p_value(with_test(0.012), "edit", "sentence", "errant", "gleu") is None
+
+
+@pytest.mark.parametrize(
+    ("top", "bounds", "words"),
+    [
+        (0.66, None, "gleu reaches that ceiling with 66.0%"),
+        (0.60, None, "The best metric, gleu, is 4.4 points below that ceiling (60.0%)"),
+        (0.60, [0.55, 0.65], "gleu (60.0%) cannot be told from that ceiling"),
+        (0.60, [0.55, 0.64], "is 4.4 points below"),
+    ],
+)
+def test_the_ceiling(top: float, bounds: list[float] | None, words: str) -> None:
+    found = document(row("gleu", 0.95, top), row("errant", 0.90, 0.51))
+    found["rows"][0]["sentence"]["ci95"] = bounds and {"accuracy": bounds}
+    assert words in said(found, "Ceiling")
+    assert "Two annotators agree on 64.4% of the 519 pairs" in said(found, "Ceiling")
+
+
+def test_the_best_system() -> None:
+    assert said(BASIC, "Best system") == "People put a first. So do gleu and errant."
+    other = document(row("gleu", 0.9, 0.6, scores={"a": 1, "b": 2}), row("errant", 0.8, 0.6))
+    assert said(other, "Best system") == ("People put a first. So does errant. gleu puts b first.")
+
+
+def test_where_families_agree() -> None:
+    rows = (row("gleu", 0.9, 0.6), row("llm-s", 0.9, 0.6, family="judges"))
+    found = Consensus(1200, 900, 0.8, {"refbased": 0.4, "judges": 0.6})
+    text = next(
+        s.text
+        for s in summarise(document(*rows), HUMAN, {"edit": found})
+        if s.topic == "Where they agree"
+    )
+    assert text == (
+        "On 75.0% of the 1\u202f200 judged pairs on which all families have a preference, all "
+        "prefer the same correction, and people agree with them on 80.0% of these. Where the "
+        "families are divided, LLM judge is right most often (60.0%)."
+    )
+
+
+def test_no_warning_without_cause() -> None:
+    many = document(row("gleu", 0.95, 0.66), systems=[f"s{n}" for n in range(25)])
+    many["rows"][0]["sentence"]["ci95"] = {"accuracy": [0.6, 0.7]}
+    assert warned(many) == {}
+
+
+def test_warnings_follow_the_numbers() -> None:
+    assert "Fisher" in warned(BASIC)["Few systems"]
+    # tanh(atanh(.912) ± 1.96 / 3) = .71, .98 for 12 systems.
+    twelve = document(row("gleu", 0.912, 0.66), row("errant", 0.90, 0.62))
+    assert "from 0.71 to 0.98" in warned(twelve)["Few systems"]
+    assert set(warned(BASIC)) == {"Few systems", "No intervals", "No significance tests"}
+    bad = document(
+        row("gleu", None, 0.48, tied=0.53, missing=7), row("errant", 0.9, 0.62, tied=0.05),
+        sample=True, caveats=["one thing"],
+    )  # fmt: skip
+    found = warned(bad)
+    assert "never evidence" in found["Sample data"]
+    assert found["Ties"].startswith("Pairs that a metric cannot tell apart: gleu 53.0%.")
+    assert "half right" in found["Ties"]
+    assert found["Missing scores"].endswith("left out: gleu 7.")
+    assert "gleu" in found["Undefined"]
+    assert "gleu" in found["Chance"]
+    assert "errant" not in found["Chance"] + found["Undefined"]
+    assert found["Note"] == "One thing."
+
+
+def test_too_few_systems_and_nothing_to_rank() -> None:
+    two = document(row("gleu", None, 0.6), row("errant", None, 0.6), systems=["a", "b"])
+    assert "three are the least" in warned(two)["Too few systems"]
+    assert said(two, "System level") == (
+        "No metric can be ranked: too few systems, or constant scores."
+    )

@@ -1,0 +1,108 @@
+"""Plots without a library: ticks, places of names, that what is drawn is where it belongs."""
+
+from __future__ import annotations
+
+import math
+import re
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gecjury.labelplaces import Box, place_labels
+from gecjury.svgplots import Estimate, intervals, marker, scatter, ticks, window_lines
+
+NAMES = ("BART", "BERT-fuse", "GECToR-ens", "LM-Critic", "PIE", "REF-M", "Riken-Tohoku", "T5")
+
+
+def parsed(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)
+
+
+def test_ticks_are_round_and_inside() -> None:
+    assert ticks(0.0, 1.0) == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert ticks(-0.2, 0.23) == pytest.approx([-0.2, 0.0, 0.2])
+    assert ticks(3.0, 3.0) == [3.0]
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
+def test_ticks_stay_within_the_ends(low: float, span: float) -> None:
+    found = ticks(low, low + span)
+    assert 1 <= len(found) <= 12
+    assert all(low - span * 1e-6 <= tick <= low + span * (1 + 1e-6) for tick in found)
+
+
+def covered(boxes: list[Box]) -> list[tuple[int, int]]:
+    return [
+        (i, j)
+        for i, a in enumerate(boxes)
+        for j, b in enumerate(boxes[:i])
+        if min(a[2], b[2]) - max(a[0], b[0]) > 1 and min(a[3], b[3]) - max(a[1], b[1]) > 1
+    ]
+
+
+def test_names_of_crowded_points_do_not_cover_each_other() -> None:
+    points = [(150 + 6 * (i % 3), 120 + 5 * (i // 3)) for i in range(8)]
+    boxes = place_labels(points, NAMES, (0, 0, 330, 260), 10)
+    assert not covered(boxes)
+    assert all(b[0] >= 0 and b[1] >= 0 and b[2] <= 330 and b[3] <= 260 for b in boxes)
+
+
+def test_a_name_at_the_edge_turns_inwards() -> None:
+    (box,) = place_labels([(325.0, 100.0)], ["Riken-Tohoku"], (0, 0, 330, 260), 10)
+    assert box[2] <= 325
+
+
+def test_a_scatter_plot_shows_every_system_where_it_is() -> None:
+    human, scores = [0.0, 1.0, 2.0, float("nan")], [10.0, 30.0, 20.0, 5.0]
+    drawn = parsed(scatter(human, scores, ["a", "b", "<c>", "none"], "refbased", ("h", "m")))
+    texts = [node.text for node in drawn.iter("text")]
+    assert {"a", "b", "<c>"} <= set(texts)
+    assert "none" not in texts
+    dots = [(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in drawn.iter("circle")]
+    # To the right is better for people, higher up (a smaller y) for the metric.
+    assert dots[0][0] < dots[1][0] < dots[2][0]
+    assert dots[1][1] < dots[2][1] < dots[0][1]
+    title = drawn.find("title")
+    assert title is not None
+    assert title.text == "m against h, 3 systems"
+
+
+def test_a_scatter_plot_of_nothing_says_so() -> None:
+    nan = float("nan")
+    assert "no scores to draw" in scatter([nan], [1.0], ["a"], "judges", ("h", "m"))
+    # Constant scores: no line of best fit, but points.
+    drawn = scatter([1.0, 2.0, 3.0], [5.0, 5.0, 5.0], ["a", "b", "c"], "judges", ("h", "m"))
+    assert 'class="fit"' not in drawn
+    assert drawn.count("<polygon") == 3
+
+
+def test_intervals_span_their_ends_and_values_lie_between() -> None:
+    rows = [Estimate("x", "refless", 0.6, 0.5, 0.7), Estimate("y", "judges", float("nan"))]
+    drawn = parsed(intervals(rows, "accuracy", [("chance", 0.5), ("two annotators", 0.65)]))
+    (whisker,) = [n for n in drawn.iter("line") if "whisker" in n.attrib["class"]]
+    left, right = float(whisker.attrib["x1"]), float(whisker.attrib["x2"])
+    limits = [float(n.attrib["x1"]) for n in drawn.iter("line") if n.attrib["class"] == "limit"]
+    # Chance stands at the lower end 0.5, the ceiling at three quarters of the way to 0.7.
+    assert limits == pytest.approx([left, left + 0.75 * (right - left)], abs=0.11)
+    texts = [node.text for node in drawn.iter("text")]
+    assert {"0.600", "–", "chance", "two annotators"} <= set(texts)
+
+
+def test_families_differ_in_shape_and_not_only_in_colour() -> None:
+    shapes = {
+        re.sub(r'class="[^"]*"', "", marker(family, 10, 10))
+        for family in ("refbased", "refless", "judges", "jury", "chance")
+    }
+    assert len(shapes) == 5
+
+
+def test_windows_break_where_no_correlation_is_defined() -> None:
+    nan = float("nan")
+    drawn = window_lines([(4, [1.0, nan, 0.5, 0.0]), (8, [0.2])], "refbased", "m")
+    assert drawn.count("<polyline") == 3
+    assert len(re.findall(r"<circle", drawn)) == 4
+    for word in ("4 systems", "8 systems"):
+        assert word in drawn
+    assert math.isclose(float(re.findall(r'cy="([\d.]+)"', drawn)[0]), 20.0, abs_tol=0.1)
