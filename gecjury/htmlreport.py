@@ -182,7 +182,7 @@ def _header(document: Document, views: Sequence[str], sections: Mapping[str, str
         element("p", "gecjury · metric comparison", class_="kicker"),
         element("h1", f"{metrics} metric{'s' * (metrics != 1)} against people on "
                 f"{str(document['benchmark']).upper()}"),
-        element("p", headline(document, views), class_="lead"),
+        element("p", words, class_="lead") if (words := headline(document, views)) else None,
         element("ul", [element("li", fact) for fact in facts], class_="facts-row"),
         banner,
         element("nav", element("ol", links), aria_label="Contents"),
