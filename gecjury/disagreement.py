@@ -155,8 +155,14 @@ def sentence_views(
         groups = _distinct(corpus, row)
         if len(groups) > 1 and len(tables):
             found.append(_view(corpus, row, groups, scores[:, :, row], sides, judged.get(row, [])))
-    # NaN last; equal values in the order of the corpus.
-    return sorted(found, key=lambda view: -np.nan_to_num(view.disagreement, nan=-1.0))
+    return sorted(found, key=_dispute)
+
+
+def _dispute(view: SentenceView) -> tuple[float, float]:
+    """For sorting: most disagreement first, then most contradiction of people; NaN last."""
+    unknown = [-1.0 if np.isnan(value) else value for value in (view.disagreement, view.astray)]
+    # Rounded: sums in another order are the same disagreement.
+    return -round(unknown[0], 9), -unknown[1]
 
 
 def _distinct(corpus: Corpus, row: int) -> dict[str, list[int]]:

@@ -33,7 +33,15 @@ from gecjury.htmltext import Child, Markup, data_block, element, join, number, v
 from gecjury.metaeval import Study
 from gecjury.report import to_json
 from gecjury.reportwarnings import warnings
-from gecjury.reportwords import FAMILIES, VIEWS, Statement, headline, summarise
+from gecjury.reportwords import (
+    FAMILIES,
+    VIEWS,
+    Statement,
+    edit_statement,
+    headline,
+    is_compared,
+    summarise,
+)
 from gecjury.scoretable import ScoreTable
 from gecjury.textfiles import write_text
 
@@ -110,7 +118,7 @@ def report_page(document: Document, study: Study, tables: Sequence[ScoreTable]) 
     title = f"Metrics on {plain['benchmark']}"
     content: dict[str, Markup | None] = {
         "summary": _summary(plain, human, found),
-        "metrics": _metrics(plain, views),
+        "metrics": _metrics(plain, views) if any(map(is_compared, plain["rows"])) else None,
         "significance": _significance(plain),
         "edits": edit_section(plain),
         "ratings": rating_section(plain),
@@ -190,10 +198,11 @@ def _header(document: Document, views: Sequence[str], sections: Mapping[str, str
 
 
 def _statements(items: Sequence[Statement]) -> Markup:
-    return element(
-        "dl", [[element("dt", item.topic), element("dd", item.text)] for item in items],
-        class_="statements",
-    )  # fmt: skip
+    by_topic: dict[str, list[Markup]] = {}
+    for item in items:
+        by_topic.setdefault(item.topic, []).append(element("dd", item.text))
+    listed = [[element("dt", topic), texts] for topic, texts in by_topic.items()]
+    return element("dl", listed, class_="statements")
 
 
 def _summary(
@@ -201,9 +210,13 @@ def _summary(
     human: Mapping[str, Mapping[str, float]],
     found: Mapping[str, Consensus | None],
 ) -> Markup:
-    cards = []
+    cards: list[Child] = []
+    edits = edit_statement(document)
+    # The verdicts on edits belong to the judgments by edits.
+    place = "edit" if "edit" in human else next(iter(human), "")
     for view in human:
         items = summarise(document, {view: human[view]}, found)
+        items += [edits] if edits and view == place else []
         if items:
             heading = VIEWS[view].capitalize()
             cards.append(element("div", element("h3", heading), _statements(items), class_="card"))

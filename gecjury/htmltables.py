@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gecjury.htmltext import Child, Markup, element, number
-from gecjury.reportwords import FAMILIES, MEASURES, SIGNIFICANT, proper, value_of
+from gecjury.reportwords import FAMILIES, MEASURES, SIGNIFICANT, is_compared, proper, value_of
 from gecjury.svgplots import marker
 
 __all__ = [
@@ -97,7 +97,7 @@ def family_table(document: Mapping[str, Any], view: str, costs: Mapping[str, str
         view: which judgments.
         costs: what a metric's judge cost, by signature.
     """
-    rows = [row for row in document["rows"] if row["human"] == view and not _edit_only(row)]
+    rows = [row for row in document["rows"] if row["human"] == view and is_compared(row)]
     columns = _columns(rows)
     costs = {row["signature"]: costs[row["signature"]] for row in rows if row["signature"] in costs}
     best = {
@@ -116,10 +116,6 @@ def family_table(document: Mapping[str, Any], view: str, costs: Mapping[str, str
         class_="sortable metrics",
     )
     return boxed(table, "Metrics by family")
-
-
-def _edit_only(row: Row) -> bool:
-    return not row.get("system") and not row.get("sentence")
 
 
 def _has(row: Row, level: str, key: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gecjury.htmltext import number
-from gecjury.reportwords import VIEWS, Statement, listed, percent, value_of
+from gecjury.reportwords import VIEWS, Statement, is_compared, listed, percent, value_of
 
 __all__ = ["warnings"]
 
@@ -34,14 +34,15 @@ def warnings(document: Document) -> list[Statement]:
         for row in document["rows"]
         for level in ("system", "sentence")
     )
-    if not intervals:
+    compared = [row for row in document["rows"] if is_compared(row)]
+    if compared and not intervals:
         text = "No intervals were computed: small differences may be due to the choice of data."
         found.append(Statement("No intervals", text))
-    if not document.get("significance") and len({r["metric"] for r in document["rows"]}) > 1:
+    if not document.get("significance") and len({r["metric"] for r in compared}) > 1:
         text = "Differences between metrics were not tested."
         found.append(Statement("No significance tests", text))
     notes = (*(document.get("caveats") or ()), *(document.get("warnings") or ()))
-    found += [Statement("Note", f"{str(text)[:1].upper()}{str(text)[1:]}.") for text in notes]
+    found += [Statement("Notes", f"{str(text)[:1].upper()}{str(text)[1:]}.") for text in notes]
     return found
 
 

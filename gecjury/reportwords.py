@@ -16,7 +16,9 @@ __all__ = [
     "VIEWS",
     "Statement",
     "best_rows",
+    "edit_statement",
     "headline",
+    "is_compared",
     "listed",
     "p_value",
     "percent",
@@ -70,6 +72,11 @@ def best_rows(document: Document, view: str, level: str, key: str) -> list[Row]:
     rows = [row for row in document["rows"] if row["human"] == view]
     known = [row for row in rows if not math.isnan(value_of(row, level, key))]
     return sorted(known, key=lambda row: -value_of(row, level, key))
+
+
+def is_compared(row: Row) -> bool:
+    """Whether a row has anything above the level of edits."""
+    return bool(row.get("system") or row.get("sentence"))
 
 
 def _test(document: Document, view: str, level: str) -> Mapping[str, Any] | None:
@@ -337,3 +344,24 @@ def headline(document: Document, views: Sequence[str]) -> str:
         parts.append(f"at the {level} level {text}")
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def edit_statement(document: Document) -> Statement | None:
+    """Which metric tells valid from invalid edits best; None where no edits were tried."""
+    found = {
+        str(row["metric"]): float(row["edit"]["auc"])
+        for row in document["rows"]
+        if row.get("edit") and row["edit"].get("auc") is not None
+    }
+    if not found:
+        return None
+    top = max(found.values())
+    names = [name for name, auc in found.items() if top - auc < SAME]
+    text = (
+        f"{listed(names)} {'tells' if len(names) == 1 else 'tell'} valid from invalid edits best: "
+        f"AUC {number(top)}, where 0.5 is chance"
+    )
+    ceiling = (document.get("edit_ceiling") or {}).get("auc")
+    if ceiling is not None:
+        text += f" and one annotator by another reaches {number(ceiling)}"
+    return Statement("Edit level", f"{text}.")

@@ -9,7 +9,7 @@ import pytest
 
 from gecjury.disagreement import Consensus
 from gecjury.reportwarnings import warnings
-from gecjury.reportwords import headline, p_value, summarise
+from gecjury.reportwords import edit_statement, headline, p_value, summarise
 
 
 def row(metric: str, r: float | None, accuracy: float, **more: Any) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def test_warnings_follow_the_numbers() -> None:
     assert "gleu" in found["Undefined"]
     assert "gleu" in found["Chance"]
     assert "errant" not in found["Chance"] + found["Undefined"]
-    assert found["Note"] == "One thing."
+    assert found["Notes"] == "One thing."
 
 
 def test_too_few_systems_and_nothing_to_rank() -> None:
@@ -165,3 +165,22 @@ def test_too_few_systems_and_nothing_to_rank() -> None:
     assert said(two, "System level") == (
         "No metric can be ranked: too few systems, or constant scores."
     )
+
+
+def test_single_edits() -> None:
+    assert edit_statement(BASIC) is None
+    rows = (row("gleu", 0.9, 0.6, edit={"auc": 0.71}), row("errant", 0.8, 0.6, edit={"auc": 0.7}))
+    found = edit_statement(document(*rows, edit_ceiling={"auc": 0.733}))
+    assert found is not None
+    assert found.text == (
+        "gleu tells valid from invalid edits best: AUC 0.710, where 0.5 is chance and one "
+        "annotator by another reaches 0.733."
+    )
+    rows[1]["edit"]["auc"] = 0.72
+    flipped = edit_statement(document(*rows))
+    assert flipped is not None
+    assert flipped.text.startswith("errant tells")
+    only = document({"metric": "errant", "family": "refbased", "human": "edit",
+                     "edit": {"auc": 0.7}})  # fmt: skip
+    assert warnings(only) == []
+    assert summarise(only, HUMAN, {}) == []
