@@ -42,7 +42,7 @@ def warnings(document: Document) -> list[Statement]:
         text = "Differences between metrics were not tested."
         found.append(Statement("No significance tests", text))
     notes = (*(document.get("caveats") or ()), *(document.get("warnings") or ()))
-    found += [Statement("Notes", f"{str(text)[:1].upper()}{str(text)[1:]}.") for text in notes]
+    found += [Statement("Notes", f"{str(text).rstrip('.')}.") for text in notes]
     return found
 
 

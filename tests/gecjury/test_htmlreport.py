@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from gecjury.benchmarks import Benchmark
+from gecjury.citations import PAPERS, paper
 from gecjury.cli import main
 from gecjury.corpus import Corpus, Version
 from gecjury.htmlbrowser import marked
@@ -20,6 +21,7 @@ from gecjury.htmlreport import report_page
 from gecjury.htmltext import Markup, data_block, element, join, number
 from gecjury.judgments import RankedItem
 from gecjury.metaeval import Study
+from gecjury.registry import METRICS
 from gecjury.scoretable import Scores, ScoreTable, Statistics
 from gecjury.signature import Signature
 
@@ -246,3 +248,8 @@ def test_all_of_seeda_stays_below_three_megabytes(data_dir: Path, tmp_path: Path
     assert 1_000_000 < path.stat().st_size < 3_000_000
     check_self_contained(page)
     assert page.count('<details class="sentence"') > 100
+
+
+def test_every_metric_has_a_paper_to_cite() -> None:
+    assert set(PAPERS) == set(METRICS)
+    assert paper("green|n=4|v1") == "Koyama et al. 2024"

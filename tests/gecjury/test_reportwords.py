@@ -156,7 +156,7 @@ def test_warnings_follow_the_numbers() -> None:
     assert "gleu" in found["Undefined"]
     assert "gleu" in found["Chance"]
     assert "errant" not in found["Chance"] + found["Undefined"]
-    assert found["Notes"] == "One thing."
+    assert found["Notes"] == "one thing."
 
 
 def test_too_few_systems_and_nothing_to_rank() -> None:
