@@ -1,19 +1,21 @@
-"""The only encoder loader: sentences → vectors, every distinct string once, padded to the batch."""
+"""The only encoder loader: sentences → vectors, every distinct string once, nothing padded."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.checkpoints import Checkpoint, quiet_transformers, resolve, state_dict
+from gecjury.batches import cpu_threads, equal_batches, work_through
+from gecjury.checkpoints import Checkpoint, resolve
 from gecjury.devices import pick_device
-from gecjury.errors import InputError, MissingExtraError, OptionError
-from gecjury.runtime import Bar, Runtime
+from gecjury.encodermodels import hidden_index, length_limit, read_model
+from gecjury.errors import MissingExtraError, OptionError
+from gecjury.runtime import Runtime
 from gecjury.vectorcache import VectorCache
 
 if TYPE_CHECKING:
@@ -147,12 +149,12 @@ class Encoder:
         self._cache = cache
         self._memory: dict[bytes, Float32Array] = {}
         self._held = 0
-        self._whole = False  # whether the model's last layer is the one wanted
-        self._tokenizer, self._model = _read_model(spec, checkpoint, device)
-        self._layer = _hidden_index(spec, self._model.config)
-        self._whole = self._layer == _layers(self._model.config)
+        self._tokenizer, self._model = read_model(spec, checkpoint, device)
+        self._layer = hidden_index(spec, self._model.config)
+        # Whether the model's last layer is the one wanted.
+        self._whole = self._layer == int(self._model.config.num_hidden_layers)
         self._drop_layers()
-        self.limit = _length_limit(spec.max_length, self._tokenizer, self._model.config)
+        self.limit = length_limit(spec.max_length, self._tokenizer, self._model.config)
         if spec.pooling == "cls" and self._tokenizer.cls_token_id is None:
             raise OptionError(
                 f"encoder {spec.name}: pooling=cls needs a [CLS] token and this model's tokenizer "
@@ -244,12 +246,33 @@ class Encoder:
         result: list[tuple[Float32Array, list[int]]] = [
             (np.empty((0, 0), dtype=np.float32), ids) for ids in pieces
         ]
-        for places, states, _ in self._batches(pieces):
-            table = states.float().cpu().numpy()
-            for row, place in enumerate(places):
-                count = len(pieces[place])
-                result[place] = (table[row, :count].copy(), pieces[place])
+        for places, states in self._states(pieces, lambda states: states.float()):
+            for place, table in zip(places, states, strict=True):
+                result[place] = (table.copy(), pieces[place])
         return result
+
+    def layer_vectors(self, texts: Sequence[str], pooling: Pooling) -> Float32Array:
+        """Vectors of every layer in one pass: layers + 1 × N × d, the embeddings first.
+
+        Nothing is remembered. Needs an encoder of the last layer, which holds all the others.
+        """
+        import torch
+
+        pieces, _ = self.tokenise(texts)
+        shape = (
+            int(self._model.config.num_hidden_layers) + 1,
+            len(texts),
+            int(self._model.config.hidden_size),
+        )
+        vectors = np.empty(shape, dtype=np.float32)
+
+        def read(ids: torch.Tensor) -> torch.Tensor:
+            output = self._model(input_ids=ids, output_hidden_states=True)
+            return torch.stack([_pool(states, pooling) for states in output.hidden_states])
+
+        for places, pooled in self._batches(pieces, read, 1):
+            vectors[:, places] = pooled
+        return vectors
 
     def _remember(self, vectors: dict[bytes, Float32Array]) -> None:
         for key, vector in vectors.items():
@@ -258,48 +281,49 @@ class Encoder:
                 self._held += vector.nbytes
 
     def _pooled(self, pieces: list[list[int]]) -> Float32Array:
-        import torch
-
         width = int(self._model.config.hidden_size)
         vectors = np.empty((len(pieces), width), dtype=np.float32)
-        with self.runtime.progress.task(f"encoding with {self.spec.name}", len(pieces)) as bar:
-            for places, states, mask in self._batches(pieces, bar):
-                if self.spec.pooling == "cls":
-                    pooled = states[:, 0].float()
-                elif mask is None:
-                    pooled = states.float().mean(dim=1)
-                else:
-                    weights = mask.unsqueeze(-1).to(torch.float32)
-                    pooled = (states.float() * weights).sum(dim=1) / weights.sum(dim=1)
-                vectors[places] = pooled.cpu().numpy()
+        for places, pooled in self._states(pieces, lambda x: _pool(x, self.spec.pooling)):
+            vectors[places] = pooled
         return vectors
 
+    def _states(
+        self, pieces: list[list[int]], reduce: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Iterator[tuple[list[int], Float32Array]]:
+        """What `reduce` makes of the hidden states (batch × length × d) wanted, by batch."""
+
+        def read(ids: torch.Tensor) -> torch.Tensor:
+            if self._whole:
+                return reduce(self._model(input_ids=ids).last_hidden_state)
+            output = self._model(input_ids=ids, output_hidden_states=True)
+            return reduce(output.hidden_states[self._layer])
+
+        # Recording the states of all layers is not known to be safe in several threads.
+        return self._batches(pieces, read, cpu_threads(self.device) if self._whole else 1)
+
     def _batches(
-        self, pieces: list[list[int]], bar: Bar | None = None
-    ) -> Iterator[tuple[list[int], torch.Tensor, torch.Tensor | None]]:
-        """Hidden states of batches of similar length.
+        self,
+        pieces: list[list[int]],
+        read: Callable[[torch.Tensor], torch.Tensor],
+        threads: int,
+    ) -> Iterator[tuple[list[int], Float32Array]]:
+        """What `read` makes of the word pieces (batch × length) of texts of one length.
 
         Yields:
-            Places in `pieces`, states (batch × length × d), and the mask of real word pieces, None
-            where nothing was padded.
+            Places in `pieces`, and the result for them.
         """
         import torch
 
-        order = sorted(range(len(pieces)), key=lambda place: len(pieces[place]))
-        padding = self._tokenizer.pad_token_id
-        for start in range(0, len(order), self.batch_size):
-            places = order[start : start + self.batch_size]
-            length = len(pieces[places[-1]])
-            padded = len(pieces[places[0]]) < length
-            rows = [pieces[p] + [padding] * (length - len(pieces[p])) for p in places]
-            ids = torch.tensor(rows, device=self.device)
-            mask = None
-            if padded:
-                lengths = torch.tensor([len(pieces[p]) for p in places], device=self.device)
-                mask = torch.arange(length, device=self.device)[None] < lengths[:, None]
+        def work(places: list[int]) -> Float32Array:
             with torch.inference_mode():
-                yield places, self._states(ids, mask), mask
-            if bar is not None:
+                found = read(torch.tensor([pieces[p] for p in places], device=self.device))
+                table: Float32Array = found.cpu().numpy()
+                return table
+
+        batches = equal_batches([len(ids) for ids in pieces], self.batch_size)
+        with self.runtime.progress.task(f"encoding with {self.spec.name}", len(pieces)) as bar:
+            for places, found in work_through(batches, work, threads):
+                yield places, found
                 bar.advance(len(places))
 
     def _drop_layers(self) -> None:
@@ -311,17 +335,10 @@ class Encoder:
             self._model.encoder.layer = layers[: self._layer]
             self._whole = True
 
-    def _states(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-        import torch
 
-        attention = torch.ones_like(ids) if mask is None else mask.to(ids.dtype)
-        if self._whole:
-            output = self._model(input_ids=ids, attention_mask=attention)
-            states: torch.Tensor = output.last_hidden_state
-            return states
-        output = self._model(input_ids=ids, attention_mask=attention, output_hidden_states=True)
-        chosen: torch.Tensor = output.hidden_states[self._layer]
-        return chosen
+def _pool(states: torch.Tensor, pooling: Pooling) -> torch.Tensor:
+    """Vectors (batch × d, 32-bit floats) of states (batch × length × d) without padding."""
+    return states[:, 0].float() if pooling == "cls" else states.float().mean(dim=1)
 
 
 def _key(prefix: bytes, ids: Sequence[int]) -> bytes:
@@ -329,63 +346,3 @@ def _key(prefix: bytes, ids: Sequence[int]) -> bytes:
     digest = hashlib.sha256(prefix)
     digest.update(np.asarray(ids, dtype="<i4").tobytes())
     return digest.digest()[:16]
-
-
-def _read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
-    """Tokenizer and model, in evaluation mode on the device."""
-    import torch
-    from transformers import AutoConfig, AutoModel, AutoTokenizer
-
-    quiet_transformers()
-    try:
-        config = AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=False)
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False)
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        raise InputError(
-            f"{checkpoint.folder}: not a model that transformers can read ({error})"
-        ) from None
-    if tokenizer.pad_token_id is None or getattr(config, "is_decoder", False):
-        raise OptionError(
-            f"encoder {spec.name}: a {config.model_type} model is not a sentence encoder (its "
-            "tokenizer cannot pad); choose an encoder such as BERT, ELECTRA, RoBERTa or LaBSE"
-        )
-    model: Any
-    if checkpoint.safe:
-        model = AutoModel.from_pretrained(
-            checkpoint.folder, config=config, use_safetensors=True, trust_remote_code=False
-        )
-    else:
-        weights = state_dict(checkpoint)
-        with torch.device("meta"):
-            drawn = AutoModel.from_config(config)
-        kind: Any = type(drawn)
-        model = kind.from_pretrained(None, config=config, state_dict=weights)
-    if getattr(config, "is_encoder_decoder", False):
-        model = model.get_encoder()
-    numbers = torch.bfloat16 if spec.dtype == "bfloat16" else torch.float32
-    return tokenizer, model.to(device=device, dtype=numbers).eval()
-
-
-def _length_limit(wanted: int, tokenizer: Any, config: Any) -> int:
-    """The most word pieces that model and user allow."""
-    positions = getattr(config, "max_position_embeddings", None) or wanted
-    if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
-        positions -= 2  # positions start behind the padding index there
-    return int(min(wanted, tokenizer.model_max_length, positions))
-
-
-def _layers(config: Any) -> int:
-    return int(config.num_hidden_layers)
-
-
-def _hidden_index(spec: EncoderSpec, config: Any) -> int:
-    """The hidden states that `spec.layer` names, counted from 0 for the embeddings."""
-    count = _layers(config)
-    layer = count if spec.layer is None else spec.layer
-    index = layer + count + 1 if layer < 0 else layer
-    if not 0 <= index <= count:
-        raise OptionError(
-            f"encoder {spec.name}: layer={spec.layer} is out of range; it has {count} layers: "
-            f"expected 0 (embeddings) to {count}, or -1 to {-count - 1} from the last"
-        )
-    return index

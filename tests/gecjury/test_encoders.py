@@ -68,6 +68,27 @@ def test_batch_size_and_order_do_not_matter(tiny_bert: Path) -> None:
         np.testing.assert_allclose(other, whole[order], atol=1e-5)
 
 
+def test_threads_do_not_matter(tiny_bert: Path) -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = encoder(tiny_bert, batch_size=1).encode(TEXTS).vectors
+        torch.set_num_threads(3)
+        together = encoder(tiny_bert, batch_size=1).encode(TEXTS).vectors
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_all_layers_in_one_pass(tiny_bert: Path, pooling: Any) -> None:
+    found = encoder(tiny_bert).layer_vectors(TEXTS, pooling)
+    assert found.shape == (4, len(TEXTS), 16)
+    for layer in range(4):
+        one = encoder(tiny_bert, pooling=pooling, layer=layer).encode(TEXTS).vectors
+        np.testing.assert_allclose(found[layer], one, atol=1e-6)
+
+
 def test_every_distinct_string_is_read_once(tiny_bert: Path) -> None:
     model = encoder(tiny_bert)
     first = model.encode([*TEXTS, *TEXTS])

@@ -1,0 +1,66 @@
+"""Batches of word pieces: of one length each, so that nothing is padded, spread over the cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+__all__ = ["cpu_threads", "equal_batches", "work_through"]
+
+T = TypeVar("T")
+
+# What a batch holds at most is stated in texts; longer ones than this count for more than one.
+_PIECES_PER_TEXT = 32
+
+
+def equal_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
+    """Places of texts in batches of one length, the largest batches first.
+
+    Args:
+        lengths: word pieces of each text.
+        most: texts of 32 word pieces in a batch; of longer ones accordingly fewer.
+    """
+    by_length: dict[int, list[int]] = {}
+    for place, length in enumerate(lengths):
+        by_length.setdefault(length, []).append(place)
+    batches = []
+    for length, places in by_length.items():
+        room = max(1, min(most, most * _PIECES_PER_TEXT // max(length, 1)))
+        count = -(-len(places) // room)
+        # Shared out evenly: a last batch of a few texts would cost as much as half a full one.
+        batches += [places[part::count] for part in range(count)]
+    return sorted(batches, key=lambda batch: -len(batch) * lengths[batch[0]])
+
+
+def cpu_threads(device: str) -> int:
+    """How many batches are worked on at once: one for each of torch's threads on the CPU."""
+    import torch
+
+    return torch.get_num_threads() if device == "cpu" else 1
+
+
+def work_through(
+    batches: Sequence[list[int]], work: Callable[[list[int]], T], threads: int
+) -> Iterator[tuple[list[int], T]]:
+    """Do some work for every batch, several at once, each in one thread of its own.
+
+    Batches of short texts are small: threads that share one wait for each other at every layer,
+    all the more where the machine is busy with other things.
+
+    Yields:
+        Each batch and its result, in order.
+    """
+    if threads < 2 or len(batches) < 2:
+        for batch in batches:
+            yield batch, work(batch)
+        return
+    import torch
+
+    before = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield from zip(batches, pool.map(work, batches), strict=True)
+    finally:
+        # The workers' call is also the default of threads to come.
+        torch.set_num_threads(before)

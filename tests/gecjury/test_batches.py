@@ -1,0 +1,56 @@
+"""Batches: one length each, every text once, evenly shared out; threads change nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gecjury.batches import cpu_threads, equal_batches, work_through
+
+
+def test_by_hand() -> None:
+    # Room for 2 texts: the three of length 5 make batches of 2 and 1 (places 0, 3 and 1). One text
+    # of 64 word pieces fills the room of two.
+    assert equal_batches([5, 5, 7, 5, 64, 64], 2) == [[4], [5], [0, 3], [2], [1]]
+    # 5 texts and room for 4: 3 and 2, not 4 and 1.
+    assert [len(batch) for batch in equal_batches([9] * 5, 4)] == [3, 2]
+    assert equal_batches([], 4) == []
+
+
+@given(st.lists(st.integers(1, 130), max_size=60), st.integers(1, 9))
+def test_every_place_once_and_lengths_equal(lengths: list[int], most: int) -> None:
+    batches = equal_batches(lengths, most)
+    assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len({lengths[place] for place in batch}) == 1
+        assert len(batch) <= most
+        assert len(batch) == 1 or len(batch) * lengths[batch[0]] <= 32 * most
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_results_come_in_order(threads: int) -> None:
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    batches = [[place] for place in range(20)]
+    found = list(work_through(batches, lambda batch: batch[0] ** 2, threads))
+    assert found == [([place], place**2) for place in range(20)]
+    assert torch.get_num_threads() == before
+
+
+def test_what_fails_in_a_thread_fails_here() -> None:
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+
+    def work(batch: list[int]) -> int:
+        return 1 // batch[0]
+
+    with pytest.raises(ZeroDivisionError):
+        list(work_through([[1], [0], [2]], work, 2))
+    assert torch.get_num_threads() == before
+
+
+def test_an_accelerator_takes_one_batch_at_a_time() -> None:
+    torch = pytest.importorskip("torch")
+    assert cpu_threads("cuda") == 1
+    assert cpu_threads("cpu") == torch.get_num_threads()
