@@ -78,20 +78,28 @@ class Variants:
     anchors: tuple[dict[int, tuple[int, int]], ...] = ()
 
 
-def _compares(scorer: Scorer) -> bool:
-    return scorer.joint or "rivals" in scorer.needs
-
-
 def check_attribution(scorer: Scorer, method: str) -> None:
-    """Refuse Shapley values of a scorer that cannot be shown all variants at once.
+    """Refuse scorers whose scores of variants mean nothing, or cannot be had.
+
+    Args:
+        scorer: the metric.
+        method: of `METHODS`, by its name here or in `gecjury.attribution`; others are let pass.
 
     Raises:
-        OptionError: it scores hypotheses side by side.
+        OptionError: it weighs systems against each other, which variants are not; or Shapley
+            values were asked of a scorer that cannot be shown all variants at once.
     """
-    if method == "shapley" and _compares(scorer):
+    if method not in METHODS and method not in METHODS.values():
+        return
+    if "rivals" in scorer.needs:
+        raise OptionError(
+            f"{scorer.name} weighs systems against each other, and variants of one correction are "
+            "no systems; choose --credit counts"
+        )
+    if method == "shapley" and scorer.joint:
         raise OptionError(
             f"{scorer.name} scores hypotheses side by side, more variants than it takes at "
-            "once for Shapley values; choose leave-one-out or add-one"
+            "once for Shapley values; choose --credit leave-one-out or add-one"
         )
 
 
@@ -115,15 +123,14 @@ def variant_corpus(
         seed: of the orders.
 
     Raises:
-        OptionError: no case is in the corpus, or Shapley values of a scorer that compares
-            hypotheses side by side.
+        OptionError: no case is in the corpus, or see `check_attribution`.
     """
+    check_attribution(scorer, method)
     corrections = _corrections(cases)
     if not corrections:
         raise OptionError("none of the judged edits belongs to a source of the benchmark loaded")
     subsets = tuple(Subsets.plan(len(c.edits), method, samples, seed) for c in corrections)
-    if _compares(scorer):
-        check_attribution(scorer, method)
+    if scorer.joint:
         size = scorer.group_size if isinstance(scorer, GroupScorer) else _TOGETHER
         return _side_by_side(corpus, corrections, subsets, size)
     return _one_by_one(corpus, corrections, subsets)

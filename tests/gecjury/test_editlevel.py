@@ -26,6 +26,7 @@ from gecjury.editlevel_credit import (
 )
 from gecjury.editlevel_measures import edit_agreement
 from gecjury.errors import DataError, InputError, OptionError
+from gecjury.registry import load
 from gecjury.runtime import Runtime
 from gecjury.scoretable import FloatArray, Statistics
 from gecjury.verdicts import EditVerdict, JudgedSource
@@ -244,6 +245,9 @@ def test_what_cannot_be_is_refused_before_any_scoring() -> None:
         edit_tasks([Many()], load_benchmark("sample"), "edit", None)
     with pytest.raises(OptionError, match="side by side"):
         edit_tasks([Judge()], benchmark(), "edit", ["shapley"])
+    with pytest.raises(OptionError, match="gotoscorer weighs systems against each other"):
+        edit_tasks([load("gotoscorer")], benchmark(), "edit", ["leave-one-out"])
+    assert edit_tasks([load("gotoscorer")], benchmark(), "edit", None)[0][0][1] == "counts"
 
 
 def test_a_dry_run_counts_the_requests_of_attribution() -> None:
