@@ -58,11 +58,11 @@ class EditAgreement:
         average_precision_invalid: the same of invalid edits, lowest scores first.
         accuracy: share of edits on the right side of the threshold.
         balanced: mean of the accuracies over valid and over invalid edits.
-        kappa: Cohen's κ; with `other-half` at the thresholds of `balanced`.
+        kappa: Cohen's κ of saying valid or invalid.
         threshold: `fixed`, or `other-half`: the threshold that is best on one half of the sources
-            (for `accuracy` and for `balanced` each its own) is tried on the other, both ways, and
-            the two results are averaged.
-        thresholds: those used, `accuracy` and `balanced`; scores above count as valid.
+            (for `accuracy`, `balanced` and `kappa` each its own) is tried on the other, both ways,
+            and the two results are averaged.
+        thresholds: those used, by measure; scores above count as valid.
         cases: edits compared.
         valid: how many of them the annotators accepted.
         missing: edits without a score, left out.
@@ -110,8 +110,8 @@ def ranking_measures(pos: FloatArray, neg: FloatArray) -> tuple[FloatArray, Floa
 
 
 def _share(part: FloatArray, whole: FloatArray, empty: float = np.nan) -> FloatArray:
-    result = np.full(np.shape(whole), empty)
-    np.divide(part, whole, out=result, where=whole > 0)
+    result = np.full(np.broadcast_shapes(np.shape(part), np.shape(whole)), empty)
+    np.divide(part, whole, out=result, where=np.asarray(whole) > 0)
     return result
 
 
@@ -194,21 +194,19 @@ def edit_agreement(
         tuple(types[int(n)] for n in kept) if types else (),
     )
     said, thresholds = _said(sample, threshold)
-    right = {name: np.where(sample.truth, some, 1 - some) for name, some in said.items()}
     ones = np.ones((1, len(kept)))
-    measured = {k: float(v[0]) for k, v in _measures(sample, right, ones).items()}
+    measured = {k: float(v[0]) for k, v in _measures(sample, said, ones).items()}
     draws = _draws(sources, resamples, seed)
     return EditAgreement(
         **measured,
-        kappa=_kappa(said["balanced"], sample.truth),
         threshold="other-half" if threshold is None else "fixed",
         thresholds=thresholds,
         cases=len(kept),
         valid=int(sample.truth.sum()),
         missing=int(missing.sum()),
         split=int(split.sum()),
-        ci95=_intervals(sample, right, draws),
-        by_type=_by_type(sample, right, draws),
+        ci95=_intervals(sample, said, draws),
+        by_type=_by_type(sample, said, draws),
     )
 
 
@@ -216,7 +214,7 @@ def _said(
     sample: _Sample, threshold: float | None
 ) -> tuple[dict[str, FloatArray], dict[str, tuple[float, ...]]]:
     """What the thresholds say of each edit (1 valid, ½ undecided), and the thresholds."""
-    names = ("accuracy", "balanced")
+    names = _MEASURES[-3:]
     if threshold is not None:
         at = np.where(sample.score == threshold, 0.5, sample.score > threshold).astype(np.float64)
         return dict.fromkeys(names, at), dict.fromkeys(names, (threshold,))
@@ -234,15 +232,18 @@ def _best_cut(sample: _Sample, name: str) -> float:
 
     Candidates lie half-way between neighbouring scores, below all and above all.
     """
-    if not len(sample.score) or (name == "balanced" and sample.truth.all() == sample.truth.any()):
+    if not len(sample.score) or (name != "accuracy" and sample.truth.all() == sample.truth.any()):
         return float("nan")
     ends = np.flatnonzero(np.diff(sample.score, append=np.nan) != 0)
-    right_pos = sample.truth.sum() - np.concatenate([[0], np.cumsum(sample.truth)[ends]])
+    pos, neg = sample.truth.sum(), (~sample.truth).sum()
+    right_pos = pos - np.concatenate([[0], np.cumsum(sample.truth)[ends]])
     right_neg = np.concatenate([[0], np.cumsum(~sample.truth)[ends]])
     if name == "balanced":
-        value = right_pos / sample.truth.sum() + right_neg / (~sample.truth).sum()
+        value = right_pos / pos + right_neg / neg
     else:
-        value = (right_pos + right_neg).astype(np.float64)
+        value = (right_pos + right_neg) / (pos + neg)
+    if name == "kappa":
+        value = _chance_corrected(value, (right_pos + neg - right_neg) / (pos + neg), pos, neg)
     best = int(np.argmax(np.round(value, 12)))
     if best == 0:
         return float("-inf")
@@ -254,24 +255,44 @@ def _best_cut(sample: _Sample, name: str) -> float:
 
 
 def _measures(
-    sample: _Sample, right: Mapping[str, FloatArray], weights: FloatArray
+    sample: _Sample, said: Mapping[str, FloatArray], weights: FloatArray
 ) -> dict[str, FloatArray]:
     """Every measure for B weightings of the edits."""
     if not len(sample.score):
         return dict.fromkeys(_MEASURES, np.full(len(weights), np.nan))
-    auc, valid, invalid = sample.ranking(weights)
     halves = [sample.half == half for half in np.unique(sample.half)]
+    right = {name: np.where(sample.truth, some, 1 - some) for name, some in said.items()}
     accuracy = [_mean(right["accuracy"], weights, chosen) for chosen in halves]
     balanced = [
         _mean(right["balanced"], weights, chosen & side)
         for chosen in halves
         for side in (sample.truth, ~sample.truth)
     ]
-    means = (np.mean(accuracy, axis=0), np.mean(balanced, axis=0))
-    return dict(zip(_MEASURES, (auc, valid, invalid, *means), strict=True))
+    kappa = [
+        _chance_corrected(
+            _mean(right["kappa"], weights, chosen),
+            _mean(said["kappa"], weights, chosen),
+            weights[:, chosen & sample.truth].sum(axis=1),
+            weights[:, chosen & ~sample.truth].sum(axis=1),
+        )
+        for chosen in halves
+    ]
+    means = (np.mean(some, axis=0) for some in (accuracy, balanced, kappa))
+    return dict(zip(_MEASURES, (*sample.ranking(weights), *means), strict=True))
 
 
-_MEASURES = ("auc", "average_precision", "average_precision_invalid", "accuracy", "balanced")
+_MEASURES = (
+    "auc", "average_precision", "average_precision_invalid", "accuracy", "balanced", "kappa",
+)  # fmt: skip
+
+
+def _chance_corrected(
+    agreed: FloatArray, said: FloatArray, pos: FloatArray, neg: FloatArray
+) -> FloatArray:
+    """Cohen's κ from the shares agreed on and said valid, and the weights of both kinds."""
+    share = _share(pos, pos + neg)
+    chance = said * share + (1 - said) * (1 - share)
+    return _share(agreed - chance, 1 - chance)
 
 
 def _mean(right: FloatArray, weights: FloatArray, chosen: BoolArray) -> FloatArray:
@@ -291,11 +312,11 @@ def _weightings(sample: _Sample, draws: FloatArray) -> Iterator[FloatArray]:
 
 
 def _intervals(
-    sample: _Sample, right: Mapping[str, FloatArray], draws: FloatArray
+    sample: _Sample, said: Mapping[str, FloatArray], draws: FloatArray
 ) -> dict[str, tuple[float, float]]:
     if not len(draws):
         return {}
-    parts = [_measures(sample, right, weights) for weights in _weightings(sample, draws)]
+    parts = [_measures(sample, said, weights) for weights in _weightings(sample, draws)]
     return {name: _interval(np.concatenate([p[name] for p in parts])) for name in _MEASURES}
 
 
@@ -308,38 +329,30 @@ def _interval(values: FloatArray) -> tuple[float, float]:
 
 
 def _by_type(
-    sample: _Sample, right: Mapping[str, FloatArray], draws: FloatArray
+    sample: _Sample, said: Mapping[str, FloatArray], draws: FloatArray
 ) -> tuple[TypeAgreement, ...]:
     rows = []
     for name, count in Counter(sample.types).most_common():
         chosen = np.array([one == name for one in sample.types])
         some = sample.take(chosen)
-        valid = int(some.truth.sum())
+        ones = np.ones((1, count))
         ranks = [some.ranking(weights)[0] for weights in _weightings(some, draws)]
-        auc = float(some.ranking(np.ones((1, count)))[0][0])
-        sides = [right["balanced"][chosen & side] for side in (sample.truth, ~sample.truth)]
+        found = {
+            key: np.where(some.truth, one[chosen], 1 - one[chosen]) for key, one in said.items()
+        }
+        sides = [_mean(found["balanced"], ones, side) for side in (some.truth, ~some.truth)]
         rows.append(
             TypeAgreement(
                 name,
                 count,
-                valid,
-                auc,
+                int(some.truth.sum()),
+                float(some.ranking(ones)[0][0]),
                 _interval(np.concatenate(ranks) if ranks else np.empty(0)),
-                float(right["accuracy"][chosen].mean()),
-                float(np.mean([s.mean() for s in sides])) if 0 < valid < count else float("nan"),
+                float(found["accuracy"].mean()),
+                float(np.mean(sides)),
             )
         )
     return tuple(rows)
-
-
-def _kappa(said: FloatArray, truth: BoolArray) -> float:
-    """Cohen's κ; an undecided edit counts as half valid."""
-    if not len(truth):
-        return float("nan")
-    agreed = float(np.where(truth, said, 1 - said).mean())
-    share, valid = float(truth.mean()), float(said.mean())
-    chance = valid * share + (1 - valid) * (1 - share)
-    return (agreed - chance) / (1 - chance) if chance < 1 else float("nan")
 
 
 def pooled_types(types: Sequence[str], cases: Sequence[EditCase]) -> tuple[str, ...]:

@@ -81,10 +81,12 @@ def test_thresholds_come_from_the_other_half() -> None:
     score = np.array([scores[f"s{n}"] for n in range(8)], dtype=float)
     found = edit_agreement(cases, score, threshold=None)
     assert found.threshold == "other-half"
-    assert found.thresholds == {"accuracy": (3.5, 1.5), "balanced": (3.5, 1.5)}
+    assert found.thresholds == dict.fromkeys(("accuracy", "balanced", "kappa"), (3.5, 1.5))
     assert found.accuracy == 0.25
     # First half: valid 0 of 3, invalid 1 of 1; second: valid 1 of 1, invalid 0 of 3.
     assert found.balanced == 0.5
+    # All invalid: 1 of 4 agreed on, chance 0 · 3/4 + 1 · 1/4; all valid likewise: κ 0 in both.
+    assert found.kappa == 0
 
 
 def test_accuracy_and_balanced_accuracy_choose_apart() -> None:
@@ -101,7 +103,7 @@ def test_accuracy_and_balanced_accuracy_choose_apart() -> None:
     assert found.accuracy == pytest.approx(5 / 6)
     assert found.thresholds["balanced"] == (0.5, 0.5)
     assert found.balanced == pytest.approx(0.9)
-    # κ at the threshold ½: agreed 10/12; said valid 8/12, are valid 10/12: chance
+    # κ is best at ½, too: agreed 10/12; said valid 8/12, are valid 10/12: chance
     # 8/12 · 10/12 + 4/12 · 2/12 = 88/144; κ = (120 − 88) / (144 − 88).
     assert found.kappa == pytest.approx(32 / 56)
 
