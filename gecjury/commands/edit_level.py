@@ -264,8 +264,8 @@ def _notes(
     notes = [
         f"{len(cases)} judged edits in {corrections} corrections of {sources} sources; "
         f"{agreement.split} on which annotators are evenly split are left out",
-        "accuracy, balanced, κ: threshold chosen on one half of the sources and tried on the other, "
-        f"both ways; calling every edit valid is right in {constant['accuracy']:.3f}",
+        "accuracy, balanced, κ: threshold chosen on one half of the sources and tried on the "
+        f"other, both ways; calling every edit valid is right in {constant['accuracy']:.3f}",
         f"ceiling: {ceiling['edits']} edits with verdicts of more than one annotator, each "
         "annotator held against each other; `AUC there` is a metric on the same verdicts",
     ]
