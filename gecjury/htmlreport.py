@@ -237,9 +237,10 @@ _MEANING = (
      "a person gave; 0 to 1, a coin gives 0.5."),
     ("τ (sentence)", "right minus wrong over all these pairs; −1 to 1."),
     ("tied %", "share of these pairs to which the metric gave equal scores."),
-    ("cluster", "metrics of one cluster differ by no more than chance explains; 1 is best."),
+    ("cluster", "no metric of a cluster is significantly worse than another of it; 1 is best."),
     ("[ , ]", "95% bootstrap interval."),
-    ("missing", "sentence scores that could not be had; left out, neither zero nor a tie."),
+    ("missing", "sentence scores that could not be had; left out, neither zero nor a tie. The "
+     "column is there where a metric misses some."),
     ("seconds", "time of scoring in this run, 0 where scores were read from a file."),
 )  # fmt: skip
 
@@ -282,7 +283,12 @@ def _significance(document: Document) -> Markup | None:
     tests = [test for test in document.get("significance") or () if len(test["metrics"]) > 1]
     if not tests:
         return None
-    note = element("p", "Bold with an asterisk: p below .05.", class_="note")
+    words = (
+        "Bold: p below .05; ▲ the metric of the row is better than that of the column, ▼ worse. "
+        "From the best down, a new cluster begins with the first metric significantly worse "
+        "than one of the cluster before."
+    )
+    note = element("p", words, class_="note")
     parts: list[Child] = []
     for view in dict.fromkeys(str(test["human"]) for test in tests):
         parts.append(element("h3", VIEWS.get(view, view).capitalize()))

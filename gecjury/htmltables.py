@@ -105,12 +105,17 @@ def family_table(document: Mapping[str, Any], view: str, costs: Mapping[str, str
         for level, key in columns
         if key not in ("cluster", "tied_share")
     }
-    body = [_metric_row(row, columns, best, costs) for row in _in_order(rows)]
-    below = [*_chance_rows(document, view, columns, costs)]
+    more = [
+        *(["missing"] if any(row.get("missing") for row in rows) else []),
+        "seconds",
+        *(["cost"] if costs else []),
+    ]
+    body = [_metric_row(row, columns, best, more, costs) for row in _in_order(rows)]
+    below = [*_chance_rows(document, view, columns, len(more))]
     table = element(
         "table",
         element("caption", f"{len(rows)} metrics, best of a column in bold", class_="sr"),
-        _head(columns, bool(costs)),
+        _head(columns, more),
         element("tbody", body),
         element("tbody", below, class_="below"),
         class_="sortable metrics",
@@ -122,17 +127,17 @@ def _has(row: Row, level: str, key: str) -> bool:
     return not math.isnan(value_of(row, level, key))
 
 
-def _head(columns: Sequence[tuple[str, str]], costs: bool) -> Markup:
+def _head(columns: Sequence[tuple[str, str]], more: Sequence[str]) -> Markup:
     groups: list[Child] = [element("td", colspan=2)]
     for level in ("system", "sentence"):
         count = sum(at == level for at, _ in columns)
         if count:
             words = f"{level.capitalize()} level"
             groups.append(element("th", words, scope="colgroup", colspan=count, class_="group"))
-    groups.append(element("td", colspan=3 if costs else 2))
+    groups.append(element("td", colspan=len(more)))
     names = ["metric", "family"]
     names += [HEADINGS[key] for _, key in columns]
-    names += ["missing", "seconds", *(["cost"] if costs else [])]
+    names += more
     heads = [
         element("th", name, scope="col", class_=None if place < 2 else "n")
         for place, name in enumerate(names)
@@ -144,6 +149,7 @@ def _metric_row(
     row: Row,
     columns: Sequence[tuple[str, str]],
     best: Mapping[tuple[str, str], float],
+    more: Sequence[str],
     costs: Mapping[str, str],
 ) -> Markup:
     cells: list[Child] = [
@@ -152,9 +158,10 @@ def _metric_row(
     ]
     cells += [_value(row, level, key, best.get((level, key))) for level, key in columns]
     seconds = row.get("seconds")
-    cells.append(_count(row.get("missing")))
+    if "missing" in more:
+        cells.append(_count(row.get("missing")))
     cells.append(element("td", number(seconds, 1), class_="n", data_v=_plain(seconds)))
-    if costs:
+    if "cost" in more:
         cells.append(element("td", costs.get(row["signature"], "–"), class_="n"))
     return element("tr", cells)
 
@@ -183,10 +190,10 @@ def _chance_rows(
     document: Mapping[str, Any],
     view: str,
     columns: Sequence[tuple[str, str]],
-    costs: Mapping[str, str],
+    more: int,
 ) -> list[Markup]:
     """Metrics that know nothing, and two annotators."""
-    rest: list[Child] = [element("td", "–", class_="n") for _ in range(3 if costs else 2)]
+    rest: list[Child] = [element("td", "–", class_="n") for _ in range(more)]
     rows = []
     for name, entry in (document.get("chance") or {}).items():
         found = entry["human"].get(view) or {}
@@ -215,11 +222,12 @@ def _float(value: float | None) -> float:
 
 
 def significance_table(test: Mapping[str, Any]) -> Markup:
-    """p-values of all pairs of metrics: is the row's better than the column's?"""
+    """p-values of all pairs of metrics; significant ones say whether the row's metric is better."""
     names = list(test["metrics"])
     table = test.get("adjusted") or test["p"]
+    values = test.get("values") or [None] * len(names)
     clusters = test.get("clusters") or []
-    head = [element("th", "is … better than …", scope="col")]
+    head = [element("th", "metric", scope="col")]
     head += [element("th", name, scope="col", class_="n") for name in names]
     if clusters:
         head.append(element("th", "cluster", scope="col", class_="n"))
@@ -228,14 +236,10 @@ def significance_table(test: Mapping[str, Any]) -> Markup:
         cells: list[Child] = [element("th", name, scope="row")]
         for j in range(len(names)):
             p = table[i][j] if i != j else None
-            if p is None:
-                cells.append(element("td", "" if i == j else "–", class_="n"))
-                continue
-            shown = "<.001" if p < 0.0005 else number(p)
-            mark = element("strong", shown, " *") if p < SIGNIFICANT else shown
-            cells.append(element("td", mark, class_="n sig" if p < SIGNIFICANT else "n"))
+            cells.append(_p_cell(p, values[i], values[j], same=i == j))
         if clusters:
-            cells.append(element("td", str(clusters[i]), class_="n cluster"))
+            shown = "–" if clusters[i] is None else str(clusters[i])
+            cells.append(element("td", shown, class_="n cluster"))
         rows.append(element("tr", cells))
     measure = MEASURES.get(str(test["statistic"]), str(test["statistic"]))
     correction = f", {proper(test['correction'])} correction" if test.get("correction") else ""
@@ -249,6 +253,17 @@ def significance_table(test: Mapping[str, Any]) -> Markup:
         class_="matrix",
     )
     return boxed(content, f"p-values, {caption}")
+
+
+def _p_cell(p: float | None, own: float | None, other: float | None, same: bool) -> Markup:
+    if p is None:
+        return element("td", "" if same else "–", class_="n")
+    shown = "<.001" if p < 0.0005 else number(float(p))
+    if p >= SIGNIFICANT:
+        return element("td", shown, class_="n")
+    better = own is None or other is None or own > other
+    words = element("strong", shown, " ▲" if better else " ▼")
+    return element("td", words, class_=f"n {'sig' if better else 'sig-worse'}")
 
 
 def pair_matrix(

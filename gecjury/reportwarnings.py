@@ -55,16 +55,20 @@ def _few_systems(document: Document) -> list[Statement]:
         return [Statement("Too few systems", text)]
     if count >= 20:
         return []
-    known = [value_of(row, "system", "pearson") for row in document["rows"]]
-    known = [value for value in known if not math.isnan(value) and abs(value) < 1]
     text = f"Correlations rest on {count} systems."
+    known = {value_of(row, "system", "pearson"): row for row in document["rows"]}
+    known = {r: row for r, row in known.items() if not math.isnan(r) and abs(r) < 1}
     if known and count > 3:
         top = max(known)
-        half = 1.96 / math.sqrt(count - 3)
-        low, high = math.tanh(math.atanh(top) - half), math.tanh(math.atanh(top) + half)
+        bounds = (known[top]["system"].get("ci95") or {}).get("pearson") or ()
+        how = "95% interval"
+        if not bounds or None in bounds:
+            half = 1.96 / math.sqrt(count - 3)
+            bounds = [math.tanh(math.atanh(top) + sign * half) for sign in (-1, 1)]
+            how = "Fisher's 95% interval"
+        low, high = (number(float(bound), 2) for bound in bounds)
         text += (
-            f" Over so few, r = {number(top)} leaves everything from {number(low, 2)} to "
-            f"{number(high, 2)} open (Fisher's 95% interval)."
+            f" Over so few, r = {number(top)} leaves everything from {low} to {high} open ({how})."
         )
     return [Statement("Few systems", text)]
 

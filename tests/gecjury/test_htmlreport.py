@@ -18,6 +18,7 @@ from gecjury.cli import main
 from gecjury.corpus import Corpus, Version
 from gecjury.htmlbrowser import marked
 from gecjury.htmlreport import report_page
+from gecjury.htmltables import significance_table
 from gecjury.htmltext import Markup, data_block, element, join, number
 from gecjury.judgments import RankedItem
 from gecjury.metaeval import Study
@@ -184,6 +185,20 @@ def test_null_everywhere_is_a_page_all_the_same() -> None:
     assert 'id="significance"' not in page
     # No sentence scores at all: --level edit.
     assert 'id="sentences"' not in report_page(document, study, [])
+
+
+def test_a_significant_difference_says_who_is_better() -> None:
+    test = {
+        "human": "edit", "level": "system", "test": "perm-both", "statistic": "pearson",
+        "metrics": ["a", "b", "c"], "values": [0.9, 0.5, None], "correction": "holm",
+        "p": [[None, 0.01, 0.2], [0.01, None, None], [0.2, None, None]], "clusters": [1, 2, None],
+    }  # fmt: skip
+    table = significance_table(test)
+    texts = [re.sub(r"<.*?>", "", row) for row in table.split("<tr>")[2:]]
+    assert texts == ["a0.010 ▲0.2001", "b0.010 ▼–2", "c0.200––"]
+    test["adjusted"] = [[None, 0.06, 0.4], [0.06, None, None], [0.4, None, None]]
+    assert "▲" not in significance_table(test)
+    assert "PERM-BOTH, Holm correction" in table
 
 
 def compare(page: Path, *more: str) -> int:

@@ -143,6 +143,8 @@ def test_warnings_follow_the_numbers() -> None:
     # tanh(atanh(.912) ± 1.96 / 3) = .71, .98 for 12 systems.
     twelve = document(row("gleu", 0.912, 0.66), row("errant", 0.90, 0.62))
     assert "from 0.71 to 0.98" in warned(twelve)["Few systems"]
+    twelve["rows"][0]["system"]["ci95"] = {"pearson": [0.6, 0.95]}
+    assert warned(twelve)["Few systems"].endswith("from 0.60 to 0.95 open (95% interval).")
     assert set(warned(BASIC)) == {"Few systems", "No intervals", "No significance tests"}
     bad = document(
         row("gleu", None, 0.48, tied=0.53, missing=7), row("errant", 0.9, 0.62, tied=0.05),
