@@ -81,9 +81,12 @@ class Asano(MeanScorer):
                 )
             bundle = open_bundle(self.model, device=runtime.device)
             notes = bundle.leak_notes(corpus)
-            rated = bundle.predict(texts, ([], []), runtime)["grammaticality"]
+            paired = "grammaticality" in bundle.pair_aspects
+            pairs = (sources, hypotheses) if paired else ([], [])
+            rated = bundle.predict(texts, pairs, runtime)["grammaticality"]
+            rows = pair_of if paired else text_of
             low, high = bundle.scale
-            values[..., 0] = ((rated - low) / (high - low))[text_of]
+            values[..., 0] = ((rated - low) / (high - low))[rows]
         if self.beta:
             entropy = -mean_log_probabilities(self.language_model, texts, runtime)
             values[..., 1] = np.nan_to_num(1 / (1 + entropy))[text_of]

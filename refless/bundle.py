@@ -15,7 +15,6 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +31,10 @@ from refless.features import (
     PAIR_FEATURES,
     SENTENCE_FEATURES,
     pair_features,
+    piece_counter,
     sentence_features,
 )
+from refless.probe import Probe, open_probe
 from refless.regressor import Regressor, load_model, load_tokenizer, loading_errors, model_device
 
 __all__ = [
@@ -44,7 +45,6 @@ __all__ = [
     "Linear",
     "assemble",
     "open_bundle",
-    "piece_counter",
 ]
 
 FORMAT = "gecjury-some/1"
@@ -96,6 +96,7 @@ class Bundle:
         members: the models; each predicts the aspects that it names.
         scale: lowest and highest rating.
         features: by aspect what its features add; aspects without an entry use none.
+        probe: kernel regressions, for the aspects that no member predicts.
         keys: hashes of the sentences trained on.
         where: folder or name, for messages.
     """
@@ -105,12 +106,20 @@ class Bundle:
     features: Mapping[str, Linear] = field(default_factory=dict)
     keys: frozenset[str] = frozenset()
     where: str = ""
+    probe: Probe | None = None
 
     @property
     def aspects(self) -> tuple[str, ...]:
-        """The aspects that at least one member predicts."""
+        """The aspects that are predicted."""
         named = {aspect for member in self.members for aspect in member.aspects}
+        named |= set(self.probe.models) if self.probe else set()
         return tuple(aspect for aspect in ASPECTS if aspect in named)
+
+    @property
+    def pair_aspects(self) -> frozenset[str]:
+        """The aspects that are predicted of pairs."""
+        paired = self.probe is not None and self.probe.paired
+        return frozenset(self.aspects) if paired else frozenset({"meaning"})
 
     def predict(
         self, texts: Sequence[str], pairs: tuple[Sequence[str], Sequence[str]], runtime: Runtime
@@ -118,8 +127,8 @@ class Bundle:
         """Predicted ratings on the data's scale, by aspect.
 
         Args:
-            texts: T hypotheses, for grammaticality and fluency.
-            pairs: P sources and hypotheses, for meaning.
+            texts: T hypotheses, for aspects that are not among `pair_aspects`.
+            pairs: P sources and hypotheses, for those that are.
             runtime: batch size and progress.
 
         Returns:
@@ -148,6 +157,9 @@ class Bundle:
                     if aspect == "meaning"
                     else sentence_features(texts, count)
                 )
+        if self.probe is not None:
+            read = pairs if self.probe.paired else (texts, texts)
+            means |= self.probe.predict(*read, runtime)
         return means
 
     def leak_notes(self, corpus: Corpus) -> list[str]:
@@ -162,11 +174,6 @@ class Bundle:
             f"leakage: {self.where} was trained on {len(shared)} of the {len(texts)} sources and "
             f"references here, e.g. {min(shared)[:60]!r}; its scores are not evidence"
         ]
-
-
-def piece_counter(tokenizer: Any) -> Any:
-    """A function that says how many word pieces a tokenizer makes of a word."""
-    return lru_cache(maxsize=None)(lambda word: len(tokenizer.tokenize(word)))
 
 
 def open_bundle(location: str, max_length: int = 0, device: str = "cpu") -> Bundle:
@@ -235,7 +242,8 @@ def assemble(
             )
     keys = folder / KEYS_FILE
     known = frozenset(read_text(keys).split()) if keys.exists() else frozenset()
-    return Bundle(members, scale, features, known, where)
+    probe = open_probe(folder, record["kernel"], length) if "kernel" in record else None
+    return Bundle(members, scale, features, known, where, probe)
 
 
 def _download(name: str) -> Path:

@@ -10,8 +10,8 @@ import numpy as np
 from gecjury.correlation import spearman
 from gecjury.scoretable import FloatArray
 from refless.annotations import Annotations
-from refless.bundle import Linear, piece_counter
-from refless.features import pair_features, sentence_features
+from refless.bundle import Linear
+from refless.features import pair_features, piece_counter, sentence_features
 from refless.splits import Split
 
 __all__ = ["additions", "fit_features"]

@@ -11,6 +11,8 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +20,14 @@ from gecjury.scoretable import FloatArray
 from refless.distance import indel_ratio
 from refless.meteor import Meteor, align_words
 
-__all__ = ["PAIR_FEATURES", "SENTENCE_FEATURES", "pair_features", "sentence_features", "words_of"]
+__all__ = [
+    "PAIR_FEATURES",
+    "SENTENCE_FEATURES",
+    "pair_features",
+    "piece_counter",
+    "sentence_features",
+    "words_of",
+]
 
 SENTENCE_FEATURES = (
     "log_length", "lower_start", "no_end_mark", "lower_i", "inner_capitals", "pieces_per_word",
@@ -49,6 +58,11 @@ _FUNCTION_WORDS = frozenset(
 _NEGATIONS = frozenset(
     ("not", "n't", "no", "never", "none", "nothing", "neither", "nor", "without", "cannot")
 )
+
+
+def piece_counter(tokenizer: Any) -> Pieces:
+    """A function that says how many word pieces a tokenizer makes of a word."""
+    return lru_cache(maxsize=None)(lambda word: len(tokenizer.tokenize(word)))
 
 
 def words_of(text: str) -> list[str]:

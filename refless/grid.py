@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
 from gecjury.textfiles import write_text
 from refless.annotations import Annotations
@@ -62,6 +63,8 @@ def train_grid(
     Returns:
         One entry a combination and aspect; the chosen combination is marked.
     """
+    if recipe.kernel:
+        raise OptionError("the grid is of fine-tuning; kernel regression chooses its own settings")
     found: list[tuple[float, Path, list[Trial]]] = []
     for max_length, batch, rate in itertools.product(*(grid[key] for key in GRID)):
         settings = replace(

@@ -57,6 +57,10 @@ Encode = Callable[[Sequence[str]], FloatArray]
 """Vectors of sentences, N × D."""
 
 
+_BLOCK = 512
+"""Corrections whose edits are weighed together."""
+
+
 @dataclass(frozen=True)
 class Correction:
     """A source and the edits of one of its corrections, in order and apart."""
@@ -209,12 +213,17 @@ def impact_pairs(
         tries: draws a correction before it is passed over.
     """
     edited = [correction for correction in corrections if correction.edits]
-    impacts = edit_impacts(edited, encode)
+    impacts: dict[int, FloatArray] = {}
+
+    def prepare(rows: Sequence[int]) -> None:
+        unknown = [row for row in rows if row not in impacts]
+        found = edit_impacts([edited[row] for row in unknown], encode) if unknown else []
+        impacts.update(zip(unknown, found, strict=True))
 
     def judge(row: int, first: FloatArray, second: FloatArray) -> float:
         return float(impacts[row] @ (first - second))
 
-    return _draw(edited, rng, count, tries, judge, nested=False)
+    return _draw(edited, rng, count, tries, judge, prepare, nested=False)
 
 
 def nested_pairs(
@@ -230,7 +239,7 @@ def nested_pairs(
     def judge(_: int, first: FloatArray, second: FloatArray) -> float:
         return float(first.sum() - second.sum())
 
-    return _draw(edited, rng, count, tries, judge, nested=True)
+    return _draw(edited, rng, count, tries, judge, lambda _: None, nested=True)
 
 
 def _draw(
@@ -239,6 +248,7 @@ def _draw(
     count: int,
     tries: int,
     judge: Callable[[int, FloatArray, FloatArray], float],
+    prepare: Callable[[Sequence[int]], None],
     *,
     nested: bool,
 ) -> list[Pair]:
@@ -246,8 +256,12 @@ def _draw(
     seen: set[tuple[str, str]] = set()
     while len(pairs) < count:
         before = len(pairs)
-        for row in rng.permutation(len(edited)):
-            pair = _try(edited[row], int(row), rng, tries, judge, seen, nested)
+        order = rng.permutation(len(edited)).tolist()
+        for place, row in enumerate(order):
+            # Only what is drawn is weighed: parallel text mostly holds more than is wanted.
+            if place % _BLOCK == 0:
+                prepare(order[place : place + _BLOCK])
+            pair = _try(edited[row], row, rng, tries, judge, seen, nested)
             if pair is not None:
                 pairs.append(pair)
                 seen.add((pair.better, pair.worse))

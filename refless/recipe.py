@@ -29,6 +29,7 @@ from refless.intermediate import (
 )
 from refless.member import train_member
 from refless.modelcard import figures_table, model_card
+from refless.probe import fit_probe, save_probe
 from refless.regressor import encoder_location, load_tokenizer, output_errors
 from refless.splits import Split
 from refless.train import TrainSettings, is_main_process, wait_for_all
@@ -49,6 +50,8 @@ class Recipe:
         intermediate_epochs: of each step.
         intermediate_rate: peak learning rate of each step.
         frozen: leave the word embeddings as they are.
+        kernel: kernel regression on hidden states and features (see `refless.probe`) instead of
+            fine-tuning; `shared`, `features` and most settings then play no part.
         seeds: one model, or set of models, each; predictions are averaged.
         settings: of the regression; its seed is replaced by each of `seeds`.
     """
@@ -60,12 +63,15 @@ class Recipe:
     intermediate_epochs: int = 2
     intermediate_rate: float = 1e-4
     frozen: bool = False
+    kernel: bool = False
     seeds: tuple[int, ...] = (0,)
     settings: TrainSettings = field(default_factory=TrainSettings)
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
             raise OptionError(f"seeds {self.seeds}: expected one or more different numbers")
+        if self.kernel and len(self.seeds) > 1:
+            raise OptionError("kernel regression draws nothing: give one seed")
 
 
 Figures = dict[str, dict[str, dict[str, float]]]
@@ -123,27 +129,14 @@ def train_some(
         return done
     work = folder / "checkpoints"
     start, step_scores = _run_steps(recipe, work, steps, runtime)
-    tokenizer = load_tokenizer(start)
-    linear = fit_features(data, split, tokenizer) if recipe.features else {}
-    added = additions(data, linear, tokenizer)
-    members: dict[str, Mapping[str, float]] = {}
-    places: list[dict[str, Any]] = []
-    for seed in recipe.seeds:
-        for aspects in [data.aspects] if recipe.shared else [(a,) for a in data.aspects]:
-            name = _member_name(recipe, seed, aspects)
-            settings = replace(recipe.settings, seed=seed)
-            members[name or "shared"] = train_member(
-                data, split, aspects, added, extra, start, settings, recipe.frozen,
-                folder / name, work / (name.replace("/", "-") or "shared"), runtime,
-            )  # fmt: skip
-            places.append({"path": name or ".", "aspects": list(aspects)})
+    train = _fit_kernel if recipe.kernel else _fine_tune
+    members, found = train(data, split, recipe, extra, start, folder, runtime)
     record: dict[str, Any] = {
         "format": FORMAT,
         "run": run,
-        "members": places,
         "scale": [data.scale.low, data.scale.high],
         "max_length": recipe.settings.max_length,
-        "features": {aspect: value.to_json() for aspect, value in linear.items()},
+        **found,
     }
     report = None
     if is_main_process():
@@ -221,6 +214,69 @@ def _run_steps(
     return start, scores
 
 
+Trained = tuple[dict[str, Mapping[str, float]], dict[str, Any]]
+"""Dev figures by model, and what the manifest says of the models."""
+
+
+def _fine_tune(
+    data: Annotations,
+    split: Split,
+    recipe: Recipe,
+    extra: Sequence[Annotations],
+    start: str,
+    folder: Path,
+    runtime: Runtime,
+) -> Trained:
+    tokenizer = load_tokenizer(start)
+    linear = fit_features(data, split, tokenizer) if recipe.features else {}
+    added = additions(data, linear, tokenizer)
+    members: dict[str, Mapping[str, float]] = {}
+    places: list[dict[str, Any]] = []
+    for seed in recipe.seeds:
+        for aspects in [data.aspects] if recipe.shared else [(a,) for a in data.aspects]:
+            name = _member_name(recipe, seed, aspects)
+            settings = replace(recipe.settings, seed=seed)
+            members[name or "shared"] = train_member(
+                data, split, aspects, added, extra, start, settings, recipe.frozen, folder / name,
+                folder / "checkpoints" / (name.replace("/", "-") or "shared"), runtime,
+            )  # fmt: skip
+            places.append({"path": name or ".", "aspects": list(aspects)})
+    features = {aspect: value.to_json() for aspect, value in linear.items()}
+    return members, {"members": places, "features": features}
+
+
+def _fit_kernel(
+    data: Annotations,
+    split: Split,
+    recipe: Recipe,
+    extra: Sequence[Annotations],
+    start: str,
+    folder: Path,
+    runtime: Runtime,
+) -> Trained:
+    if extra:
+        raise OptionError("kernel regression learns from one set of ratings: leave out --gug")
+    base = encoder = recipe.encoder
+    if Path(base).is_dir():
+        base = encoder = _keep(base, folder / "base")
+    if recipe.intermediate:
+        encoder = _keep(start, folder / "encoder")
+    probe, chosen = fit_probe(data, split, encoder, base, recipe.settings.max_length, runtime)
+    if is_main_process():
+        save_probe(probe, folder)
+    wait_for_all()
+    return dict(chosen), {"members": [], "kernel": probe.record(folder)}
+
+
+def _keep(encoder: str, place: Path) -> str:
+    """Copy an encoder that is nowhere but on this machine into the trained folder."""
+    if is_main_process():
+        with output_errors(place):
+            shutil.copytree(encoder, place, dirs_exist_ok=True)
+    wait_for_all()
+    return str(place)
+
+
 def _member_name(recipe: Recipe, seed: int, aspects: tuple[str, ...]) -> str:
     """Folder of a member; the only model of all stands in the top folder itself."""
     parts = [] if len(recipe.seeds) == 1 else [f"seed-{seed}"]
@@ -278,6 +334,12 @@ def _card(
             *notes,
             "Case, spelling and edit features are added by gecjury; plain transformers gives the "
             "model's part alone, on the same scale",
+        ]
+    if recipe.kernel:
+        notes = [
+            *notes,
+            "The ratings come from kernel regression (kernel.safetensors) on the encoders' hidden "
+            "states; plain transformers loads the encoders alone",
         ]
     return model_card(
         f"SOME: {', '.join(data.aspects)}",

@@ -81,7 +81,7 @@ class SOME(MeanScorer):
         predicted = bundle.predict(texts, pairs, runtime)
         for column, aspect in enumerate(ASPECTS):
             if aspect in predicted:
-                rows = pair_of if aspect == "meaning" else text_of
+                rows = pair_of if aspect in bundle.pair_aspects else text_of
                 values[:, :, column] = predicted[aspect][rows]
         low, high = bundle.scale
         present = [c for c, aspect in enumerate(ASPECTS) if aspect in predicted]

@@ -112,6 +112,7 @@ def _recipe(args: argparse.Namespace) -> Recipe:
         intermediate_epochs=args.intermediate_epochs,
         intermediate_rate=args.intermediate_rate,
         frozen=args.freeze_embeddings,
+        kernel=args.kernel,
         seeds=tuple(args.seeds),
         settings=_settings(args),
     )

@@ -77,6 +77,11 @@ def _add_improvements(parser: argparse.ArgumentParser) -> None:
         "--features", action="store_true", help="add case, spelling and edit features"
     )
     group.add_argument(
+        "--kernel",
+        action="store_true",
+        help="kernel regression on hidden states and features instead of fine-tuning",
+    )
+    group.add_argument(
         "--intermediate",
         nargs="+",
         default=[],

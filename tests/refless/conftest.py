@@ -8,7 +8,7 @@ import pytest
 
 _NEURAL = {
     "test_train.py", "test_some.py", "test_impara.py", "test_language.py",
-    "test_resume.py", "test_train_command.py",
+    "test_resume.py", "test_train_command.py", "test_probe.py",
 }  # fmt: skip
 
 collect_ignore = sorted(_NEURAL) if importlib.util.find_spec("transformers") is None else []

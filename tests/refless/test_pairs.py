@@ -66,6 +66,19 @@ def test_better_is_what_has_the_larger_summed_impact() -> None:
     assert all(pair.gap > 0 for pair in pairs)
 
 
+def test_only_what_is_drawn_is_weighed() -> None:
+    many = [Correction(f"a b {n}", CORRECTION.edits) for n in range(2000)]
+    encoded: list[str] = []
+
+    def watch(texts: Sequence[str]) -> FloatArray:
+        encoded.extend(texts)
+        return counts(texts)
+
+    assert len(impact_pairs(many, watch, np.random.default_rng(0), count=9)) == 9
+    # One block of 512 corrections: each whole and without either of its two edits.
+    assert len(encoded) == len(set(encoded)) == 3 * 512
+
+
 def test_nested_pairs_only_add_edits() -> None:
     pairs = nested_pairs([CORRECTION], np.random.default_rng(0), count=100, tries=200)
     assert {(p.better, p.worse) for p in pairs} == {

@@ -1,0 +1,78 @@
+"""Kernel ridge regression by hand, and on made-up data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from refless.kernel import PENALTIES, WIDTHS, KernelModel, fit_kernel
+
+ROWS = np.arange(60)
+
+
+def made_up(count: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(count, 3))
+    return values, np.sin(2 * values[:, 0]) + values[:, 1] ** 2 + 3
+
+
+def test_predictions_by_hand() -> None:
+    # One column, mean 1, deviation 2, factor √.5; points at −1 and 1 deviations: x = 3 is at
+    # √.5, so the distances are (√.5 + √.5)² = 2 and 0: 2.5 + .3·e⁻² + .7·1 = 3.2406.
+    root = 0.5**0.5
+    model = KernelModel(
+        np.array([1.0]), np.array([2.0]), np.array([root]), np.array([[-root], [root]]),
+        np.array([0.3, 0.7]), 2.5,
+    )  # fmt: skip
+    assert model(np.array([[3.0]])) == pytest.approx([2.5 + 0.3 * np.exp(-2.0) + 0.7], abs=1e-5)
+    # 41 is 20 deviations away and cut at 5: (5 − 1)²·.5 = 8 and (5 + 1)²·.5 = 18.
+    far = 2.5 + 0.3 * np.exp(-18.0) + 0.7 * np.exp(-8.0)
+    assert model(np.array([[41.0]])) == pytest.approx([far], abs=1e-5)
+
+
+def test_fit_is_kernel_ridge_regression() -> None:
+    values, ratings = made_up()
+    train, dev = ROWS[:40], ROWS[40:]
+    model, chosen = fit_kernel([(values[:, :2], 0.4), (values[:, 2:], 0.1)], ratings, train, dev)
+    assert chosen["penalty"] in PENALTIES
+    assert chosen["width"] in WIDTHS
+    scaled = (values - values[train].mean(axis=0)) / values[train].std(axis=0)
+    gaps = (scaled[:, None] - scaled[None]) ** 2
+    # The mean over each block's columns: two columns of .2 each, one of .1.
+    kernel = np.exp(
+        -chosen["width"] * (0.2 * gaps[..., 0] + 0.2 * gaps[..., 1] + 0.1 * gaps[..., 2])
+    )
+    inner = kernel[np.ix_(train, train)] + chosen["penalty"] * np.eye(40)
+    centre = ratings[train].mean()
+    weights = np.linalg.solve(inner, ratings[train] - centre)
+    expected = centre + kernel[np.ix_(dev, train)] @ weights
+    assert model(values[dev]) == pytest.approx(expected, abs=2e-5)
+
+
+def test_it_learns_what_a_line_cannot() -> None:
+    values, ratings = made_up(600)
+    train, dev = np.arange(450), np.arange(450, 600)
+    model, chosen = fit_kernel([(values, 1.0)], ratings, train, dev)
+    line = np.linalg.lstsq(np.c_[values[train], np.ones(450)], ratings[train], rcond=None)[0]
+    straight = np.corrcoef(np.c_[values[dev], np.ones(150)] @ line, ratings[dev])[0, 1]
+    curved = np.corrcoef(model(values[dev]), ratings[dev])[0, 1]
+    assert curved > 0.9 > 0.6 > straight
+    assert chosen["score"] > 0.9
+
+
+def test_rows_are_predicted_alone_or_together_alike() -> None:
+    values, ratings = made_up()
+    model, _ = fit_kernel([(values, 1.0)], ratings, ROWS[:40], ROWS[40:])
+    together = model(values)
+    assert [model(values[[row]])[0] for row in range(60)] == together.tolist()
+
+
+def test_arrays_make_the_same_model_again() -> None:
+    values, ratings = made_up()
+    model, _ = fit_kernel([(values, 1.0)], ratings, ROWS[:40], ROWS[40:])
+    again = KernelModel.from_arrays(model.arrays())
+    assert again(values).tolist() == model(values).tolist()
+    with pytest.raises(ValueError, match="points of shape"):
+        KernelModel.from_arrays({**model.arrays(), "weights": np.ones(3)})
+    with pytest.raises(KeyError):
+        KernelModel.from_arrays({"mean": np.ones(3)})

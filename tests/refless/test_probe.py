@@ -1,0 +1,131 @@
+"""A SOME by kernel regression on tiny encoders: saving, batches, sources, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gecjury import load
+from gecjury.corpus import Corpus, Version
+from gecjury.errors import InputError, OptionError
+from gecjury.runtime import Runtime
+from refless.annotations import Annotations
+from refless.bundle import open_bundle
+from refless.intermediate import IntermediateData
+from refless.pairs import Correction, token_edits
+from refless.probe import KERNEL_FILE, plain_text
+from refless.recipe import Recipe, train_some
+from refless.splits import split_by_source
+from refless.train import TrainSettings
+from tests import tiny
+
+ASPECTS = ("grammaticality", "fluency", "meaning")
+RUNTIME = Runtime(device="cpu", use_cache=False)
+SOURCES = tiny.sentences(20)
+CORPUS = Corpus(
+    tuple(SOURCES),
+    {"a": Version(tuple(tiny.sentences(20, 1))), "b": Version(("", *SOURCES[1:]))},
+)
+
+
+def rated(count: int = 60, aspects: tuple[str, ...] = ASPECTS) -> Annotations:
+    rng = np.random.default_rng(1)
+    ratings = rng.integers(1, 5, (count, len(aspects))).astype(float)
+    paired = "meaning" in aspects
+    sources = tuple(tiny.sentences(count, 8)) if paired else ("",) * count
+    return Annotations(aspects, tuple(tiny.sentences(count, 7)), sources, ratings)
+
+
+def corrections() -> list[Correction]:
+    pairs = zip(tiny.sentences(30, 3), tiny.sentences(30, 4), strict=True)
+    return [Correction(a, token_edits(a.split(), b.split())) for a, b in pairs]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Annotations]:
+    """Detection for one epoch, then kernel regression."""
+    folder = tmp_path_factory.mktemp("kernel")
+    encoder = tiny.encoder(folder / "encoder")
+    recipe = Recipe(
+        str(encoder), kernel=True, intermediate=("detection",), intermediate_epochs=1,
+        settings=TrainSettings(epochs=1),
+    )  # fmt: skip
+    data = rated()
+    steps = IntermediateData(corrections())
+    train_some(data, split_by_source(data), recipe, folder / "out", RUNTIME, steps=steps)
+    return folder / "out", data
+
+
+def test_the_folder_stands_alone(trained: tuple[Path, Annotations], tmp_path: Path) -> None:
+    folder, data = trained
+    moved = tmp_path / "moved"
+    moved.symlink_to(folder, target_is_directory=True)
+    pairs = (data.sources, data.outputs)
+    first = open_bundle(str(folder)).predict(data.outputs, pairs, RUNTIME)
+    second = open_bundle(str(moved)).predict(data.outputs, pairs, RUNTIME)
+    assert set(first) == set(ASPECTS)
+    for aspect in ASPECTS:
+        assert first[aspect].tolist() == second[aspect].tolist()
+        assert np.ptp(first[aspect]) > 0
+    assert str(folder) not in (folder / "gecjury.json").read_text()
+    assert not (folder / "checkpoints").exists()
+
+
+def test_plain_transformers_loads_the_encoder(trained: tuple[Path, Annotations]) -> None:
+    from transformers import AutoModelForTokenClassification
+
+    model = AutoModelForTokenClassification.from_pretrained(trained[0] / "encoder")
+    assert model.config.id2label == {0: "kept", 1: "edited"}
+
+
+def test_scores_do_not_depend_on_the_batch(trained: tuple[Path, Annotations]) -> None:
+    scorer = load("some", model=str(trained[0]))
+    tables = [
+        scorer.score_corpus(CORPUS, Runtime(device="cpu", use_cache=False, batch_size=size))
+        for size in (1, 64)
+    ]
+    assert tables[0].sentences == pytest.approx(tables[1].sentences, abs=1e-5)
+    # The same correction of another source is another pair, and may have another grammaticality.
+    assert open_bundle(str(trained[0])).pair_aspects == set(ASPECTS)
+
+
+def test_ratings_without_sources(tmp_path: Path) -> None:
+    data = rated(60, ("grammaticality",))
+    encoder = tiny.encoder(tmp_path / "encoder")
+    recipe = Recipe(str(encoder), kernel=True)
+    report = train_some(data, split_by_source(data), recipe, tmp_path / "out", RUNTIME)
+    assert report.figures["dev"]["grammaticality"]["rows"] == 6
+    bundle = open_bundle(str(tmp_path / "out"))
+    assert bundle.pair_aspects == {"meaning"}
+    alone = bundle.predict(["the cat", "a dog"], ([], []), RUNTIME)["grammaticality"]
+    assert alone.shape == (2,)
+    scorer = load("asano", model=str(tmp_path / "out"), alpha=1.0, beta=0.0, gamma=0.0)
+    assert np.isfinite(scorer.score_corpus(CORPUS, RUNTIME).sentences).all()
+
+
+def test_a_damaged_kernel_is_refused(trained: tuple[Path, Annotations], tmp_path: Path) -> None:
+    import shutil
+
+    copied = shutil.copytree(trained[0], tmp_path / "copy")
+    (copied / KERNEL_FILE).write_bytes(b"12345678")
+    with pytest.raises(InputError, match="absent or damaged"):
+        open_bundle(str(copied))
+    (copied / KERNEL_FILE).unlink()
+    with pytest.raises(InputError, match="absent or damaged"):
+        open_bundle(str(copied))
+
+
+def test_options_that_do_not_go_together(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="one seed"):
+        Recipe(kernel=True, seeds=(0, 1))
+    data = rated()
+    recipe = Recipe(str(tiny.encoder(tmp_path / "encoder")), kernel=True)
+    with pytest.raises(OptionError, match="--gug"):
+        train_some(data, split_by_source(data), recipe, tmp_path / "o", RUNTIME, extra=[data])
+
+
+def test_both_tokenisations_read_alike() -> None:
+    assert plain_text("I do n't know `` it ''") == plain_text('I don\'t  know " it "')
+    assert plain_text("n't") == "n't"
