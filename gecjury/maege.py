@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -32,9 +32,15 @@ __all__ = [
     "sample",
 ]
 
-SourceChoice = Literal["original", "random"]
-"""What scorers are shown as the source: the learner's sentence, or, as in the released program,
-any text of the chain, drawn uniformly."""
+SourceChoice = Literal["original", "random", "released"]
+"""What scorers are shown as the source.
+
+- `original`: the learner's sentence.
+- `random`: any text of the chain, drawn uniformly; for the corpora any corpus' text of the
+  sentence. The released program's default.
+- `released`: the same texts in sorted order, hence mostly of other sentences. The released program
+  sorts its sources in place when it makes gold edits for M2, and scores with them from then on.
+"""
 
 # The corpora of the released program (github.com/borgr/EoE, compare_measures.py): edits a sentence
 # drawn from binomial distributions with these means and this variance.
@@ -86,14 +92,14 @@ class Chain:
         annotator: whose edits were applied.
         edits: k edits in the order in which they were applied.
         texts: k + 1 texts, the source first, the full correction last.
-        source: which of the texts scorers are shown as the source.
+        source: the text that scorers are shown as the source.
     """
 
     sentence: int
     annotator: int
     edits: tuple[Edit, ...]
     texts: tuple[str, ...]
-    source: int = 0
+    source: str
 
 
 @dataclass(frozen=True)
@@ -190,7 +196,7 @@ def build_chain(source: str, edits: Sequence[Edit], order: Sequence[int]) -> Cha
         if text:
             chosen.append(index)
             texts.append(text)
-    return Chain(0, 0, tuple(edits[index] for index in chosen), tuple(texts))
+    return Chain(0, 0, tuple(edits[index] for index in chosen), tuple(texts), texts[0])
 
 
 def sample(
@@ -227,12 +233,16 @@ def sample(
                     corpus.sources[row], edits, rng.permutation(len(edits)).tolist()
                 )
                 seen = 0 if source == "original" else int(rng.integers(len(chain.texts)))
-                made.append(Chain(row, annotator, chain.edits, chain.texts, seen))
+                made.append(Chain(row, annotator, chain.edits, chain.texts, chain.texts[seen]))
     corpora = tuple(_corpus(corpus, number, rng) for number in drawn)
     shown = tuple(" ".join(text.split()) for text in corpus.sources)
-    if source == "random":
+    if source != "original":
         picks = rng.integers(len(corpora), size=len(corpus))
         shown = tuple(corpora[pick][row][1] for row, pick in enumerate(picks))
+    if source == "released":
+        texts = sorted(chain.source for chain in made)
+        made = [replace(chain, source=text) for chain, text in zip(made, texts, strict=True)]
+        shown = tuple(sorted(shown))
     return Sampled(tuple(made), tuple(means), corpora, shown)
 
 

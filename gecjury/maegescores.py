@@ -121,8 +121,7 @@ def _set(references: Mapping[int, References], annotator: int) -> int:
 
 def _chain_keys(chain: Chain, references: Mapping[int, References]) -> list[Key]:
     number = _set(references, chain.annotator)
-    source = chain.texts[chain.source]
-    return [(chain.sentence, number, source, text) for text in chain.texts]
+    return [(chain.sentence, number, chain.source, text) for text in chain.texts]
 
 
 def _corpora_keys(drawn: Sampled, references: Mapping[int, References]) -> list[list[Key]]:

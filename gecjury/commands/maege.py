@@ -37,10 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--source",
-        choices=("original", "random"),
+        choices=("original", "random", "released"),
         default="original",
-        help="what metrics see as the source: the learner's sentence (default), or, as in the "
-        "released program, a random text of the chain",
+        help="what metrics see as the source: the learner's sentence (default), a random text of "
+        "the chain, or those texts sorted, as the released program leaves them",
     )
     parser.add_argument(
         "--aggregate",

@@ -156,6 +156,20 @@ def test_corpora_grow_from_the_sources_to_the_corrections(corpus: Annotated) -> 
     assert drawn == again
 
 
+def test_the_source_shown(corpus: Annotated) -> None:
+    plain = sample(corpus, np.random.default_rng(0), chains=9)
+    assert all(chain.source == chain.texts[0] for chain in plain.chains)
+    drawn = sample(corpus, np.random.default_rng(0), chains=9, source="random")
+    assert all(chain.source in chain.texts for chain in drawn.chains)
+    assert len({chain.source for chain in drawn.chains}) > 2
+    for row, shown in enumerate(drawn.sources):
+        assert shown in {texts[row][1] for texts in drawn.corpora}
+    odd = sample(corpus, np.random.default_rng(0), chains=9, source="released")
+    assert [chain.source for chain in odd.chains] == sorted(c.source for c in drawn.chains)
+    assert list(odd.sources) == sorted(drawn.sources)
+    assert [c.texts for c in odd.chains] == [c.texts for c in drawn.chains]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -229,7 +243,8 @@ def test_corpus_scores_are_those_of_the_corpora_scored_by_themselves(corpus: Ann
 def test_another_source_needs_other_gold_edits(corpus: Annotated) -> None:
     pytest.importorskip("errant")
     pytest.importorskip("spacy")
-    chain = Chain(0, 0, corpus.edits[0][0], build_chain(*_parts(corpus), [0, 1]).texts, 1)
+    texts = build_chain(*_parts(corpus), [0, 1]).texts
+    chain = Chain(0, 0, corpus.edits[0][0], texts, texts[1])
     drawn = sample(corpus, np.random.default_rng(0))
     drawn = Sampled((chain,), drawn.means, (), drawn.sources)
     pool = pool_texts(corpus.sources, [drawn], {ALL: of_annotators(corpus, [0])})
@@ -261,7 +276,7 @@ def test_side_by_side_scorers_see_the_texts_of_a_source_together(corpus: Annotat
 
 def chain_of(length: int, sentence: int = 0, kinds: str = "") -> Chain:
     edits = tuple(Edit(i, i + 1, "x", kind) for i, kind in enumerate(kinds or "T" * length))
-    return Chain(sentence, 0, edits, tuple(str(i) for i in range(length + 1)))
+    return Chain(sentence, 0, edits, tuple(str(i) for i in range(length + 1)), "0")
 
 
 def test_agreement_by_hand(corpus: Annotated) -> None:
