@@ -22,7 +22,7 @@ from gecjury.report import Column, Table
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
 
-__all__ = ["cost", "edits", "map", "norms", "penalties", "scatter", "solver"]
+__all__ = ["cost", "edits", "layers", "map", "norms", "penalties", "scatter", "solver"]
 
 Found = tuple[list[Table], dict[str, Any]]
 # The analyses of edit vectors live with the metric that makes them.
@@ -153,9 +153,7 @@ def scatter(
 ) -> Found:
     """Human against metric scores by system, with the line of best fit's correlation (figure 3)."""
     found = _need_benchmark(args, benchmark)
-    kind = next(iter(found.human[found.view]))
-    human = dict(zip(found.corpus.names, found.human_scores(kind), strict=True))
-    target = np.array([human[name] for name in corpus.names])
+    kind, target = _human(found, corpus)
     rows, summary, groups = [], [], {}
     for name in args.metrics or ["uot-errant"]:
         table = load(name).score_corpus(corpus, runtime)
@@ -255,17 +253,13 @@ def penalties(
     if not 0 < args.step <= args.stop:
         raise OptionError(f"--step {args.step} --stop {args.stop}: expected 0 < step <= stop")
     values = [round(args.step * k, 10) for k in range(1, int(args.stop / args.step + 1e-9) + 1)]
-    kind = next(iter(found.human[found.view]))
-    human = dict(zip(found.corpus.names, found.human_scores(kind), strict=True))
-    target = np.array([human[name] for name in corpus.names])
-    module = import_module(_VECTORS)
-    tables = module.sentence_scores_by_lambda(scorer, corpus, values, runtime)
-    rows = []
-    for value, sentences in zip(values, tables, strict=True):
-        scores = aggregate_scores("trueskill", sentences, np.full(len(target), np.nan))
-        r, rho = pearson(target, scores), spearman(target, scores)
-        rows.append({"lambda": value, "pearson": r, "spearman": rho})
-    best = max(rows, key=lambda row: (round(row["pearson"], 3), row["spearman"]))
+    kind, target = _human(found, corpus)
+    tables = import_module(_VECTORS).sentence_scores_by_lambda(scorer, corpus, values, runtime)
+    rows = [
+        {"lambda": value, **_correlations(target, sentences)}
+        for value, sentences in zip(values, tables, strict=True)
+    ]
+    best = max(rows, key=_rank)
     if args.figure:
         figures.lines(
             {key: (values, [row[key] for row in rows]) for key in ("pearson", "spearman")},
@@ -276,6 +270,53 @@ def penalties(
     note = f"best: λ = {best['lambda']:g} (r {best['pearson']:.3f}, ρ {best['spearman']:.3f})"
     title = f"{args.corpus[0]}: UOT-ERRANT by TrueSkill against human {kind}"
     return [Table(columns, rows, title, [note])], _document(args, rows, best=best)
+
+
+def layers(args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime: Runtime) -> Found:
+    """Correlation with humans for each layer and pooling of the encoder, from one pass."""
+    found = _need_benchmark(args, benchmark)
+    scorer = _uot(args)
+    kind, target = _human(found, corpus)
+    poolings = ("mean", "cls")
+    scores = import_module(_VECTORS).sentence_scores_by_layer(scorer, corpus, poolings, runtime)
+    rows: list[dict[str, Any]] = [
+        {"pooling": pooling, "layer": layer, **_correlations(target, sentences)}
+        for pooling, tables in zip(poolings, scores, strict=True)
+        for layer, sentences in enumerate(tables, 1)
+    ]
+    best = max(rows, key=_rank)
+    if args.figure:
+        drawn = {}
+        for pooling in poolings:
+            some = [row for row in rows if row["pooling"] == pooling]
+            for key in ("pearson", "spearman"):
+                curve = [row["layer"] for row in some], [row[key] for row in some]
+                drawn[f"{pooling} {key}"] = curve
+        figures.lines(drawn, args.figure, ("layer", f"correlation with human {kind}"))
+    columns = [Column("pooling"), Column("layer"), Column("pearson", "r"), Column("spearman", "ρ")]
+    note = (
+        f"best: layer {best['layer']}, {best['pooling']} "
+        f"(r {best['pearson']:.3f}, ρ {best['spearman']:.3f})"
+    )
+    title = f"{args.corpus[0]}: UOT-ERRANT by TrueSkill against human {kind}"
+    return [Table(columns, rows, title, [note])], _document(args, rows, best=best)
+
+
+def _human(benchmark: Benchmark, corpus: Corpus) -> tuple[str, Any]:
+    """The benchmark's first human column, and its scores of the corpus' systems."""
+    kind = next(iter(benchmark.human[benchmark.view]))
+    human = dict(zip(benchmark.corpus.names, benchmark.human_scores(kind), strict=True))
+    return kind, np.array([human[name] for name in corpus.names])
+
+
+def _correlations(target: Any, sentences: Any) -> dict[str, float]:
+    scores = aggregate_scores("trueskill", sentences, np.full(len(target), np.nan))
+    return {"pearson": pearson(target, scores), "spearman": spearman(target, scores)}
+
+
+def _rank(row: dict[str, Any]) -> tuple[float, float]:
+    """Best Pearson first, then best Spearman, as the paper chooses (section 4.1)."""
+    return round(row["pearson"], 3), row["spearman"]
 
 
 def solver(args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime: Runtime) -> Found:

@@ -26,6 +26,7 @@ __all__ = [
     "Encoded",
     "Encoder",
     "EncoderSpec",
+    "Float32Array",
     "Pooling",
     "forget",
     "load_encoder",
@@ -251,27 +252,28 @@ class Encoder:
                 result[place] = (table.copy(), pieces[place])
         return result
 
-    def layer_vectors(self, texts: Sequence[str], pooling: Pooling) -> Float32Array:
-        """Vectors of every layer in one pass: layers + 1 × N × d, the embeddings first.
+    def layer_vectors(self, texts: Sequence[str], poolings: Sequence[Pooling]) -> Float32Array:
+        """Vectors of every layer in one pass: poolings × layers + 1 × N × d, the embeddings first.
 
         Nothing is remembered. Needs an encoder of the last layer, which holds all the others.
         """
         import torch
 
         pieces, _ = self.tokenise(texts)
-        shape = (
-            int(self._model.config.num_hidden_layers) + 1,
-            len(texts),
-            int(self._model.config.hidden_size),
-        )
-        vectors = np.empty(shape, dtype=np.float32)
+        layers, width = self._model.config.num_hidden_layers, self._model.config.hidden_size
+        vectors = np.empty((len(poolings), layers + 1, len(texts), width), dtype=np.float32)
 
         def read(ids: torch.Tensor) -> torch.Tensor:
             output = self._model(input_ids=ids, output_hidden_states=True)
-            return torch.stack([_pool(states, pooling) for states in output.hidden_states])
+            return torch.stack(
+                [
+                    torch.stack([_pool(states, pooling) for states in output.hidden_states])
+                    for pooling in poolings
+                ]
+            )
 
         for places, pooled in self._batches(pieces, read, 1):
-            vectors[:, places] = pooled
+            vectors[:, :, places] = pooled
         return vectors
 
     def _remember(self, vectors: dict[bytes, Float32Array]) -> None:

@@ -1,4 +1,4 @@
-"""Analyses of edit vectors over a corpus: norms by type, maps, λ, the solver against POT."""
+"""Analyses of edit vectors over a corpus: norms by type, maps, λ, layers, our solver and POT."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from gecjury.corpus import Corpus
 from gecjury.edits import Edit
-from gecjury.encoders import load_encoder
+from gecjury.encoders import Pooling, load_encoder
 from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.runtime import Runtime
 from gecjury.scoretable import FloatArray
-from refbased.editvectors import EditSet, edit_vectors, masses
+from refbased.editvectors import EditSet, all_texts, differences, edit_vectors, masses
 from refbased.transport import Problem, objective, pot_plan
-from refbased.uot_errant import UOTERRANT, Tally, credit
+from refbased.uot_errant import UOTERRANT, Place, Tally, credit
 
 __all__ = [
     "EditTable",
@@ -25,6 +25,7 @@ __all__ = [
     "layout",
     "problems_of",
     "sentence_scores_by_lambda",
+    "sentence_scores_by_layer",
     "short_type",
 ]
 
@@ -119,7 +120,7 @@ def layout(vectors: FloatArray, method: str, seed: int) -> FloatArray:
 
 def problems_of(
     scorer: UOTERRANT, corpus: Corpus, runtime: Runtime
-) -> tuple[list[Problem], list[list[tuple[int, int, int]]]]:
+) -> tuple[list[Problem], list[list[Place]]]:
     """All distinct transport problems of a corpus, and the cells each belongs to."""
     tally = Tally(scorer, corpus, scorer.edits(corpus, runtime), runtime)
     places, vectors = tally.collect(range(len(corpus)))
@@ -131,19 +132,51 @@ def sentence_scores_by_lambda(
 ) -> FloatArray:
     """Sentence scores for each λ = λ1 = λ2, encoded once: λ × systems × sentences."""
     problems, places = problems_of(scorer, corpus, runtime)
-    totals = np.array([[problem.a.sum(), problem.b.sum()] for problem in problems])
-    shape = len(corpus.systems), len(corpus), len(corpus.references)
-    cells = np.array([cell for where in places for cell in where]).T
-    owner = np.repeat(np.arange(len(places)), [len(where) for where in places])
-    result = np.empty((len(lambdas), *shape[:2]))
+    result = np.empty((len(lambdas), len(corpus.systems), len(corpus)))
     for number, value in enumerate(runtime.track(lambdas, "trying λ", len(lambdas))):
         tried = replace(scorer, lambda1=value, lambda2=value)
-        moved = np.array([np.nan if plan is None else plan.sum() for plan in tried.plans(problems)])
-        counts = np.stack([moved, totals[:, 0] - moved, totals[:, 1] - moved], axis=1)
-        scores = np.empty(shape)
-        scores[tuple(cells)] = credit(counts, scorer.beta)[2][owner]
-        result[number] = np.fmax.reduce(scores, axis=2)
+        result[number] = _best_scores(tried, corpus, problems, places)
     return result
+
+
+def sentence_scores_by_layer(
+    scorer: UOTERRANT, corpus: Corpus, poolings: Sequence[Pooling], runtime: Runtime
+) -> FloatArray:
+    """Sentence scores with each layer's vectors: poolings × layers × systems × sentences.
+
+    Every text is encoded once. The first layer is the one above the embeddings.
+
+    Raises:
+        OptionError: the scorer names a layer.
+    """
+    if scorer.layer is not None:
+        raise OptionError(f"layer={scorer.layer}: all layers are tried; leave it out")
+    places = Tally(scorer, corpus, scorer.edits(corpus, runtime), runtime).pairs(range(len(corpus)))
+    sets = list(dict.fromkeys(some for pair in places for some in pair))
+    texts, distinct = all_texts(sets, scorer.vectorise)
+    tables = load_encoder(scorer.encoder_spec, runtime).layer_vectors(distinct, poolings)[:, 1:]
+    result = np.empty((*tables.shape[:2], len(corpus.systems), len(corpus)))
+    cells = list(np.ndindex(tables.shape[:2]))
+    for cell in runtime.track(cells, "trying layers", len(cells)):
+        found = differences(texts, distinct, tables[cell], scorer.vectorise)
+        problems = scorer.problems(list(places), dict(zip(sets, found, strict=True)))
+        result[cell] = _best_scores(scorer, corpus, problems, list(places.values()))
+    return result
+
+
+def _best_scores(
+    scorer: UOTERRANT, corpus: Corpus, problems: list[Problem], places: list[list[Place]]
+) -> FloatArray:
+    """Sentence scores under the best reference: systems × sentences."""
+    totals = np.array([[problem.a.sum(), problem.b.sum()] for problem in problems])
+    cells = np.array([cell for where in places for cell in where]).T
+    owner = np.repeat(np.arange(len(places)), [len(where) for where in places])
+    moved = np.array([np.nan if plan is None else plan.sum() for plan in scorer.plans(problems)])
+    counts = np.stack([moved, totals[:, 0] - moved, totals[:, 1] - moved], axis=1)
+    scores = np.empty((len(corpus.systems), len(corpus), len(corpus.references)))
+    scores[tuple(cells)] = credit(counts, scorer.beta)[2][owner]
+    best: FloatArray = np.fmax.reduce(scores, axis=2)
+    return best
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,21 @@ from typing import Literal
 import numpy as np
 
 from gecjury.edits import Edit, apply_edits
-from gecjury.encoders import Encoded, Encoder
+from gecjury.encoders import Encoded, Encoder, Float32Array
 from gecjury.scoretable import FloatArray
 
-__all__ = ["Cost", "EditSet", "Mass", "Vectorise", "costs", "edit_texts", "edit_vectors", "masses"]
+__all__ = [
+    "Cost",
+    "EditSet",
+    "Mass",
+    "Vectorise",
+    "all_texts",
+    "costs",
+    "differences",
+    "edit_texts",
+    "edit_vectors",
+    "masses",
+]
 
 Vectorise = Literal["remove", "add"]
 Mass = Literal["norm", "uniform"]
@@ -57,17 +68,29 @@ def edit_vectors(
     Returns:
         Edits × d for each set, and the encoder's report (its vectors left out).
     """
-    texts = [edit_texts(edit_set, how) if edit_set.edits else [] for edit_set in sets]
-    distinct = list(dict.fromkeys(text for some in texts for text in some))
+    texts, distinct = all_texts(sets, how)
     encoded = encoder.encode(distinct)
+    report = Encoded(encoded.vectors[:0], encoded.truncated, encoded.distinct, encoded.fresh)
+    return differences(texts, distinct, encoded.vectors, how), report
+
+
+def all_texts(sets: Sequence[EditSet], how: Vectorise) -> tuple[list[list[str]], list[str]]:
+    """The texts of each set as by `edit_texts` (none without edits), and the distinct ones."""
+    texts = [edit_texts(edit_set, how) if edit_set.edits else [] for edit_set in sets]
+    return texts, list(dict.fromkeys(text for some in texts for text in some))
+
+
+def differences(
+    texts: Sequence[Sequence[str]], distinct: Sequence[str], vectors: Float32Array, how: Vectorise
+) -> list[FloatArray]:
+    """Edit vectors (edits × d for each set) from those of the distinct texts (texts × d)."""
     place = {text: row for row, text in enumerate(distinct)}
     sign = 1.0 if how == "remove" else -1.0
     result: list[FloatArray] = []
     for some in texts:
-        rows = encoded.vectors[[place[text] for text in some]].astype(np.float64)
+        rows = vectors[[place[text] for text in some]].astype(np.float64)
         result.append(sign * (rows[:1] - rows[1:]))
-    report = Encoded(encoded.vectors[:0], encoded.truncated, encoded.distinct, encoded.fresh)
-    return result, report
+    return result
 
 
 def masses(vectors: FloatArray, kind: Mass) -> FloatArray:

@@ -22,7 +22,7 @@ from refbased.editvectors import Cost, EditSet, Mass, Vectorise, costs, edit_vec
 from refbased.running import choose_best, choose_running
 from refbased.transport import Penalties, Problem, balanced_plan, pot_plan, solve
 
-__all__ = ["UOTERRANT", "Alignment", "Tally", "credit"]
+__all__ = ["UOTERRANT", "Alignment", "Place", "Tally", "credit"]
 
 Pair = tuple[EditSet, EditSet]
 Place = tuple[int, int, int]  # system, sentence, reference
@@ -279,21 +279,26 @@ class Tally:
 
     def collect(self, rows: range) -> tuple[dict[Pair, list[Place]], dict[EditSet, FloatArray]]:
         """The distinct pairs of edit sets, where each occurs, and the vectors of all sets."""
-        systems = list(self.edits.systems.values())
-        mine = [[self._set(row, lines[row]) for row in rows] for lines in systems]
-        theirs = [[self._set(row, some[row]) for row in rows] for some in self.edits.references]
-        sets = list(dict.fromkeys(x for side in (*mine, *theirs) for x in side))
+        places = self.pairs(rows)
+        sets = list(dict.fromkeys(some for pair in places for some in pair))
         encoder = load_encoder(self.scorer.encoder_spec, self.runtime)
         found, report = edit_vectors(sets, self.scorer.vectorise, encoder)
         self._truncated += report.truncated
         self._edits += sum(map(len, found))
         self._massless += sum(int((masses(some, "norm") == 0).sum()) for some in found)
+        return places, dict(zip(sets, found, strict=True))
+
+    def pairs(self, rows: range) -> dict[Pair, list[Place]]:
+        """The distinct pairs of edit sets and where each occurs."""
+        systems = list(self.edits.systems.values())
+        mine = [[self._set(row, lines[row]) for row in rows] for lines in systems]
+        theirs = [[self._set(row, some[row]) for row in rows] for some in self.edits.references]
         places: dict[Pair, list[Place]] = {}
         for system, column in enumerate(mine):
             for index, other in enumerate(theirs):
                 for row, first, second in zip(rows, column, other, strict=True):
                     places.setdefault((first, second), []).append((system, row, index))
-        return places, dict(zip(sets, found, strict=True))
+        return places
 
     def _set(self, row: int, edits: Sequence[Edit]) -> EditSet:
         kept = tuple(edit for edit in edits if edit.type not in _NO_EDITS)

@@ -21,6 +21,7 @@ KINDS: dict[str, str] = {
     "scatter": "human scores against a metric's, by system",
     "cost": "seconds against edits a sentence and against the number of systems",
     "lambda": "UOT-ERRANT's λ tried in steps, without encoding again",
+    "layers": "UOT-ERRANT with each layer and pooling of the encoder, all from one pass",
     "solver": "our optimum against POT's plan",
 }
 

@@ -12,13 +12,14 @@ import pytest
 from gecjury.cli import main
 from gecjury.corpus import Corpus, Version
 from gecjury.edits import Edit, apply_edits
-from gecjury.errors import InputError
+from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
 from refbased.analyses import (
     compare_with_pot,
     edit_table,
     layout,
     sentence_scores_by_lambda,
+    sentence_scores_by_layer,
     short_type,
 )
 from refbased.uot_errant import UOTERRANT
@@ -79,6 +80,32 @@ def test_lambdas_equal_single_runs(tiny_bert: Path, corpus: Corpus) -> None:
         single = UOTERRANT(encoder=str(tiny_bert), lambda1=value, lambda2=value)
         expected = single.sentence_scores(single.statistics(corpus, CPU)).score
         np.testing.assert_allclose(table, expected, atol=1e-12)
+
+
+def test_layers_equal_single_runs(tiny_bert: Path, corpus: Corpus) -> None:
+    scorer = UOTERRANT(encoder=str(tiny_bert))
+    found = sentence_scores_by_layer(scorer, corpus, ["mean", "cls"], CPU)
+    assert found.shape == (2, 3, 2, 2)
+    for number, pooling in enumerate(("mean", "cls")):
+        for layer in (1, 2, 3):
+            single = UOTERRANT(encoder=str(tiny_bert), pooling=pooling, layer=layer)
+            expected = single.sentence_scores(single.statistics(corpus, CPU)).score
+            np.testing.assert_allclose(found[number, layer - 1], expected, atol=1e-5)
+    with pytest.raises(OptionError, match="layer=2: all layers are tried"):
+        sentence_scores_by_layer(UOTERRANT(encoder=str(tiny_bert), layer=2), corpus, ["cls"], CPU)
+
+
+def test_layers_as_a_command(
+    tiny_bert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    figure = tmp_path / "figure.png"
+    found = analyse(capsys, tiny_bert, "layers", "sample", "--figure", str(figure))
+    assert [(row["pooling"], row["layer"]) for row in found["rows"]] == [
+        (pooling, layer) for pooling in ("mean", "cls") for layer in (1, 2, 3)
+    ]
+    assert found["best"] in found["rows"]
+    assert figure.read_bytes().startswith(b"\x89PNG")
 
 
 def test_pot_is_never_better(tiny_bert: Path, corpus: Corpus) -> None:
