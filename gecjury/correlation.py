@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from gecjury.errors import OptionError
 
 __all__ = [
+    "PairOutcomes",
     "PreferenceAgreement",
     "TieRule",
     "kendall",
+    "pair_outcomes",
     "pairwise_accuracy",
     "pearson",
     "preference_agreement",
@@ -258,6 +260,62 @@ def preference_agreement(
     Raises:
         OptionError: an unknown rule, or arrays of different lengths.
     """
+    found = pair_outcomes(human, first, second, ties=ties, groups=groups)
+    labels = None if groups is None else np.asarray(groups)[found.kept]
+    in_play = len(found.kept) if ties == "calibrated" else int(np.count_nonzero(human))
+    return PreferenceAgreement(
+        accuracy=_mean(found.right, labels, found.used),
+        kendall=_mean(found.balance, labels, found.used),
+        agree=int(np.count_nonzero(found.sign == found.wanted)),
+        disagree=int(
+            np.count_nonzero(
+                (found.sign != found.wanted) & ((found.sign != 0) | (ties == "calibrated"))
+            )
+        ),
+        tied=int(np.count_nonzero(found.sign == 0)),
+        pairs=len(found.wanted),
+        missing=in_play - len(found.wanted),
+        ties=ties,
+        epsilon=found.epsilon,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PairOutcomes:
+    """What a tie rule makes of every pair; the accuracy is the mean of `right` over `used`.
+
+    Attributes:
+        kept: pairs that the rule looks at and that have both scores, shape (all pairs,).
+        wanted: the annotator's preference on the kept pairs, as are all that follow.
+        sign: the metric's, 0 for a tie (under `calibrated` for all within `epsilon`).
+        raw_sign: the same, 0 only where the scores are equal.
+        gap: absolute difference of the metric's scores; exactly 0 where they are equal.
+        right: share of agreement, 0 to 1.
+        balance: contribution to τ, −1 to 1.
+        used: False for pairs that `drop` leaves out.
+        epsilon: under `calibrated` the largest difference that counts as a tie, else NaN.
+    """
+
+    kept: NDArray[np.bool_]
+    wanted: NDArray[np.int64]
+    sign: NDArray[np.int64]
+    raw_sign: NDArray[np.int64]
+    gap: _Floats
+    right: _Floats
+    balance: _Floats
+    used: NDArray[np.bool_]
+    epsilon: float
+
+
+def pair_outcomes(
+    human: NDArray[Any],
+    first: NDArray[Any],
+    second: NDArray[Any],
+    *,
+    ties: TieRule = "half",
+    groups: NDArray[Any] | None = None,
+) -> PairOutcomes:
+    """Agreement pair by pair; arguments, rules and errors are those of `preference_agreement`."""
     if ties not in get_args(TieRule):
         raise OptionError(f"unknown tie rule {ties!r}: expected {', '.join(get_args(TieRule))}")
     wanted = np.asarray(human, dtype=np.int64)
@@ -266,32 +324,30 @@ def preference_agreement(
     shapes = {wanted.shape, a.shape, b.shape} | (set() if labels is None else {labels.shape})
     if len(shapes) > 1 or wanted.ndim != 1:
         raise OptionError(f"pairs of shapes {sorted(shapes)}: expected equal vectors")
-    in_play = np.full(wanted.shape, True) if ties == "calibrated" else wanted != 0
-    present = ~(np.isnan(a) | np.isnan(b))
-    kept = in_play & present
-    missing = int(np.count_nonzero(in_play & ~present))
+    kept = ~(np.isnan(a) | np.isnan(b))
+    if ties != "calibrated":
+        kept &= wanted != 0
     wanted, a, b = wanted[kept], a[kept], b[kept]
-    labels = None if labels is None else labels[kept]
     sign = _signs(a, b)
+    with np.errstate(invalid="ignore"):
+        gap = np.where(sign == 0, 0.0, np.abs(a - b))
     epsilon = float("nan")
-    if ties == "calibrated":
-        with np.errstate(invalid="ignore"):
-            gap = np.where(sign == 0, 0.0, np.abs(a - b))
-        if len(gap):
-            epsilon = _calibrate(wanted, sign, gap, _weights(labels, np.full(len(gap), True)))
-            sign = np.where(gap <= epsilon, 0, sign)
-    return _summary(wanted, sign, labels, ties, missing, epsilon)
+    if ties == "calibrated" and len(gap):
+        labels = None if labels is None else labels[kept]
+        epsilon = _calibrate(wanted, sign, gap, _weights(labels, np.full(len(gap), True)))
+    return _outcomes(kept, wanted, sign, gap, ties, epsilon)
 
 
-def _summary(
+def _outcomes(
+    kept: NDArray[np.bool_],
     wanted: NDArray[np.int64],
-    sign: NDArray[np.int64],
-    labels: NDArray[Any] | None,
+    raw_sign: NDArray[np.int64],
+    gap: _Floats,
     ties: TieRule,
-    missing: int,
     epsilon: float,
-) -> PreferenceAgreement:
-    """Accuracy, τ and counts from preferences and the metric's signs."""
+) -> PairOutcomes:
+    """Apply a tie rule to preferences and the metric's signs."""
+    sign = np.where(gap <= epsilon, 0, raw_sign) if ties == "calibrated" else raw_sign
     tied, agree = sign == 0, sign == wanted
     right = agree.astype(np.float64)
     balance = np.where(agree, 1.0, np.where(tied & (ties != "calibrated"), 0.0, -1.0))
@@ -301,14 +357,4 @@ def _summary(
     elif ties == "half":
         right = (balance + 1) / 2
     used = ~tied if ties == "drop" else np.full(len(wanted), True)
-    return PreferenceAgreement(
-        accuracy=_mean(right, labels, used),
-        kendall=_mean(balance, labels, used),
-        agree=int(np.count_nonzero(agree)),
-        disagree=int(np.count_nonzero(~agree & (~tied | (ties == "calibrated")))),
-        tied=int(np.count_nonzero(tied)),
-        pairs=len(wanted),
-        missing=missing,
-        ties=ties,
-        epsilon=epsilon,
-    )
+    return PairOutcomes(kept, wanted, sign, raw_sign, gap, right, balance, used, epsilon)

@@ -25,6 +25,13 @@ from gecjury.correlation import (
 from gecjury.errors import InputError, OptionError
 from gecjury.judgments import JudgmentPairs, expand_pairs
 from gecjury.scoretable import FloatArray, ScoreTable
+from gecjury.softaccuracy import (
+    confidence,
+    judged_differences,
+    score_differences,
+    soft_pairwise_accuracy,
+    soft_signs,
+)
 from gecjury.windows import PairTable, Windows, human_ranks, pair_table, window_correlations
 
 __all__ = ["Result", "Study", "SystemAgreement"]
@@ -36,7 +43,14 @@ HUMAN_KINDS = ("trueskill", "expected-wins", "mean")
 class SystemAgreement:
     """Agreement with human scores over systems; each NaN where it is not defined.
 
-    `spa` and `ci95` belong to the uncertainty measures: NaN and empty where they were not asked.
+    Attributes:
+        pearson: Pearson's r.
+        spearman: Spearman's ρ.
+        kendall: Kendall's τ-b.
+        pairwise_accuracy: share of pairs of systems in the humans' order.
+        spa: soft pairwise accuracy.
+        ci95: by statistic, its interval; empty without resampling.
+        cluster: significance cluster among the metrics compared, 1 is best; None without tests.
     """
 
     pearson: float
@@ -45,6 +59,7 @@ class SystemAgreement:
     pairwise_accuracy: float
     spa: float = float("nan")
     ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    cluster: int | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +76,8 @@ class Result:
         sentence: agreement over judged pairs; None where the benchmark has none.
         seconds: spent on scoring (0 for scores read from a file).
         missing: (system, sentence) cells that were not scored.
+        sentence_ci95: intervals of the accuracy and of τ; empty without resampling.
+        sentence_cluster: significance cluster at sentence level, 1 is best.
     """
 
     metric: str
@@ -73,6 +90,8 @@ class Result:
     sentence: PreferenceAgreement | None
     seconds: float
     missing: int
+    sentence_ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    sentence_cluster: int | None = None
 
 
 @dataclass(frozen=True)
@@ -148,7 +167,7 @@ class Study:
                 str(table.signature),
                 view,
                 scores,
-                self.over_systems(scores, view),
+                self.over_systems(scores, view, table.sentences),
                 self.over_pairs(table.sentences, view, table.statistics.items),
                 table.seconds,
                 table.missing,
@@ -156,15 +175,66 @@ class Study:
             for view in views
         ]
 
-    def over_systems(self, scores: FloatArray, view: View) -> SystemAgreement:
-        """Correlations of system scores with the human ones."""
+    def over_systems(
+        self, scores: FloatArray, view: View, sentences: FloatArray | None = None
+    ) -> SystemAgreement:
+        """Correlations of system scores with the human ones.
+
+        Args:
+            scores: the metric's score of each system.
+            view: which human scores.
+            sentences: the metric's sentence scores, which soft pairwise accuracy needs.
+        """
         human = self.human(view)
         return SystemAgreement(
             pearson(human, scores),
             spearman(human, scores),
             kendall(human, scores),
             pairwise_accuracy(human, scores),
+            float("nan") if sentences is None else self.soft_accuracy(sentences, view),
         )
+
+    def soft_accuracy(self, sentences: FloatArray, view: View) -> float:
+        """Soft pairwise accuracy; NaN for fewer than three systems or without sentence judgments.
+
+        Humans and metric are tested on the sentences on which humans compared the two systems.
+        """
+        wanted = self.human_differences(view)
+        if wanted is None or len(sentences) < 3:
+            return float("nan")
+        given = self.metric_differences(sentences, view)
+        return float(soft_pairwise_accuracy(self.confidence(wanted), self.confidence(given)))
+
+    def confidence(self, differences: FloatArray) -> FloatArray:
+        """One-sided p of every pair of systems, with the same permutations every time."""
+        return confidence(differences, self._signs)
+
+    @cached_property
+    def _signs(self) -> FloatArray:
+        return soft_signs(len(self.benchmark.corpus), seed=self.seed)
+
+    def human_differences(self, view: View) -> FloatArray | None:
+        """By sentence and pair of systems, how much better humans found the first; None without.
+
+        Differences of ratings where sentences were rated, mean preferences where they were ranked.
+        """
+        return self._differences[view]
+
+    @cached_property
+    def _differences(self) -> dict[View, FloatArray | None]:
+        found: dict[View, FloatArray | None] = dict.fromkeys(self.benchmark.views)
+        for view in found:
+            if self.benchmark.segment_scores is not None:
+                found[view] = score_differences(self.benchmark.segment_scores)
+            elif self.benchmark.rankings.get(view):
+                found[view] = judged_differences(self.pairs(view), len(self.benchmark.corpus))
+        return found
+
+    def metric_differences(self, sentences: FloatArray, view: View) -> FloatArray:
+        """Differences of a metric's scores, NaN where humans did not compare the two systems."""
+        wanted = self.human_differences(view)
+        given = score_differences(sentences)
+        return given if wanted is None else np.where(np.isnan(wanted), np.nan, given)
 
     def over_pairs(
         self, sentences: FloatArray, view: View, items: FloatArray | None = None
@@ -179,13 +249,14 @@ class Study:
         if not self.benchmark.rankings.get(view):
             return None
         pairs = self.pairs(view)
-        first, second = self._sides(pairs, sentences, view, items)
+        first, second = self.sides(view, sentences, items)
         return preference_agreement(pairs.preference, first, second, ties=self.ties)
 
-    def _sides(
-        self, pairs: JudgmentPairs, sentences: FloatArray, view: View, items: FloatArray | None
+    def sides(
+        self, view: View, sentences: FloatArray, items: FloatArray | None
     ) -> tuple[FloatArray, FloatArray]:
-        """The metric's scores of both sides of every pair."""
+        """The metric's scores of both sides of every judged pair; see `over_pairs`."""
+        pairs = self.pairs(view)
         groups = self.benchmark.corpus.groups
         if items is None or groups is None or view != self.benchmark.view:
             column = pairs.sentence
@@ -217,7 +288,7 @@ class Study:
                     name,
                     view,
                     scores,
-                    self.over_systems(scores, view),
+                    self.over_systems(scores, view, sentences),
                     self.over_pairs(sentences, view),
                     0.0,
                     0,
@@ -237,7 +308,7 @@ class Study:
         if self.ties == "calibrated":
             raise OptionError("pairwise analysis needs a tie rule other than calibrated")
         pairs = self.pairs(view)
-        first, second = self._sides(pairs, table.sentences, view, table.statistics.items)
+        first, second = self.sides(view, table.sentences, table.statistics.items)
         size = len(pairs.systems)
         label = np.arange(size) if by == "system" else human_ranks(self.human(view))
         return pair_table(

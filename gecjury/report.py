@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,11 +19,16 @@ FORMATS = ("table", "json", "tsv", "markdown", "latex")
 
 @dataclass(frozen=True)
 class Column:
-    """One column: the key of its cells, its heading, and how many digits people see."""
+    """One column: the key of its cells, its heading, and how many digits people see.
+
+    `interval` names the key of a cell with a lower and an upper bound, which people see behind
+    the value; for programs (TSV) the bounds are two columns of their own.
+    """
 
     key: str
     heading: str = ""
     digits: int = 3
+    interval: str = ""
 
     @property
     def title(self) -> str:
@@ -99,6 +105,21 @@ def _cell(value: Any, digits: int) -> str:
     return str(value)
 
 
+def _text(row: Mapping[str, Any], column: Column) -> str:
+    """A cell for people, with its interval where it has one: `.912 [.84, .96]`."""
+    cell = _cell(row.get(column.key), column.digits)
+    bounds = row.get(column.interval) if column.interval else None
+    if bounds is None or any(math.isnan(bound) for bound in bounds):
+        return cell
+    low, high = (_short(f"{bound:.2f}") for bound in bounds)
+    return f"{_short(cell)} [{low}, {high}]"
+
+
+def _short(number: str) -> str:
+    """A number without the nought before its point."""
+    return re.sub(r"^(-?)0\.", r"\1.", number)
+
+
 def _is_number(value: Any) -> bool:
     if hasattr(value, "item"):
         value = value.item()
@@ -132,7 +153,7 @@ def _print_rich(tables: Sequence[Table]) -> None:
             right = _numeric(table, column)
             drawn.add_column(Text(column.title), justify="right" if right else "left")
         for row in table.rows:
-            cells = [Text(_cell(row.get(c.key), c.digits)) for c in table.columns]
+            cells = [Text(_text(row, c)) for c in table.columns]
             drawn.add_row(*cells)
         console.print(drawn)
         for note in table.notes:
@@ -145,9 +166,15 @@ def _tsv(table: Table, titled: bool) -> str:
     if titled and table.title:
         out.write(f"# {table.title}\n")
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-    writer.writerow([column.key for column in table.columns])
+    shown = [
+        c for c in table.columns if c.interval and any(row.get(c.interval) for row in table.rows)
+    ]
+    bounds = [f"{column.interval}_{end}" for column in shown for end in ("low", "high")]
+    writer.writerow([*(column.key for column in table.columns), *bounds])
     for row in table.rows:
-        cells = (_plain(row.get(column.key)) for column in table.columns)
+        cells = [_plain(row.get(column.key)) for column in table.columns]
+        for column in shown:
+            cells += _plain(row.get(column.interval) or (None, None))
         writer.writerow(["" if cell is None else cell for cell in cells])
     return out.getvalue()
 
@@ -160,7 +187,7 @@ def _markdown(table: Table, titled: bool) -> str:
     marks = ["---:" if _numeric(table, column) else "---" for column in table.columns]
     lines.append("|" + "|".join(marks) + "|")
     for row in table.rows:
-        cells = (_cell(row.get(c.key), c.digits).replace("|", "\\|") for c in table.columns)
+        cells = (_text(row, c).replace("|", "\\|") for c in table.columns)
         lines.append("| " + " | ".join(cells) + " |")
     lines += ["", *(f"{note}  " for note in table.notes)] if table.notes else []
     return "\n".join(lines) + "\n"
@@ -174,7 +201,7 @@ def _latex(table: Table, titled: bool) -> str:
     lines = [f"% {table.title}"] if table.title else []
     lines += [f"\\begin{{tabular}}{{{align}}}", "\\toprule", f"{head} \\\\", "\\midrule"]
     for row in table.rows:
-        cells = (_escape(_cell(row.get(c.key), c.digits)) for c in table.columns)
+        cells = (_escape(_text(row, c)) for c in table.columns)
         lines.append(" & ".join(cells) + " \\\\")
     lines += ["\\bottomrule", "\\end{tabular}", *(f"% {note}" for note in table.notes)]
     return "\n".join(lines) + "\n"

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
 
 from gecjury.commands.edit_level import add_edit_options
-from gecjury.commands.inputs import add_metrics, audit_tables, dry_run, load_scorers
+from gecjury.commands.inputs import add_metrics, dry_run, load_scorers
 from gecjury.commands.judged import check_benchmark, rating_tables, with_caveats
-
-if TYPE_CHECKING:
-    from gecjury.benchmarks import Benchmark, View
-    from gecjury.metaeval import Result, Study
-    from gecjury.report import Table
-    from gecjury.scoretable import ScoreTable
+from gecjury.commands.resample import add_resampling
 
 __all__ = ["add_arguments", "compare", "run"]
 
@@ -74,6 +68,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pairwise", action="store_true", help="also agreement by pair of systems and of ranks"
     )
+    add_resampling(parser)
     parser.add_argument("-o", "--output", metavar="DIR", help="keep one score file a metric")
     parser.add_argument("--html", metavar="FILE", help="write the comparison as one page, too")
     add_edit_options(parser)
@@ -88,12 +83,21 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     """Compare metrics on a benchmark; shared with `demo`."""
     from gecjury.benchmarks import load_benchmark
     from gecjury.cli import runtime_from
+    from gecjury.commands.comparetables import (
+        audits,
+        main_table,
+        make_document,
+        pairwise_tables,
+        window_tables,
+    )
     from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
+    from gecjury.commands.resample import check_resampling, weigh
     from gecjury.htmlreport import check_page, write_page
     from gecjury.metaeval import Study
     from gecjury.report import print_result
     from gecjury.scorefiles import check_writable, score_with_files
 
+    check_resampling(args)
     scorers = load_scorers(metrics)
     view = None if args.human in (None, "both") else args.human
     benchmark = load_benchmark(
@@ -122,284 +126,19 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     tables = [score_with_files(s, benchmark.corpus, args.output, runtime) for s in scored]
     results = [result for table in tables for result in study.evaluate(table, views)]
     chance = study.chance(views)
-    shown = [_main_table(args, study, views, results, chance)]
-    document = _document(args, study, views, results, chance)
+    results, chance, found = weigh(args, study, views, scored, tables, results, chance)
+    shown = [main_table(args, study, views, results, chance, found.notes)]
+    document = make_document(args, study, views, results, chance) | found.document
     shown[0] = with_caveats(shown[0], study, views, tables, results, document)
     edit_tables, missing = compare_edits(crediting, benchmark, runtime, document, args)
     shown = [*(shown if scored else []), *edit_tables]
     shown += rating_tables(study, tables, results, document)
-    shown += _audits(study, tables, results, document)
+    shown += audits(study, tables, results, document)
     if args.windows:
-        shown += _window_tables(study, results, document)
+        shown += window_tables(study, results, document)
     if args.pairwise:
-        shown += _pairwise_tables(study, tables, views, document)
+        shown += pairwise_tables(study, tables, views, document)
     if args.html:
         write_page(args.html, document, study, tables)
     print_result(shown, document, args.format)
     return 1 if missing or any(table.unanswered for table in tables) else 0
-
-
-def _main_table(
-    args: argparse.Namespace,
-    study: Study,
-    views: tuple[View, ...],
-    results: list[Result],
-    chance: list[Result],
-) -> Table:
-    from gecjury.report import Column, Table
-
-    system = [
-        Column("pearson", "r"),
-        Column("spearman", "ρ"),
-        Column("kendall", "τ sys"),
-        Column("pairwise_accuracy", "pair acc"),
-    ]
-    sentence = [
-        Column("accuracy", "sent acc"),
-        Column("sentence_kendall", "τ sent"),
-        Column("tied", "tied %", 1),
-        Column("pairs"),
-    ]
-    columns = [Column("metric"), Column("family"), Column("human")]
-    columns += system if args.level in ("system", "all") else []
-    columns += sentence if args.level in ("sentence", "all") else []
-    columns += [Column("missing"), Column("seconds", "s", 1)]
-    rows = [_row(result) for result in (*results, *chance)]
-    for view in views:
-        ceiling = study.ceiling(view)
-        if ceiling is not None:
-            rows.append(
-                {
-                    "metric": "two annotators",
-                    "family": "ceiling",
-                    "human": view,
-                    "accuracy": ceiling.accuracy,
-                    "pairs": ceiling.decided,
-                }
-            )
-    return Table(columns, rows, _title(study.benchmark), _notes(args, study, views, results))
-
-
-def _row(result: Result) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "metric": result.label,
-        "family": result.family,
-        "human": result.view,
-        "pearson": result.system.pearson,
-        "spearman": result.system.spearman,
-        "kendall": result.system.kendall,
-        "pairwise_accuracy": result.system.pairwise_accuracy,
-        "missing": result.missing,
-        "seconds": result.seconds,
-    }
-    if result.sentence is not None:
-        row |= {
-            "accuracy": result.sentence.accuracy,
-            "sentence_kendall": result.sentence.kendall,
-            "tied": 100 * result.sentence.tied_share,
-            "pairs": result.sentence.pairs,
-        }
-    return row
-
-
-def _title(benchmark: Benchmark) -> str:
-    warning = "SAMPLE, NOT EVIDENCE: " if benchmark.sample else ""
-    return (
-        f"{warning}{benchmark.name}, {len(benchmark.corpus.names)} systems "
-        f"({benchmark.systems}), {len(benchmark.corpus)} sentences, "
-        f"references {benchmark.references}"
-    )
-
-
-def _notes(
-    args: argparse.Namespace, study: Study, views: tuple[View, ...], results: list[Result]
-) -> list[str]:
-    how = args.aggregate
-    if how == "trueskill":
-        how += (
-            f" (mean of {args.shuffles} shuffles, seed {args.seed})"
-            if args.shuffles
-            else " (one pass in file order)"
-        )
-    kinds = ", ".join(sorted({study.human_kind(view) for view in views}))
-    notes = [
-        f"system level: metric by {how}, human {kinds}; "
-        f"sentence level: ties={args.ties}, tied % of the pairs that humans decided",
-    ]
-    notes += [str(note) for note in study.benchmark.notes]
-    return notes + list(dict.fromkeys(result.signature for result in results))
-
-
-def _document(
-    args: argparse.Namespace,
-    study: Study,
-    views: tuple[View, ...],
-    results: list[Result],
-    chance: list[Result],
-) -> dict[str, Any]:
-    benchmark = study.benchmark
-    ceilings = {view: study.ceiling(view) for view in views}
-    levels: dict[str, Any] = {}
-    for result in chance:
-        entry = levels.setdefault(result.metric, {"accuracy": None, "human": {}})
-        record = {"system": _system(result), "sentence": _sentence(result)}
-        entry["human"][result.view] = record
-        if entry["accuracy"] is None and result.sentence is not None:
-            entry["accuracy"] = result.sentence.accuracy
-    return {
-        "benchmark": benchmark.name,
-        "sample": benchmark.sample,
-        "human": args.human or benchmark.view,
-        "human_scores": {view: study.human_kind(view) for view in views},
-        "systems": list(benchmark.corpus.names),
-        "sentences": len(benchmark.corpus),
-        "references": benchmark.references,
-        "aggregate": args.aggregate,
-        "shuffles": args.shuffles,
-        "seed": args.seed,
-        "ties": args.ties,
-        "fingerprint": benchmark.fingerprint,
-        "rows": [
-            {
-                "metric": result.label,
-                "family": result.family,
-                "signature": result.signature,
-                "human": result.view,
-                **({} if args.level == "sentence" else {"system": _system(result)}),
-                **({} if args.level == "system" else {"sentence": _sentence(result)}),
-                "scores": dict(zip(benchmark.corpus.names, result.scores.tolist(), strict=True)),
-                "seconds": result.seconds,
-                "missing": result.missing,
-            }
-            for result in results
-        ],
-        "ceiling": {
-            view: {
-                "accuracy": ceiling.accuracy,
-                "decided": ceiling.decided,
-                "with_ties": ceiling.with_ties,
-                "pairs": ceiling.pairs,
-            }
-            for view, ceiling in ceilings.items()
-            if ceiling is not None
-        },
-        "chance": levels,
-    }
-
-
-def _system(result: Result) -> dict[str, Any]:
-    system = result.system
-    return {
-        "pearson": system.pearson,
-        "spearman": system.spearman,
-        "kendall": system.kendall,
-        "pairwise_accuracy": system.pairwise_accuracy,
-        "spa": system.spa,
-        "ci95": {name: list(bounds) for name, bounds in system.ci95.items()},
-    }
-
-
-def _sentence(result: Result) -> dict[str, Any] | None:
-    sentence = result.sentence
-    if sentence is None:
-        return None
-    return {
-        "accuracy": sentence.accuracy,
-        "kendall": sentence.kendall,
-        "tied": sentence.tied,
-        "tied_share": sentence.tied_share,
-        "pairs": sentence.pairs,
-        "missing": sentence.missing,
-        "epsilon": sentence.epsilon,
-        "ci95": None,
-    }
-
-
-def _audits(
-    study: Study, tables: list[ScoreTable], results: list[Result], document: dict[str, Any]
-) -> list[Table]:
-    """Audits of the scorers that leave one, with their agreement with humans beside it."""
-    from dataclasses import replace
-
-    shown = audit_tables(tables)
-    audited = [table for table in tables if "audit" in table.statistics.details]
-    for table, drawn in zip(audited, shown, strict=True):
-        entry = {"members": table.statistics.details["audit"]["members"], "humans": {}}
-        rows = [dict(row) for row in drawn.rows]
-        for result in results:
-            if result.signature != str(table.signature) or result.sentence is None:
-                continue
-            ceiling = study.ceiling(result.view)
-            best = float("nan") if ceiling is None else ceiling.accuracy
-            value = f"{result.sentence.accuracy:.3f}, two annotators {best:.3f}"
-            what = f"agreement with humans ({result.view})"
-            rows.append({"model": "", "what": what, "value": value})
-            entry["humans"][result.view] = {
-                "accuracy": result.sentence.accuracy,
-                "ceiling": best,
-            }
-        shown[audited.index(table)] = replace(drawn, rows=rows)
-        document.setdefault("audits", {})[str(table.signature)] = entry
-    return shown
-
-
-def _window_tables(study: Study, results: list[Result], document: dict[str, Any]) -> list[Table]:
-    from gecjury.report import Column, Table
-
-    names = study.benchmark.corpus.names
-    rows: list[dict[str, Any]] = []
-    for result in results:
-        for size in (4, 8):
-            found = study.windows(result.scores, result.view, size)
-            for start, systems, r, rho in zip(
-                found.starts, found.systems, found.pearson, found.spearman, strict=True
-            ):
-                rows.append(
-                    {
-                        "metric": result.label,
-                        "human": result.view,
-                        "size": size,
-                        "start": int(start),
-                        "systems": " ".join(names[index] for index in systems),
-                        "pearson": float(r),
-                        "spearman": float(rho),
-                    }
-                )
-    document["windows"] = [{**row, "systems": row["systems"].split()} for row in rows]
-    columns = [Column(key) for key in ("metric", "human", "size", "start")]
-    columns += [Column("pearson", "r"), Column("spearman", "ρ"), Column("systems")]
-    return [Table(columns, rows, "Windows of systems adjacent in the human ranking, best first")]
-
-
-def _pairwise_tables(
-    study: Study, tables: list[ScoreTable], views: tuple[View, ...], document: dict[str, Any]
-) -> list[Table]:
-    from gecjury.report import Column, Table
-
-    shown: list[Table] = []
-    document["pairwise"] = []
-    for table in tables:
-        for view in (view for view in views if study.benchmark.rankings.get(view)):
-            for by in ("system", "human-rank"):
-                found = study.pairwise(table, view, by)
-                names = [str(rank + 1) for rank in range(len(found.accuracy))]
-                if by == "system":
-                    names = list(study.benchmark.corpus.names)
-                document["pairwise"].append(
-                    {
-                        "metric": table.signature.label,
-                        "human": view,
-                        "by": by,
-                        "labels": names,
-                        "accuracy": found.accuracy,
-                        "pairs": found.counts,
-                    }
-                )
-                rows = [
-                    {"": name, **dict(zip(names, line.tolist(), strict=True))}
-                    for name, line in zip(names, found.accuracy, strict=True)
-                ]
-                title = f"{table.signature.metric}, {view}: sentence accuracy by pair of {by}s"
-                columns = [Column(""), *(Column(name, digits=2) for name in names)]
-                shown.append(Table(columns, rows, title))
-    return shown

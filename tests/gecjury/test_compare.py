@@ -47,7 +47,7 @@ def test_json_follows_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
         assert row["family"] == "refbased"
         assert row["signature"].startswith(row["metric"])
         assert set(row["system"]) == {
-            "pearson", "spearman", "kendall", "pairwise_accuracy", "spa", "ci95",
+            "pearson", "spearman", "kendall", "pairwise_accuracy", "spa", "ci95", "cluster",
         }  # fmt: skip
         assert {"accuracy", "kendall", "tied", "pairs", "ci95"} <= set(row["sentence"])
         assert row["missing"] == 0

@@ -1,0 +1,168 @@
+"""System scores of resampled corpora: by metrics under every aggregate, and by humans."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gecjury.aggregate import Aggregate
+from gecjury.benchmarks import Benchmark, View
+from gecjury.judgments import JudgmentPairs
+from gecjury.scoretable import FloatArray, IntArray, Scores
+from gecjury.skill import Game
+from gecjury.skilldraws import rate_draws, score_matches
+
+__all__ = ["Entry", "human_draws", "metric_draws", "win_rates", "wins_of_draws"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One metric's scores, as resampling needs them.
+
+    Attributes:
+        label: the metric.
+        sentences: systems × sentences.
+        items: systems × groups of the corpus, for metrics that judge side by side.
+        corpus: from draws (B × N sentence indices) to corpus scores B × systems; None for a
+            metric whose corpus score is the mean of its sentence scores.
+    """
+
+    label: str
+    sentences: FloatArray
+    items: FloatArray | None = None
+    corpus: Callable[[IntArray], FloatArray] | None = None
+
+
+def metric_draws(
+    aggregate: Aggregate,
+    entries: Sequence[Entry],
+    draws: IntArray,
+    counts: FloatArray,
+    workers: int | None = None,
+) -> FloatArray:
+    """System scores of every metric on every resampled corpus, without scoring anything again.
+
+    Args:
+        aggregate: how sentence scores become system scores.
+        entries: M metrics.
+        draws: B × N sentence indices, rows ascending.
+        counts: B × N, how often each sentence stands in each draw.
+        workers: threads for TrueSkill, by default one for each processor.
+
+    Returns:
+        M × B × S.
+    """
+    if aggregate == "trueskill":
+        tables = [entry.sentences for entry in entries]
+        game = Game(0.0, 0.5, 0.25, 0.0, 0.25)  # the constants of `gecjury.ranking.trueskill`
+        return rate_draws(
+            score_matches(tables),
+            counts,
+            len(tables[0]),
+            game,
+            metrics=len(tables),
+            workers=workers or os.cpu_count() or 1,
+        )
+    return np.stack([_one(aggregate, entry, draws, counts) for entry in entries])
+
+
+def _one(aggregate: Aggregate, entry: Entry, draws: IntArray, counts: FloatArray) -> FloatArray:
+    if aggregate == "expected-wins":
+        return wins_of_draws(_wins(entry.sentences), counts)
+    if aggregate == "corpus" and entry.corpus is not None:
+        return entry.corpus(draws)
+    return Scores(entry.sentences).mean(draws).score
+
+
+def _wins(scores: FloatArray) -> FloatArray:
+    """Sentences × systems × systems: 1 where the row beats the column."""
+    table = scores.T
+    beats: FloatArray = (table[:, :, None] > table[:, None, :]).astype(np.float64)
+    return beats
+
+
+def wins_of_draws(wins: FloatArray, counts: FloatArray) -> FloatArray:
+    """Expected Wins of every draw, B × S.
+
+    Args:
+        wins: sentences × S × S, how often the row won against the column.
+        counts: B × sentences.
+    """
+    size = wins.shape[1]
+    won = (counts @ wins.reshape(len(wins), -1)).reshape(len(counts), size, size)
+    decided = won + won.transpose(0, 2, 1)
+    met = decided > 0
+    share = np.divide(won, decided, out=np.zeros_like(won), where=met).sum(axis=2)
+    opponents = met.sum(axis=2)
+    found: FloatArray = np.divide(
+        share, opponents, out=np.full(share.shape, np.nan), where=opponents > 0
+    )
+    return found
+
+
+def win_rates(scores: FloatArray) -> FloatArray:
+    """Share of the other systems that each beats on each sentence, ties one half.
+
+    The mean of a row orders systems much as TrueSkill and Expected Wins do, and unlike them it is
+    a mean of cells, which a permutation test can swap.
+
+    Args:
+        scores: systems × sentences, NaN where not scored.
+
+    Returns:
+        The same shape, 0 to 1; NaN where a system has no score or no opponent.
+    """
+    known = ~np.isnan(scores)
+    total = np.zeros(scores.shape)
+    for row in scores:
+        total += np.where(np.isnan(row), 0.0, ((scores > row) - 1.0 * (scores < row) + 1) / 2)
+    opponents = known.sum(axis=0) - 1
+    rates: FloatArray = (total - 0.5) / np.where(opponents > 0, opponents, np.nan)
+    return np.where(known, rates, np.nan)
+
+
+def human_draws(
+    benchmark: Benchmark, kind: str, view: View, pairs: JudgmentPairs | None, counts: FloatArray
+) -> FloatArray | None:
+    """Human scores of systems on every resampled corpus, from the judgments of its sentences.
+
+    Published scores rest on all sentences. For a resampled corpus Expected Wins and mean ratings
+    are computed anew. So is TrueSkill, in its limit: with β = σN/40 for N judgments (WMT's
+    convention) a performance is so wide that every win moves the two means by the same step, and
+    what remains is wins minus losses. On SEEDA and GJG15 that correlates with
+    `gecjury.human_ranking.human_trueskill` at .9999 and with the published columns at .997 or more.
+
+    Args:
+        benchmark: with the judgments.
+        kind: `trueskill`, `expected-wins` or `mean`.
+        view: which judgments.
+        pairs: expanded judgments of the view, if any.
+        counts: B × sentences.
+
+    Returns:
+        B × S, for TrueSkill up to a factor; None where there is nothing to compute them from.
+    """
+    sentences = counts.shape[1]
+    if kind == "mean" and benchmark.segment_scores is not None:
+        known = ~np.isnan(benchmark.segment_scores)
+        sums = counts @ np.where(known, benchmark.segment_scores, 0.0).T
+        weight = counts @ known.T.astype(np.float64)
+        return np.asarray(sums / np.where(weight > 0, weight, np.nan))
+    if pairs is None or not len(pairs):
+        return None
+    size = len(pairs.systems)
+    if kind == "expected-wins":
+        wins = np.zeros((sentences, size, size))
+        won, lost = pairs.preference > 0, pairs.preference < 0
+        np.add.at(wins, (pairs.sentence[won], pairs.first[won], pairs.second[won]), 1)
+        np.add.at(wins, (pairs.sentence[lost], pairs.second[lost], pairs.first[lost]), 1)
+        return wins_of_draws(wins, counts)
+    if kind != "trueskill":
+        return None
+    net = np.zeros((sentences, size))
+    np.add.at(net, (pairs.sentence, pairs.first), pairs.preference)
+    np.add.at(net, (pairs.sentence, pairs.second), -pairs.preference)
+    return np.asarray(counts @ net)

@@ -1,0 +1,300 @@
+"""Permutation tests, the correction for testing several times, and significance clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.errors import OptionError
+from gecjury.resampling import pairwise_accuracies, pearsons, spearmans, taus
+from gecjury.scoretable import FloatArray
+
+__all__ = [
+    "PERMUTATIONS",
+    "Alternative",
+    "cluster_ranks",
+    "holm",
+    "holm_matrix",
+    "paired_permutation",
+    "perm_both",
+    "permutation_signs",
+    "share_at_least",
+]
+
+PERMUTATIONS = 10_000
+"""Permutations of a test. With K of them no p is below 1/(K + 1), and Holm's correction multiplies
+the least of m tests by m: a thousand could not tell anything about twelve metrics (66 tests)."""
+
+Alternative = Literal["two-sided", "greater"]
+_STATISTICS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "pearson": pearsons,
+    "spearman": spearmans,
+    "kendall": taus,
+    "pairwise_accuracy": pairwise_accuracies,
+}
+_CHUNK = 1000  # permutations held at once
+
+
+def permutation_signs(
+    width: int, permutations: int = PERMUTATIONS, seed: int | np.random.Generator = 0
+) -> tuple[FloatArray, bool]:
+    """Which of `width` pairs are swapped (−1) in each permutation.
+
+    Args:
+        width: number of pairs.
+        permutations: K; where 2^width is not more, all of them are listed instead.
+        seed: of the generator, or a generator.
+
+    Returns:
+        Signs, K × width, and whether they are all that there are.
+
+    Raises:
+        OptionError: fewer than 1 permutation.
+    """
+    if permutations < 1:
+        raise OptionError(f"permutations={permutations}: expected 1 or more")
+    if width < 60 and 2**width <= permutations:
+        numbers = np.arange(2**width)[:, None]
+        return _signs((numbers >> np.arange(width)) & 1), True
+    return _random_signs(permutations, width, np.random.default_rng(seed)), False
+
+
+def _signs(swapped: NDArray[Any]) -> FloatArray:
+    return 1.0 - 2.0 * np.asarray(swapped, dtype=np.float64)
+
+
+def share_at_least(
+    null: FloatArray, observed: FloatArray, exact: bool, alternative: Alternative = "two-sided"
+) -> FloatArray:
+    """P values: how often a permuted statistic is at least as extreme as the observed one.
+
+    Args:
+        null: K × tests.
+        observed: shape (tests,).
+        exact: whether `null` holds every permutation. If not, the observed one is counted in as
+            well, (count + 1)/(K + 1), so that p is never 0 (Phipson and Smyth 2010).
+        alternative: `greater` counts permuted ≥ observed, `two-sided` their absolute values.
+    """
+    if alternative == "two-sided":
+        null, observed = np.abs(null), np.abs(observed)
+    # What is equal but for rounding is equal: permutations that change nothing must count.
+    slack = 1e-9 * np.maximum(np.abs(observed), np.abs(null).max(axis=0, initial=0.0))
+    count = (null >= observed - slack).sum(axis=0).astype(np.float64)
+    found: FloatArray = count / len(null) if exact else (count + 1) / (len(null) + 1)
+    return found
+
+
+def paired_permutation(
+    differences: FloatArray,
+    signs: FloatArray,
+    exact: bool = False,
+    alternative: Alternative = "two-sided",
+) -> FloatArray:
+    """Paired permutation test (approximate randomisation) of sums of differences.
+
+    Under the null hypothesis either of two systems or metrics could have produced either score of
+    a sentence, so every difference may change its sign.
+
+    Args:
+        differences: N × tests; 0 where a sentence takes no part.
+        signs: K × N, see `permutation_signs`.
+        exact: whether the signs are all that there are.
+        alternative: `greater` tests whether the sum is above 0.
+
+    Returns:
+        p, shape (tests,); 1 where all differences are 0.
+    """
+    return share_at_least(signs @ differences, differences.sum(axis=0), exact, alternative)
+
+
+def perm_both(
+    human: FloatArray,
+    cells: Sequence[FloatArray],
+    *,
+    statistic: str = "pearson",
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+    alternative: Alternative = "two-sided",
+) -> tuple[FloatArray, FloatArray]:
+    """PERM-BOTH of Deutsch, Dror and Roth (2021): do two metrics correlate differently with humans?
+
+    Both metrics' cells (a system on a sentence) are standardised, every cell is swapped between
+    the two metrics with probability one half, and the difference of the correlations is taken
+    anew. With one column the cells are the systems' scores, as mt-metrics-eval tests them.
+
+    Args:
+        human: human scores of the systems, shape (S,).
+        cells: for each of M metrics a table S × N; a system's score is the mean of its row. NaN
+            leaves the cell out, for both metrics of a comparison.
+        statistic: `pearson`, `spearman`, `kendall` or `pairwise_accuracy`.
+        permutations: how many; all 2^(S·N) where there are not more.
+        seed: of the permutations.
+        alternative: `greater` tests whether the row's metric correlates better.
+
+    Returns:
+        The statistic of each metric, shape (M,), and p, M × M, NaN on the diagonal and where a
+        correlation is not defined.
+
+    Raises:
+        OptionError: an unknown statistic.
+    """
+    if statistic not in _STATISTICS:
+        raise OptionError(f"statistic {statistic!r}: expected {', '.join(_STATISTICS)}")
+    measure = _STATISTICS[statistic]
+    scaled = [_standardise(table) for table in cells]
+    row = human[None]
+    values = np.array([measure(row, _means(table)[None])[0] for table in scaled])
+    p = np.full((len(cells), len(cells)), np.nan)
+    duels = [
+        (i, j) for i, j in combinations(range(len(cells)), 2) if not np.isnan(values[i] + values[j])
+    ]
+    if not duels or human.size < 3:
+        return values, p
+    middle, halves = _halves(scaled, duels)
+    observed = _difference(measure, row, middle, halves.sum(axis=1))
+    null, exact = _permuted(measure, row, middle, halves, permutations, seed)
+    for order, sign in ((0, 1.0), (1, -1.0)):
+        found = share_at_least(sign * null, sign * observed, exact, alternative)
+        for duel, value in zip(duels, found, strict=True):
+            p[duel[order], duel[1 - order]] = value
+    return values, p
+
+
+def _standardise(table: FloatArray) -> FloatArray:
+    known = table[~np.isnan(table)]
+    spread = float(known.std()) if len(known) else 0.0
+    if not spread > 0:
+        return table * 0.0
+    scaled: FloatArray = (table - known.mean()) / spread
+    return scaled
+
+
+def _means(table: FloatArray) -> FloatArray:
+    known = ~np.isnan(table)
+    counts = known.sum(axis=1)
+    means: FloatArray = np.where(known, table, 0.0).sum(axis=1) / np.where(counts, counts, np.nan)
+    return means
+
+
+def _halves(
+    scaled: Sequence[FloatArray], duels: Sequence[tuple[int, int]]
+) -> tuple[FloatArray, FloatArray]:
+    """For each duel the systems' mean score of both metrics, and half the cells' differences.
+
+    Returns:
+        Shapes (S, duels) and (S, N, duels); the latter divided by the number of the row's cells.
+    """
+    systems, width = scaled[0].shape
+    middle = np.empty((systems, len(duels)))
+    halves = np.empty((systems, width, len(duels)))
+    for number, (i, j) in enumerate(duels):
+        x, y = scaled[i], scaled[j]
+        both = ~(np.isnan(x) | np.isnan(y))
+        counts = np.where(both.any(axis=1), both.sum(axis=1), np.nan)[:, None]
+        middle[:, number] = (np.where(both, x + y, 0.0) / 2 / counts).sum(axis=1)
+        halves[:, :, number] = np.where(both, x - y, 0.0) / 2 / counts
+    return middle, halves
+
+
+def _difference(
+    measure: Callable[[FloatArray, FloatArray], FloatArray],
+    human: FloatArray,
+    middle: FloatArray,
+    swing: FloatArray,
+) -> FloatArray:
+    """Difference of the two correlations of every duel (last axis); `swing` S × ... × duels."""
+    shape = swing.shape[1:]
+    centre = middle if swing.ndim == 2 else middle[:, None, :]
+    one = (centre + swing).reshape(len(middle), -1).T
+    two = (centre - swing).reshape(len(middle), -1).T
+    rows = np.broadcast_to(human, one.shape)
+    found: FloatArray = (measure(rows, one) - measure(rows, two)).reshape(shape)
+    return found
+
+
+def _permuted(
+    measure: Callable[[FloatArray, FloatArray], FloatArray],
+    human: FloatArray,
+    middle: FloatArray,
+    halves: FloatArray,
+    permutations: int,
+    seed: int,
+) -> tuple[FloatArray, bool]:
+    """Differences under the null hypothesis, K × duels, and whether they are all there are."""
+    systems, width, _ = halves.shape
+    if systems * width < 60 and 2 ** (systems * width) <= permutations:
+        signs, _ = permutation_signs(systems * width, permutations)
+        swing = np.einsum("ksn,snd->skd", signs.reshape(-1, systems, width), halves)
+        return np.nan_to_num(_difference(measure, human, middle, swing)), True
+    rng = np.random.default_rng(seed)
+    parts = []
+    for start in range(0, permutations, _CHUNK):
+        size = min(_CHUNK, permutations - start)
+        swing = np.stack(
+            [_random_signs(size, width, rng) @ halves[system] for system in range(systems)]
+        )
+        # A permutation that leaves a metric constant shows no difference.
+        parts.append(np.nan_to_num(_difference(measure, human, middle, swing)))
+    return np.concatenate(parts), False
+
+
+def _random_signs(size: int, width: int, rng: np.random.Generator) -> FloatArray:
+    packed = rng.integers(256, size=(size, -(-width // 8)), dtype=np.uint8)
+    return _signs(np.unpackbits(packed, axis=1, count=width))
+
+
+def holm(p: FloatArray) -> FloatArray:
+    """P values adjusted for testing several times by Holm's step-down procedure.
+
+    Args:
+        p: shape (tests,); NaN was not tested and is not counted.
+
+    Returns:
+        Adjusted p: rejecting those of at most α keeps the chance of any false rejection below α.
+    """
+    adjusted = np.full(p.shape, np.nan)
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    steps = p[order] * np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def holm_matrix(p: FloatArray) -> FloatArray:
+    """Holm's adjustment of the tests in the upper triangle of a symmetric matrix, mirrored."""
+    first, second = np.triu_indices(len(p), 1)
+    adjusted = np.full(p.shape, np.nan)
+    adjusted[first, second] = adjusted[second, first] = holm(p[first, second])
+    return adjusted
+
+
+def cluster_ranks(values: FloatArray, p: FloatArray, level: float = 0.05) -> list[int | None]:
+    """Significance clusters as in the metrics tasks of WMT: 1 for the best.
+
+    From the best value down, a new cluster begins with the first that is significantly worse than
+    any member of the present one.
+
+    Args:
+        values: what is compared, higher is better; NaN belongs to no cluster.
+        p: symmetric matrix of (adjusted) p values.
+        level: of significance.
+
+    Returns:
+        The cluster of each, None without one.
+    """
+    found: list[int | None] = [None] * len(values)
+    members: list[int] = []
+    rank = 0
+    for index in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable").tolist():
+        if np.isnan(values[index]):
+            continue
+        if not members or (p[index, members] <= level).any():
+            members = []
+            rank += 1
+        members.append(index)
+        found[index] = rank
+    return found

@@ -1,0 +1,338 @@
+"""How far the figures of a comparison can be trusted: intervals, tests between metrics, clusters.
+
+Everything is computed from scores that are there: nothing is scored again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from gecjury.aggregatedraws import Entry, human_draws, metric_draws, win_rates
+from gecjury.benchmarks import View
+from gecjury.correlation import PairOutcomes, pair_outcomes
+from gecjury.metaeval import Study
+from gecjury.permutation import (
+    PERMUTATIONS,
+    cluster_ranks,
+    holm_matrix,
+    perm_both,
+    permutation_signs,
+    share_at_least,
+)
+from gecjury.resampling import Draws, Interval, Over, correlations, interval, make_draws
+from gecjury.scoretable import FloatArray
+from gecjury.softaccuracy import normal_confidence, soft_pairwise_accuracy
+
+__all__ = ["Intervals", "Resampling", "Significance", "Uncertainty"]
+
+_CHUNK = 200  # draws whose pair weights are held at once
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How uncertainty is measured.
+
+    Attributes:
+        over: what the bootstrap draws.
+        resamples: its size.
+        confidence: of the intervals.
+        seed: of draws and permutations.
+        permutations: of the tests between metrics.
+        level: of significance, for clusters.
+    """
+
+    over: Over = "both"
+    resamples: int = 1000
+    confidence: float = 0.95
+    seed: int = 0
+    permutations: int = PERMUTATIONS
+    level: float = 0.05
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Intervals by the name of the statistic, and how many draws did not define each."""
+
+    bounds: dict[str, Interval] = field(default_factory=dict)
+    dropped: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Significance:
+    """Tests between all metrics at one level.
+
+    Attributes:
+        level: `system` or `sentence`.
+        test: `perm-both`, `perm-systems` (PERM-BOTH with whole systems as cells) or
+            `paired-permutation`.
+        statistic: what was compared.
+        metrics: labels.
+        values: the statistic of each metric.
+        p: two-sided, M × M, symmetric, NaN on the diagonal.
+        adjusted: the same after Holm's correction over all pairs.
+        clusters: 1 for the best; None where the statistic is not defined.
+        permutations: how many.
+    """
+
+    level: str
+    test: str
+    statistic: str
+    metrics: tuple[str, ...]
+    values: FloatArray
+    p: FloatArray
+    adjusted: FloatArray
+    clusters: tuple[int | None, ...]
+    permutations: int
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Uncertainty of several metrics in one study.
+
+    Attributes:
+        study: benchmark, aggregate and tie rule.
+        entries: the metrics' scores.
+        resampling: how.
+    """
+
+    study: Study
+    entries: Sequence[Entry]
+    resampling: Resampling = Resampling()
+
+    @cached_property
+    def draws(self) -> Draws:
+        """The resampled corpora and sets of systems, the same for every metric and view."""
+        corpus, how = self.study.benchmark.corpus, self.resampling
+        return make_draws(how.over, how.resamples, len(corpus), len(corpus.names), how.seed)
+
+    @cached_property
+    def scores(self) -> FloatArray:
+        """System scores, metrics × draws × systems; one draw where sentences are kept."""
+        draws = self.draws
+        if draws.sentences is not None:
+            return metric_draws(self.study.aggregate, self.entries, draws.sentences, draws.counts)
+        return np.stack([self._scores(entry)[None] for entry in self.entries])
+
+    def _scores(self, entry: Entry) -> FloatArray:
+        corpus = None
+        if self.study.aggregate == "corpus" and entry.corpus is not None:
+            corpus = entry.corpus(np.arange(entry.sentences.shape[1])[None])[0]
+        with np.errstate(invalid="ignore"):
+            mean = np.nanmean(entry.sentences, axis=1) if corpus is None else corpus
+        return self.study.system_scores(entry.sentences, mean)
+
+    def human(self, view: View) -> tuple[FloatArray, bool]:
+        """Human scores, draws × systems, and whether they were resampled with the sentences."""
+        found = None
+        if self.draws.sentences is not None:
+            pairs = self.study.pairs(view) if self.study.benchmark.rankings.get(view) else None
+            kind = self.study.human_kind(view)
+            found = human_draws(self.study.benchmark, kind, view, pairs, self.draws.counts)
+        return (self.study.human(view)[None], False) if found is None else (found, True)
+
+    def over_systems(self, view: View) -> list[Intervals]:
+        """Intervals of every metric's system-level statistics, SPA among them."""
+        human, _ = self.human(view)
+        found = []
+        for scores, soft in zip(self.scores, self._soft(view), strict=True):
+            values = correlations(human, scores, self.draws.systems)
+            found.append(self._intervals(values | {"spa": soft}))
+        return found
+
+    def _soft(self, view: View) -> list[FloatArray]:
+        """SPA of every metric on every draw."""
+        draws, study = self.draws, self.study
+        wanted = study.human_differences(view)
+        if wanted is None:
+            return [np.full(draws.size, np.nan) for _ in self.entries]
+        weights = None
+        times = draws.multiplicity
+        if times is not None:
+            first, second = np.triu_indices(times.shape[1], 1)
+            weights = times[:, first] * times[:, second]
+        given = [study.metric_differences(entry.sentences, view) for entry in self.entries]
+        if draws.sentences is None:
+            p = [study.confidence(each)[None] for each in (wanted, *given)]
+        else:
+            p = [normal_confidence(each, draws.counts) for each in (wanted, *given)]
+        return [np.atleast_1d(soft_pairwise_accuracy(p[0], each, weights)) for each in p[1:]]
+
+    def over_pairs(self, view: View) -> list[Intervals]:
+        """Intervals of every metric's accuracy and τ; all judgments of a source go together."""
+        outcomes = self._outcomes(view)
+        if not outcomes:
+            return [Intervals() for _ in self.entries]
+        size = self.draws.size
+        right, balance, used = (np.zeros((size, len(outcomes))) for _ in range(3))
+        parts = [_spread(found) for found in outcomes]
+        columns = [np.stack(column, axis=1) for column in zip(*parts, strict=True)]
+        calibrated = self.study.ties == "calibrated"
+        for start in range(0, size, _CHUNK):
+            weights = self._weights(view, start)
+            rows = slice(start, start + len(weights))
+            for target, column in zip((right, balance, used), columns, strict=True):
+                target[rows] = weights @ column
+            if calibrated:
+                for number, found in enumerate(outcomes):
+                    right[rows, number] = _calibrated(found, weights[:, found.kept])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            accuracy = np.where(used > 0, right / used, np.nan)
+            tau = 2 * accuracy - 1 if calibrated else np.where(used > 0, balance / used, np.nan)
+        return [
+            self._intervals({"accuracy": accuracy[:, number], "kendall": tau[:, number]})
+            for number in range(len(outcomes))
+        ]
+
+    def _outcomes(self, view: View) -> list[PairOutcomes]:
+        if not self.study.benchmark.rankings.get(view):
+            return []
+        wanted = self.study.pairs(view).preference
+        ties = self.study.ties
+        sides = (self.study.sides(view, e.sentences, e.items) for e in self.entries)
+        return [pair_outcomes(wanted, first, second, ties=ties) for first, second in sides]
+
+    def _weights(self, view: View, start: int) -> FloatArray:
+        """How often each judged pair stands in each of some draws."""
+        pairs, draws = self.study.pairs(view), self.draws
+        rows = slice(start, min(start + _CHUNK, draws.size))
+        weights = draws.counts[:, pairs.sentence] if draws.sentences is None else None
+        if weights is None:
+            weights = draws.counts[rows][:, pairs.sentence]
+        times = draws.multiplicity
+        if times is not None:
+            weights = weights * times[rows][:, pairs.first] * times[rows][:, pairs.second]
+        return np.broadcast_to(weights, (rows.stop - rows.start, len(pairs)))
+
+    def _intervals(self, values: dict[str, FloatArray]) -> Intervals:
+        bounds, dropped = {}, {}
+        for name, drawn in values.items():
+            bounds[name], dropped[name] = interval(drawn, self.resampling.confidence)
+        return Intervals(bounds, dropped)
+
+    def significance(self, view: View, rows: Sequence[int]) -> list[Significance]:
+        """Tests between some of the metrics, at system and at sentence level.
+
+        Args:
+            view: which judgments.
+            rows: the metrics to compare, at least two; indices of `entries`.
+        """
+        tests = [self._system_test(view, rows)]
+        if self.study.benchmark.rankings.get(view):
+            tests.append(self._sentence_test(view, rows))
+        return tests
+
+    def _system_test(self, view: View, rows: Sequence[int]) -> Significance:
+        aggregate, how = self.study.aggregate, self.resampling
+        entries = [self.entries[row] for row in rows]
+        if aggregate == "corpus":
+            cells = [self._scores(entry)[:, None] for entry in entries]
+        elif aggregate == "mean":
+            cells = [entry.sentences for entry in entries]
+        else:
+            cells = [win_rates(entry.sentences) for entry in entries]
+        values, p = perm_both(
+            self.study.human(view), cells, permutations=how.permutations, seed=how.seed
+        )
+        test = "perm-systems" if aggregate == "corpus" else "perm-both"
+        return self._judge("system", test, "pearson", entries, values, p)
+
+    def _sentence_test(self, view: View, rows: Sequence[int]) -> Significance:
+        how, pairs = self.resampling, self.study.pairs(view)
+        every = self._outcomes(view)
+        outcomes = [every[row] for row in rows]
+        lines = len(self.study.benchmark.corpus)
+        signs, exact = permutation_signs(lines, how.permutations, how.seed)
+        duels = list(combinations(range(len(rows)), 2))
+        sums = [_by_sentence(outcomes[i], outcomes[j], pairs.sentence, lines) for i, j in duels]
+        won, used = (np.stack(part, axis=2) for part in zip(*sums, strict=True))
+        null = _swapped_difference(won, used, signs)
+        observed = _swapped_difference(won, used, np.ones((1, lines)))[0]
+        found = np.where(np.isnan(observed), np.nan, share_at_least(null, observed, exact))
+        p = np.full((len(rows), len(rows)), np.nan)
+        for (i, j), value in zip(duels, found, strict=True):
+            p[i, j] = p[j, i] = value
+        values = np.array(
+            [found.right[found.used].mean() if found.used.any() else np.nan for found in outcomes]
+        )
+        entries = [self.entries[row] for row in rows]
+        return self._judge("sentence", "paired-permutation", "accuracy", entries, values, p)
+
+    def _judge(
+        self,
+        level: str,
+        test: str,
+        statistic: str,
+        entries: Sequence[Entry],
+        values: FloatArray,
+        p: FloatArray,
+    ) -> Significance:
+        adjusted = holm_matrix(p)
+        clusters = tuple(cluster_ranks(values, adjusted, self.resampling.level))
+        labels = tuple(entry.label for entry in entries)
+        count = self.resampling.permutations
+        return Significance(level, test, statistic, labels, values, p, adjusted, clusters, count)
+
+
+def _spread(found: PairOutcomes) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Agreement, balance and use of every judged pair, 0 for those without part in it."""
+    parts = []
+    for values in (found.right, found.balance, np.ones(len(found.right))):
+        full = np.zeros(len(found.kept))
+        full[found.kept] = values * found.used
+        parts.append(full)
+    return parts[0], parts[1], parts[2]
+
+
+def _calibrated(found: PairOutcomes, weights: FloatArray) -> FloatArray:
+    """Highest weighted sum of agreements that any threshold gives, for every draw."""
+    order = np.argsort(found.gap, kind="stable")
+    gap = found.gap[order]
+    decided = found.raw_sign[order] == found.wanted[order]
+    tie = found.wanted[order] == 0
+    last = np.append(gap[1:] != gap[:-1], True) if len(gap) else np.zeros(0, dtype=bool)
+    drawn = weights[:, order]
+    total = drawn @ decided.astype(np.float64)
+    gains = (drawn * (tie.astype(np.float64) - decided)).cumsum(axis=1)[:, last]
+    best = gains.max(axis=1, initial=-np.inf)
+    if len(gap) and gap[0] > 0:
+        best = np.maximum(best, 0.0)
+    return np.asarray(total + np.where(np.isfinite(best), best, 0.0))
+
+
+def _by_sentence(
+    one: PairOutcomes, two: PairOutcomes, sentence: np.ndarray, lines: int
+) -> tuple[FloatArray, FloatArray]:
+    """Agreements and pairs used by sentence, (2, lines), over pairs that both metrics score."""
+    both = one.kept & two.kept
+    won, used = np.zeros((2, lines)), np.zeros((2, lines))
+    for row, found in enumerate((one, two)):
+        right, _, use = _spread(found)
+        won[row] = np.bincount(sentence[both], right[both], minlength=lines)
+        used[row] = np.bincount(sentence[both], use[both], minlength=lines)
+    return won, used
+
+
+def _swapped_difference(won: FloatArray, used: FloatArray, signs: FloatArray) -> FloatArray:
+    """Difference of two accuracies when the sentences with sign −1 are swapped.
+
+    Args:
+        won: 2 × sentences × duels.
+        used: likewise.
+        signs: K × sentences.
+
+    Returns:
+        K × duels; NaN where a metric has no pairs.
+    """
+    accuracies = []
+    for turn in (1.0, -1.0):
+        top, bottom = (
+            (part[0] + part[1]).sum(axis=0) / 2 + turn * (signs @ (part[0] - part[1])) / 2
+            for part in (won, used)
+        )
+        accuracies.append(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))
+    return np.asarray(accuracies[0] - accuracies[1])
