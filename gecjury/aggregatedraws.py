@@ -13,7 +13,7 @@ from gecjury.benchmarks import Benchmark, View
 from gecjury.judgments import JudgmentPairs
 from gecjury.scoretable import FloatArray, IntArray, Scores
 from gecjury.skill import Game
-from gecjury.skilldraws import rate_draws, score_matches
+from gecjury.skilldraws import rate_draws, score_rounds
 
 __all__ = ["Entry", "human_draws", "metric_draws", "win_rates", "wins_of_draws"]
 
@@ -59,7 +59,7 @@ def metric_draws(
         tables = [entry.sentences for entry in entries]
         game = Game(0.0, 0.5, 0.25, 0.0, 0.25)  # the constants of `gecjury.ranking.trueskill`
         return rate_draws(
-            score_matches(tables),
+            score_rounds(tables),
             counts,
             len(tables[0]),
             game,

@@ -1,4 +1,4 @@
-"""Soft pairwise accuracy: does a metric tell systems apart with the confidence of the humans?"""
+"""Soft pairwise accuracy: whether a metric tells systems apart as confidently as humans do."""
 
 from __future__ import annotations
 
