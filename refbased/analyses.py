@@ -105,8 +105,8 @@ def layout(vectors: FloatArray, method: str, seed: int) -> FloatArray:
         from sklearn.manifold import TSNE
     except ImportError:
         raise MissingExtraError(
-            "t-SNE needs scikit-learn, which is not installed: pip install scikit-learn, or take "
-            "--method pca"
+            "t-SNE needs scikit-learn, which is not installed: pip install 'gecjury[report]', or "
+            "take --method pca"
         ) from None
     tsne = TSNE(
         n_components=2,
