@@ -22,13 +22,24 @@ import numpy as np
 from gecjury.errors import MissingExtraError, OptionError
 from gecjury.scoretable import FloatArray
 
-__all__ = ["Penalties", "Problem", "balanced_plan", "objective", "pot_plan", "solve"]
+__all__ = [
+    "Penalties",
+    "Problem",
+    "abandoned_plan",
+    "balanced_plan",
+    "objective",
+    "pot_plan",
+    "solve",
+]
 
 # Potentials may be off by this share of ε, hence plans by twice this share of themselves.
 TOLERANCE = 1e-12
 MAX_STEPS = 20_000
 # Cells of one padded block: bounds memory (a few such arrays of 8 bytes live at once).
 _BLOCK = 2_000_000
+# POT's constants: added to divisors, and where scalings move into the potentials (`tau`).
+_POT_FLOOR = 1e-16
+_POT_THRESHOLD = 1e5
 
 
 @dataclass(frozen=True)
@@ -209,6 +220,27 @@ def pot_plan(problem: Problem, penalties: Penalties) -> tuple[FloatArray, bool]:
         )
     trouble = any("onverge" in str(w.message) or "Numerical" in str(w.message) for w in caught)
     return np.asarray(plan, dtype=np.float64), not trouble and bool(np.isfinite(plan).all())
+
+
+def abandoned_plan(problem: Problem, penalties: Penalties) -> FloatArray:
+    """What POT's solver leaves where a reference edit has no mass, n × m, without POT.
+
+    The edit's column of the kernel is 0, which POT takes for a numerical error in its first step:
+    it goes back to scalings of 1, so that the plan is the kernel exp(−C/ε) a bᵀ. Only where that
+    step's scalings pass POT's threshold are their maxima already part of the potentials.
+    """
+    kernel = np.exp(-problem.cost / penalties.epsilon) * problem.a[:, None] * problem.b[None]
+    u = (problem.a / (kernel.sum(axis=1) + _POT_FLOOR)) ** (
+        penalties.lambda1 / (penalties.lambda1 + penalties.epsilon)
+    )
+    v = (problem.b / (kernel.T @ u + _POT_FLOOR)) ** (
+        penalties.lambda2 / (penalties.lambda2 + penalties.epsilon)
+    )
+    plan: FloatArray = kernel
+    if max(u.max(), v.max()) > _POT_THRESHOLD:
+        with np.errstate(divide="ignore"):
+            plan = kernel * float(np.exp(np.log(u.max()) + np.log(v.max())))
+    return plan
 
 
 def balanced_plan(problem: Problem) -> FloatArray:

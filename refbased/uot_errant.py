@@ -20,7 +20,14 @@ from refbased.counts import f_beta, ratio
 from refbased.editscorer import EditScorer, check_beta
 from refbased.editvectors import Cost, EditSet, Mass, Vectorise, costs, edit_vectors, masses
 from refbased.running import choose_best, choose_running
-from refbased.transport import Penalties, Problem, balanced_plan, pot_plan, solve
+from refbased.transport import (
+    Penalties,
+    Problem,
+    abandoned_plan,
+    balanced_plan,
+    pot_plan,
+    solve,
+)
 
 __all__ = ["UOTERRANT", "Alignment", "Place", "Tally", "credit"]
 
@@ -67,6 +74,10 @@ def credit(counts: FloatArray, beta: float) -> tuple[FloatArray, FloatArray, Flo
     tp, fp, fn = counts[..., 0], counts[..., 1], counts[..., 2]
     precision, recall = ratio(tp, tp + fp, 1.0), ratio(tp, tp + fn, 1.0)
     return precision, recall, f_beta(precision, recall, beta)
+
+
+def _finite(plan: FloatArray) -> FloatArray | None:
+    return plan if np.isfinite(plan).all() else None
 
 
 @dataclass(frozen=True)
@@ -196,22 +207,18 @@ class UOTERRANT(EditScorer):
         if self.transport == "balanced":
             solved = [balanced_plan(problem) for problem in some]
         elif self.solver == "pot":
-            solved = [self._pot_plan(problem) for problem in some]
+            solved = [_finite(pot_plan(problem, self.penalties)[0]) for problem in some]
         else:
             solved = solve(some, self.penalties)
             if self.solver == "published":
                 solved = [
-                    plan if problem.b.all() else self._pot_plan(problem)
+                    plan if problem.b.all() else _finite(abandoned_plan(problem, self.penalties))
                     for problem, plan in zip(some, solved, strict=True)
                 ]
         plans: list[FloatArray | None] = [np.zeros_like(problem.cost) for problem in problems]
         for place, plan in zip(live, solved, strict=True):
             plans[place] = plan
         return plans
-
-    def _pot_plan(self, problem: Problem) -> FloatArray | None:
-        plan, _ = pot_plan(problem, self.penalties)
-        return plan if np.isfinite(plan).all() else None
 
     def rule(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
         """Keys by which a reference is chosen: F, then more TP, fewer FP, fewer FN."""

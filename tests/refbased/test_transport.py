@@ -13,6 +13,7 @@ from gecjury.errors import OptionError
 from refbased.transport import (
     Penalties,
     Problem,
+    abandoned_plan,
     balanced_plan,
     objective,
     pot_plan,
@@ -147,6 +148,25 @@ def test_edits_without_mass_take_no_part() -> None:
     assert not plan[0].any()
     assert not plan[:, -1].any()
     assert not plan_of(Problem(np.zeros(2), np.ones(1), np.zeros((2, 1)))).any()
+
+
+@pytest.mark.parametrize("penalties", [DEFAULT, Penalties(0.05, 0.3, 0.1), Penalties(0.5, 1, 2)])
+@pytest.mark.parametrize("scale", [0.05, 1.0, 8.0])
+def test_what_pot_leaves_at_a_reference_edit_without_mass(
+    penalties: Penalties, scale: float
+) -> None:
+    pytest.importorskip("ot")
+    rng = np.random.default_rng(5)
+    for number in range(60):
+        problem = random_problem(rng, scale)
+        problem.b[rng.integers(len(problem.b))] = 0.0
+        if number % 3 == 0:
+            problem.a[rng.integers(len(problem.a))] = 0.0
+        plan, converged = pot_plan(problem, penalties)
+        assert not converged
+        np.testing.assert_allclose(
+            abandoned_plan(problem, penalties), plan, rtol=1e-9, atol=1e-12, equal_nan=True
+        )
 
 
 def test_a_problem_that_cannot_be_solved_says_so() -> None:

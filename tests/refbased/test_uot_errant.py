@@ -201,8 +201,9 @@ def test_pot_plans_on_demand(tiny_bert: Path) -> None:
     ours, theirs = (run(tiny_bert, texts, solver=name)[1] for name in ("optimum", "pot"))
     assert np.abs(ours.values - theirs.values).max() > 1e-3
     # The default follows the published scores there, and takes the optimum everywhere else.
+    # It computes what POT leaves without POT, so that only rounding may differ.
     default = run(tiny_bert, texts)[1]
-    np.testing.assert_array_equal(default.values, theirs.values)
+    np.testing.assert_allclose(default.values, theirs.values, rtol=1e-12)
     plain = corpus([[case, E1, E2]], [[[E1, E3]]])
     np.testing.assert_array_equal(
         run(tiny_bert, plain)[1].values, run(tiny_bert, plain, solver="optimum")[1].values
