@@ -262,3 +262,22 @@ def test_what_is_no_benchmark_says_what_would_be(folder: Path, tmp_path: Path) -
         load_benchmark("nowhere/at")
     with pytest.raises(OptionError, match="unknown benchmark 'seda': did you mean seeda"):
         load_benchmark("seda")
+
+
+def test_a_published_file_of_appraise_gives_the_published_scores(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    known = load_benchmark("gjg15", data=data_dir)
+    root = tmp_path / "gjg"
+    (root / "outputs").mkdir(parents=True)
+    (root / "source.txt").write_text("".join(f"{line}\n" for line in known.corpus.sources))
+    for name, version in known.corpus.systems.items():
+        (root / "outputs" / name).write_text("".join(f"{line}\n" for line in version.lines))
+    judgments = data_dir / "GJG15/data/judgments.xml"
+    (root / "benchmark.toml").write_text(f'judgments = "{judgments}"\nfirst_sentence = 0\n')
+    own = load_benchmark(str(root))
+    assert own.rankings["sentence"] == known.rankings["sentence"]
+    # Grundkiewicz et al. (2015), table 3b, to the third digit.
+    assert own.human_scores("expected-wins") == pytest.approx(
+        known.human_scores("expected-wins"), abs=0.0011
+    )
