@@ -186,10 +186,14 @@ class Study:
             sentences: the metric's sentence scores, which soft pairwise accuracy needs.
         """
         human = self.human(view)
+        tau = kendall(human, scores)
+        if np.count_nonzero(~np.isnan(human + scores)) < 3:
+            # τ of two points is defined, but always ±1: no agreement to speak of.
+            tau = float("nan")
         return SystemAgreement(
             pearson(human, scores),
             spearman(human, scores),
-            kendall(human, scores),
+            tau,
             pairwise_accuracy(human, scores),
             float("nan") if sentences is None else self.soft_accuracy(sentences, view),
         )

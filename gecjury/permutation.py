@@ -152,7 +152,9 @@ def perm_both(
     duels = [
         (i, j) for i, j in combinations(range(len(cells)), 2) if not np.isnan(values[i] + values[j])
     ]
-    if not duels or human.size < 3:
+    if human.size < 3:
+        return np.full(len(cells), np.nan), p
+    if not duels:
         return values, p
     middle, halves = _halves(scaled, duels)
     observed = _difference(measure, row, middle, halves.sum(axis=1))

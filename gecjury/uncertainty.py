@@ -235,8 +235,13 @@ class Uncertainty:
             cells = [entry.sentences for entry in entries]
         else:
             cells = [win_rates(entry.sentences) for entry in entries]
+        human = self.study.human(view)
+        judged = ~np.isnan(human)
         values, p = perm_both(
-            self.study.human(view), cells, permutations=how.permutations, seed=how.seed
+            human[judged],
+            [cell[judged] for cell in cells],
+            permutations=how.permutations,
+            seed=how.seed,
         )
         test = "perm-systems" if aggregate == "corpus" else "perm-both"
         return self._judge("system", test, "pearson", entries, values, p)

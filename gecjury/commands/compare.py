@@ -132,7 +132,7 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     shown[0] = with_caveats(shown[0], study, views, tables, results, document)
     edit_tables, missing = compare_edits(crediting, benchmark, runtime, document, args)
     shown = [*(shown if scored else []), *edit_tables]
-    shown += rating_tables(study, tables, results, document)
+    shown += rating_tables(args, study, tables, results, document)
     shown += audits(study, tables, results, document)
     if args.windows:
         shown += window_tables(study, results, document)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import View
     from gecjury.metaeval import Result, Study
+    from gecjury.ratings import RatingAgreement
     from gecjury.report import Table
     from gecjury.scorer import Scorer
     from gecjury.scoretable import ScoreTable
@@ -60,11 +62,16 @@ def with_caveats(
 
 
 def rating_tables(
-    study: Study, tables: Sequence[ScoreTable], results: Sequence[Result], document: dict[str, Any]
+    args: argparse.Namespace,
+    study: Study,
+    tables: Sequence[ScoreTable],
+    results: Sequence[Result],
+    document: dict[str, Any],
 ) -> list[Table]:
     """How scores of single corrections follow their ratings, by aspect; none without ratings.
 
     Args:
+        args: `resample`, `resamples` and `confidence` of the intervals, which draw sources.
         study: benchmark and settings.
         tables: scores of each metric.
         results: what the study found; the system scores are read.
@@ -73,54 +80,75 @@ def rating_tables(
     benchmark = study.benchmark
     if not benchmark.rated or not tables:
         return []
-    from dataclasses import asdict
-
     from gecjury.chance import chance_scores
-    from gecjury.ratings import one_rater, rating_agreement
+    from gecjury.ratings import one_rater
     from gecjury.report import Column, Table
 
     scores = {result.signature: result.scores for result in results}
-    parts = [
-        (
-            table.signature.label,
-            table.signature.family,
-            rating_agreement(benchmark, table.sentences, scores[str(table.signature)]),
-        )
-        for table in tables
+    entries = [
+        (t.signature.label, t.signature.family, t.sentences, scores[str(t.signature)])
+        for t in tables
     ]
     for name, sentences in chance_scores(benchmark.corpus, study.seed).items():
-        if name == "constant":
-            continue  # Nothing is defined.
-        means = study.system_scores(sentences, sentences.mean(axis=1))
-        parts.append((name, "chance", rating_agreement(benchmark, sentences, means)))
-    parts.append(("one rater", "humans", one_rater(benchmark)))
-    rows = [
-        {"metric": label, "family": family, **asdict(found)}
-        for label, family, agreements in parts
-        for found in agreements
-    ]
+        if name != "constant":  # Nothing of it is defined.
+            means = study.system_scores(sentences, sentences.mean(axis=1))
+            entries.append((name, "chance", sentences, means))
+    rows = _rating_rows(args, study, entries)
+    rows += [_rating_row("one rater", "humans", found) for found in one_rater(benchmark)]
     document["ratings"] = rows
     columns = [
         Column("metric"),
         Column("family"),
         Column("aspect"),
-        Column("pearson", "r"),
-        Column("spearman", "ρ"),
+        Column("pearson", "r", interval="pearson_ci"),
+        Column("spearman", "ρ", interval="spearman_ci"),
         Column("kendall", "τ"),
-        Column("within", "τ in source"),
+        Column("within", "τ in source", interval="within_ci"),
         Column("sources"),
         Column("outputs"),
         Column("missing"),
         Column("system_pearson", "r sys"),
         Column("system_spearman", "ρ sys"),
     ]
+    shown = [{**row, **{f"{k}_ci": v for k, v in row["ci95"].items()}} for row in rows]
+    return [Table(columns, shown, "Ratings of single corrections", _rating_notes(args, study))]
+
+
+def _rating_rows(
+    args: argparse.Namespace, study: Study, entries: Sequence[tuple[str, str, Any, Any]]
+) -> list[dict[str, Any]]:
+    """A row for each metric and aspect, with intervals unless they are not wanted."""
+    from gecjury.ratingdraws import rating_draws
+    from gecjury.ratings import rating_agreement
+    from gecjury.resampling import interval, make_draws
+
+    benchmark = study.benchmark
+    draws = None
+    if args.resample in ("both", "sentences"):
+        draws = make_draws("sentences", args.resamples, len(benchmark.corpus), 1, args.seed)
+    rows = []
+    for label, family, sentences, means in entries:
+        drawn = {} if draws is None else rating_draws(benchmark, sentences, draws.counts)
+        for found in rating_agreement(benchmark, sentences, means):
+            statistics = drawn.get(found.aspect, {})
+            bounds = {k: interval(v, args.confidence)[0] for k, v in statistics.items()}
+            rows.append({**_rating_row(label, family, found), "ci95": bounds})
+    return rows
+
+
+def _rating_row(label: str, family: str, found: RatingAgreement) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {"metric": label, "family": family, **asdict(found), "ci95": {}}
+
+
+def _rating_notes(args: argparse.Namespace, study: Study) -> list[str]:
     notes = [
         "over single corrections and their mean ratings; a correction that several systems made "
-        "counts once; τ in source: mean over the sources",
-        *(
-            ["one rater: against the mean of the others, which is less steady than that of all"]
-            if benchmark.raters
-            else []
-        ),
+        "counts once; τ in source: mean over the sources"
     ]
-    return [Table(columns, rows, "Ratings of single corrections", notes)]
+    if args.resample in ("both", "sentences"):
+        notes.append("[low, high]: bootstrap over sources, each with all its corrections")
+    if study.benchmark.raters:
+        notes.append("one rater: against the mean of the others, which is less steady than of all")
+    return notes

@@ -185,8 +185,11 @@ def test_fewer_than_three_systems(folder: Path, capsys: pytest.CaptureFixture[st
         "correlations over 2 systems are not defined: three or more are needed"
     ]
     row = found["rows"][0]
-    assert row["system"]["pearson"] is None
+    for measure in ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa"):
+        assert row["system"][measure] is None
     assert row["sentence"]["accuracy"] == 1.0
+    found = accepted(capsys, str(folder), "-m", "green:n=2", "-m", "gleu")
+    assert [row["system"]["cluster"] for row in found["rows"]] == [None, None]
 
 
 def test_constant_scores_are_said_to_be_so(
@@ -342,45 +345,6 @@ def test_a_table_of_another_benchmark_is_refused(folder: Path) -> None:
     sample: Benchmark = load_benchmark("sample")
     with pytest.raises(InputError, match=r"scores of 6 systems × 68 sentences do not belong"):
         study.evaluate(load("green").score_corpus(sample.corpus), ("sentence",))
-
-
-@pytest.mark.parametrize("name", ["gmeg-dev-yahoo", "gmeg-test-fce"])
-def test_a_text_that_is_not_supplied_says_which_file_goes_where(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
-    _, split, domain = name.split("-")
-    message = refused(capsys, name, "-m", "green", "--data", str(tmp_path))
-    assert (
-        "Put the texts amu, lstm, lstm-r, marian, nus, ref0, ref1, ref2, ref3, source, transformer "
-        f"(one sentence a line) into {tmp_path}/GMEG/data/{split}/{domain}/" in message
-    )
-    assert f"{domain}-corpus-scores.csv and {domain}-segment-scores.csv beside" in message
-    assert f"Missing now: GMEG/data/{split}/{domain}/amu, " in message
-
-
-def test_a_supplied_text_is_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    texts = tmp_path / "GMEG/data/test/yahoo"
-    texts.mkdir(parents=True)
-    systems = ("amu", "lstm", "lstm-r", "marian", "nus", "transformer")
-    source = ["he go home now", "she like it here", "a cat sit down"]
-    right = ["he goes home now", "she likes it here", "a cat sits down"]
-    for number, name in enumerate(("source", *systems)):
-        lines = right[: number % 4] + source[number % 4 :]
-        (texts / name).write_text("".join(f"{line}\n" for line in lines))
-    for number in range(4):
-        (texts / f"ref{number}").write_text("".join(f"{line}\n" for line in right))
-    columns = ("source", "ref", *systems)
-    ratings = [[10 * column + row for column in range(8)] for row in range(3)]
-    (texts.parent / "yahoo-segment-scores.csv").write_text(
-        "\n".join([",".join(columns), *(",".join(map(str, row)) for row in ratings)]) + "\n"
-    )
-    (texts.parent / "yahoo-corpus-scores.csv").write_text(
-        "system,score\n" + "".join(f"{name},{10 * i}\n" for i, name in enumerate(columns))
-    )
-    found = accepted(capsys, "gmeg-test-yahoo", "-m", "green", "--data", str(tmp_path))
-    assert found["systems"] == ["amu", "lstm", "lstm-r", "marian", "nus", "source", "transformer"]
-    assert found["rows"][0]["sentence"]["pairs"] > 0
-    assert found["ratings"][0]["aspect"] == "rating"
 
 
 @pytest.mark.parametrize(("view", "contradictory"), [("edit", 159), ("sentence", 57)])

@@ -83,13 +83,17 @@ def test_ratings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "x", (("good", "half"), ("none",)), (1, 2),
     )  # fmt: skip
     assert "1 ratings are empty and left out" in own.notes
-    found = compare(capsys, str(folder), "-m", "green", "--aggregate", "mean")
+    found = compare(capsys, str(folder), "-m", "green:n=2", "--aggregate", "mean")
     assert found["human_scores"] == {"sentence": "mean"}
     # x: good > none, half > none on 1, good > half on 2; y: good > none on 1.
     assert found["rows"][0]["sentence"]["pairs"] == 4
-    aspects = [row["aspect"] for row in found["ratings"] if row["metric"] == "green"]
+    aspects = [row["aspect"] for row in found["ratings"] if row["metric"] == "green:n=2"]
     assert aspects == ["rating"]
     assert [row for row in found["ratings"] if row["metric"] == "one rater"]
+    low, high = found["ratings"][0]["ci95"]["pearson"]
+    assert low <= found["ratings"][0]["pearson"] <= high
+    plain = compare(capsys, str(folder), "-m", "green", "--resample", "none")
+    assert plain["ratings"][0]["ci95"] == {}
 
 
 def test_aspects_of_ratings(folder: Path) -> None:
@@ -172,6 +176,19 @@ def test_a_system_without_judgments_has_no_human_score(
     found = compare(capsys, str(folder), "-m", "green")
     assert found["rows"][0]["system"]["pearson"] is None
     assert any("no human score (sentence) of half" in text for text in found["caveats"])
+
+
+def test_a_system_without_judgments_leaves_the_others_their_figures(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "outputs/more.txt").write_text("he went home\nshe like it\na cat sit\n")
+    (folder / "judgments.csv").write_text(
+        "sentence,system,rank\n1,good,1\n1,half,2\n1,none,3\n2,good,1\n2,half,2\n3,none,2\n3,good,1\n"
+    )
+    rows = compare(capsys, str(folder), "-m", "green:n=2", "-m", "gleu")["rows"]
+    assert rows[0]["system"]["spearman"] == pytest.approx(1.0)
+    assert rows[0]["system"]["ci95"]["spearman"] is not None
+    assert [row["system"]["cluster"] for row in rows] == [1, 1]
 
 
 def test_without_references(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
