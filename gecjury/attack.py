@@ -32,6 +32,9 @@ Verdict = Literal["prefers the damage", "does not see it", "sees it", "undecided
 
 SOURCE = "the source"
 
+# Neural scores of one text differ by rounding between batches; no more is the same score.
+_SAME = 1e-6
+
 
 @dataclass(frozen=True)
 class Damaged:
@@ -211,7 +214,7 @@ class Effect:
     Attributes:
         attack: the perturbation's name.
         higher: share of the changed texts that score higher than before.
-        equal: share that score the same.
+        equal: share that score the same, to 1e-6.
         lower: share that score lower.
         change: mean change of the sentence score.
         ci95: 95% intervals of `higher`, `equal`, `lower`, `change` and `net` (higher - lower),
@@ -251,6 +254,7 @@ def effect(pairs: Sequence[Pair], weights: FloatArray) -> Effect:
         raise InputError("no damaged output: name at least one system")
     changed = np.array([pair.changed for pair in pairs])
     gains = np.array([pair.after - pair.before for pair in pairs])
+    gains[np.abs(gains) <= _SAME] = 0.0
     scored = changed & ~np.isnan(gains)
     sums = np.stack(
         [

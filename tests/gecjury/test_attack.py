@@ -101,6 +101,8 @@ def test_an_effect_by_hand() -> None:
         ([0.9, 0.8, 0.7], "prefers the damage"),
         ([0.1, 0.2, 0.3], "sees it"),
         ([0.5, 0.5, 0.1], "does not see it"),
+        # Rounding is no change.
+        ([0.5 + 1e-8, 0.5 - 1e-8, 0.9], "does not see it"),
         ([0.9, 0.2, 0.5], "undecided"),
     ],
 )
