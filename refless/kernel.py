@@ -80,21 +80,30 @@ _ARRAYS = ("mean", "deviation", "factor", "points", "weights")
 
 
 def fit_kernel(
-    blocks: Sequence[Block], ratings: FloatArray, train: IntArray, dev: IntArray
+    blocks: Sequence[Block],
+    ratings: FloatArray,
+    train: IntArray,
+    dev: IntArray,
+    *,
+    groups: IntArray | None = None,
+    within: float = 0.0,
 ) -> tuple[KernelModel, dict[str, float]]:
     """Fit on the train rows; penalty and width by dev Spearman.
+
+    The loss is Σ (y − f)² + within · Σ (ỹ − f̃)², where ỹ and f̃ are deviations from the mean of
+    a row's group.
 
     Args:
         blocks: what is known of the rows of all parts.
         ratings: one a row.
         train: rows to learn from.
         dev: rows to choose by.
+        groups: number of each row's source; needed for `within`.
+        within: how much more differences between corrections of one source count.
 
     Returns:
         The model, and the dev `score` with the `penalty` and `width` chosen.
     """
-    from scipy.linalg import cho_factor, cho_solve
-
     inputs = np.concatenate([values for values, _ in blocks], axis=1).astype(np.float64)
     factor = np.concatenate(
         [np.full(values.shape[1], (weight / values.shape[1]) ** 0.5) for values, weight in blocks]
@@ -106,12 +115,12 @@ def fit_kernel(
     others = _place(inputs[dev], mean, deviation, factor)
     near, far = _distances(points, points), _distances(others, points)
     bias = float(ratings[train].mean())
+    members = None if groups is None else groups[train]
     best: tuple[float, float, float, FloatArray] | None = None
     for width in WIDTHS:
         kernel, across = np.exp(-width * near), np.exp(-width * far)
         for penalty in PENALTIES:
-            ridge = kernel + penalty * np.eye(len(train))
-            weights = cho_solve(cho_factor(ridge, overwrite_a=True), ratings[train] - bias)
+            weights = _solve(kernel, ratings[train] - bias, penalty, members, within)
             rho = spearman(ratings[dev], across @ weights)
             rho = -1.0 if np.isnan(rho) else rho
             if best is None or rho > best[0]:
@@ -121,6 +130,31 @@ def fit_kernel(
     root = width**0.5
     model = KernelModel(mean, deviation, factor * root, points * root, weights, bias)
     return model, {"score": score, "penalty": penalty, "width": width}
+
+
+def _solve(
+    kernel: FloatArray, centred: FloatArray, penalty: float, groups: IntArray | None, within: float
+) -> FloatArray:
+    """Weights of the training rows: (W K + penalty · I)⁻¹ W y with W = I + within · centring."""
+    from scipy.linalg import solve
+
+    if groups is None or within == 0:
+        ridge = kernel + penalty * np.eye(len(kernel))
+        found: FloatArray = solve(ridge, centred, assume_a="pos", overwrite_a=True)
+        return found
+    left = kernel + within * _deviations(kernel, groups) + penalty * np.eye(len(kernel))
+    found = solve(left, centred + within * _deviations(centred, groups), overwrite_a=True)
+    return found
+
+
+def _deviations(values: FloatArray, groups: IntArray) -> FloatArray:
+    """Rows less the mean row of their group."""
+    _, place, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    sums = np.zeros((len(counts), *values.shape[1:]))
+    np.add.at(sums, place, values)
+    means = sums / counts.reshape(-1, *[1] * (values.ndim - 1))
+    deviations: FloatArray = values - means[place]
+    return deviations
 
 
 def _place(

@@ -18,6 +18,7 @@ import numpy as np
 
 from gecjury.encoders import EncoderSpec, load_encoder
 from gecjury.errors import InputError
+from gecjury.leakage import normalise
 from gecjury.runtime import Runtime
 from gecjury.scoretable import FloatArray
 from refless.annotations import Annotations
@@ -137,6 +138,8 @@ def fit_probe(
     base: str,
     max_length: int,
     runtime: Runtime,
+    *,
+    within: float = 0.0,
 ) -> tuple[Probe, dict[str, dict[str, float]]]:
     """Fit one regression an aspect.
 
@@ -147,6 +150,7 @@ def fit_probe(
         base: name or folder of the encoder before them; the same where there were none.
         max_length: longest input in word pieces.
         runtime: device, batch size, caches.
+        within: see `refless.kernel.fit_kernel`; corrections of one source are a group.
 
     Returns:
         The regressions, and for each aspect the dev score and what was chosen by it.
@@ -160,12 +164,15 @@ def fit_probe(
             "meaning is rated of pairs: name the column of the sources (--column source=...)"
         )
     reader = _Reader(Probe({}, encoder, base, max_length, paired), runtime)
+    numbers: dict[str, int] = {}
+    keys = [normalise(s or o) for s, o in zip(data.sources, data.outputs, strict=True)]
+    groups = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
     models: dict[str, KernelModel] = {}
     chosen = {}
     for column, aspect in enumerate(data.aspects):
         blocks = reader.blocks(aspect, data.sources, data.outputs)
         models[aspect], chosen[aspect] = fit_kernel(
-            blocks, data.ratings[:, column], split.train, split.dev
+            blocks, data.ratings[:, column], split.train, split.dev, groups=groups, within=within
         )
     return Probe(models, encoder, base, max_length, paired), chosen
 

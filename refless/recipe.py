@@ -52,6 +52,7 @@ class Recipe:
         frozen: leave the word embeddings as they are.
         kernel: kernel regression on hidden states and features (see `refless.probe`) instead of
             fine-tuning; `shared`, `features` and most settings then play no part.
+        within: with `kernel`, how much more differences between corrections of one source count.
         seeds: one model, or set of models, each; predictions are averaged.
         settings: of the regression; its seed is replaced by each of `seeds`.
     """
@@ -64,12 +65,17 @@ class Recipe:
     intermediate_rate: float = 1e-4
     frozen: bool = False
     kernel: bool = False
+    within: float = 0.0
     seeds: tuple[int, ...] = (0,)
     settings: TrainSettings = field(default_factory=TrainSettings)
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
             raise OptionError(f"seeds {self.seeds}: expected one or more different numbers")
+        if self.within < 0 or (self.within and not self.kernel):
+            raise OptionError(
+                f"within={self.within:g}: expected 0 or more, and kernel regression (--kernel)"
+            )
         if self.kernel and len(self.seeds) > 1:
             raise OptionError("kernel regression draws nothing: give one seed")
 
@@ -261,7 +267,9 @@ def _fit_kernel(
         base = encoder = _keep(base, folder / "base")
     if recipe.intermediate:
         encoder = _keep(start, folder / "encoder")
-    probe, chosen = fit_probe(data, split, encoder, base, recipe.settings.max_length, runtime)
+    probe, chosen = fit_probe(
+        data, split, encoder, base, recipe.settings.max_length, runtime, within=recipe.within
+    )
     if is_main_process():
         save_probe(probe, folder)
     wait_for_all()

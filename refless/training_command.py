@@ -113,6 +113,7 @@ def _recipe(args: argparse.Namespace) -> Recipe:
         intermediate_rate=args.intermediate_rate,
         frozen=args.freeze_embeddings,
         kernel=args.kernel,
+        within=args.within,
         seeds=tuple(args.seeds),
         settings=_settings(args),
     )

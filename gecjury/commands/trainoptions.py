@@ -82,6 +82,13 @@ def _add_improvements(parser: argparse.ArgumentParser) -> None:
         help="kernel regression on hidden states and features instead of fine-tuning",
     )
     group.add_argument(
+        "--within",
+        type=float,
+        default=0.0,
+        metavar="X",
+        help="with --kernel: how much more differences between corrections of one source count",
+    )
+    group.add_argument(
         "--intermediate",
         nargs="+",
         default=[],

@@ -49,6 +49,24 @@ def test_fit_is_kernel_ridge_regression() -> None:
     assert model(values[dev]) == pytest.approx(expected, abs=2e-5)
 
 
+def test_differences_within_groups_count_more() -> None:
+    values, ratings = made_up()
+    train, dev = ROWS[:40], ROWS[40:]
+    groups = ROWS // 3
+    model, chosen = fit_kernel([(values, 1.0)], ratings, train, dev, groups=groups, within=2.0)
+    # The minimum of the loss in the weights α: gradient 2K(W(Kα − y) + penalty·α) = 0.
+    kernel = model.points @ model.points.T
+    square = np.diag(kernel)
+    kernel = np.exp(-(square[:, None] + square - 2 * kernel))
+    same = (groups[train][:, None] == groups[train]).astype(float)
+    centring = np.eye(40) - same / same.sum(axis=1, keepdims=True)
+    weighed = np.eye(40) + 2.0 * centring
+    gap = kernel @ model.weights - (ratings[train] - model.bias)
+    assert weighed @ gap + chosen["penalty"] * model.weights == pytest.approx(0, abs=1e-9)
+    plain, _ = fit_kernel([(values, 1.0)], ratings, train, dev, groups=groups)
+    assert plain.weights.tolist() != model.weights.tolist()
+
+
 def test_it_learns_what_a_line_cannot() -> None:
     values, ratings = made_up(600)
     train, dev = np.arange(450), np.arange(450, 600)

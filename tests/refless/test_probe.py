@@ -120,8 +120,10 @@ def test_a_damaged_kernel_is_refused(trained: tuple[Path, Annotations], tmp_path
 def test_options_that_do_not_go_together(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="one seed"):
         Recipe(kernel=True, seeds=(0, 1))
+    with pytest.raises(OptionError, match="within=2"):
+        Recipe(within=2.0)
     data = rated()
-    recipe = Recipe(str(tiny.encoder(tmp_path / "encoder")), kernel=True)
+    recipe = Recipe(str(tiny.encoder(tmp_path / "encoder")), kernel=True, within=2.0)
     with pytest.raises(OptionError, match="--gug"):
         train_some(data, split_by_source(data), recipe, tmp_path / "o", RUNTIME, extra=[data])
 
