@@ -238,7 +238,7 @@ _MEANING = (
     ("τ (sentence)", "right minus wrong over all these pairs; −1 to 1."),
     ("tied %", "share of these pairs to which the metric gave equal scores."),
     ("cluster", "no metric of a cluster is significantly worse than another of it; 1 is best."),
-    ("[ , ]", "95% bootstrap interval."),
+    ("[ , ]", "bootstrap interval; its confidence stands with the settings."),
     ("missing", "sentence scores that could not be had; left out, neither zero nor a tie. The "
      "column is there where a metric misses some."),
     ("seconds", "time of scoring in this run, 0 where scores were read from a file."),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gecjury.htmltext import number
-from gecjury.reportwords import VIEWS, Statement, is_compared, listed, percent, value_of
+from gecjury.reportwords import VIEWS, Statement, confidence, is_compared, listed, percent, value_of
 
 __all__ = ["warnings"]
 
@@ -61,7 +61,7 @@ def _few_systems(document: Document) -> list[Statement]:
     if known and count > 3:
         top = max(known)
         bounds = (known[top]["system"].get("ci95") or {}).get("pearson") or ()
-        how = "95% interval"
+        how = f"{confidence(document)} interval"
         if not bounds or None in bounds:
             half = 1.96 / math.sqrt(count - 3)
             bounds = [math.tanh(math.atanh(top) + sign * half) for sign in (-1, 1)]

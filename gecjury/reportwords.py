@@ -16,6 +16,7 @@ __all__ = [
     "VIEWS",
     "Statement",
     "best_rows",
+    "confidence",
     "edit_statement",
     "headline",
     "is_compared",
@@ -107,11 +108,17 @@ def p_value(document: Document, view: str, level: str, one: str, other: str) -> 
     return min(found) if found else None
 
 
-def _interval(row: Row, level: str, key: str) -> str:
+def _interval(document: Document, row: Row, level: str, key: str) -> str:
     bounds = ((row.get(level) or {}).get("ci95") or {}).get(key)
     if not bounds or None in bounds:
         return ""
-    return f" (95% interval {number(bounds[0])} to {number(bounds[1])})"
+    low, high = (number(float(bound)) for bound in bounds)
+    return f" ({confidence(document)} interval {low} to {high})"
+
+
+def confidence(document: Document) -> str:
+    """The confidence of the document's intervals, such as `95%`."""
+    return f"{100 * float((document.get('uncertainty') or {}).get('confidence', 0.95)):g}%"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -178,7 +185,7 @@ def _leader(document: Document, view: str, level: str) -> str:
         return "No metric can be ranked: too few systems, or constant scores."
     first = rows[0]
     top = value_of(first, level, key)
-    head = f"{first['metric']} has {MEASURES[key]} {number(top)}{_interval(first, level, key)}"
+    head = f"{first['metric']} has {MEASURES[key]} {number(top)}{_interval(document, first, level, key)}"
     if len(rows) == 1:
         return f"{head}; no other metric was compared."
     equal = [row["metric"] for row in rows if top - value_of(row, level, key) < SAME]
@@ -323,27 +330,36 @@ def _agreement(document: Document, found: Consensus | None) -> str:
 
 
 def headline(document: Document, views: Sequence[str]) -> str:
-    """Who leads where, in one sentence; empty where nothing was ranked."""
+    """Who leads where, and whether significantly, in one sentence; empty with nothing ranked."""
     parts = []
     for level in ("system", "sentence"):
         leaders: dict[str, list[str]] = {}
         for view in views:
             rows = best_rows(document, view, level, tested_measure(document, view, level))
             if rows:
-                leaders.setdefault(str(rows[0]["metric"]), []).append(view)
-        if not leaders:
-            continue
+                words = f"{rows[0]['metric']} {_lead_verb(document, view, level, rows)}"
+                leaders.setdefault(words, []).append(view)
         if len(leaders) == 1:
-            ((name, where),) = leaders.items()
-            text = f"{name} leads" + (" on both kinds of judgments" if len(where) > 1 else "")
+            ((words, where),) = leaders.items()
+            text = words + (" on both kinds of judgments" if len(where) > 1 else "")
         else:
             text = " and ".join(
-                f"{name} leads on {listed([VIEWS[v] for v in where])}"
-                for name, where in leaders.items()
+                f"{words} on {listed([VIEWS[view] for view in where])}"
+                for words, where in leaders.items()
             )
-        parts.append(f"at the {level} level {text}")
-    text = "; ".join(parts)
+        if leaders:
+            parts.append(f"at the {level} level {text}")
+    text = "; ".join(part.removesuffix(",") for part in parts)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _lead_verb(document: Document, view: str, level: str, rows: Sequence[Row]) -> str:
+    if len(rows) < 2:
+        return "leads"
+    p = p_value(document, view, level, rows[0]["metric"], rows[1]["metric"])
+    if p is None:
+        return "leads"
+    return "leads significantly" if p < SIGNIFICANT else "is highest, though not significantly,"
 
 
 def edit_statement(document: Document) -> Statement | None:

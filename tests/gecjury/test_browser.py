@@ -27,6 +27,7 @@ CHOSEN = "[...document.querySelectorAll('#browser > details')]"
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
     argv = ["compare", "sample", "--human", "both", "--systems", "all", "--html", str(path)]
+    argv += ["--resamples", "20"]
     for metric in ("green", "gleu", "green:unit=char"):
         argv += ["-m", metric]
     with contextlib.redirect_stdout(io.StringIO()):

@@ -202,7 +202,8 @@ def test_a_significant_difference_says_who_is_better() -> None:
 
 
 def compare(page: Path, *more: str) -> int:
-    return main(["compare", "sample", "-m", "green", "-m", "gleu", "--html", str(page), *more])
+    argv = ["compare", "sample", "-m", "green", "-m", "gleu", "--resamples", "20"]
+    return main([*argv, "--html", str(page), *more])
 
 
 def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,6 +257,8 @@ def test_all_of_seeda_stays_below_three_megabytes(data_dir: Path, tmp_path: Path
     path = tmp_path / "report.html"
     metrics = [f"green:n={n}" for n in (1, 2, 3, 4)] + ["gleu", *(f"gleu:n={n}" for n in (1, 2, 3))]
     argv = ["compare", "seeda", "--human", "both", "--systems", "all", "--html", str(path)]
+    # Few draws: the page is as large as with many.
+    argv += ["--resamples", "10"]
     for metric in metrics:
         argv += ["-m", metric]
     assert main([*argv, "--data", str(data_dir)]) == 0

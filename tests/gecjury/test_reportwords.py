@@ -64,6 +64,24 @@ def test_who_leads_and_by_how_much() -> None:
     assert said(flipped, "Sentence level").startswith("errant leads: sentence accuracy 0.620")
 
 
+def test_the_headline_says_what_is_significant() -> None:
+    assert headline(with_test(0.012), ["edit"]).startswith(
+        "At the system level gleu leads significantly; at the sentence level gleu leads."
+    )
+    assert "gleu is highest, though not significantly,; " not in headline(with_test(0.2), ["edit"])
+    assert headline(with_test(0.2), ["edit"]).startswith(
+        "At the system level gleu is highest, though not significantly; at the sentence"
+    )
+
+
+def test_intervals_carry_their_confidence() -> None:
+    found = document(row("gleu", 0.95, 0.66), row("errant", 0.9, 0.6))
+    found["rows"][0]["system"]["ci95"] = {"pearson": [0.8, 1]}
+    assert "Pearson r 0.950 (95% interval 0.800 to 1.000)" in said(found, "System level")
+    found["uncertainty"] = {"confidence": 0.9}
+    assert "(90% interval 0.800 to 1.000)" in said(found, "System level")
+
+
 def test_equal_values_share_the_lead() -> None:
     equal = document(row("gleu", 0.9, 0.66), row("errant", 0.9, 0.66), row("m2", 0.8, 0.6))
     assert said(equal, "System level") == "gleu and errant share the lead: Pearson r 0.900."
