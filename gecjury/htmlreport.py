@@ -27,6 +27,7 @@ from gecjury.htmlfigures import overview, pairs, scatters, windows
 from gecjury.htmltables import (
     family_mark,
     family_table,
+    judge_costs,
     significance_table,
 )
 from gecjury.htmltext import Child, Markup, data_block, element, join, number, void
@@ -246,7 +247,7 @@ _MEANING = (
 
 
 def _metrics(document: Document, views: Sequence[str]) -> Markup:
-    costs = _costs(document)
+    costs = judge_costs(document)
     parts: list[Child] = []
     for view in views:
         heading = element("h3", VIEWS[view].capitalize()) if len(views) > 1 else None
@@ -266,17 +267,6 @@ def _metrics(document: Document, views: Sequence[str]) -> Markup:
 
 def _present(document: Document) -> set[str]:
     return {row["family"] for row in document["rows"]} | {"chance", "ceiling"}
-
-
-def _costs(document: Document) -> dict[str, str]:
-    """What judges cost, by signature, as their audits say."""
-    costs = {}
-    for signature, audit in (document.get("audits") or {}).items():
-        spent = [member.get("cost") or {} for member in audit.get("members") or ()]
-        amounts = [float(cost["amount"]) for cost in spent if cost.get("amount") is not None]
-        if amounts and len(amounts) == len(spent):
-            costs[signature] = f"{sum(amounts):.2f} {spent[0].get('currency', '')}".strip()
-    return costs
 
 
 def _significance(document: Document) -> Markup | None:

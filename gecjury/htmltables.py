@@ -14,6 +14,7 @@ __all__ = [
     "boxed",
     "family_mark",
     "family_table",
+    "judge_costs",
     "measure_cell",
     "pair_matrix",
     "significance_table",
@@ -121,6 +122,17 @@ def family_table(document: Mapping[str, Any], view: str, costs: Mapping[str, str
         class_="sortable metrics",
     )
     return boxed(table, "Metrics by family")
+
+
+def judge_costs(document: Mapping[str, Any]) -> dict[str, str]:
+    """What judges cost, by signature, as their audits say."""
+    costs = {}
+    for signature, audit in (document.get("audits") or {}).items():
+        spent = [member.get("cost") or {} for member in audit.get("members") or ()]
+        amounts = [float(cost["amount"]) for cost in spent if cost.get("amount") is not None]
+        if amounts and len(amounts) == len(spent):
+            costs[signature] = f"{sum(amounts):.2f} {spent[0].get('currency', '')}".strip()
+    return costs
 
 
 def _has(row: Row, level: str, key: str) -> bool:

@@ -185,7 +185,8 @@ def _leader(document: Document, view: str, level: str) -> str:
         return "No metric can be ranked: too few systems, or constant scores."
     first = rows[0]
     top = value_of(first, level, key)
-    head = f"{first['metric']} has {MEASURES[key]} {number(top)}{_interval(document, first, level, key)}"
+    interval = _interval(document, first, level, key)
+    head = f"{first['metric']} has {MEASURES[key]} {number(top)}{interval}"
     if len(rows) == 1:
         return f"{head}; no other metric was compared."
     equal = [row["metric"] for row in rows if top - value_of(row, level, key) < SAME]

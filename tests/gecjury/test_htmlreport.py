@@ -253,6 +253,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_all_of_seeda_stays_below_three_megabytes(data_dir: Path, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     metrics = [f"green:n={n}" for n in (1, 2, 3, 4)] + ["gleu", *(f"gleu:n={n}" for n in (1, 2, 3))]
