@@ -58,7 +58,7 @@ COUNTED = ("counts", "any", "share")
 KINDS = (*COUNTED, *METHODS)
 FORMAT = "gecjury-edit-credits/1"
 # Raised when credits change though no metric did.
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -129,39 +129,48 @@ def credit_edits(
         OptionError: a scorer that cannot be credited that way.
     """
     start = time.perf_counter()
+    columns, notes = _columns(scorer, cases, corpus, runtime, kind, seed)
+    return Credited(_combined(columns, kind), kind, notes, time.perf_counter() - start)
+
+
+def _columns(
+    scorer: Scorer,
+    cases: Sequence[EditCase],
+    corpus: Corpus,
+    runtime: Runtime,
+    kind: str,
+    seed: int,
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """Credits, N × 1; of a metric that counts N × (1 + R): its own, then under each reference."""
     if isinstance(scorer, EditScorer):
         values, report = scorer.edit_scores(cases, runtime)
-        notes = report.notes
-    elif kind in COUNTED:
-        values, notes = _counted(scorer, cases, corpus, runtime, kind)
-    else:
+        return values[:, None], report.notes
+    if kind not in COUNTED:
         values, notes = attribute_edits(scorer, cases, corpus, runtime, METHODS[kind], seed=seed)
-    return Credited(values, kind, notes, time.perf_counter() - start)
-
-
-def _counted(
-    scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime, kind: str
-) -> tuple[FloatArray, tuple[str, ...]]:
+        return values[:, None], notes
     module, _, name = CREDITS[scorer.name].partition(":")
     count: Callable[[Scorer, Sequence[EditCase], Corpus, Runtime], EditCounts] = getattr(
         import_module(module), name
     )
     scorer.check(corpus)
     known = [number for number, case in enumerate(cases) if case.row >= 0]
-    values = np.full(len(cases), np.nan)
     found = count(scorer, [cases[number] for number in known], corpus, runtime)
-    if kind == "counts":
-        values[known] = found.own
-    else:
-        absent = np.isnan(found.by_reference)
-        held = np.where(absent, -np.inf if kind == "any" else 0.0, found.by_reference)
-        some = (
-            held.max(axis=1)
-            if kind == "any"
-            else held.sum(axis=1) / np.maximum((~absent).sum(axis=1), 1)
-        )
-        values[known] = np.where(absent.all(axis=1), np.nan, some)
-    return values, found.notes
+    columns = np.full((len(cases), 1 + found.by_reference.shape[1]), np.nan)
+    columns[known] = np.column_stack([found.own, found.by_reference])
+    return columns, found.notes
+
+
+def _combined(columns: FloatArray, kind: str) -> FloatArray:
+    """One credit an edit, from what `_columns` gives."""
+    if kind not in ("any", "share"):
+        return columns[:, 0]
+    by_reference = columns[:, 1:]
+    absent = np.isnan(by_reference)
+    held = np.where(absent, -np.inf if kind == "any" else 0.0, by_reference)
+    count = np.maximum((~absent).sum(axis=1), 1)
+    some = held.max(axis=1) if kind == "any" else held.sum(axis=1) / count
+    result: FloatArray = np.where(absent.all(axis=1), np.nan, some)
+    return result
 
 
 def plan_credit(
@@ -194,24 +203,28 @@ def credit_with_files(
     """
     if folder is None:
         return credit_edits(scorer, cases, corpus, runtime, kind, seed)
-    key = _key(scorer, cases, corpus, runtime, kind, seed)
+    # `any` and `share` are made of what `counts` keeps.
+    stored = "counts" if kind in COUNTED else kind
+    key = _key(scorer, cases, corpus, runtime, stored, seed)
     name = re.sub(r"[^A-Za-z0-9]+", "-", scorer.name)
-    path = Path(folder) / f"edits-{name}-{kind}-{key}.json"
+    path = Path(folder) / f"edits-{name}-{stored}-{key}.json"
     if path.exists():
-        return _read(path, key, kind, len(cases))
-    found = credit_edits(scorer, cases, corpus, runtime, kind, seed)
-    if not np.isnan(found.values).any():
-        data = zlib.compress(found.values.astype("<f8").tobytes(), 6)
+        columns, notes = _read(path, key, len(cases))
+        return Credited(_combined(columns, kind), kind, notes)
+    start = time.perf_counter()
+    columns, notes = _columns(scorer, cases, corpus, runtime, stored, seed)
+    if not np.isnan(columns[:, 0]).any():
+        data = zlib.compress(np.ascontiguousarray(columns).astype("<f8").tobytes(), 6)
         record = {
             "format": FORMAT,
             "key": key,
             "signature": scorer.signature(corpus, runtime).to_json(),
-            "credit": kind,
-            "notes": list(found.notes),
+            "credit": stored,
+            "notes": list(notes),
             "values": base64.b64encode(data).decode(),
         }
         write_text(path, json.dumps(record, allow_nan=False) + "\n")
-    return found
+    return Credited(_combined(columns, kind), kind, notes, time.perf_counter() - start)
 
 
 def _key(
@@ -228,7 +241,8 @@ def _key(
     return hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
 
 
-def _read(path: Path, key: str, kind: str, count: int) -> Credited:
+def _read(path: Path, key: str, count: int) -> tuple[FloatArray, tuple[str, ...]]:
+    """The columns and notes that a file keeps."""
     advice = "delete it to have it made anew"
     try:
         record = json.loads(read_text(path))
@@ -240,9 +254,9 @@ def _read(path: Path, key: str, kind: str, count: int) -> Credited:
                 f"(key {record['key']}, expected {key}); delete or move the file"
             )
         values = np.frombuffer(zlib.decompress(base64.b64decode(record["values"])), dtype="<f8")
-        if len(values) != count:
+        if not len(values) or len(values) % count:
             raise ValueError(f"{len(values)} credits for {count} edits")
-        return Credited(values.astype(np.float64), kind, tuple(record["notes"]))
+        return values.astype(np.float64).reshape(count, -1), tuple(record["notes"])
     except (KeyError, TypeError, ValueError, zlib.error) as error:
         if isinstance(error, InputError):
             raise

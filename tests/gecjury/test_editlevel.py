@@ -147,6 +147,31 @@ def test_references_are_combined_as_asked(monkeypatch: pytest.MonkeyPatch) -> No
         assert found.notes == ("counted",)
 
 
+def test_any_and_share_are_made_of_what_counts_keeps(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import gecjury.editlevel_credit as module
+
+    asked = []
+
+    def count(*_: object) -> EditCounts:
+        asked.append(1)
+        values = [[1, 0], [0, 0], [float("nan"), 1], [0.5, 0.25], [0, 1]]
+        return EditCounts(np.array([0, 0, 1, 0.25, 1]), np.array(values))
+
+    monkeypatch.setattr(module, "CREDITS", {"toy": "x:count"})
+    monkeypatch.setattr(module, "import_module", lambda name: argparse.Namespace(count=count))
+    cases, corpus = edit_cases(benchmark()), benchmark().corpus
+    for kind, expected in {
+        "share": [0.5, 0, 1, 0.375, 0.5],
+        "counts": [0, 0, 1, 0.25, 1],
+        "any": [1, 0, 1, 0.5, 1],
+    }.items():
+        found = credit_with_files(Many(), cases, corpus, Runtime(), kind, tmp_path)
+        assert found.values.tolist() == expected
+    assert (len(asked), len(list(tmp_path.iterdir()))) == (1, 1)
+
+
 def test_kinds() -> None:
     assert set(CREDITS) == {
         "cleme", "cleme2", "errant", "gotoscorer", "m2", "pt-errant", "sent-errant", "sentm2",
