@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "explain": "why a hypothesis scored what it did, edit by edit",
     "analyse": "norms, maps, costs and other analyses over any corpus, as table and figure",
     "train": "train reference-free metrics on your own ratings or parallel text",
+    "tune": "find an option's value on one benchmark and try it on others",
     "edits": "ERRANT edits between a source and corrections, as M2",
     "m2": "apply, show, check and convert edits in the M2 format",
     "data": "find, fetch and verify benchmark data",

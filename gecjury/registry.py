@@ -56,6 +56,13 @@ JUDGMENT_STORES = "judges.transfer"
 # What `gecjury train` runs.
 TRAINING = "refless.training_command"
 
+# Searches that know a metric better than trying one value after the other: SOME's three weights
+# (`search_weights`), and UOT-ERRANT's λ without encoding again (`sentence_scores_by_lambda`).
+SEARCHES: Mapping[str, str] = {
+    "some": "refless.weights:search_weights",
+    "uot-errant": "refbased.analyses:sentence_scores_by_lambda",
+}
+
 # Which rated sources that training never sees.
 HELD_OUT = "refless.heldout:held_out"
 
@@ -88,6 +95,19 @@ def held_out_sources() -> Callable[[Path, Sequence[str]], list[bool]]:
     module, _, function = HELD_OUT.partition(":")
     found: Callable[[Path, Sequence[str]], list[bool]] = getattr(import_module(module), function)
     return found
+
+
+def search_of(name: str) -> typing.Any:
+    """The search of `SEARCHES` that belongs to a metric.
+
+    Raises:
+        MissingExtraError: its module needs a package that is not installed.
+    """
+    module, _, attribute = SEARCHES[name].partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        raise missing_extra(name, module.partition(".")[0], error) from None
 
 
 def missing_extra(what: str, family: str, error: ModuleNotFoundError) -> MissingExtraError:

@@ -59,6 +59,8 @@ class Scorer(ABC):
     - `joint`: a system's score depends on which other systems are scored with it.
     - `version`: behaviour version, raised when scores change.
     - `packages`: distributions whose version can move a score.
+    - `score_options`: settings that only enter when statistics become scores, so that other
+      values of them need no new pass over the corpus.
     """
 
     name: ClassVar[str]
@@ -68,6 +70,7 @@ class Scorer(ABC):
     joint: ClassVar[bool] = False
     version: ClassVar[int] = 1
     packages: ClassVar[tuple[str, ...]] = ()
+    score_options: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:

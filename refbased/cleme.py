@@ -62,6 +62,7 @@ class CLEME(EditScorer):
 
     name: ClassVar[str] = "cleme"
     summary: ClassVar[str] = "F0.5 over chunks shared by all references"
+    score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
     assumption: Literal["dependent", "independent"] = "independent"
     beta: float = 0.5

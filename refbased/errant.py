@@ -42,6 +42,7 @@ class ERRANT(EditScorer):
 
     name: ClassVar[str] = "errant"
     summary: ClassVar[str] = "F0.5 over typed edits"
+    score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
     mode: Mode = "correction"
     beta: float = 0.5

@@ -38,6 +38,7 @@ class GoToScorer(EditScorer):
     summary: ClassVar[str] = "F0.5 over chunks weighted by how many systems miss them"
     needs: ClassVar[frozenset[str]] = frozenset({"references", "rivals"})
     joint: ClassVar[bool] = True
+    score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
     measure: Literal["f", "accuracy"] = "f"
     beta: float = 0.5

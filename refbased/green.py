@@ -40,6 +40,7 @@ class GREEN(Scorer):
     family: ClassVar[str] = "refbased"
     summary: ClassVar[str] = "n-gram F-score of insertions, deletions and keeps"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
     n: int | None = None
     unit: Literal["word", "char"] = "word"

@@ -41,6 +41,7 @@ class M2(Scorer):
     family: ClassVar[str] = "refbased"
     summary: ClassVar[str] = "F0.5 over edits matched as well as possible to gold M2 edits"
     needs: ClassVar[frozenset[str]] = frozenset({"gold"})
+    score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
     beta: float = 0.5
     unchanged: int = 2

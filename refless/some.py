@@ -45,6 +45,7 @@ class SOME(MeanScorer):
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality, fluency and meaning by trained regressors"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    score_options: ClassVar[frozenset[str]] = frozenset({"alpha", "beta", "gamma"})
 
     model: str = ""
     alpha: float = 0.55

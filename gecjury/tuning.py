@@ -1,0 +1,382 @@
+"""Tuning a metric's option on one benchmark, and what the value found does on another.
+
+A value is found by folds of sentences: for each fold the best value on all other sentences, and
+then the mean of these optima (Koyama et al. 2024 found GREEN's β so, with ten folds).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gecjury.aggregate import Aggregate, aggregate_scores
+from gecjury.benchmarks import View
+from gecjury.corpus import Corpus
+from gecjury.correlation import pearson, preference_agreement, spearman
+from gecjury.errors import OptionError
+from gecjury.leakage import normalise
+from gecjury.metaeval import Study
+from gecjury.registry import load, parse
+from gecjury.runtime import Runtime
+from gecjury.scorefiles import score_with_files
+from gecjury.scorer import Scorer
+from gecjury.scoretable import FloatArray, IntArray, ScoreTable, Statistics
+
+__all__ = [
+    "MEASURES",
+    "PRESETS",
+    "Found",
+    "Grid",
+    "Trial",
+    "curves",
+    "evaluate",
+    "find_best",
+    "fold_draws",
+    "leak_warning",
+    "parse_grid",
+    "shown",
+    "trial_of",
+]
+
+MEASURES = ("pearson", "spearman", "accuracy")
+"""Over systems, over systems, and over judged pairs (ties of the metric count one half)."""
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "green": {
+        "range": "beta=0:5:0.01",
+        "folds": 10,
+        "aggregate": "corpus",
+        "human_scores": "expected-wins",
+    },
+    "uot-errant": {"range": "lambda=0.02:1:0.02", "folds": 1, "aggregate": "trueskill"},
+}
+"""What is tried, and how, where a metric is named without a range: as its paper did."""
+
+_DIGITS = 9
+# Names of values that several options share.
+_STANDS_FOR = {("uot-errant", "lambda"): ("lambda1", "lambda2")}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One option of a metric and the values to try.
+
+    Attributes:
+        metric: the metric with its other options, as on the command line.
+        option: the option's name.
+        values: what is tried, rising.
+        options: the options that get the value; more than one where it stands for several.
+    """
+
+    metric: str
+    option: str
+    values: tuple[float, ...]
+    options: tuple[str, ...]
+
+    def scorer(self, value: float | None = None) -> Scorer:
+        """The metric with a value of the option; with its default where none is given."""
+        if value is None:
+            return load(self.metric)
+        return load(self.metric, **dict.fromkeys(self.options, value))
+
+    @property
+    def default(self) -> float:
+        """The option's default."""
+        return float(str(self.scorer().settings()[self.options[0]]))
+
+
+def parse_grid(text: str) -> Grid:
+    """Read `metric:option=start:stop:step`, other options given as usual.
+
+    Raises:
+        OptionError: no option or several have a grid, or it is none.
+    """
+    name, given = parse(text)
+    ranges = {key: value for key, value in given.items() if value.count(":") == 2}
+    if len(ranges) != 1:
+        raise OptionError(
+            f"{text!r}: {len(ranges)} options have a range; tune one, e.g. green:beta=0:5:0.01 "
+            "(start:stop:step)"
+        )
+    ((option, written),) = ranges.items()
+    try:
+        start, stop, step = map(float, written.split(":"))
+        count = int(np.floor((stop - start) / step + 1e-9)) + 1
+    except (ValueError, ZeroDivisionError, OverflowError):
+        count = 0
+    if not 2 <= count <= 100_000 or not step > 0:
+        raise OptionError(
+            f"{text!r}: {written!r} is no range; expected start:stop:step with start < stop and "
+            "step > 0"
+        )
+    rest = ",".join(
+        f"{key}={value}".replace(",", "\\,") for key, value in given.items() if key != option
+    )
+    metric = f"{name}:{rest}" if rest else name
+    options = _STANDS_FOR.get((name, option), (option.replace("-", "_"),))
+    values = tuple(round(start + step * k, 10) for k in range(count))
+    if not isinstance(load(metric).settings().get(options[0]), float):
+        whole = tuple(int(value) for value in values)
+        values = whole if whole == values else values
+    grid = Grid(metric, option, values, options)
+    for value in (values[0], values[-1]):
+        grid.scorer(value)  # Whatever the metric refuses is told before anything is scored.
+    return grid
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A metric's scores on a benchmark for every value tried.
+
+    Attributes:
+        values: the values.
+        whole: value × systems, system scores from all sentences.
+        parts: value × folds × systems, from all sentences but a fold; None without folds.
+        right: value × pairs, 1 where the metric prefers what people did, 0.5 for a tie, NaN
+            where a score is missing; no pairs where people decided none.
+        sentence: the sentence of each pair.
+        human: human scores of the systems.
+        draws: folds × sentences kept; None without folds.
+    """
+
+    values: tuple[float, ...]
+    whole: FloatArray
+    parts: FloatArray | None
+    right: FloatArray
+    sentence: IntArray
+    human: FloatArray
+    draws: IntArray | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """The value that a measure prefers.
+
+    Attributes:
+        measure: one of `MEASURES`.
+        value: mean of the optima over folds, or the optimum without folds; where only whole
+            numbers were tried, the nearest of them.
+        optima: the best value on the other sentences, for each fold.
+        spread: standard deviation of the optima; NaN without folds.
+    """
+
+    measure: str
+    value: float
+    optima: tuple[float, ...] = ()
+    spread: float = field(default=float("nan"))
+
+
+def fold_draws(sentences: int, folds: int, seed: int) -> IntArray | None:
+    """For each fold the sentences outside it; None for fewer than two folds.
+
+    Folds are drawn and of one size, the whole part of sentences/folds: the few sentences over are
+    in every draw.
+
+    Raises:
+        OptionError: more folds than sentences.
+    """
+    if folds < 2:
+        return None
+    size = sentences // folds
+    if not size:
+        raise OptionError(f"{sentences} sentences do not make {folds} folds")
+    order = np.random.default_rng(seed).permutation(sentences)
+    held = order[: size * folds].reshape(folds, size)
+    return np.array([np.setdiff1d(order, fold) for fold in held])
+
+
+def trial_of(
+    grid: Grid,
+    study: Study,
+    view: View,
+    draws: IntArray | None,
+    runtime: Runtime,
+    *,
+    sentences: FloatArray | None = None,
+) -> Trial:
+    """Score a benchmark for every value of a grid.
+
+    Where the option only enters when statistics become scores, the corpus is read once.
+
+    Args:
+        grid: metric and values.
+        study: benchmark, aggregation and human scores.
+        view: which human judgments.
+        draws: from `fold_draws`.
+        runtime: device, workers, folder of score files.
+        sentences: value × systems × sentences where they are known already.
+    """
+    corpus = study.benchmark.corpus
+    if sentences is not None and study.aggregate == "corpus":
+        raise OptionError("a tuned metric of sentence scores alone has no corpus score")
+    whole, parts, right = [], [], []
+    kept: Statistics | None = None
+    for number, value in enumerate(runtime.track(grid.values, f"trying {grid.option}",
+                                                 len(grid.values))):  # fmt: skip
+        if sentences is not None:
+            scores, own = sentences[number], _no_corpus_scores(sentences[number])
+            resampled = None if draws is None else np.tile(own, (len(draws), 1))
+        else:
+            scorer = grid.scorer(value)
+            if kept is None or not set(grid.options) <= scorer.score_options:
+                kept = score_with_files(scorer, corpus, runtime.scores, runtime).statistics
+            scores = scorer.sentence_scores(kept).score
+            own = scorer.corpus_scores(kept).score
+            resampled = None if draws is None else _resampled(scorer, kept, draws, study.aggregate)
+        whole.append(study.system_scores(scores, own))
+        if draws is not None and resampled is not None:
+            parts.append(_of_draws(study, scores, resampled, draws))
+        right.append(_right(study, view, scores))
+    pairs = study.pairs(view) if study.benchmark.rankings.get(view) else None
+    return Trial(
+        grid.values,
+        np.array(whole),
+        None if draws is None else np.array(parts),
+        np.array(right),
+        np.zeros(0, np.int64) if pairs is None else pairs.decided.sentence,
+        study.human(view),
+        draws,
+    )
+
+
+def _no_corpus_scores(scores: FloatArray) -> FloatArray:
+    return np.full(len(scores), np.nan)
+
+
+def _resampled(
+    scorer: Scorer, statistics: Statistics, draws: IntArray, aggregate: Aggregate
+) -> FloatArray:
+    """Corpus scores of every draw, folds × systems; NaN where another aggregation is wanted."""
+    if aggregate != "corpus":
+        return np.full((len(draws), len(statistics.values)), np.nan)
+    return scorer.corpus_scores(statistics, draws).score
+
+
+def _of_draws(
+    study: Study, scores: FloatArray, corpus_scores: FloatArray, draws: IntArray
+) -> FloatArray:
+    return np.array(
+        [
+            aggregate_scores(
+                study.aggregate, scores[:, rows], own, shuffles=study.shuffles, seed=study.seed
+            )
+            for rows, own in zip(draws, corpus_scores, strict=True)
+        ]
+    )
+
+
+def _right(study: Study, view: View, scores: FloatArray) -> FloatArray:
+    if not study.benchmark.rankings.get(view):
+        return np.zeros(0)
+    pairs = study.pairs(view).decided
+    gap = scores[pairs.first, pairs.sentence] - scores[pairs.second, pairs.sentence]
+    result: FloatArray = (np.sign(gap) * pairs.preference + 1) / 2
+    return result
+
+
+def find_best(trial: Trial, measure: str) -> Found:
+    """The value with the best measure; of equally good ones the largest.
+
+    Rank correlations have plateaus: GREEN's best ρ on GJG15 holds from β 2.21 to 2.51, and the
+    paper gives 2.51.
+
+    Raises:
+        OptionError: the measure is nowhere defined.
+    """
+    if trial.draws is None or trial.parts is None:
+        curve = _curve(trial, measure, trial.whole, None)
+        return Found(measure, float(trial.values[_argmax(curve, measure)]))
+    optima = []
+    for fold, rows in enumerate(trial.draws):
+        curve = _curve(trial, measure, trial.parts[:, fold], rows)
+        optima.append(float(trial.values[_argmax(curve, measure)]))
+    mean = float(np.mean(optima))
+    if all(isinstance(value, int) for value in trial.values):
+        mean = float(round(mean))
+    return Found(measure, mean, tuple(optima), float(np.std(optima, ddof=1)))
+
+
+def _argmax(curve: FloatArray, measure: str) -> int:
+    if np.isnan(curve).all():
+        raise OptionError(f"{measure} is not defined for any of the values tried")
+    level = curve.round(_DIGITS)
+    return int(np.flatnonzero(level == np.nanmax(level))[-1])
+
+
+def _curve(trial: Trial, measure: str, scores: FloatArray, rows: IntArray | None) -> FloatArray:
+    """The measure for each value.
+
+    Args:
+        trial: the scores.
+        measure: one of `MEASURES`.
+        scores: value × systems.
+        rows: the sentences in play; None for all.
+    """
+    if measure == "accuracy":
+        used = trial.right if rows is None else trial.right[:, np.isin(trial.sentence, rows)]
+        known = ~np.isnan(used)
+        counts = known.sum(axis=1)
+        sums = np.where(known, used, 0.0).sum(axis=1)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    correlate = pearson if measure == "pearson" else spearman
+    return np.array([correlate(trial.human, row) for row in scores])
+
+
+def curves(trial: Trial) -> dict[str, FloatArray]:
+    """Every measure for each value, on all sentences."""
+    return {measure: _curve(trial, measure, trial.whole, None) for measure in MEASURES}
+
+
+def evaluate(
+    scorers: Sequence[Scorer], study: Study, view: View, runtime: Runtime
+) -> list[dict[str, float]]:
+    """All measures of some settings of one metric on a benchmark.
+
+    Settings that differ only in how statistics become scores share one pass over the corpus.
+    """
+    corpus = study.benchmark.corpus
+    first = score_with_files(scorers[0], corpus, runtime.scores, runtime)
+    found = []
+    for scorer in scorers:
+        old, new = scorers[0].settings(), scorer.settings()
+        if {key for key in new if new[key] != old[key]} <= scorer.score_options:
+            table = scorer.table(corpus, first.statistics, runtime, 0.0)
+        else:
+            table = score_with_files(scorer, corpus, runtime.scores, runtime)
+        found.append(_measures(table, study, view))
+    return found
+
+
+def _measures(table: ScoreTable, study: Study, view: View) -> dict[str, float]:
+    scores = study.system_scores(table.sentences, table.by_system.score)
+    human = study.human(view)
+    figures = {"pearson": pearson(human, scores), "spearman": spearman(human, scores)}
+    figures["accuracy"] = float("nan")
+    if study.benchmark.rankings.get(view):
+        pairs = study.pairs(view)
+        first = table.sentences[pairs.first, pairs.sentence]
+        second = table.sentences[pairs.second, pairs.sentence]
+        figures["accuracy"] = preference_agreement(pairs.preference, first, second).accuracy
+    return figures
+
+
+def leak_warning(tuned: Corpus, tested: Corpus, names: tuple[str, str]) -> str:
+    """One line if sources that a value was tuned on are those it is tried on; else empty."""
+    if names[0] == names[1]:
+        return f"tuned and tested on {names[0]}: its figures are not evidence for the value found"
+    there = {normalise(text) for text in tuned.sources} - {""}
+    shared = sum(normalise(text) in there for text in tested.sources)
+    if not shared:
+        return ""
+    return (
+        f"{shared} of the {len(tested)} sources of {names[1]} are among those of {names[0]}, "
+        "where the value was tuned: its figures are no independent evidence"
+    )
+
+
+def shown(values: Sequence[float]) -> str:
+    """A grid for people: `0 to 5 by 0.01`."""
+    return f"{values[0]:g} to {values[-1]:g} by {values[1] - values[0]:.10g}"
