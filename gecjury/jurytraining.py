@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from gecjury.benchmarks import Benchmark, View
+from gecjury.corpus import Corpus
 from gecjury.errors import InputError, OptionError
-from gecjury.judgments import expand_pairs
+from gecjury.judgments import JudgmentPairs, expand_pairs
 from gecjury.jury import member_scores
 from gecjury.jurymodel import JuryModel, Member, identity
 from gecjury.leakage import sentence_key
@@ -87,19 +88,7 @@ def collect_pairs(
             f"({len(pairs)} pairs, {int((~decided).sum())} ties, "
             f"{int((decided & ~kept[pairs.sentence]).sum())} on excluded sources)"
         )
-    first, second = np.empty((2, len(used), len(members)))
-    absent = {}
-    for column, member in enumerate(members):
-        scorer = member.scorer()
-        try:
-            scorer.check(member.corpus(corpus))
-        except InputError as error:
-            absent[member.label] = str(error)
-            first[:, column] = second[:, column] = np.nan
-            continue
-        table = member_scores(member, scorer, corpus, runtime).sentences
-        first[:, column] = table[used.first, used.sentence]
-        second[:, column] = table[used.second, used.sentence]
+    first, second, absent = _sides(corpus, used, members, runtime)
     wins = (used.preference > 0)[:, None]
     judged = np.unique(pairs.sentence)
     record = {
@@ -120,6 +109,26 @@ def collect_pairs(
         tuple(keys[used.sentence].tolist()),
         record,
     )
+
+
+def _sides(
+    corpus: Corpus, used: JudgmentPairs, members: Sequence[Member], runtime: Runtime
+) -> tuple[FloatArray, FloatArray, dict[str, str]]:
+    """The members' scores of both sides of every pair, and why a member has none."""
+    first, second = np.empty((2, len(used), len(members)))
+    absent: dict[str, str] = {}
+    for column, member in enumerate(members):
+        scorer = member.scorer()
+        try:
+            scorer.check(member.corpus(corpus))
+        except InputError as error:
+            absent[member.label] = str(error)
+            first[:, column] = second[:, column] = np.nan
+            continue
+        table = member_scores(member, scorer, corpus, runtime).sentences
+        first[:, column] = table[used.first, used.sentence]
+        second[:, column] = table[used.second, used.sentence]
+    return first, second, absent
 
 
 @dataclass(frozen=True)
@@ -216,14 +225,7 @@ def train_jury(
     """
     _check(parts, members, strengths)
     data, sources = _join(parts, folds, seed, None if signed else 0.0)
-    tried = {}
-    for strength in runtime.track(sorted(strengths), "jury: strengths", len(strengths)):
-        tried[strength] = _validate(data, strength)
-    best = max(tried.values(), key=lambda right: float(right.mean()))
-    chosen = max(
-        s for s, right in tried.items()
-        if (best - right).mean() <= _fold_error(best - right, data.fold)
-    )  # fmt: skip
+    chosen, tried = _choose(data, strengths, runtime)
     final = _fit(data, np.arange(len(data.fold)), chosen)
     rows = _worth(data, members, final.weights, tried[chosen], chosen, runtime)
     record = {
@@ -254,6 +256,22 @@ def train_jury(
         frozenset(sources),
         _plain(record),
     )
+
+
+def _choose(
+    data: _Data, strengths: Sequence[float], runtime: Runtime
+) -> tuple[float, dict[float, FloatArray]]:
+    """The strongest pull that costs no more than a standard error, and what every pull gives."""
+    tried = {}
+    for strength in runtime.track(sorted(strengths), "jury: strengths", len(strengths)):
+        tried[strength] = _validate(data, strength)
+    best = max(tried.values(), key=lambda right: float(right.mean()))
+    allowed = [
+        strength
+        for strength, right in tried.items()
+        if (best - right).mean() <= _fold_error(best - right, data.fold)
+    ]
+    return max(allowed), tried
 
 
 def _check(
