@@ -160,7 +160,7 @@ def taus(x: FloatArray, y: FloatArray) -> FloatArray:
         a, b = _pair_signs(x), _pair_signs(y)
         found = (a * b).sum(axis=1) / np.sqrt((a * a).sum(axis=1)) / np.sqrt((b * b).sum(axis=1))
     found[undefined] = np.nan
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(np.clip(found, -1.0, 1.0), dtype=np.float64)
 
 
 def pairwise_accuracies(human: FloatArray, metric: FloatArray) -> FloatArray:

@@ -164,3 +164,67 @@ def test_rank_shares_places_and_orders(capsys: pytest.CaptureFixture[str], tmp_p
         assert found["rows"][0]["score"] > found["rows"][-1]["score"]
         if aggregate != "trueskill":  # its value depends on who met whom first
             assert [row["rank"] for row in found["rows"]] == [1, 1, 3]
+
+
+def test_json_tells_how_sure_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("compare", "sample", "-m", "green", "-m", "gleu", "--resamples", "50")
+    found = document(capsys, *options)
+    assert found["uncertainty"] == {
+        "resamples": 50, "over": "both", "seed": 0, "confidence": 0.95,
+        "aggregate_resampled": True, "human_resampled": {"edit": True}, "permutations": 10000,
+        "level": 0.05,
+    }  # fmt: skip
+    for row in (*found["rows"], *(each["human"]["edit"] for each in found["chance"].values())):
+        bounds = row["system"]["ci95"]
+        assert set(bounds) == {"pearson", "spearman", "kendall", "pairwise_accuracy", "spa"}
+        assert all(len(pair) == 2 for pair in bounds.values())
+        assert set(row["sentence"]["ci95"]) == {"accuracy", "kendall"}
+    for row in found["rows"]:
+        low, high = row["sentence"]["ci95"]["accuracy"]
+        assert low <= row["sentence"]["accuracy"] <= high
+        assert row["system"]["cluster"] in (1, 2)
+        assert 0 <= row["system"]["spa"] <= 1
+    assert [test["level"] for test in found["significance"]] == ["system", "sentence"]
+    for test in found["significance"]:
+        assert test["metrics"] == ["green", "gleu"]
+        assert test["p"][0][1] == test["p"][1][0] == test["adjusted"][0][1]
+        assert test["p"][0][0] is None
+        assert test["correction"] == "holm"
+    again = document(capsys, *options)["rows"]
+    assert [row["system"] for row in found["rows"]] == [row["system"] for row in again]
+
+
+def test_resampling_can_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    found = document(capsys, "compare", "sample", "-m", "green", "--resample", "none")
+    assert found["uncertainty"] is None
+    assert found["significance"] == []
+    assert found["rows"][0]["system"]["ci95"] == {}
+    out, _ = run(capsys, "compare", "sample", "-m", "green", "--resample", "systems")
+    assert "bootstrap over systems" in out
+    assert " [" in out
+    for option in (["--resamples", "0"], ["--confidence", "95"]):
+        _, err = run(capsys, "compare", "sample", "-m", "green", *option, status=2)
+        assert option[0] in err
+
+
+def test_rank_tells_who_is_told_apart(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lines = 40
+    (tmp_path / "source.txt").write_text("a b\n" * lines)
+    (tmp_path / "ref.txt").write_text("a b .\n" * lines)
+    for name, good in (("best", 36), ("close", 35), ("poor", 4)):
+        (tmp_path / f"{name}.txt").write_text("a b .\n" * good + "a b\n" * (lines - good))
+    files = [str(tmp_path / f"{name}.txt") for name in ("source", "poor", "best", "close")]
+    options = ("rank", *files, "-r", str(tmp_path / "ref.txt"), "-m", "green:n=1")
+    found = document(capsys, *options)
+    assert [(r["system"], r["rank_range"], r["cluster"]) for r in found["rows"]] == [
+        ("best", [1, 2], 1), ("close", [1, 2], 1), ("poor", [3, 3], 2),
+    ]  # fmt: skip
+    for row in found["rows"]:
+        assert row["ci95"][0] <= row["score"] <= row["ci95"][1]
+    (test,) = found["significance"]
+    assert (test["test"], test["correction"]) == ("approximate-randomisation", "holm")
+    assert test["systems"] == ["poor", "best", "close"]
+    assert test["adjusted"][0][1] < 0.001 < 0.05 < test["adjusted"][1][2]
+    plain = document(capsys, *options, "--resample", "none")
+    assert "cluster" not in plain["rows"][0]
+    assert plain["uncertainty"] is None

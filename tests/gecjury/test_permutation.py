@@ -1,0 +1,176 @@
+"""Permutation tests against values enumerated by hand, Holm's procedure, and clusters."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gecjury.errors import OptionError
+from gecjury.permutation import (
+    cluster_ranks,
+    holm,
+    holm_matrix,
+    paired_permutation,
+    perm_both,
+    permutation_signs,
+)
+
+NAN = float("nan")
+
+
+def test_a_textbook_case_by_hand() -> None:
+    # Differences 1, 2, 3: the sums of the 8 sign patterns are ±6, ±4, ±2, 0, 0. At least 6 is
+    # reached once (p = 1/8), by absolute value twice (p = 2/8).
+    signs, exact = permutation_signs(3)
+    assert exact
+    assert sorted((signs @ [1, 2, 3]).tolist()) == [-6, -4, -2, 0, 0, 2, 4, 6]
+    differences = np.array([[1.0], [2.0], [3.0]])
+    assert paired_permutation(differences, signs, exact, "greater").tolist() == [1 / 8]
+    assert paired_permutation(differences, signs, exact).tolist() == [2 / 8]
+
+
+def test_darwins_maize() -> None:
+    # Fisher, The Design of Experiments (1935), section 21: of the 2^15 = 32,768 ways to give signs
+    # to the 15 differences in height between crossed and self-fertilised plants, 863 reach the sum
+    # of 314 or more; 1,726 do so by absolute value, 5.267 per cent.
+    heights = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
+    signs, exact = permutation_signs(15, 2**15)
+    assert exact
+    p = paired_permutation(np.array(heights, dtype=float)[:, None], signs, exact, "greater")
+    assert p[0] == pytest.approx(863 / 32768)
+    assert paired_permutation(np.array(heights, dtype=float)[:, None], signs, exact)[
+        0
+    ] == pytest.approx(1726 / 32768)
+
+
+def test_sampled_permutations_come_near_and_are_never_nought() -> None:
+    heights = np.array([[49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]], dtype=float)
+    signs, exact = permutation_signs(15, 10_000, seed=1)
+    assert not exact
+    # Four standard errors of a share of 10,000.
+    slack = 4 * np.sqrt(0.0527 * 0.9473 / 10_000)
+    assert paired_permutation(heights.T, signs)[0] == pytest.approx(1726 / 32768, abs=slack)
+    sure = np.ones((100, 1))
+    assert paired_permutation(sure, permutation_signs(100, 999)[0])[0] == 1 / 1000
+
+
+def test_perm_both_equals_an_enumeration() -> None:
+    # The vectors of mt-metrics-eval's PermutationSigDiffTest (google-research/mt-metrics-eval,
+    # stats_test.py at 0b82d96b), taken as eight systems' scores. Its one-sided p for "metric 2
+    # correlates better" is estimated from random swaps; here all 2^8 are listed.
+    gold = np.array([1, 2, 3, 4, 5, 5, 7, 8], dtype=float)
+    one = np.array([1, 2, 3, 3, 7, 3, 5, 5], dtype=float)
+    two = np.array([2, 1, 2, 6, 8, 8, 7, 6], dtype=float)
+    x, y = scipy.stats.zscore(one), scipy.stats.zscore(two)
+    r = scipy.stats.pearsonr
+
+    def delta(swap: tuple[int, ...]) -> float:
+        mask = np.array(swap, dtype=bool)
+        return r(gold, np.where(mask, x, y))[0] - r(gold, np.where(mask, y, x))[0]
+
+    nulls = np.array([delta(swap) for swap in product((0, 1), repeat=8)])
+    observed = r(gold, two)[0] - r(gold, one)[0]
+    expected = (nulls >= observed - 1e-12).mean()
+    cells = [one[:, None], two[:, None]]
+    values, p = perm_both(gold, cells, alternative="greater")
+    assert values == pytest.approx([r(gold, one)[0], r(gold, two)[0]], abs=1e-9)
+    assert p[1, 0] == pytest.approx(expected, abs=1e-12)
+    assert p[0, 1] == pytest.approx((nulls <= observed + 1e-12).mean(), abs=1e-12)
+    _, both = perm_both(gold, cells)
+    assert both[0, 1] == both[1, 0] == pytest.approx((abs(nulls) >= abs(observed) - 1e-12).mean())
+    # Sampled, as there: within four standard errors.
+    _, drawn = perm_both(gold, cells, alternative="greater", permutations=255)
+    slack = 4 * np.sqrt(expected * (1 - expected) / 255)
+    assert drawn[1, 0] == pytest.approx(expected, abs=slack)
+
+
+def test_perm_both_swaps_cells() -> None:
+    # Metric one is the humans' order plus noise, metric two noise alone: the test must tell.
+    rng = np.random.default_rng(5)
+    human = np.arange(8.0)
+    good, bad = human[:, None] + rng.normal(size=(8, 60)), rng.normal(size=(8, 60))
+    values, p = perm_both(human, [good, bad, good], permutations=2000)
+    assert values[0] > 0.95 > values[1]
+    assert p[0, 1] == p[1, 0] <= 1 / 1000
+    assert p[0, 2] == 1.0  # the same metric twice
+    assert np.isnan(np.diag(p)).all()
+
+
+def test_what_has_no_correlation_has_no_p() -> None:
+    human = np.arange(5.0)
+    cells = [np.ones((5, 4)), np.random.default_rng(0).random((5, 4))]
+    values, p = perm_both(human, cells, permutations=50)
+    assert np.isnan(values[0])
+    assert np.isnan(p).all()
+    _, few = perm_both(np.arange(2.0), [np.eye(2), np.eye(2)[::-1]], permutations=50)
+    assert np.isnan(few).all()
+    with pytest.raises(OptionError, match="statistic"):
+        perm_both(human, cells, statistic="r")
+    with pytest.raises(OptionError, match="permutations"):
+        permutation_signs(3, 0)
+
+
+def test_holm_by_hand() -> None:
+    # Sorted .01, .02, .03, .04: times 4, 3, 2, 1 gives .04, .06, .06, .04; made to ascend: .04,
+    # .06, .06, .06.
+    assert holm(np.array([0.02, 0.01, 0.04, 0.03, NAN])) == pytest.approx(
+        [0.06, 0.04, 0.06, 0.06, NAN], nan_ok=True
+    )
+    p = np.array([[NAN, 0.01, 0.02], [0.01, NAN, 0.5], [0.02, 0.5, NAN]])
+    assert holm_matrix(p) == pytest.approx(
+        np.array([[NAN, 0.03, 0.04], [0.03, NAN, 0.5], [0.04, 0.5, NAN]]), nan_ok=True
+    )
+
+
+def test_clusters_by_hand() -> None:
+    # Best first: b (.9), a (.8), d (.7), c (.1). a is not worse than b; d is worse than b; c is
+    # not worse than d, its cluster's only member, though worse than a.
+    values = np.array([0.8, 0.9, 0.1, 0.7, NAN])
+    p = np.full((5, 5), 1.0)
+    for i, j in ((1, 3), (0, 2)):
+        p[i, j] = p[j, i] = 0.01
+    assert cluster_ranks(values, p) == [1, 1, 2, 2, None]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 6), st.integers(0, 10**6))
+def test_clusters_follow_the_values_whatever_the_order(size: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.random(size)
+    p = rng.random((size, size)) * 0.1
+    p = np.minimum(p, p.T)
+    found = cluster_ranks(values, p)
+    ranked = [found[index] for index in np.argsort(-values)]
+    assert ranked == sorted(ranked)  # type: ignore[type-var]
+    assert ranked[0] == 1
+    order = rng.permutation(size)
+    assert cluster_ranks(values[order], p[np.ix_(order, order)]) == [found[i] for i in order]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=8))
+def test_p_does_not_care_which_side_comes_first(differences: list[int]) -> None:
+    column = np.array(differences, dtype=float)[:, None]
+    signs, exact = permutation_signs(len(differences))
+    one, other = (paired_permutation(side, signs, exact)[0] for side in (column, -column))
+    assert one == other
+    assert 0 < one <= 1
+    up, down = (paired_permutation(s, signs, exact, "greater")[0] for s in (column, -column))
+    assert up + down >= 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_only_raises_and_keeps_the_order(values: list[float]) -> None:
+    p = np.array(values)
+    adjusted = holm(p)
+    assert (adjusted >= p - 1e-15).all()
+    assert (adjusted <= 1).all()
+    assert (adjusted <= np.minimum(1, p * len(p)) + 1e-12).all() or len(p) > 1
+    order = np.argsort(p, kind="stable")
+    assert (np.diff(adjusted[order]) >= 0).all()

@@ -1,0 +1,114 @@
+"""Segment-level correlation against the test vectors that mt-metrics-eval publishes.
+
+mt-metrics-eval is google-research/mt-metrics-eval on GitHub; the numbers are those of its own
+tests `stats_test.py` and `tau_optimization_test.py` (commit 0b82d96b). Its vectors hold one system
+after another; missing ratings (None) are NaN here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from gecjury.errors import OptionError
+from gecjury.segmentlevel import GroupBy, grouped_accuracy, grouped_correlation
+
+NAN = float("nan")
+GOLD, METRIC = [1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 3, 7]  # CorrelationTest, two systems
+
+
+def table(values: list[float], systems: int) -> np.ndarray:
+    return np.array(values, dtype=np.float64).reshape(systems, -1)
+
+
+@pytest.mark.parametrize(
+    ("measure", "group_by", "published"),
+    [
+        # CorrelationTest.testPearson and testKendall, given to three places
+        ("pearson", "none", 0.776), ("pearson", "system", 0.760), ("pearson", "item", 1.0),
+        ("kendall", "none", 0.552), ("kendall", "system", 0.575), ("kendall", "item", 1.0),
+    ],
+)  # fmt: skip
+def test_published_correlations(measure: str, group_by: GroupBy, published: float) -> None:
+    found = grouped_correlation(table(GOLD, 2), table(METRIC, 2), group_by, measure)  # type: ignore[arg-type]
+    assert round(found, 3) == published
+    # And to 1e-9 what scipy gives group by group, which is how they are defined there.
+    gold, metric = table(GOLD, 2), table(METRIC, 2)
+    groups = {
+        "none": [(gold.ravel(), metric.ravel())],
+        "system": list(zip(gold, metric, strict=True)),
+        "item": list(zip(gold.T, metric.T, strict=True)),
+    }[group_by]
+    function = scipy.stats.pearsonr if measure == "pearson" else scipy.stats.kendalltau
+    expected = np.mean([function(a, b)[0] for a, b in groups])
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_missing_ratings_by_item() -> None:
+    # AverageCorrelationTest.testAverageByItemWithMissingEntries: items 1 and 3 are left, with two
+    # points each: (1, 4) with (2, 3) gives 1, (3, 6) with (8, 6) gives -1; their mean is 0.
+    gold, metric = table([1, NAN, 3, 4, 5, 6], 2), table([2, 1, 8, 3, 5, 6], 2)
+    assert grouped_correlation(gold, metric, "item") == pytest.approx(0.0, abs=1e-9)
+
+
+def test_constant_groups_are_left_out() -> None:
+    # AverageCorrelationTest.testNaNHandling: the first system is constant, the second gives 1.
+    gold, metric = table([1, 2, 3, 4, 5, 6], 2), table([2, 2, 2, 4, 5, 6], 2)
+    assert grouped_correlation(gold, metric, "system") == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("gold", "metric", "exact", "best"),
+    [
+        # testKendallVariants (acc23 .6) and testKendallWithTiesOpt (.7)
+        ([1, 2, 2, 3, 4], [2, 1, 1.5, 5, 3], 0.6, 0.7),
+        # testAgreement: 5 of 10
+        ([1, 2, 3, 3, 4], [1, 1, 2, 1, 2], 0.5, None),
+        # testKendallVariants_23: 14 concordant or tied in both of 21
+        ([1, 1, 1, 2, 2, 3, 4], [1, 1, 2, 2, 4, 3, 3], 14 / 21, None),
+        # tau_optimization_test: test_zero_threshold_is_best, test_nonzero_threshold_is_best
+        ([1, 2, 3, 4], [0, 2, 6, 8], 1.0, 1.0),
+        ([1, 1, 1, 4], [0, 2, 6, 8], 3 / 6, 4 / 6),
+    ],
+)
+def test_published_accuracies_with_ties(
+    gold: list[float], metric: list[float], exact: float, best: float | None
+) -> None:
+    one, two = table(gold, 1), table(metric, 1)
+    assert grouped_accuracy(one, two, "none", calibrated=False).accuracy == pytest.approx(
+        exact, abs=1e-9
+    )
+    if best is not None:
+        assert grouped_accuracy(one, two, "none").accuracy == pytest.approx(best, abs=1e-9)
+
+
+def test_published_thresholds() -> None:
+    # tau_optimization_test: the best threshold is 0, and 4 where three ratings are equal.
+    metric = table([0, 2, 6, 8], 1)
+    assert grouped_accuracy(table([1, 2, 3, 4], 1), metric, "none").epsilon == 0
+    assert grouped_accuracy(table([1, 1, 1, 4], 1), metric, "none").epsilon == 4
+
+
+def test_published_regression_example() -> None:
+    # tau_optimization_test.test_regression_example: rows are groups, empty ones are left out.
+    metric = np.array([
+        [0, 5, 2, 3, 2], [NAN, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1], [NAN] * 5,
+    ])  # fmt: skip
+    human = np.array([
+        [1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, NAN, 3, 2], [NAN] * 5,
+    ])  # fmt: skip
+    found = grouped_accuracy(human, metric, "system")
+    assert found.accuracy == pytest.approx(0.4916666666666668, abs=1e-9)
+    assert found.epsilon == 1
+    exact = grouped_accuracy(human, metric, "system", calibrated=False)
+    assert exact.accuracy == pytest.approx(0.4666666666666667, abs=1e-9)
+
+
+def test_wrong_use() -> None:
+    with pytest.raises(OptionError, match="group_by"):
+        grouped_correlation(np.zeros((2, 2)), np.zeros((2, 2)), "source")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="shapes"):
+        grouped_accuracy(np.zeros((2, 2)), np.zeros((2, 3)))
+    with pytest.raises(OptionError, match="measure"):
+        grouped_correlation(np.zeros((2, 2)), np.zeros((2, 2)), "none", "tau")  # type: ignore[arg-type]

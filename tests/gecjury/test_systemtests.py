@@ -1,0 +1,123 @@
+"""Tests between systems: exact cases, rank ranges and clusters by hand, equality with rescoring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from gecjury.corpus import Corpus
+from gecjury.permutation import permutation_signs
+from gecjury.runtime import Runtime
+from gecjury.scorer import Scorer
+from gecjury.scoretable import IntArray, Scores, ScoreTable, Statistics, draw_weights
+from gecjury.signature import Signature
+from gecjury.systemtests import (
+    approximate_randomisation,
+    compare_systems,
+    rank_ranges,
+    wmt_clusters,
+)
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Ratio(Scorer):
+    """Sum of hits over sum of tries: a corpus score that is no mean of sentence scores."""
+
+    name: ClassVar[str] = "ratio"
+    family: ClassVar[str] = "refbased"
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        raise NotImplementedError
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        return Scores(statistics.values[..., 0] / statistics.values[..., 1])
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        values = statistics.values
+        sums = np.einsum("bi,sik->bsk", draw_weights(draws, values.shape[1]), values)
+        scores = sums[..., 0] / sums[..., 1]
+        return Scores(scores if draws is not None else scores[0])
+
+
+def table(values: np.ndarray) -> ScoreTable:
+    statistics = Statistics(values)
+    scorer = Ratio()
+    names = tuple("ABCDEFGH"[: len(values)])
+    return ScoreTable(
+        names, Signature("ratio", "refbased", {}), scorer.sentence_scores(statistics),
+        scorer.corpus_scores(statistics), statistics, dict.fromkeys(names, ""),
+    )  # fmt: skip
+
+
+def test_randomisation_equals_swapping_by_hand() -> None:
+    rng = np.random.default_rng(1)
+    values = np.stack([rng.integers(0, 5, (2, 5)), rng.integers(5, 9, (2, 5))], axis=2).astype(
+        float
+    )
+    signs, exact = permutation_signs(5)
+    null, observed = approximate_randomisation(Ratio(), Statistics(values), [(0, 1)], signs)
+    assert exact
+    expected = []
+    for swaps in product((False, True), repeat=5):
+        mask = np.array(swaps)[:, None]
+        one, two = np.where(mask, values[1], values[0]), np.where(mask, values[0], values[1])
+        expected.append(one[:, 0].sum() / one[:, 1].sum() - two[:, 0].sum() / two[:, 1].sum())
+    assert sorted(null[:, 0].tolist()) == pytest.approx(sorted(expected), abs=1e-12)
+    assert observed[0] == pytest.approx(expected[0], abs=1e-12)
+
+
+def test_rank_ranges_and_clusters_by_hand() -> None:
+    # A and B are not told apart, both are better than C; D has no score.
+    scores = np.array([0.9, 0.8, 0.5, NAN])
+    p = np.full((4, 4), 1.0)
+    for i, j in ((0, 2), (1, 2)):
+        p[i, j] = p[j, i] = 0.001
+    ranks = rank_ranges(scores, p)
+    assert ranks == ((1, 2), (1, 2), (3, 3), None)
+    assert wmt_clusters(scores, ranks) == (1, 1, 2, None)
+    # A is better than C only: ranges 1-2, 1-3, 2-3 overlap, one cluster.
+    p[1, 2] = p[2, 1] = 1.0
+    ranks = rank_ranges(scores, p)
+    assert ranks == ((1, 2), (1, 3), (2, 3), None)
+    assert wmt_clusters(scores, ranks) == (1, 1, 1, None)
+
+
+def test_systems_that_differ_are_told_apart_and_twins_are_not() -> None:
+    rng = np.random.default_rng(3)
+    tries = np.full((4, 200), 10.0)
+    hits = rng.binomial(10, np.array([0.7, 0.7, 0.5, 0.3])[:, None], (4, 200)).astype(float)
+    hits[1] = hits[0]
+    found = table(np.stack([hits, tries], axis=2))
+    for aggregate in ("corpus", "mean", "trueskill", "expected-wins"):
+        tests = compare_systems(Ratio(), found, aggregate, resamples=200)  # type: ignore[arg-type]
+        assert tests.clusters == (1, 1, 2, 3)
+        assert tests.ranks == ((1, 2), (1, 2), (3, 3), (4, 4))
+        # A tie is a draw to TrueSkill, whose score depends on the order; elsewhere twins are alike.
+        assert tests.p[0, 1] == 1.0
+        assert tests.p[0, 2] == tests.p[2, 0] < 1e-6
+        assert (tests.adjusted[0, 2:] >= tests.p[0, 2:]).all()
+        for score, (low, high) in zip(tests.scores, tests.intervals, strict=True):
+            assert low <= score <= high
+
+
+def test_small_p_agrees_with_many_permutations() -> None:
+    # The normal tail against counting: a difference of some three standard errors.
+    rng = np.random.default_rng(8)
+    tries = np.full((2, 150), 10.0)
+    hits = rng.binomial(10, np.array([0.5, 0.53])[:, None], (2, 150)).astype(float)
+    values = np.stack([hits, tries], axis=2)
+    few = compare_systems(Ratio(), table(values), "corpus", resamples=10, permutations=1000)
+    many = compare_systems(Ratio(), table(values), "corpus", resamples=10, permutations=20_000)
+    assert few.p[0, 1] == pytest.approx(many.p[0, 1], rel=0.5, abs=0.01)
+
+
+def test_one_system_has_nothing_to_be_tested_against() -> None:
+    tests = compare_systems(Ratio(), table(np.ones((1, 5, 2))), "corpus", resamples=10)
+    assert tests.ranks == ((1, 1),)
+    assert tests.clusters == (1,)

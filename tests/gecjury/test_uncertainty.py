@@ -1,0 +1,135 @@
+"""Intervals, tests and clusters of a study, against recomputation draw by draw."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gecjury.aggregatedraws import Entry, human_draws
+from gecjury.benchmarks import Benchmark, load_benchmark
+from gecjury.correlation import pearson, preference_agreement
+from gecjury.metaeval import Study
+from gecjury.uncertainty import Resampling, Uncertainty
+
+RULES = ("half", "official", "loss", "drop", "calibrated")
+
+
+@pytest.fixture(scope="module")
+def sample() -> Benchmark:
+    return load_benchmark("sample")
+
+
+def entries(benchmark: Benchmark) -> list[Entry]:
+    """A metric that knows quality, with ties and gaps, and one that knows nothing."""
+    rng = np.random.default_rng(7)
+    shape = len(benchmark.corpus.names), len(benchmark.corpus)
+    quality = benchmark.human_scores("trueskill")[:, None] + rng.normal(size=shape)
+    good = quality.round()
+    good[1, ::9] = np.nan
+    return [Entry("good", good), Entry("noise", rng.random(shape)), Entry("flat", np.ones(shape))]
+
+
+@pytest.mark.parametrize("ties", RULES)
+def test_sentence_draws_equal_recomputation(sample: Benchmark, ties: str) -> None:
+    study = Study(sample, ties=ties)  # type: ignore[arg-type]
+    found = Uncertainty(study, entries(sample), Resampling("both", 6, 0.5))
+    intervals = found.over_pairs("edit")
+    pairs, draws = study.pairs("edit"), found.draws
+    assert draws.multiplicity is not None
+    weight = (
+        draws.counts[:, pairs.sentence]
+        * draws.multiplicity[:, pairs.first]
+        * draws.multiplicity[:, pairs.second]
+    ).astype(int)
+    for entry, got in zip(found.entries, intervals, strict=True):
+        first, second = study.sides("edit", entry.sentences, None)
+        values = []
+        for times in weight:
+            rows = np.repeat(np.arange(len(pairs)), times)
+            agreement = preference_agreement(
+                pairs.preference[rows],
+                first[rows],
+                second[rows],
+                ties=ties,  # type: ignore[arg-type]
+            )
+            values.append(agreement.accuracy)
+        kept = np.array(values)[~np.isnan(values)]
+        expected = np.quantile(kept, [0.25, 0.75]) if len(kept) else [np.nan, np.nan]
+        assert got.bounds["accuracy"] == pytest.approx(expected, abs=1e-9, nan_ok=True)
+        assert got.dropped["accuracy"] == len(values) - len(kept)
+
+
+@pytest.mark.parametrize("aggregate", ["trueskill", "expected-wins", "mean"])
+@pytest.mark.parametrize("over", ["both", "sentences", "systems"])
+def test_system_draws_equal_recomputation(sample: Benchmark, aggregate: str, over: str) -> None:
+    study = Study(sample, aggregate)  # type: ignore[arg-type]
+    found = Uncertainty(study, entries(sample)[:2], Resampling(over, 5, 0.5))  # type: ignore[arg-type]
+    draws = found.draws
+    human, resampled = found.human("edit")
+    assert resampled == (over != "systems")
+    for entry, got in zip(found.entries, found.over_systems("edit"), strict=True):
+        values = []
+        for row in range(5):
+            lines = slice(None) if draws.sentences is None else draws.sentences[row]
+            scores = study.system_scores(entry.sentences[:, lines], np.zeros(6))
+            wanted = human[row if len(human) > 1 else 0]
+            rows = np.arange(6) if draws.systems is None else draws.systems[row]
+            values.append(pearson(wanted[rows], scores[rows]))
+        expected = np.nanquantile(values, [0.25, 0.75])
+        assert got.bounds["pearson"] == pytest.approx(expected, abs=1e-3)
+
+
+def test_human_scores_of_the_whole_are_the_published_ones(sample: Benchmark) -> None:
+    study = Study(sample)
+    for kind in ("trueskill", "expected-wins"):
+        again = human_draws(sample, kind, "edit", study.pairs("edit"), np.ones((1, 68)))
+        assert again is not None
+        assert pearson(again[0], sample.human_scores(kind)) > 0.99
+    assert human_draws(sample, "mean", "edit", study.pairs("edit"), np.ones((1, 68))) is None
+
+
+@pytest.mark.parametrize("over", ["sentences", "both"])
+def test_intervals_hold_the_estimate(sample: Benchmark, over: str) -> None:
+    study = Study(sample)
+    good, noise, flat = Uncertainty(study, entries(sample), Resampling(over, 400)).over_systems(  # type: ignore[arg-type]
+        "edit"
+    )
+    table = entries(sample)[0].sentences
+    scores = study.system_scores(table, np.zeros(6))
+    estimate = study.over_systems(scores, "edit", table)
+    for name in ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa"):
+        low, high = good.bounds[name]
+        assert low <= getattr(estimate, name) + 0.02
+        assert getattr(estimate, name) <= high + 0.02
+    assert good.bounds["pearson"][0] > noise.bounds["pearson"][0]
+    assert np.isnan(flat.bounds["pearson"]).all()
+    assert flat.dropped["pearson"] == 400
+
+
+def test_tests_between_metrics(sample: Benchmark) -> None:
+    found = Uncertainty(Study(sample), entries(sample), Resampling(permutations=500))
+    system, sentence = found.significance("edit", range(3))
+    assert (system.test, sentence.test) == ("perm-both", "paired-permutation")
+    assert system.metrics == ("good", "noise", "flat")
+    for test in (system, sentence):
+        known = ~np.isnan(test.p)
+        assert (test.p == test.p.T)[known].all()
+        assert (test.adjusted[known] >= test.p[known]).all()
+    assert system.clusters[2] is None  # constant: no correlation, so no cluster
+    assert sentence.clusters == (1, 2, 2)
+    # The same under any order of the metrics.
+    turned = Uncertainty(Study(sample), entries(sample)[::-1], Resampling(permutations=500))
+    assert turned.significance("edit", range(3))[1].clusters == (2, 2, 1)
+
+
+def test_whole_systems_are_swapped_for_corpus_scores(sample: Benchmark) -> None:
+    study = Study(sample, "corpus")
+    some = [
+        Entry(e.label, e.sentences, None, lambda draws, e=e: np.nanmean(  # type: ignore[misc]
+            e.sentences[:, draws], axis=2).T)
+        for e in entries(sample)[:2]
+    ]  # fmt: skip
+    (test, _) = Uncertainty(study, some).significance("edit", range(2))
+    assert test.test == "perm-systems"
+    # Six systems: all 64 swaps are listed, so p is a multiple of 1/64.
+    assert (test.p[0, 1] * 64) % 1 == pytest.approx(0.0, abs=1e-9)
