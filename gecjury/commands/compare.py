@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from gecjury.commands.edit_level import add_edit_options
 from gecjury.commands.inputs import add_metrics, dry_run, load_scorers
 from gecjury.commands.judged import check_benchmark, rating_tables, with_caveats
 from gecjury.commands.resample import add_resampling
+
+if TYPE_CHECKING:
+    from gecjury.benchmarks import View
+    from gecjury.metaeval import Study
 
 __all__ = ["add_arguments", "compare", "run"]
 
@@ -81,7 +86,6 @@ def run(args: argparse.Namespace) -> int:
 
 def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     """Compare metrics on a benchmark; shared with `demo`."""
-    from gecjury.benchmarks import load_benchmark
     from gecjury.cli import runtime_from
     from gecjury.commands.comparetables import (
         audits,
@@ -93,25 +97,13 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
     from gecjury.commands.resample import check_resampling, weigh
     from gecjury.htmlreport import check_page, write_page
-    from gecjury.metaeval import Study
     from gecjury.report import print_result
     from gecjury.scorefiles import check_writable, score_with_files
 
     check_resampling(args)
     scorers = load_scorers(metrics)
-    view = None if args.human in (None, "both") else args.human
-    benchmark = load_benchmark(
-        name,
-        systems=args.systems,
-        references=args.references,
-        view=view,
-        data=args.data,
-        cache=args.cache,
-    )
-    views = benchmark.views if args.human == "both" else (benchmark.view,)
-    study = Study(benchmark, args.aggregate, args.ties, args.human_scores, args.shuffles, args.seed)
-    for each in views:
-        study.human(each)
+    study, views = _study(args, name)
+    benchmark = study.benchmark
     check_benchmark(study, views, scorers, args.level)
     runtime = runtime_from(args)
     crediting = edit_tasks(scorers, benchmark, args.level, args.credit)
@@ -142,3 +134,24 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
         write_page(args.html, document, study, tables)
     print_result(shown, document, args.format)
     return 1 if missing or any(table.unanswered for table in tables) else 0
+
+
+def _study(args: argparse.Namespace, name: str) -> tuple[Study, tuple[View, ...]]:
+    """The benchmark as it was asked for, and the views to be shown."""
+    from gecjury.benchmarks import load_benchmark
+    from gecjury.metaeval import Study
+
+    view = None if args.human in (None, "both") else args.human
+    benchmark = load_benchmark(
+        name,
+        systems=args.systems,
+        references=args.references,
+        view=view,
+        data=args.data,
+        cache=args.cache,
+    )
+    views = benchmark.views if args.human == "both" else (benchmark.view,)
+    study = Study(benchmark, args.aggregate, args.ties, args.human_scores, args.shuffles, args.seed)
+    for each in views:
+        study.human(each)
+    return study, views
