@@ -167,19 +167,14 @@ class Uncertainty:
         outcomes = self._outcomes(view)
         if not outcomes:
             return [Intervals() for _ in self.entries]
-        size = self.draws.size
-        right, balance, used = (np.zeros((size, len(outcomes))) for _ in range(3))
-        parts = [_spread(found) for found in outcomes]
-        columns = [np.stack(column, axis=1) for column in zip(*parts, strict=True)]
+        sums = [[self._sum(view, part) for part in _spread(found)] for found in outcomes]
+        right, balance, used = (np.stack(part, axis=1) for part in zip(*sums, strict=True))
         calibrated = self.study.ties == "calibrated"
-        for start in range(0, size, _CHUNK):
+        for start in range(0, self.draws.size if calibrated else 0, _CHUNK):
             weights = self._weights(view, start)
             rows = slice(start, start + len(weights))
-            for target, column in zip((right, balance, used), columns, strict=True):
-                target[rows] = weights @ column
-            if calibrated:
-                for number, found in enumerate(outcomes):
-                    right[rows, number] = _calibrated(found, weights[:, found.kept])
+            for number, found in enumerate(outcomes):
+                right[rows, number] = _calibrated(found, weights[:, found.kept])
         with np.errstate(invalid="ignore", divide="ignore"):
             accuracy = np.where(used > 0, right / used, np.nan)
             tau = 2 * accuracy - 1 if calibrated else np.where(used > 0, balance / used, np.nan)
@@ -195,6 +190,19 @@ class Uncertainty:
         ties = self.study.ties
         sides = (self.study.sides(view, e.sentences, e.items) for e in self.entries)
         return [pair_outcomes(wanted, first, second, ties=ties) for first, second in sides]
+
+    def _sum(self, view: View, values: FloatArray) -> FloatArray:
+        """Sum over all judged pairs of every draw, by sentence and pair of systems first."""
+        pairs, draws = self.study.pairs(view), self.draws
+        lines, size = draws.counts.shape[1], len(pairs.systems)
+        cell = (pairs.sentence * size + pairs.first) * size + pairs.second
+        table = np.bincount(cell, values, minlength=lines * size * size).reshape(lines, -1)
+        sums = draws.counts @ table
+        times = draws.multiplicity
+        if times is not None:
+            sums = sums * (times[:, :, None] * times[:, None, :]).reshape(len(times), -1)
+        total: FloatArray = sums.sum(axis=1)
+        return np.broadcast_to(total, (draws.size,)).copy()
 
     def _weights(self, view: View, start: int) -> FloatArray:
         """How often each judged pair stands in each of some draws."""
