@@ -118,8 +118,7 @@ class Bundle:
     @property
     def pair_aspects(self) -> frozenset[str]:
         """The aspects that are predicted of pairs."""
-        paired = self.probe is not None and self.probe.paired
-        return frozenset(self.aspects) if paired else frozenset({"meaning"})
+        return self.probe.pair_aspects if self.probe else frozenset({"meaning"})
 
     def predict(
         self, texts: Sequence[str], pairs: tuple[Sequence[str], Sequence[str]], runtime: Runtime
@@ -158,8 +157,7 @@ class Bundle:
                     else sentence_features(texts, count)
                 )
         if self.probe is not None:
-            read = pairs if self.probe.paired else (texts, texts)
-            means |= self.probe.predict(*read, runtime)
+            means |= self.probe.predict(texts, pairs, runtime)
         return means
 
     def leak_notes(self, corpus: Corpus) -> list[str]:

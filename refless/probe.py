@@ -44,24 +44,35 @@ class Probe:
         encoder: name or folder of the encoder that learnt to detect errors, or of the base.
         base: name or folder of the encoder that it came from.
         max_length: longest input in word pieces.
-        paired: whether grammaticality and fluency read the source as well.
+        paired: whether grammaticality and fluency read features of the pair as well. That predicts
+            ratings better, but by what corrections say of their source: a source that was corrected
+            much was bad. Among corrections of one source it then prefers those that do little.
     """
 
     models: Mapping[str, KernelModel]
     encoder: str
     base: str
     max_length: int = 128
-    paired: bool = True
+    paired: bool = False
 
     def predict(
-        self, sources: Sequence[str], outputs: Sequence[str], runtime: Runtime
+        self, texts: Sequence[str], pairs: tuple[Sequence[str], Sequence[str]], runtime: Runtime
     ) -> dict[str, FloatArray]:
-        """Predicted ratings by aspect, one a pair."""
+        """Predicted ratings by aspect, one a text, or one a pair for `pair_aspects`."""
         reader = _Reader(self, runtime)
         return {
-            aspect: model(_joined(reader.blocks(aspect, sources, outputs)))
+            aspect: model(
+                _joined(reader.blocks(aspect, *pairs))
+                if aspect in self.pair_aspects
+                else _joined(reader.blocks(aspect, texts, texts))
+            )
             for aspect, model in self.models.items()
         }
+
+    @property
+    def pair_aspects(self) -> frozenset[str]:
+        """The aspects that are predicted of pairs."""
+        return frozenset(self.models) if self.paired else frozenset({"meaning"})
 
     def record(self, folder: Path) -> dict[str, Any]:
         """What the manifest of a folder says; encoders that lie in it are named from there."""
@@ -140,6 +151,7 @@ def fit_probe(
     runtime: Runtime,
     *,
     within: float = 0.0,
+    paired: bool = False,
 ) -> tuple[Probe, dict[str, dict[str, float]]]:
     """Fit one regression an aspect.
 
@@ -151,17 +163,18 @@ def fit_probe(
         max_length: longest input in word pieces.
         runtime: device, batch size, caches.
         within: see `refless.kernel.fit_kernel`; corrections of one source are a group.
+        paired: see `Probe`.
 
     Returns:
         The regressions, and for each aspect the dev score and what was chosen by it.
 
     Raises:
-        InputError: meaning is rated, but there is no source.
+        InputError: pairs are to be read, but there is no source.
     """
-    paired = all(data.sources)
-    if "meaning" in data.aspects and not paired:
+    if ("meaning" in data.aspects or paired) and not all(data.sources):
         raise InputError(
-            "meaning is rated of pairs: name the column of the sources (--column source=...)"
+            "meaning is rated of pairs, and --read-source reads them: name the column of the "
+            "sources (--column source=...)"
         )
     reader = _Reader(Probe({}, encoder, base, max_length, paired), runtime)
     numbers: dict[str, int] = {}

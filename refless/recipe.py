@@ -53,6 +53,8 @@ class Recipe:
         kernel: kernel regression on hidden states and features (see `refless.probe`) instead of
             fine-tuning; `shared`, `features` and most settings then play no part.
         within: with `kernel`, how much more differences between corrections of one source count.
+        read_source: with `kernel`, let grammaticality and fluency read the source; see
+            `refless.probe.Probe` for what that costs.
         seeds: one model, or set of models, each; predictions are averaged.
         settings: of the regression; its seed is replaced by each of `seeds`.
     """
@@ -66,6 +68,7 @@ class Recipe:
     frozen: bool = False
     kernel: bool = False
     within: float = 0.0
+    read_source: bool = False
     seeds: tuple[int, ...] = (0,)
     settings: TrainSettings = field(default_factory=TrainSettings)
 
@@ -268,8 +271,9 @@ def _fit_kernel(
     if recipe.intermediate:
         encoder = _keep(start, folder / "encoder")
     probe, chosen = fit_probe(
-        data, split, encoder, base, recipe.settings.max_length, runtime, within=recipe.within
-    )
+        data, split, encoder, base, recipe.settings.max_length, runtime,
+        within=recipe.within, paired=recipe.read_source,
+    )  # fmt: skip
     if is_main_process():
         save_probe(probe, folder)
     wait_for_all()

@@ -114,6 +114,7 @@ def _recipe(args: argparse.Namespace) -> Recipe:
         frozen=args.freeze_embeddings,
         kernel=args.kernel,
         within=args.within,
+        read_source=args.read_source,
         seeds=tuple(args.seeds),
         settings=_settings(args),
     )

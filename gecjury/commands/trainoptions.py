@@ -89,6 +89,11 @@ def _add_improvements(parser: argparse.ArgumentParser) -> None:
         help="with --kernel: how much more differences between corrections of one source count",
     )
     group.add_argument(
+        "--read-source",
+        action="store_true",
+        help="with --kernel: grammaticality and fluency read the source (not to compare systems)",
+    )
+    group.add_argument(
         "--intermediate",
         nargs="+",
         default=[],

@@ -87,8 +87,22 @@ def test_scores_do_not_depend_on_the_batch(trained: tuple[Path, Annotations]) ->
         for size in (1, 64)
     ]
     assert tables[0].sentences == pytest.approx(tables[1].sentences, abs=1e-5)
-    # The same correction of another source is another pair, and may have another grammaticality.
-    assert open_bundle(str(trained[0])).pair_aspects == set(ASPECTS)
+    assert open_bundle(str(trained[0])).pair_aspects == {"meaning"}
+
+
+def test_the_source_is_read_on_request_alone(tmp_path: Path) -> None:
+    data = rated()
+    encoder = str(tiny.encoder(tmp_path / "encoder"))
+    recipe = Recipe(encoder, kernel=True, read_source=True)
+    train_some(data, split_by_source(data), recipe, tmp_path / "out", RUNTIME)
+    bundle = open_bundle(str(tmp_path / "out"))
+    assert bundle.pair_aspects == set(ASPECTS)
+    pairs = (["the cat", "a dog goes to school"], ["the cat", "the cat"])
+    one, two = bundle.predict([], pairs, RUNTIME)["grammaticality"]
+    assert one != two
+    lone = rated(60, ("grammaticality",))
+    with pytest.raises(InputError, match="--read-source"):
+        train_some(lone, split_by_source(lone), recipe, tmp_path / "lone", RUNTIME)
 
 
 def test_ratings_without_sources(tmp_path: Path) -> None:
