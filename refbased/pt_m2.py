@@ -70,7 +70,9 @@ class PTM2(M2):
             corpus.sources,
             [
                 [
-                    block.text(block.annotators[place]) if place < len(block.annotators) else ""
+                    block.text(block.annotators[place])
+                    if place < len(block.annotators)
+                    else block.source  # Nobody changed it: the sentence is its own reference.
                     for block in corpus.gold
                 ]
                 for place in range(width)

@@ -222,12 +222,16 @@ def pot_plan(problem: Problem, penalties: Penalties) -> tuple[FloatArray, bool]:
     return np.asarray(plan, dtype=np.float64), not trouble and bool(np.isfinite(plan).all())
 
 
-def abandoned_plan(problem: Problem, penalties: Penalties) -> FloatArray:
+def abandoned_plan(problem: Problem, penalties: Penalties) -> tuple[FloatArray, bool]:
     """What POT's solver leaves where a reference edit has no mass, n × m, without POT.
 
     The edit's column of the kernel is 0, which POT takes for a numerical error in its first step:
     it goes back to scalings of 1, so that the plan is the kernel exp(−C/ε) a bᵀ. Only where that
-    step's scalings pass POT's threshold are their maxima already part of the potentials.
+    step's scalings pass POT's threshold are their maxima already part of the potentials, and the
+    plan may then hold a million times the mass there is.
+
+    Returns:
+        The plan, and whether it is in proportion to the masses: no scaling passed the threshold.
     """
     kernel = np.exp(-problem.cost / penalties.epsilon) * problem.a[:, None] * problem.b[None]
     u = (problem.a / (kernel.sum(axis=1) + _POT_FLOOR)) ** (
@@ -236,11 +240,10 @@ def abandoned_plan(problem: Problem, penalties: Penalties) -> FloatArray:
     v = (problem.b / (kernel.T @ u + _POT_FLOOR)) ** (
         penalties.lambda2 / (penalties.lambda2 + penalties.epsilon)
     )
-    plan: FloatArray = kernel
-    if max(u.max(), v.max()) > _POT_THRESHOLD:
-        with np.errstate(divide="ignore"):
-            plan = kernel * float(np.exp(np.log(u.max()) + np.log(v.max())))
-    return plan
+    if max(u.max(), v.max()) <= _POT_THRESHOLD:
+        return kernel, True
+    with np.errstate(divide="ignore"):
+        return kernel * float(np.exp(np.log(u.max()) + np.log(v.max()))), False
 
 
 def balanced_plan(problem: Problem) -> FloatArray:

@@ -212,13 +212,18 @@ class UOTERRANT(EditScorer):
             solved = solve(some, self.penalties)
             if self.solver == "published":
                 solved = [
-                    plan if problem.b.all() else _finite(abandoned_plan(problem, self.penalties))
+                    plan if problem.b.all() else self._published(problem, plan)
                     for problem, plan in zip(some, solved, strict=True)
                 ]
         plans: list[FloatArray | None] = [np.zeros_like(problem.cost) for problem in problems]
         for place, plan in zip(live, solved, strict=True):
             plans[place] = plan
         return plans
+
+    def _published(self, problem: Problem, optimum: FloatArray | None) -> FloatArray | None:
+        """The published plan at a reference edit without mass, unless it is out of proportion."""
+        plan, sound = abandoned_plan(problem, self.penalties)
+        return _finite(plan) if sound else optimum
 
     def rule(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
         """Keys by which a reference is chosen: F, then more TP, fewer FP, fewer FN."""

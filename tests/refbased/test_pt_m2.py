@@ -58,6 +58,18 @@ def test_by_hand(tiny_bert: Path) -> None:
     assert table.totals[2] == 0.0
 
 
+def test_sentence_without_gold_edits_is_its_own_reference(tiny_bert: Path) -> None:
+    # No A line: go→went is wrong and weighs |score(S with it, S) - score(S, S)|; gold is empty.
+    mine = "he went to home quite often before yesterday ."
+    scores, _ = BERTScore(str(tiny_bert)).score([(SOURCE, SOURCE), (mine, SOURCE)], CPU)
+    wrong = abs(scores[1] - scores[0])
+    assert wrong > 0
+    bare = Corpus((SOURCE,), {"mine": Version((mine,))}, gold=parse_m2([f"S {SOURCE}", ""]))
+    table = PTM2(model=str(tiny_bert)).score_corpus(bare, CPU)
+    np.testing.assert_allclose(table.statistics.values[0, 0, 0], [0.0, wrong, 0.0], atol=1e-6)
+    assert table.totals[0] == 0.0
+
+
 def test_bartscore_weighs_edits(tiny_bart: Path) -> None:
     # Hypothesis: go→went (gold) alone; "to" is left: correct = proposed = w1, gold = w1 + w2.
     reference = "he went home quite often before yesterday ."

@@ -62,6 +62,20 @@ def test_unequal_masses_by_hand() -> None:
     np.testing.assert_allclose(found.counts, [moved, 2 - moved, 1 - moved], atol=1e-9)
 
 
+def test_a_published_plan_out_of_proportion_is_not_taken() -> None:
+    # Masses 6 against 1 and 0, at distances 5 and 6: the kernel is 6 exp(−50) ≈ 1.2e-21, so POT's
+    # first scaling is √(6 / (1.2e-21 + 1e-16)) ≈ 2.4e8. Above its threshold of 1e5 it is multiplied
+    # into the plan that is left when the edit without mass stops it. The optimum moves next to
+    # nothing: T = (6 · 1)^(2/3) exp(−5 / 0.3) = 1.9e-7.
+    first, second = sets(E1), sets(E2, E3)
+    vectors = {first: np.array([[6.0, 0.0]]), second: np.array([[1.0, 0.0], [0.0, 0.0]])}
+    found = UOTERRANT(encoder="embedded").transported([(first, second)], vectors)[0]
+    moved = 6 ** (2 / 3) * math.exp(-5 / 0.3)
+    np.testing.assert_allclose(found.counts, [moved, 6 - moved, 1 - moved], atol=1e-9)
+    raw = UOTERRANT(encoder="embedded", solver="pot").transported([(first, second)], vectors)[0]
+    assert abs(raw.counts[0] - moved) > 1e-9
+
+
 def test_texts_of_vectors() -> None:
     assert edit_texts(sets(E1, E2), "remove") == [
         "he went home yesterday .",
