@@ -289,7 +289,7 @@ def effect(pairs: Sequence[Pair], weights: FloatArray) -> Effect:
 
 
 def _system(before: float, after: float, source: float) -> SystemEffect:
-    return SystemEffect(before, after, source, after > before, after > source)
+    return SystemEffect(before, after, source, after > before + _SAME, after > source + _SAME)
 
 
 def _interval(drawn: FloatArray) -> tuple[float, float]:
