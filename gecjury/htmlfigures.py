@@ -25,12 +25,14 @@ Document = Mapping[str, Any]
 def overview(document: Document, view: str, level: str) -> Markup | None:
     """All metrics against one view at one level, with intervals, chance and ceiling."""
     key = tested_measure(document, view, level)
-    rows = [
-        Estimate(row["metric"], row["family"], value_of(row, level, key), *_bounds(row, level, key))
-        for row in best_rows(document, view, level, key)
-    ]
-    if not rows:
+    found = best_rows(document, view, level, key)
+    if not found:
         return None
+    names = _short_names([row["metric"] for row in found])
+    rows = [
+        Estimate(name, row["family"], value_of(row, level, key), *_bounds(row, level, key))
+        for name, row in zip(names, found, strict=True)
+    ]
     lines = []
     if level == "sentence":
         lines.append(("chance", 0.5))
@@ -38,6 +40,15 @@ def overview(document: Document, view: str, level: str) -> Markup | None:
         if ceiling.get("accuracy") is not None:
             lines.append(("two annotators", ceiling["accuracy"]))
     return intervals(rows, MEASURES[key], lines)
+
+
+def _short_names(metrics: Sequence[str]) -> list[str]:
+    """Names without settings, where no other metric has the same."""
+    bare = [metric.partition(":")[0] for metric in metrics]
+    return [
+        name if bare.count(name) == 1 else metric
+        for name, metric in zip(bare, metrics, strict=True)
+    ]
 
 
 def _bounds(row: Mapping[str, Any], level: str, key: str) -> tuple[float, float]:

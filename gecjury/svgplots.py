@@ -129,7 +129,9 @@ def intervals(
         label: what the plot shows, for those who hear it, and below the axis.
         lines: (name, value) of vertical lines, such as chance and ceiling.
     """
-    left, top, step = 98.0, 22.0, 20.0
+    names = [_cut(row.name, 21) for row in rows]
+    left = 12 + max((text_width(name, 11) for name in names), default=0.0)
+    top, step = 22.0, 20.0
     ends = [v for row in rows for v in (row.value, row.low, row.high)]
     low, high = _padded([*ends, *(value for _, value in lines)], 0.06)
     bottom = top + step * len(rows) + 2
@@ -143,9 +145,9 @@ def intervals(
         parts.append(_line(at(value), top - 4, at(value), bottom, "grid"))
         parts.append(_text(at(value), bottom + 11, words, anchor="middle", class_="t mute"))
     parts += _named_lines(lines, at, top, bottom)
-    for place, row in enumerate(rows):
+    for place, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = top + step * (place + 0.5)
-        parts.append(_text(left - 8, y + 4, _cut(row.name, 16), 11, "end"))
+        parts.append(_text(left - 8, y + 4, name, 11, "end"))
         if not math.isfinite(row.value):
             parts.append(_text(WIDTH - 36, y + 4, "–", 11, class_="t num"))
             continue

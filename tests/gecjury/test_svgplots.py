@@ -90,6 +90,17 @@ def test_intervals_span_their_ends_and_values_lie_between() -> None:
     assert {"0.600", "–", "chance", "two annotators"} <= set(texts)
 
 
+def test_long_names_of_intervals_stay_inside_the_plot() -> None:
+    long = "uot-errant:encoder=google/electra-base-discriminator"
+    rows = [Estimate(name, "refbased", 0.5, 0.4, 0.6) for name in ("gleu", long)]
+    root = parsed(str(intervals(rows, "accuracy")))
+    texts = {node.text: node for node in root.iter() if node.tag.endswith("text")}
+    shown = next(words for words in texts if words and words.startswith("uot-errant"))
+    assert shown.endswith("…")
+    # 11 units high, .58 of that wide: the name ends where it stands and begins inside.
+    assert float(texts[shown].attrib["x"]) - len(shown) * 11 * 0.58 >= 0
+
+
 def test_families_differ_in_shape_and_not_only_in_colour() -> None:
     shapes = {
         re.sub(r'class="[^"]*"', "", marker(family, 10, 10))
