@@ -167,7 +167,8 @@ def read_annotations(
     Args:
         path: a file (its kind is told by its ending), or `hf:NAME`, `hf:NAME:SPLIT` for a dataset
             of the `datasets` package: a hub name, or a folder written by `save_to_disk`.
-        columns: which columns hold what; by default TMU-GFM's or GUG's, whichever fit.
+        columns: which columns hold what; by default TMU-GFM's, GUG's, or columns that are called
+            what they hold (`output`, `source`, `split`, `grammaticality`, ...), whichever fit.
         scale: of the ratings; 1 to 4 with 0 for "other" by default.
 
     Raises:
@@ -180,11 +181,12 @@ def read_annotations(
         raise InputError(f"{path}: holds no row; expected one rated sentence a row")
     known = list(rows[0])
     if columns is None:
-        columns = next((m for m in (TMU_COLUMNS, GUG_COLUMNS) if m.output in known), None)
+        columns = _guess(known)
         if columns is None:
             raise InputError(
-                f"{path}: columns {', '.join(known)} are neither TMU-GFM's nor GUG's; say which "
-                "is which with --column output=..., --column grammaticality=... and so on"
+                f"{path}: columns {', '.join(known)} are neither TMU-GFM's nor GUG's, nor called "
+                "output, source, grammaticality, fluency, meaning; say which is which with "
+                "--column output=..., --column grammaticality=... and so on"
             )
     wanted = [columns.output, columns.source, columns.split, *sum(columns.aspects.values(), ())]
     for name in wanted:
@@ -193,6 +195,18 @@ def read_annotations(
     found = _collect(str(path), first, rows, columns, scale)
     _refuse_constant(str(path), found)
     return found
+
+
+def _guess(known: Sequence[str]) -> ColumnMap | None:
+    """TMU-GFM's columns, GUG's, or those that are called what they hold."""
+    if "grammer" in known and TMU_COLUMNS.output in known:
+        return TMU_COLUMNS
+    if GUG_COLUMNS.output in known:
+        return GUG_COLUMNS
+    aspects = {aspect: (aspect,) for aspect in ASPECTS if aspect in known}
+    if "output" not in known or not aspects:
+        return None
+    return ColumnMap("output", aspects, *(n if n in known else "" for n in ("source", "split")))
 
 
 def _rows(path: str) -> tuple[int, list[Row]]:

@@ -71,6 +71,20 @@ def test_tables_that_are_no_ratings_are_refused(tmp_path: Path) -> None:
         read_annotations(write(tmp_path, HEADER, "A .,A .,1,2,1,x"), columns)
 
 
+def test_columns_called_what_they_hold_need_no_map(tmp_path: Path) -> None:
+    path = write(tmp_path, "output,meaning,grammaticality", "A b .,2,1", "A c .,3,4")
+    found = read_annotations(path)
+    assert found.aspects == ("grammaticality", "meaning")
+    assert found.outputs == ("A b .", "A c .")
+    assert found.sources == ("", "")
+    np.testing.assert_array_equal(found.ratings, [[1, 2], [4, 3]])
+    split = write(
+        tmp_path, "split,source,output,fluency", "dev,A .,B .,2", "test,C .,D .,3", name="s.csv"
+    )
+    assert read_annotations(split).names == ("dev", "test")
+    assert read_annotations(split).sources == ("A .", "C .")
+
+
 def test_column_maps_and_scales_are_checked() -> None:
     columns = ColumnMap.parse(["output=h", "fluency=f1,f2", "split=part"])
     assert columns == ColumnMap("h", {"fluency": ("f1", "f2")}, "", "part")
