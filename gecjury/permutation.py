@@ -22,7 +22,9 @@ __all__ = [
     "paired_permutation",
     "perm_both",
     "permutation_signs",
+    "random_signs",
     "share_at_least",
+    "standardise",
 ]
 
 PERMUTATIONS = 10_000
@@ -60,7 +62,7 @@ def permutation_signs(
     if width < 60 and 2**width <= permutations:
         numbers = np.arange(2**width)[:, None]
         return _signs((numbers >> np.arange(width)) & 1), True
-    return _random_signs(permutations, width, np.random.default_rng(seed)), False
+    return random_signs(permutations, width, np.random.default_rng(seed)), False
 
 
 def _signs(swapped: NDArray[Any]) -> FloatArray:
@@ -145,7 +147,7 @@ def perm_both(
     if statistic not in _STATISTICS:
         raise OptionError(f"statistic {statistic!r}: expected {', '.join(_STATISTICS)}")
     measure = _STATISTICS[statistic]
-    scaled = [_standardise(table) for table in cells]
+    scaled = [standardise(table) for table in cells]
     row = human[None]
     values = np.array([measure(row, _means(table)[None])[0] for table in scaled])
     p = np.full((len(cells), len(cells)), np.nan)
@@ -166,7 +168,8 @@ def perm_both(
     return values, p
 
 
-def _standardise(table: FloatArray) -> FloatArray:
+def standardise(table: FloatArray) -> FloatArray:
+    """Scores less their mean, in standard deviations; zeros for a constant, NaN stays NaN."""
     known = table[~np.isnan(table)]
     spread = float(known.std()) if len(known) else 0.0
     if not spread > 0:
@@ -237,14 +240,15 @@ def _permuted(
     for start in range(0, permutations, _CHUNK):
         size = min(_CHUNK, permutations - start)
         swing = np.stack(
-            [_random_signs(size, width, rng) @ halves[system] for system in range(systems)]
+            [random_signs(size, width, rng) @ halves[system] for system in range(systems)]
         )
         # A permutation that leaves a metric constant shows no difference.
         parts.append(np.nan_to_num(_difference(measure, human, middle, swing)))
     return np.concatenate(parts), False
 
 
-def _random_signs(size: int, width: int, rng: np.random.Generator) -> FloatArray:
+def random_signs(size: int, width: int, rng: np.random.Generator) -> FloatArray:
+    """Signs, size × width, each −1 with probability one half."""
     packed = rng.integers(256, size=(size, -(-width // 8)), dtype=np.uint8)
     return _signs(np.unpackbits(packed, axis=1, count=width))
 

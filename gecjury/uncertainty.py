@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
@@ -27,8 +28,12 @@ from gecjury.permutation import (
 from gecjury.resampling import Draws, Interval, Over, correlations, interval, make_draws
 from gecjury.scoretable import FloatArray
 from gecjury.softaccuracy import normal_confidence, soft_pairwise_accuracy
+from gecjury.softpermutation import perm_both_spa
 
-__all__ = ["Intervals", "Resampling", "Significance", "Uncertainty"]
+__all__ = ["Intervals", "Resampling", "Significance", "SystemStatistic", "Uncertainty"]
+
+SystemStatistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy", "spa"]
+"""What a test between metrics at system level compares."""
 
 _CHUNK = 200  # draws whose pair weights are held at once
 
@@ -44,6 +49,7 @@ class Resampling:
         seed: of draws and permutations.
         permutations: of the tests between metrics.
         level: of significance, for clusters.
+        statistic: what metrics are told apart by at system level.
     """
 
     over: Over = "both"
@@ -52,6 +58,7 @@ class Resampling:
     seed: int = 0
     permutations: int = PERMUTATIONS
     level: float = 0.05
+    statistic: SystemStatistic = "pearson"
 
 
 @dataclass(frozen=True)
@@ -237,6 +244,8 @@ class Uncertainty:
     def _system_test(self, view: View, rows: Sequence[int]) -> Significance:
         aggregate, how = self.study.aggregate, self.resampling
         entries = [self.entries[row] for row in rows]
+        if how.statistic == "spa":
+            return self._soft_test(view, entries)
         if aggregate == "corpus":
             cells = [self._scores(entry)[:, None] for entry in entries]
         elif aggregate == "mean":
@@ -248,11 +257,22 @@ class Uncertainty:
         values, p = perm_both(
             human[judged],
             [cell[judged] for cell in cells],
+            statistic=how.statistic,
             permutations=how.permutations,
             seed=how.seed,
         )
         test = "perm-systems" if aggregate == "corpus" else "perm-both"
-        return self._judge("system", test, "pearson", entries, values, p)
+        return self._judge("system", test, how.statistic, entries, values, p)
+
+    def _soft_test(self, view: View, entries: Sequence[Entry]) -> Significance:
+        """PERM-BOTH on SPA, which rests on sentence scores whatever the aggregate."""
+        how, wanted = self.resampling, self.study.human_differences(view)
+        size = len(entries)
+        values, p = np.full(size, np.nan), np.full((size, size), np.nan)
+        if wanted is not None:
+            cells = [entry.sentences for entry in entries]
+            values, p = perm_both_spa(wanted, cells, permutations=how.permutations, seed=how.seed)
+        return self._judge("system", "perm-both", "spa", entries, values, p)
 
     def _sentence_test(self, view: View, rows: Sequence[int]) -> Significance:
         how, pairs = self.resampling, self.study.pairs(view)

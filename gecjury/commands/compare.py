@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gecjury.commands.edit_level import add_edit_options
 from gecjury.commands.inputs import add_metrics, dry_run, load_scorers
 from gecjury.commands.judged import check_benchmark, rating_tables, with_caveats
-from gecjury.commands.resample import add_resampling
+from gecjury.commands.resample import add_resampling, add_statistic
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import View
@@ -74,6 +74,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
         "--pairwise", action="store_true", help="also agreement by pair of systems and of ranks"
     )
     add_resampling(parser)
+    add_statistic(parser)
     parser.add_argument("-o", "--output", metavar="DIR", help="keep one score file a metric")
     parser.add_argument("--html", metavar="FILE", help="write the comparison as one page, too")
     add_edit_options(parser)
@@ -95,7 +96,7 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
         window_tables,
     )
     from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
-    from gecjury.commands.resample import check_resampling, weigh
+    from gecjury.commands.resample import check_resampling, check_statistic, weigh
     from gecjury.htmlreport import check_page, write_page
     from gecjury.report import print_result
     from gecjury.scorefiles import check_writable, score_with_files
@@ -105,6 +106,7 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     study, views = _study(args, name)
     benchmark = study.benchmark
     check_benchmark(study, views, scorers, args.level)
+    check_statistic(args, study, views)
     runtime = runtime_from(args)
     crediting = edit_tasks(scorers, benchmark, args.level, args.credit)
     scored = [] if args.level == "edit" else scorers

@@ -13,9 +13,24 @@ if TYPE_CHECKING:
     from gecjury.scoretable import ScoreTable
     from gecjury.uncertainty import Significance, Uncertainty
 
-__all__ = ["Found", "add_resampling", "check_resampling", "weigh"]
+__all__ = [
+    "Found",
+    "add_resampling",
+    "add_statistic",
+    "check_resampling",
+    "check_statistic",
+    "weigh",
+]
 
 OVER = ("both", "sentences", "systems", "none")
+STATISTICS = {
+    "pearson": "r",
+    "spearman": "ρ",
+    "kendall": "τ",
+    "pairwise-accuracy": "pairwise accuracy",
+    "spa": "SPA",
+}
+"""What metrics can be told apart by at system level, and how a note calls it."""
 
 
 @dataclass
@@ -56,6 +71,42 @@ def check_resampling(args: argparse.Namespace) -> None:
         raise OptionError(f"--confidence {args.confidence}: expected a number between 0 and 1")
 
 
+def add_statistic(parser: argparse.ArgumentParser) -> None:
+    """Declare what the tests between metrics compare."""
+    parser.add_argument(
+        "--statistic",
+        choices=tuple(STATISTICS),
+        default="pearson",
+        help="what the tests and clusters at system level compare (default: pearson)",
+    )
+
+
+def check_statistic(args: argparse.Namespace, study: Study, views: tuple[View, ...]) -> None:
+    """Refuse a statistic that nothing would be tested by.
+
+    Raises:
+        OptionError: no tests, no system level, or no sentence judgments for SPA.
+    """
+    from gecjury.errors import OptionError
+
+    wanted = f"--statistic {args.statistic}"
+    if args.statistic == "pearson":
+        return
+    if args.resample == "none":
+        raise OptionError(f"{wanted} with --resample none: nothing is tested; leave one of them")
+    if args.level in ("sentence", "edit"):
+        raise OptionError(
+            f"{wanted} with --level {args.level}: it is for the clusters at system level; take "
+            "--level system or all"
+        )
+    for view in views:
+        if args.statistic == "spa" and study.human_differences(view) is None:
+            raise OptionError(
+                f"{wanted}: {study.benchmark.name} has no judgments of single sentences ({view}), "
+                "which soft pairwise accuracy needs; take another statistic"
+            )
+
+
 def weigh(
     args: argparse.Namespace,
     study: Study,
@@ -78,7 +129,13 @@ def weigh(
     known = len(entries)
     knowing_nothing = chance_scores(study.benchmark.corpus, study.seed)
     entries += [Entry(name, sentences) for name, sentences in knowing_nothing.items()]
-    how = Resampling(args.resample, args.resamples, args.confidence, args.seed)
+    how = Resampling(
+        args.resample,
+        args.resamples,
+        args.confidence,
+        args.seed,
+        statistic=args.statistic.replace("-", "_"),
+    )
     uncertainty = Uncertainty(study, entries, how)
     tests: list[dict[str, Any]] = []
     places = {view: place for place, view in enumerate(views)}
@@ -185,10 +242,12 @@ def _notes(
             "corpus": "whole systems' scores swapped",
             "mean": "sentence scores swapped",
         }.get(study.aggregate, "each sentence's share of systems beaten swapped")
+        if args.statistic == "spa":
+            cells = "sentence scores swapped"
         notes.append(
             f"cl: significance clusters, 1 is best, Holm-corrected at "
-            f"{uncertainty.resampling.level}: system level by PERM-BOTH on r ({cells}), sentence "
-            f"level by paired permutation of sources, {uncertainty.resampling.permutations} "
-            "permutations each"
+            f"{uncertainty.resampling.level}: system level by PERM-BOTH on "
+            f"{STATISTICS[args.statistic]} ({cells}), sentence level by paired permutation of "
+            f"sources, {uncertainty.resampling.permutations} permutations each"
         )
     return notes

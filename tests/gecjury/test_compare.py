@@ -207,6 +207,51 @@ def test_resampling_can_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
         assert option[0] in err
 
 
+@pytest.mark.parametrize(
+    ("statistic", "words"),
+    [
+        ("pearson", "PERM-BOTH on r "), ("spearman", "PERM-BOTH on ρ "),
+        ("kendall", "PERM-BOTH on τ "), ("spa", "PERM-BOTH on SPA (sentence scores"),
+        ("pairwise-accuracy", "PERM-BOTH on pairwise accuracy "),
+    ],
+)  # fmt: skip
+def test_clusters_by_any_statistic(
+    capsys: pytest.CaptureFixture[str], statistic: str, words: str
+) -> None:
+    options = ("compare", "sample", "-m", "green", "-m", "gleu", "--resamples", "9")
+    out, _ = run(capsys, *options, "--statistic", statistic)
+    assert words in out
+    found = document(capsys, *options, "--statistic", statistic)
+    system, sentence = found["significance"]
+    assert (system["statistic"], sentence["statistic"]) == (
+        statistic.replace("-", "_"), "accuracy",
+    )  # fmt: skip
+    assert [row["system"]["cluster"] for row in found["rows"]] == system["clusters"]
+    if statistic == "pearson":
+        assert document(capsys, *options)["significance"][0] == system
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--statistic", "kendal"], ["--statistic", "kendall"]),
+        (["--statistic", "spa", "--resample", "none"], ["--resample none", "nothing is tested"]),
+        (["--statistic", "spa", "--level", "sentence"], ["--level sentence", "system level"]),
+    ],
+)
+def test_a_statistic_that_nothing_is_tested_by(
+    capsys: pytest.CaptureFixture[str], options: list[str], words: list[str]
+) -> None:
+    try:
+        status = main(["compare", "sample", "-m", "green", *options])
+    except SystemExit as stop:
+        status = int(str(stop.code))
+    err = capsys.readouterr().err
+    assert status == 2
+    for word in words:
+        assert word in err
+
+
 def test_rank_tells_who_is_told_apart(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     lines = 40
     (tmp_path / "source.txt").write_text("a b\n" * lines)

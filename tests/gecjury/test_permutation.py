@@ -89,6 +89,46 @@ def test_perm_both_equals_an_enumeration() -> None:
     assert drawn[1, 0] == pytest.approx(expected, abs=slack)
 
 
+@pytest.mark.parametrize(
+    ("statistic", "best", "worst"),
+    [("pearson", 1, -1), ("spearman", 1, -1), ("kendall", 1, -1), ("pairwise_accuracy", 1, 0)],
+)
+def test_every_statistic_by_hand(statistic: str, best: float, worst: float) -> None:
+    # Humans 1, 2, 3; one metric in their order, one reversed; standardised (-u, 0, u), (u, 0, -u).
+    # Of eight swaps that of the middle system changes nothing. Neither or both of the outer ones
+    # swapped: the metrics are as they were or exchanged, the observed difference. One of them
+    # swapped: (u, 0, u) and (-u, 0, -u), for both of which every statistic is in the middle (one
+    # pair right, one wrong, one tied): no difference. Four of eight reach the observed one.
+    human, up = np.arange(3.0), np.arange(3.0)[:, None]
+    values, p = perm_both(human, [up, -up], statistic=statistic)
+    assert values == pytest.approx([best, worst])
+    assert p[0, 1] == p[1, 0] == pytest.approx(4 / 8)
+
+
+@pytest.mark.parametrize("statistic", ["spearman", "kendall", "pairwise_accuracy"])
+def test_every_statistic_equals_an_enumeration(statistic: str) -> None:
+    # The vectors of the test above.
+    gold = np.array([1, 2, 3, 4, 5, 5, 7, 8], dtype=float)
+    one = np.array([1, 2, 3, 3, 7, 3, 5, 5], dtype=float)
+    two = np.array([2, 1, 2, 6, 8, 8, 7, 6], dtype=float)
+    x, y = scipy.stats.zscore(one), scipy.stats.zscore(two)
+
+    def measure(scores: np.ndarray) -> float:
+        if statistic == "pairwise_accuracy":
+            pairs = [(i, j) for i in range(8) for j in range(i) if gold[i] != gold[j]]
+            signs = [np.sign((gold[i] - gold[j]) * (scores[i] - scores[j])) for i, j in pairs]
+            return float(np.mean(signs) + 1) / 2
+        function = scipy.stats.kendalltau if statistic == "kendall" else scipy.stats.spearmanr
+        return float(function(gold, scores)[0])
+
+    masks = [np.array(swap, dtype=bool) for swap in product((0, 1), repeat=8)]
+    nulls = [measure(np.where(mask, x, y)) - measure(np.where(mask, y, x)) for mask in masks]
+    observed = measure(two) - measure(one)
+    values, p = perm_both(gold, [one[:, None], two[:, None]], statistic=statistic)
+    assert values == pytest.approx([measure(one), measure(two)], abs=1e-9)
+    assert p[0, 1] == pytest.approx((np.abs(nulls) >= abs(observed) - 1e-9).mean(), abs=1e-12)
+
+
 def test_perm_both_swaps_cells() -> None:
     # Metric one is the humans' order plus noise, metric two noise alone: the test must tell.
     rng = np.random.default_rng(5)

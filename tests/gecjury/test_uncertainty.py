@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gecjury.aggregatedraws import Entry, human_draws
+from gecjury.aggregatedraws import Entry, human_draws, win_rates
 from gecjury.benchmarks import Benchmark, load_benchmark
 from gecjury.correlation import pearson, preference_agreement
 from gecjury.metaeval import Study
-from gecjury.uncertainty import Resampling, Uncertainty
+from gecjury.permutation import holm_matrix, perm_both
+from gecjury.softpermutation import perm_both_spa
+from gecjury.uncertainty import Resampling, SystemStatistic, Uncertainty
 
 RULES = ("half", "official", "loss", "drop", "calibrated")
 
@@ -120,6 +122,41 @@ def test_tests_between_metrics(sample: Benchmark) -> None:
     # The same under any order of the metrics.
     turned = Uncertainty(Study(sample), entries(sample)[::-1], Resampling(permutations=500))
     assert turned.significance("edit", range(3))[1].clusters == (2, 2, 1)
+
+
+@pytest.mark.parametrize("statistic", ["pearson", "spearman", "kendall", "pairwise_accuracy"])
+def test_the_statistic_is_the_one_asked_for(sample: Benchmark, statistic: SystemStatistic) -> None:
+    some = entries(sample)[:2]
+    how = Resampling(permutations=200, seed=3, statistic=statistic)
+    test = Uncertainty(Study(sample), some, how).significance("edit", range(2))[0]
+    values, p = perm_both(
+        sample.human_scores("trueskill"),
+        [win_rates(entry.sentences) for entry in some],
+        statistic=statistic,
+        permutations=200,
+        seed=3,
+    )
+    assert (test.level, test.test, test.statistic) == ("system", "perm-both", statistic)
+    assert test.values == pytest.approx(values)
+    assert test.p == pytest.approx(p, nan_ok=True)
+    assert test.adjusted == pytest.approx(holm_matrix(p), nan_ok=True)
+
+
+@pytest.mark.parametrize("aggregate", ["trueskill", "corpus"])
+def test_soft_accuracy_is_tested_on_sentence_scores(sample: Benchmark, aggregate: str) -> None:
+    study, some = Study(sample, aggregate), entries(sample)  # type: ignore[arg-type]
+    how = Resampling(permutations=200, seed=3, statistic="spa")
+    test = Uncertainty(study, some, how).significance("edit", range(3))[0]
+    wanted = study.human_differences("edit")
+    assert wanted is not None
+    values, p = perm_both_spa(wanted, [e.sentences for e in some], permutations=200, seed=3)
+    assert (test.test, test.statistic) == ("perm-both", "spa")
+    assert test.values == pytest.approx(values)
+    assert test.p == pytest.approx(p, nan_ok=True)
+    # Near what is printed, which takes permutations instead of their normal limit.
+    printed = [study.soft_accuracy(entry.sentences, "edit") for entry in some]
+    assert test.values == pytest.approx(printed, abs=0.01)
+    assert test.clusters == (1, 2, 2)  # unlike r, SPA of a constant metric is defined
 
 
 def test_whole_systems_are_swapped_for_corpus_scores(sample: Benchmark) -> None:

@@ -1,0 +1,151 @@
+"""PERM-BOTH on soft pairwise accuracy: the cells of two metrics swapped, their confidences anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from gecjury.permutation import (
+    PERMUTATIONS,
+    permutation_signs,
+    random_signs,
+    share_at_least,
+    standardise,
+)
+from gecjury.scoretable import FloatArray
+from gecjury.softaccuracy import normal_confidence, score_differences, soft_pairwise_accuracy
+
+__all__ = ["perm_both_spa"]
+
+_CHUNK = 500  # permutations held at once
+
+
+def perm_both_spa(
+    wanted: FloatArray,
+    cells: Sequence[FloatArray],
+    *,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> tuple[FloatArray, FloatArray]:
+    """Are two metrics' soft pairwise accuracies different? Two-sided, by PERM-BOTH.
+
+    As in `gecjury.permutation.perm_both` every cell (a system on a sentence) of two standardised
+    metrics is swapped with probability one half. SPA asks for a permutation test of every pair of
+    systems; inside another permutation test that test's normal limit is taken, for humans too.
+
+    Args:
+        wanted: human differences, sentences × pairs of systems, NaN where nobody compared the two.
+        cells: for each of M metrics its sentence scores, systems × sentences. NaN leaves the cell
+            out, for both metrics of a comparison.
+        permutations: how many; all 2^(S·N) where there are not more.
+        seed: of the permutations.
+
+    Returns:
+        SPA of each metric, shape (M,), and p, M × M, NaN on the diagonal and where SPA is not
+        defined: with fewer than three systems, or without a pair that humans compared.
+    """
+    size = len(cells)
+    p = np.full((size, size), np.nan)
+    systems, width = cells[0].shape
+    if systems < 3:
+        return np.full(size, np.nan), p
+    whole = np.ones((1, width))
+    human = normal_confidence(wanted, whole)[0]
+    scaled = [standardise(table) for table in cells]
+    judged = np.where(np.isnan(wanted), np.nan, 0.0)
+    values = np.array(
+        [
+            float(
+                soft_pairwise_accuracy(
+                    human, normal_confidence(score_differences(table) + judged, whole)[0]
+                )
+            )
+            for table in scaled
+        ]
+    )
+    duels = [(i, j) for i, j in combinations(range(size), 2) if not np.isnan(values[i] + values[j])]
+    if not duels:
+        return values, p
+    difference = _difference_of(human, judged, scaled, duels)
+    observed = difference(np.ones((1, systems, width)))[0]
+    null, exact = _permuted(difference, systems, width, permutations, seed)
+    for (i, j), value in zip(duels, share_at_least(null, observed, exact), strict=True):
+        p[i, j] = p[j, i] = value
+    return values, p
+
+
+def _permuted(
+    difference: Callable[[FloatArray], FloatArray],
+    systems: int,
+    width: int,
+    permutations: int,
+    seed: int,
+) -> tuple[FloatArray, bool]:
+    """Differences under the null hypothesis, K × duels, and whether they are all there are."""
+    if systems * width < 60 and 2 ** (systems * width) <= permutations:
+        signs, _ = permutation_signs(systems * width, permutations)
+        return difference(signs.reshape(-1, systems, width)), True
+    rng = np.random.default_rng(seed)
+    parts = []
+    for start in range(0, permutations, _CHUNK):
+        size = min(_CHUNK, permutations - start)
+        drawn = [random_signs(size, width, rng) for _ in range(systems)]
+        parts.append(difference(np.stack(drawn, axis=1)))
+    return np.concatenate(parts), False
+
+
+def _difference_of(
+    human: FloatArray,
+    judged: FloatArray,
+    scaled: Sequence[FloatArray],
+    duels: Sequence[tuple[int, int]],
+) -> Callable[[FloatArray], FloatArray]:
+    """From signs, K × systems × sentences, to the difference of SPA of every duel, K × duels.
+
+    With m the mean of both metrics' cells and h half their difference, the swapped metrics are
+    m + sh and m − sh. Of the difference of two systems, d = m_a − m_b ± (s_a h_a − s_b h_b), the
+    test needs the sums of d and of d² over sentences, which are linear in s_a, s_b and s_a s_b:
+    three matrix products for each pair of systems.
+    """
+    one = np.stack([scaled[i] for i, _ in duels], axis=2)
+    two = np.stack([scaled[j] for _, j in duels], axis=2)
+    both = ~np.isnan(one + two)
+    middle, half = np.where(both, (one + two) / 2, 0.0), np.where(both, (one - two) / 2, 0.0)
+    pairs = list(combinations(range(len(middle)), 2))
+
+    def difference(signs: FloatArray) -> FloatArray:
+        gaps = np.zeros((2, len(signs), len(duels)))
+        used = np.zeros(len(duels))
+        for number, (a, b) in enumerate(pairs):
+            common = both[a] & both[b] & ~np.isnan(judged[:, number])[:, None]
+            step, left, right = (
+                np.where(common, part, 0.0) for part in (middle[a] - middle[b], half[a], half[b])
+            )
+            known = common.any(axis=0)
+            used += known
+            swing = signs[:, a] @ np.hstack([left, 2 * step * left])
+            swing -= signs[:, b] @ np.hstack([right, 2 * step * right])
+            cross = (signs[:, a] * signs[:, b]) @ (2 * left * right)
+            total, square = step.sum(axis=0), (step**2 + left**2 + right**2).sum(axis=0)
+            turned, bent = np.hsplit(swing, 2)
+            for side, turn in enumerate((1.0, -1.0)):
+                score = _ratio(total + turn * turned, square + turn * bent - cross, square)
+                gaps[side] += known * np.abs(np.nan_to_num(human[number]) - _upper(score))
+        return np.asarray((gaps[1] - gaps[0]) / used)
+
+    return difference
+
+
+def _ratio(total: FloatArray, square: FloatArray, scale: FloatArray) -> FloatArray:
+    """Σd / √Σd², 0 where all differences are (up to rounding) 0 and say nothing either way."""
+    some = square > 1e-12 * scale
+    return np.divide(total, np.sqrt(square, where=some, out=np.ones_like(square)),
+                     out=np.zeros_like(total), where=some)  # fmt: skip
+
+
+def _upper(score: FloatArray) -> FloatArray:
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(-score))
