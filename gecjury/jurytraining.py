@@ -6,146 +6,65 @@ benchmark, are in one fold, so that no figure comes from a sentence that was tra
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from gecjury.benchmarks import Benchmark, View
-from gecjury.corpus import Corpus
 from gecjury.errors import InputError, OptionError
-from gecjury.judgments import JudgmentPairs, expand_pairs
-from gecjury.jury import member_scores
 from gecjury.jurymodel import JuryModel, Member, identity
-from gecjury.leakage import sentence_key
+from gecjury.jurypairs import TrainingPairs
+from gecjury.likeness import effective_size, every_pair, likeness_weights
 from gecjury.logistic import agreement, equal_weights, fit_preferences, folds_of, impute
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray, IntArray
+from gecjury.scoretable import BoolArray, FloatArray, IntArray
 
-__all__ = ["STRENGTHS", "TrainingPairs", "collect_pairs", "train_jury"]
+__all__ = ["STRENGTHS", "train_jury"]
 
 STRENGTHS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 """What the pull towards equal weights is chosen from; 0 would be none."""
 
 
 @dataclass(frozen=True)
-class TrainingPairs:
-    """Decided human pairs of one benchmark with the members' scores of both sides.
-
-    Attributes:
-        name: the benchmark.
-        preferred: scores of the preferred corrections, pairs × members; NaN = no score.
-        other: scores of the others.
-        sources: for each pair the hash of its source, see `gecjury.leakage.sentence_key`.
-        record: counts, as JSON values.
-    """
-
-    name: str
-    preferred: FloatArray
-    other: FloatArray
-    sources: tuple[str, ...]
-    record: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def gaps(self) -> FloatArray:
-        """Preferred minus other, pairs × members."""
-        return self.preferred - self.other
-
-
-def collect_pairs(
-    benchmark: Benchmark,
-    members: Sequence[Member],
-    view: View,
-    excluded: Collection[str],
-    runtime: Runtime,
-) -> TrainingPairs:
-    """Score a benchmark by every member and take what people decided of its systems.
-
-    Each two distinct corrections that an annotator ranked are one pair; ties are left out. A
-    member for which the benchmark has nothing to read (no references, no set of that name) has
-    no scores there.
-
-    Args:
-        benchmark: corpus and judgments.
-        members: the metrics.
-        view: which judgments.
-        excluded: hashes of sources that must not be trained on.
-        runtime: device, workers, folder of score files.
-
-    Raises:
-        InputError: no decided pair is left.
-    """
-    corpus = benchmark.corpus
-    pairs = expand_pairs(benchmark.rankings.get(view, ()), corpus.names, "unexpanded")
-    keys = np.array([sentence_key(source) for source in corpus.sources])
-    kept = ~np.isin(keys, list(excluded))
-    decided = pairs.preference != 0
-    used = pairs.select(decided & kept[pairs.sentence])
-    if not len(used):
-        raise InputError(
-            f"{benchmark.name}: no decided pair of corrections is left to train on "
-            f"({len(pairs)} pairs, {int((~decided).sum())} ties, "
-            f"{int((decided & ~kept[pairs.sentence]).sum())} on excluded sources)"
-        )
-    first, second, absent = _sides(corpus, used, members, runtime)
-    wins = (used.preference > 0)[:, None]
-    judged = np.unique(pairs.sentence)
-    record = {
-        "benchmark": benchmark.name,
-        "human": view,
-        "fingerprint": benchmark.fingerprint,
-        "pairs": len(used),
-        "sources": len(np.unique(used.sentence)),
-        "ties": int((~decided & kept[pairs.sentence]).sum()),
-        "excluded_sources": int((~kept[judged]).sum()),
-        "excluded_pairs": int((decided & ~kept[pairs.sentence]).sum()),
-        "absent": absent,
-    }
-    return TrainingPairs(
-        benchmark.name,
-        np.where(wins, first, second),
-        np.where(wins, second, first),
-        tuple(keys[used.sentence].tolist()),
-        record,
-    )
-
-
-def _sides(
-    corpus: Corpus, used: JudgmentPairs, members: Sequence[Member], runtime: Runtime
-) -> tuple[FloatArray, FloatArray, dict[str, str]]:
-    """The members' scores of both sides of every pair, and why a member has none."""
-    first, second = np.empty((2, len(used), len(members)))
-    absent: dict[str, str] = {}
-    for column, member in enumerate(members):
-        scorer = member.scorer()
-        try:
-            scorer.check(member.corpus(corpus))
-        except InputError as error:
-            absent[member.label] = str(error)
-            first[:, column] = second[:, column] = np.nan
-            continue
-        table = member_scores(member, scorer, corpus, runtime).sentences
-        first[:, column] = table[used.first, used.sentence]
-        second[:, column] = table[used.second, used.sentence]
-    return first, second, absent
-
-
-@dataclass(frozen=True)
 class _Data:
-    """All pairs of all benchmarks, side by side; `least` is the least weight allowed."""
+    """All pairs of all benchmarks, side by side.
+
+    `directed` says of each member whether more is meant to be better, `least` the least weight of
+    each, `mass` how much a pair counts.
+    """
 
     preferred: FloatArray
     other: FloatArray
     source: IntArray
     fold: IntArray
     part: IntArray
-    least: float | None
+    directed: BoolArray
+    least: FloatArray
+    mass: FloatArray
 
     def without(self, member: int) -> _Data:
         """The same pairs without one member."""
         preferred, other = (np.delete(a, member, axis=1) for a in (self.preferred, self.other))
-        return replace(self, preferred=preferred, other=other)
+        kept = np.arange(len(self.least)) != member
+        return replace(
+            self,
+            preferred=preferred,
+            other=other,
+            directed=self.directed[kept],
+            least=self.least[kept],
+        )
+
+    def mean(self, values: FloatArray, rows: BoolArray | None = None) -> float:
+        """Mean of one value a pair, of all pairs or some, by what pairs count."""
+        if rows is None:
+            return float(np.average(values, weights=self.mass))
+        return float(np.average(values[rows], weights=self.mass[rows]))
+
+    def error(self, values: FloatArray) -> float:
+        """Standard error of the mean, from the means of the folds."""
+        means = [self.mean(values, self.fold == one) for one in np.unique(self.fold)]
+        return float(np.std(means, ddof=1) / np.sqrt(len(means)))
 
 
 @dataclass(frozen=True)
@@ -172,8 +91,9 @@ def _fit(data: _Data, rows: IntArray, strength: float) -> _Fit:
     center, scale = _standard(data, rows)
     raw = (data.preferred - data.other) / scale
     gaps = impute(raw, raw[rows]) if np.isnan(raw).any() else raw
-    anchor = equal_weights(gaps[rows])
-    weights = fit_preferences(gaps[rows], strength, anchor, least=data.least)
+    mass = data.mass[rows]
+    anchor = equal_weights(gaps[rows], data.directed, mass)
+    weights = fit_preferences(gaps[rows], strength, anchor, least=data.least, mass=mass)
     return _Fit(center, scale, weights, anchor, gaps)
 
 
@@ -187,12 +107,6 @@ def _validate(data: _Data, strength: float) -> FloatArray:
     return right
 
 
-def _fold_error(right: FloatArray, fold: IntArray) -> float:
-    """Standard error of the mean over folds."""
-    means = [right[fold == one].mean() for one in np.unique(fold)]
-    return float(np.std(means, ddof=1) / np.sqrt(len(means)))
-
-
 def train_jury(
     parts: Sequence[TrainingPairs],
     members: Sequence[Member],
@@ -202,6 +116,7 @@ def train_jury(
     signed: bool = False,
     folds: int = 10,
     seed: int = 0,
+    like: FloatArray | None = None,
 ) -> JuryModel:
     """Train a jury on the pairs of one or several benchmarks.
 
@@ -218,31 +133,37 @@ def train_jury(
             against a correction.
         folds: of the cross-validation.
         seed: of the folds.
+        like: the members' scores of outputs (`scores_of`); pairs then count as they are like
+            those of these outputs, in the loss and in every accuracy, see `likeness_weights`.
 
     Raises:
         InputError: too few sources, or a member that none of the benchmarks lets score.
         OptionError: no members, a member twice, or an unusable strength.
     """
     _check(parts, members, strengths)
-    data, sources = _join(parts, folds, seed, None if signed else 0.0)
+    directed = np.array([member.scorer().directed for member in members])
+    data, sources = _join(parts, folds, seed, directed, signed)
+    record: dict[str, Any] = {}
+    if like is not None:
+        data, record["like"] = _weighed(data, parts, members, like)
     chosen, tried = _choose(data, strengths, runtime)
     final = _fit(data, np.arange(len(data.fold)), chosen)
     rows = _worth(data, members, final.weights, tried[chosen], chosen, runtime)
-    record = {
+    record |= {
         "benchmarks": [dict(part.record) for part in parts],
         "strength": chosen,
         "strengths": [
-            {"strength": s, "accuracy": right.mean(), "error": _fold_error(right, data.fold)}
+            {"strength": s, "accuracy": data.mean(right), "error": data.error(right)}
             for s, right in tried.items()
         ],
-        "equal_weight": final.anchor[0],
+        "equal_weight": final.anchor.max(),
         "signed": signed,
         "folds": folds,
         "seed": seed,
         "pairs": len(data.fold),
         "sources": len(sources),
-        "accuracy": tried[chosen].mean(),
-        "error": _fold_error(tried[chosen], data.fold),
+        "accuracy": data.mean(tried[chosen]),
+        "error": data.error(tried[chosen]),
         "by_benchmark": _by_benchmark(data, parts, tried[chosen], chosen),
         "members": rows,
     }
@@ -265,11 +186,11 @@ def _choose(
     tried = {}
     for strength in runtime.track(sorted(strengths), "jury: strengths", len(strengths)):
         tried[strength] = _validate(data, strength)
-    best = max(tried.values(), key=lambda right: float(right.mean()))
+    best = max(tried.values(), key=data.mean)
     allowed = [
         strength
         for strength, right in tried.items()
-        if (best - right).mean() <= _fold_error(best - right, data.fold)
+        if data.mean(best - right) <= data.error(best - right)
     ]
     return max(allowed), tried
 
@@ -295,7 +216,7 @@ def _check(
 
 
 def _join(
-    parts: Sequence[TrainingPairs], folds: int, seed: int, least: float | None
+    parts: Sequence[TrainingPairs], folds: int, seed: int, directed: BoolArray, signed: bool
 ) -> tuple[_Data, list[str]]:
     keys = np.concatenate([np.array(part.sources) for part in parts])
     sources, place = np.unique(keys, return_inverse=True)
@@ -310,9 +231,38 @@ def _join(
         place.astype(np.int64),
         folds_of(place.astype(np.int64), folds, seed),
         np.repeat(np.arange(len(parts)), [len(part.sources) for part in parts]),
-        least,
+        directed,
+        np.where(directed & (not signed), 0.0, -np.inf),
+        np.ones(len(keys)),
     )
     return data, [str(source) for source in sources]
+
+
+def _weighed(
+    data: _Data, parts: Sequence[TrainingPairs], members: Sequence[Member], like: FloatArray
+) -> tuple[_Data, list[dict[str, Any]]]:
+    """Let pairs count as they are like those of other outputs.
+
+    Each benchmark is weighed by itself, by the members that score it and the outputs. Where little
+    of it is like them its weights are uneven and say less: it counts by its effective share.
+    """
+    mass = np.empty(len(data.part))
+    record = []
+    for number, part in enumerate(parts):
+        scored = ~np.isnan(np.concatenate([part.preferred, part.other]))
+        there: BoolArray = np.all(scored, axis=0) & np.all(~np.isnan(like), axis=(1, 2))
+        if not there.any():
+            raise InputError(
+                f"no member scores both every pair of {part.name} and every output to be like: "
+                "leave out members or benchmarks, or do without --like"
+            )
+        known = part.preferred[:, there], part.other[:, there]
+        weights = likeness_weights(known, every_pair(like[there]))
+        effective = effective_size(weights)
+        mass[data.part == number] = weights * (effective / len(weights))
+        used = [m.label for m, kept in zip(members, there, strict=True) if kept]
+        record.append({"benchmark": part.name, "effective_pairs": effective, "members": used})
+    return replace(data, mass=mass / mass.mean()), record
 
 
 def _worth(
@@ -328,17 +278,17 @@ def _worth(
     gaps = data.preferred - data.other
     for column in runtime.track(range(len(members)), "jury: leaving members out", len(members)):
         there = ~np.isnan(gaps[:, column])
-        alone = agreement(gaps[there][:, [column]], np.ones(1))
+        alone = agreement(np.nan_to_num(gaps[:, [column]]), np.ones(1))
         row: dict[str, Any] = {
             "member": members[column].label,
             "weight": weights[column],
-            "alone": alone.mean(),
+            "alone": data.mean(alone, there),
             "scored": int(there.sum()),
         }
         if len(members) > 1:
             less = _validate(data.without(column), strength)
-            row |= {"without": less.mean(), "worth": (full - less).mean(),
-                    "worth_error": _fold_error(full - less, data.fold)}  # fmt: skip
+            row |= {"without": data.mean(less), "worth": data.mean(full - less),
+                    "worth_error": data.error(full - less)}  # fmt: skip
         rows.append(row)
     return rows
 
@@ -350,11 +300,11 @@ def _by_benchmark(
     rows = []
     for number, part in enumerate(parts):
         mine = data.part == number
-        row = {"benchmark": part.name, "pairs": int(mine.sum()), "accuracy": right[mine].mean()}
+        row = {"benchmark": part.name, "pairs": int(mine.sum()), "accuracy": data.mean(right, mine)}
         apart = np.flatnonzero(~mine & ~np.isin(data.source, data.source[mine]))
         if len(apart):
             fit = _fit(data, apart, strength)
-            row["from_others"] = agreement(fit.gaps[mine], fit.weights).mean()
+            row["from_others"] = data.mean(agreement(fit.gaps, fit.weights), mine)
         rows.append(row)
     return rows
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gecjury.errors import OptionError
-from gecjury.scoretable import FloatArray, IntArray
+from gecjury.scoretable import BoolArray, FloatArray, IntArray
 
 __all__ = ["agreement", "equal_weights", "fit_preferences", "folds_of", "impute"]
 
@@ -21,18 +21,20 @@ def fit_preferences(
     strength: float,
     anchor: FloatArray,
     *,
-    least: float | None = 0.0,
+    least: float | FloatArray | None = 0.0,
+    mass: FloatArray | None = None,
 ) -> FloatArray:
     """Weights of least penalised logistic loss.
 
-    Minimised is Σ log(1 + exp(−w·gap)) + strength/2 · |w − anchor|² over all w ≥ least.
+    Minimised is Σ mass · log(1 + exp(−w·gap)) + strength/2 · |w − anchor|² over all w ≥ least.
 
     Args:
         gaps: features of the preferred minus those of the other, pairs × features.
         strength: of the pull towards the anchor, above 0: then the minimum is unique, also where
             features are collinear or separate the pairs.
         anchor: one number a feature, where the pull goes to.
-        least: the least weight that is allowed; None for any.
+        least: the least weight that is allowed, for all or one a feature; None for any.
+        mass: how much each pair counts; None for 1 each.
 
     Returns:
         One weight a feature.
@@ -48,28 +50,40 @@ def fit_preferences(
     def loss(found: FloatArray) -> tuple[float, FloatArray]:
         margins, away = gaps @ found, found - anchor
         wrong = np.exp(-np.logaddexp(0.0, margins))
-        value = np.logaddexp(0.0, -margins).sum() + strength / 2 * (away @ away)
-        return float(value), strength * away - gaps.T @ wrong
+        value = counts @ np.logaddexp(0.0, -margins) + strength / 2 * (away @ away)
+        return float(value), strength * away - gaps.T @ (counts * wrong)
 
-    start = anchor if least is None else np.maximum(anchor, least)
+    counts = np.ones(len(gaps)) if mass is None else mass
+    lower = np.broadcast_to(-np.inf if least is None else least, anchor.shape)
     done = minimize(
         loss,
-        start,
+        np.maximum(anchor, lower),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(least, None)] * len(anchor),
+        bounds=[(low, None) for low in lower.tolist()],
         options={"maxiter": 1000, "maxcor": 30, "ftol": 1e-13, "gtol": 1e-6},
     )
     result: FloatArray = done.x
     return result
 
 
-def equal_weights(gaps: FloatArray) -> FloatArray:
-    """The best of all weights that are equal to each other and not negative."""
-    mean = gaps.mean(axis=1, keepdims=True)
-    # The pull is next to none: one number from many pairs needs no more.
-    common = fit_preferences(mean, 1e-6, np.zeros(1))[0]
-    return np.full(gaps.shape[1], common / gaps.shape[1])
+def equal_weights(
+    gaps: FloatArray, directed: BoolArray | None = None, mass: FloatArray | None = None
+) -> FloatArray:
+    """The best of all weights that are equal to each other and not negative.
+
+    Args:
+        gaps: as in `fit_preferences`.
+        directed: features of which more is meant to be better; the others get 0. None for all.
+        mass: how much each pair counts.
+    """
+    meant = np.ones(gaps.shape[1], dtype=bool) if directed is None else directed
+    result = np.zeros(gaps.shape[1])
+    if meant.any():
+        mean = gaps[:, meant].mean(axis=1, keepdims=True)
+        # The pull is next to none: one number from many pairs needs no more.
+        result[meant] = fit_preferences(mean, 1e-6, np.zeros(1), mass=mass)[0] / meant.sum()
+    return result
 
 
 def agreement(gaps: FloatArray, found: FloatArray) -> FloatArray:

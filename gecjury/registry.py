@@ -27,6 +27,7 @@ __all__ = [
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
     "asano": "refless.asano:Asano",
+    "changes": "refless.changes:Changes",
     "cleme": "refbased.cleme:CLEME",
     "cleme2": "refbased.cleme:CLEME2",
     "edit-verdict": "judges.verdict:EditVerdict",

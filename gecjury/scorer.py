@@ -56,6 +56,7 @@ class Scorer(ABC):
 
     - `name`: as registered; `family`: the package it lives in; `summary`: one line for listings.
     - `needs`: of `references`, `gold` (M2), `rivals` (at least two systems).
+    - `directed`: more is meant to be better; what is not only describes (a jury may weigh it).
     - `joint`: a system's score depends on which other systems are scored with it.
     - `version`: behaviour version, raised when scores change.
     - `packages`: distributions whose version can move a score.
@@ -67,6 +68,7 @@ class Scorer(ABC):
     family: ClassVar[str]
     summary: ClassVar[str] = ""
     needs: ClassVar[frozenset[str]] = frozenset()
+    directed: ClassVar[bool] = True
     joint: ClassVar[bool] = False
     version: ClassVar[int] = 1
     packages: ClassVar[tuple[str, ...]] = ()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gecjury.signature import Signature
 
 __all__ = [
+    "BoolArray",
     "FloatArray",
     "IntArray",
     "ScoreTable",
@@ -21,6 +22,7 @@ __all__ = [
     "draw_weights",
 ]
 
+BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 

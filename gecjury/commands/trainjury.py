@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gecjury.jurymodel import JuryModel, Member
-    from gecjury.jurytraining import TrainingPairs
+    from gecjury.jurypairs import TrainingPairs
     from gecjury.report import Table
     from gecjury.runtime import Runtime
+    from gecjury.scoretable import FloatArray
 
 __all__ = ["JURY", "add_jury_options", "train"]
 
@@ -36,6 +37,12 @@ def add_jury_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="WHAT",
         help="train on no source of these: benchmarks, or files of sentences",
+    )
+    group.add_argument(
+        "--like",
+        metavar="WHAT",
+        help="let training pairs count as they are like the outputs of a benchmark, `name` or "
+        "`name@SET` (what members without @SET read there); its judgments are not looked at",
     )
     group.add_argument(
         "--references",
@@ -82,6 +89,7 @@ def train(args: argparse.Namespace) -> int:
         check_writable(args.scores)
         runtime = replace(runtime, scores=Path(args.scores))
     parts = _collect(args, members, runtime)
+    like = _like(args, members, runtime) if args.like else None
     model = train_jury(
         parts,
         members,
@@ -90,8 +98,9 @@ def train(args: argparse.Namespace) -> int:
         signed=args.signed,
         folds=args.folds,
         seed=args.seed,
+        like=like,
     )
-    model = replace(model, record={**model.record, "exclude": args.exclude})
+    model = replace(model, record={**model.record, "exclude": args.exclude, "like_of": args.like})
     write_jury(args.output, model)
     print_result(_tables(args, model), dict(model.record) | {"file": args.output}, args.format)
     return 0
@@ -113,7 +122,7 @@ def _collect(
     args: argparse.Namespace, members: list[Member], runtime: Runtime
 ) -> list[TrainingPairs]:
     from gecjury.benchmarks import load_benchmark
-    from gecjury.jurytraining import collect_pairs
+    from gecjury.jurypairs import collect_pairs
 
     excluded = _excluded(args)
     parts = []
@@ -131,6 +140,25 @@ def _collect(
         for label, why in part.record["absent"].items():
             print(f"{name}: {label} cannot score it ({why})", file=sys.stderr)
     return parts
+
+
+def _like(args: argparse.Namespace, members: list[Member], runtime: Runtime) -> FloatArray:
+    """The members' scores of the outputs that training pairs are to be like."""
+    from gecjury.benchmarks import load_benchmark
+    from gecjury.jurypairs import scores_of
+
+    name, at, references = args.like.rpartition("@")
+    benchmark = load_benchmark(
+        name if at else args.like,
+        systems=args.systems,
+        references=[references] if at else args.references,
+        data=args.data,
+        cache=args.cache,
+    )
+    scores, absent = scores_of(benchmark.corpus, members, runtime)
+    for label, why in absent.items():
+        print(f"{args.like}: {label} cannot score it ({why})", file=sys.stderr)
+    return scores
 
 
 def _excluded(args: argparse.Namespace) -> frozenset[str]:
@@ -180,6 +208,13 @@ def _tables(args: argparse.Namespace, model: JuryModel) -> list[Table]:
         f"source); strength {record['strength']:g}",
         f"jury: {args.output}; score with -m jury:file={args.output}",
     ]
+    if record.get("like"):
+        says = ", ".join(f"{p['benchmark']} {p['effective_pairs']:.0f}" for p in record["like"])
+        notes.insert(
+            1,
+            f"pairs count as they are like those of {args.like}, in the loss and in every "
+            f"accuracy here; as many equal ones would say as much: {says}",
+        )
     return [
         Table(sets, merged, "Trained on"),
         Table(strengths, record["strengths"], "Pull towards equal weights"),

@@ -234,6 +234,22 @@ def test_train_then_compare(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert rows[0]["sentence"]["pairs"] == rows[1]["sentence"]["pairs"]
 
 
+def test_train_like_other_outputs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    command = ["train", "jury", "sample", "-m", "green", "-m", "changes", "--folds", "4",
+               "--like", "sample@official", "-o", str(tmp_path / "jury.json")]  # fmt: skip
+    assert main([*command, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["like_of"] == "sample@official"
+    assert [row["benchmark"] for row in found["like"]] == ["sample"]
+    assert 0 < found["like"][0]["effective_pairs"] <= found["pairs"]
+    assert main(command) == 0
+    assert "pairs count as they are like those of sample@official" in capsys.readouterr().out
+    for name, word in (("sampel", "sample"), ("sample@nosuch", "nosuch")):
+        command[command.index("--like") + 1] = name
+        assert main(command) == 2
+        assert word in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("argv", "words"),
     [

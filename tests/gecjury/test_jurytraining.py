@@ -11,7 +11,8 @@ from gecjury.benchmarks import load_benchmark
 from gecjury.errors import InputError, OptionError
 from gecjury.judgments import expand_pairs
 from gecjury.jurymodel import Member
-from gecjury.jurytraining import TrainingPairs, collect_pairs, train_jury
+from gecjury.jurypairs import TrainingPairs, collect_pairs, scores_of
+from gecjury.jurytraining import train_jury
 from gecjury.leakage import sentence_key
 from gecjury.runtime import Runtime
 from gecjury.scoretable import FloatArray
@@ -145,3 +146,81 @@ def test_seeda_and_gjg15_share_199_sources(data_dir: Path) -> None:
     part = collect_pairs(gjg15, (Member("gleu"),), "sentence", excluded, Runtime())
     assert part.record["excluded_sources"] == 199
     assert not excluded & set(part.sources)
+
+
+def two_kinds(rng: np.random.Generator, count: int) -> TrainingPairs:
+    """Weak corrections (scores around 0), where `gleu` tells; strong ones (6), where `green`."""
+    low = drawn(rng, np.array([2.0, 0.0]), count, "low")
+    high = drawn(rng, np.array([0.0, 2.0]), count, "high")
+    return TrainingPairs(
+        "both",
+        np.concatenate([low.preferred, high.preferred + 6]),
+        np.concatenate([low.other, high.other + 6]),
+        low.sources + high.sources,
+    )
+
+
+def test_pairs_count_as_they_are_like_those_to_come() -> None:
+    rng = np.random.default_rng(8)
+    part = two_kinds(rng, 3000)
+    usual = train_jury([part], MEMBERS[:2], Runtime(), strengths=[1.0])
+    assert usual.weights[0] == pytest.approx(usual.weights[1], rel=0.2)
+    strong = rng.normal(6, 1, (2, 5, 400))  # members × systems × sentences
+    shifted = train_jury([part], MEMBERS[:2], Runtime(), strengths=[1.0], like=strong)
+    assert shifted.weights[1] > 10 * shifted.weights[0]
+    # Accuracies are of strong corrections too: green alone tells those, gleu guesses.
+    rows = {row["member"]: row["alone"] for row in shifted.record["members"]}
+    assert rows["green"] > 0.75
+    assert rows["gleu"] == pytest.approx(0.5, abs=0.05)
+    (like,) = shifted.record["like"]
+    assert like["members"] == ["gleu", "green"]
+    assert like["effective_pairs"] == pytest.approx(3000, rel=0.1)
+    assert "like" not in usual.record
+
+
+def test_a_member_that_the_outputs_lack_does_not_tell_likeness() -> None:
+    rng = np.random.default_rng(8)
+    part = two_kinds(rng, 300)
+    outputs = rng.normal(6, 1, (2, 5, 40))
+    outputs[0] = np.nan
+    jury = train_jury([part], MEMBERS[:2], Runtime(), strengths=[1.0], like=outputs)
+    assert jury.record["like"][0]["members"] == ["green"]
+    outputs[1, 0, 0] = np.nan
+    with pytest.raises(InputError, match="no member scores both every pair of both"):
+        train_jury([part], MEMBERS[:2], Runtime(), strengths=[1.0], like=outputs)
+
+
+def test_a_member_without_direction_may_count_against() -> None:
+    members = (Member("gleu"), Member("green"), Member("changes"))
+    part = drawn(np.random.default_rng(3), np.array([1.0, 0.0, -1.0]), 4000)
+    jury = train_jury([part], members, Runtime(), strengths=[1.0])
+    assert jury.weights[2] == pytest.approx(-1.0, abs=0.15)
+    # The pull is towards equal weights of those that mean well, and towards 0 for it.
+    pulled = train_jury([part], members, Runtime(), strengths=[1e9])
+    assert pulled.weights[0] == pytest.approx(pulled.weights[1], rel=1e-3)
+    assert pulled.weights[0] > 0.1
+    assert pulled.weights[2] == pytest.approx(0.0, abs=1e-4)
+
+
+def test_scores_of_outputs_alone() -> None:
+    benchmark = load_benchmark("sample", systems="all")
+    members = (Member("green"), Member("gleu", "10refs"))
+    scores, absent = scores_of(benchmark.corpus, members, Runtime())
+    assert scores.shape == (2, len(benchmark.corpus.systems), len(benchmark.corpus))
+    table = members[0].scorer().score_corpus(benchmark.corpus)
+    assert scores[0] == pytest.approx(table.sentences)
+    assert np.isnan(scores[1]).all()
+    assert list(absent) == ["gleu@10refs"]
+
+
+def test_benchmarks_count_by_how_much_of_them_is_like_the_outputs() -> None:
+    rng = np.random.default_rng(9)
+    near = drawn(rng, np.array([0.0, 2.0]), 2000, "near")
+    far = drawn(rng, np.array([2.0, 0.0]), 2000, "far")
+    far = TrainingPairs("far", far.preferred * 4, far.other * 4, far.sources)  # few lie where
+    outputs = rng.normal(0, 1, (2, 5, 400))  # these do
+    jury = train_jury([near, far], MEMBERS[:2], Runtime(), strengths=[1.0], like=outputs)
+    shares = {row["benchmark"]: row["effective_pairs"] for row in jury.record["like"]}
+    assert shares["near"] > 1900
+    assert shares["far"] < 1000
+    assert jury.weights[1] > jury.weights[0]

@@ -1,0 +1,88 @@
+"""How like the pairs that people judged are to the pairs of outputs that are to be judged.
+
+A combination learnt where systems are weak need not hold where they are strong. Weighing each
+training pair by the ratio of the two densities makes the loss one over pairs like those to come
+(covariate shift: Shimodaira 2000); the ratio comes from a logistic model that tells the two kinds
+of pairs apart (Bickel et al. 2007). Only texts are looked at, never judgments.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from gecjury.errors import InputError
+from gecjury.logistic import fit_preferences
+from gecjury.scoretable import FloatArray
+
+__all__ = ["Sides", "effective_size", "every_pair", "likeness_weights"]
+
+Sides = tuple[FloatArray, FloatArray]
+"""Members' scores of both corrections of each pair, pairs × members, in any order."""
+
+_MOST_PAIRS = 10_000
+_STRENGTH = 10.0
+_CUT = 0.99
+
+
+def every_pair(scores: FloatArray, seed: int = 0) -> Sides:
+    """Each two systems' corrections of each source that some member tells apart.
+
+    Args:
+        scores: members × systems × sentences.
+        seed: of the choice among more than 10,000 pairs.
+
+    Raises:
+        InputError: no such pair.
+    """
+    _, systems, sentences = scores.shape
+    pairs = np.array(list(itertools.combinations(range(systems), 2)), dtype=np.int64)
+    pairs = pairs.reshape(-1, 2)
+    first, second = (np.repeat(side, sentences) for side in pairs.T)
+    place = np.tile(np.arange(sentences), len(pairs))
+    left, right = scores[:, first, place].T, scores[:, second, place].T
+    with np.errstate(invalid="ignore"):
+        apart = np.flatnonzero((np.abs(left - right) > 1e-9).any(axis=1))
+    if not len(apart):
+        raise InputError("the outputs to be like hold no two corrections that differ")
+    if len(apart) > _MOST_PAIRS:
+        apart = np.random.default_rng(seed).choice(apart, _MOST_PAIRS, replace=False)
+    return left[apart], right[apart]
+
+
+def likeness_weights(known: Sides, wanted: Sides) -> FloatArray:
+    """Weights of the known pairs under which they look like the wanted ones.
+
+    A pair is described by the sum and the absolute difference of each member's scores, so that
+    neither its order nor who was preferred enters.
+
+    Args:
+        known: pairs to weigh.
+        wanted: pairs to be like; every member has a score in both.
+
+    Returns:
+        One a known pair, above 0, mean 1; what exceeds the 99th percentile is cut to it.
+    """
+    inputs = np.concatenate([_described(known), _described(wanted)])
+    deviation = inputs.std(axis=0)
+    inputs = (inputs - inputs.mean(axis=0)) / np.where(deviation > 1e-12, deviation, 1.0)
+    inputs = np.column_stack([inputs, np.ones(len(inputs))])
+    is_known = len(known[0])
+    signed = inputs.copy()
+    signed[:is_known] *= -1
+    model = fit_preferences(signed, _STRENGTH, np.zeros(inputs.shape[1]), least=None)
+    odds = np.exp(np.clip(inputs[:is_known] @ model, -30, 30))
+    odds = np.minimum(odds, np.quantile(odds, _CUT))
+    result: FloatArray = odds / odds.mean()
+    return result
+
+
+def effective_size(weights: FloatArray) -> float:
+    """How many equally weighted pairs say as much: (Σ w)² / Σ w² (Kish 1965)."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def _described(sides: Sides) -> FloatArray:
+    left, right = sides
+    return np.concatenate([left + right, np.abs(left - right)], axis=1)
