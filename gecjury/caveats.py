@@ -17,6 +17,8 @@ from gecjury.scoretable import FloatArray
 __all__ = ["Repeats", "caveats", "check_scored", "check_study", "count_repeats", "need_message"]
 
 _LEAST = 3
+_FEW = 100
+_UNLIKE = 0.35  # `changes` then agrees with about 0.65, as much as most metrics do
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,12 @@ def check_scored(results: Sequence[Result]) -> None:
         )
 
 
-def caveats(study: Study, views: Sequence[View], results: Sequence[Result]) -> list[str]:
+def caveats(
+    study: Study,
+    views: Sequence[View],
+    results: Sequence[Result],
+    chance: Sequence[Result] = (),
+) -> list[str]:
     """Sentences that explain undefined figures and doubtful judgments, most general first."""
     names = study.benchmark.corpus.names
     found = []
@@ -116,6 +123,7 @@ def caveats(study: Study, views: Sequence[View], results: Sequence[Result]) -> l
         )
     for view in views:
         found += _of_judgments(study, view)
+    found += [note for result in chance if (note := _of_change(result))]
     for result in results:
         if len(names) >= _LEAST and _constant(result.scores):
             found.append(
@@ -150,6 +158,20 @@ def _of_judgments(study: Study, view: View) -> list[str]:
                 f"annotator, {repeats.contradictory} of them with opposite preferences; all count"
             )
     return found
+
+
+def _of_change(result: Result) -> str:
+    """Say where people prefer whoever changes more: there a count of changes looks like a metric."""
+    sentence = result.sentence
+    if result.label != "copy-source" or sentence is None or sentence.pairs < _FEW:
+        return ""
+    if sentence.accuracy > _UNLIKE:
+        return ""
+    return (
+        f"who changes more is preferred here ({result.view}): likeness to the source agrees with "
+        f"only {sentence.accuracy:.3f} of the pairs, so that counting the changes agrees with most "
+        "of them (-m changes); what agrees less than that need not know good changes from bad"
+    )
 
 
 def _constant(scores: FloatArray) -> bool:

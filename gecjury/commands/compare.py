@@ -123,7 +123,7 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     results, chance, found = weigh(args, study, views, scored, tables, results, chance)
     shown = [main_table(args, study, views, results, chance, found.notes)]
     document = make_document(args, study, views, results, chance) | found.document
-    shown[0] = with_caveats(shown[0], study, views, tables, results, document)
+    shown[0] = with_caveats(shown[0], study, views, tables, results, chance, document)
     edit_tables, missing = compare_edits(crediting, benchmark, runtime, document, args)
     shown = [*(shown if scored else []), *edit_tables]
     shown += rating_tables(args, study, tables, results, document)

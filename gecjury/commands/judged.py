@@ -42,6 +42,7 @@ def with_caveats(
     views: Sequence[View],
     scored: Sequence[ScoreTable],
     results: Sequence[Result],
+    chance: Sequence[Result],
     document: dict[str, Any],
 ) -> Table:
     """The main table with what its readers must know; the document gets it as `caveats`.
@@ -57,7 +58,7 @@ def with_caveats(
 
     check_scored(results)
     noted = dict.fromkeys(note for part in scored for note in part.statistics.notes)
-    document["caveats"] = [*noted, *caveats(study, views, results)]
+    document["caveats"] = [*noted, *caveats(study, views, results, chance)]
     return replace(table, notes=[*table.notes, *document["caveats"]])
 
 

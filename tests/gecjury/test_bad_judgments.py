@@ -369,3 +369,15 @@ def test_repeats_of_a_real_benchmark_by_a_plain_loop(
     assert (repeated, opposite) == (996, contradictory)
     pairs = expand_pairs(seeda.rankings[seeda.view], seeda.corpus.names)
     assert count_repeats(pairs) == Repeats(repeated, opposite)
+
+
+def test_where_changes_alone_are_preferred_the_reader_is_told(data_dir: Path) -> None:
+    # SEEDA (measured): copy-source .267 (edit), .230 (sentence).
+    study = Study(load_benchmark("seeda", data=data_dir))
+    found = caveats(study, ("edit",), [], study.chance(("edit",)))
+    assert any("who changes more is preferred here (edit)" in text for text in found)
+    assert any("with only 0.267 of the pairs" in text for text in found)
+    # On GJG15 likeness to the source agrees with .494: nothing to tell.
+    other = Study(load_benchmark("gjg15", data=data_dir))
+    found = caveats(other, ("sentence",), [], other.chance(("sentence",)))
+    assert not any("who changes more" in text for text in found)
