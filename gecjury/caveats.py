@@ -161,7 +161,7 @@ def _of_judgments(study: Study, view: View) -> list[str]:
 
 
 def _of_change(result: Result) -> str:
-    """Say where people prefer whoever changes more: there a count of changes looks like a metric."""
+    """Say where people prefer whoever changes more: there, a count of changes looks good."""
     sentence = result.sentence
     if result.label != "copy-source" or sentence is None or sentence.pairs < _FEW:
         return ""

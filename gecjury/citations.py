@@ -8,6 +8,7 @@ __all__ = ["PAPERS", "paper"]
 
 PAPERS: Mapping[str, str] = {
     "asano": "Asano et al. 2017",
+    "changes": "this package",
     "cleme": "Ye et al. 2023",
     "cleme2": "Ye et al. 2025",
     "edit-verdict": "this package",
