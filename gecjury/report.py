@@ -105,14 +105,21 @@ def _cell(value: Any, digits: int) -> str:
     return str(value)
 
 
-def _text(row: Mapping[str, Any], column: Column) -> str:
+def _text(row: Mapping[str, Any], column: Column, table: Table) -> str:
     """A cell for people, with its interval where it has one: `.912 [.84, .96]`."""
     cell = _cell(row.get(column.key), column.digits)
-    bounds = row.get(column.interval) if column.interval else None
-    if bounds is None or any(math.isnan(bound) for bound in bounds):
+    if not column.interval or not any(_bounds(other, column) for other in table.rows):
         return cell
+    bounds = _bounds(row, column)
+    if bounds is None:
+        return _short(cell)
     low, high = (_short(f"{bound:.2f}") for bound in bounds)
     return f"{_short(cell)} [{low}, {high}]"
+
+
+def _bounds(row: Mapping[str, Any], column: Column) -> Sequence[float] | None:
+    bounds: Sequence[float] | None = row.get(column.interval)
+    return None if bounds is None or any(math.isnan(bound) for bound in bounds) else bounds
 
 
 def _short(number: str) -> str:
@@ -131,9 +138,7 @@ def _numeric(table: Table, column: Column) -> bool:
 
 
 def _print_rich(tables: Sequence[Table]) -> None:
-    from rich import box
     from rich.console import Console
-    from rich.table import Table as RichTable
     from rich.text import Text
 
     # Width matters to people only: into a pipe or file a table is as wide as it needs to be.
@@ -142,22 +147,84 @@ def _print_rich(tables: Sequence[Table]) -> None:
     for number, table in enumerate(tables):
         if number:
             console.print()
-        drawn = RichTable(
-            title=Text(table.title) if table.title else None,
-            title_justify="left",
-            title_style="bold",
-            box=box.SIMPLE_HEAD,
-            pad_edge=False,
-        )
-        for column in table.columns:
-            right = _numeric(table, column)
-            drawn.add_column(Text(column.title), justify="right" if right else "left")
-        for row in table.rows:
-            cells = [Text(_text(row, c)) for c in table.columns]
-            drawn.add_row(*cells)
-        console.print(drawn)
+        if table.title:
+            console.print(Text(table.title), style="bold")
+        cells = [[_text(row, c, table) for c in table.columns] for row in table.rows]
+        for columns in _panels([c.title for c in table.columns], cells, console.width):
+            console.print(_panel(table, cells, columns))
         for note in table.notes:
-            console.print(Text(note), style="dim")
+            # A signature stays one line, so that it can be copied.
+            console.print(Text(note), style="dim", soft_wrap=" " not in note)
+
+
+def _panel(table: Table, cells: Sequence[Sequence[str]], columns: Sequence[int]) -> Any:
+    """Some columns of a table as rich draws them."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    for index in columns:
+        column = table.columns[index]
+        right = _numeric(table, column)
+        drawn.add_column(Text(column.title), justify="right" if right else "left", overflow="fold")
+    for row in cells:
+        drawn.add_row(*(Text(row[index]) for index in columns))
+    return drawn
+
+
+_GAP = 3  # between two columns of a drawn table
+_FOLDED = 24  # a column of running text may be folded down to this width
+
+
+def _panels(titles: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+    """The columns of a table in as many panels as a terminal's width asks for.
+
+    Running text is folded first. Where that is not enough, the columns go below each other, each
+    panel with those that tell the rows apart, so that no figure is cut off.
+    """
+    from rich.cells import cell_len
+
+    wide = [
+        max([cell_len(title), *(cell_len(row[i]) for row in cells)])
+        for i, title in enumerate(titles)
+    ]
+    every = list(range(len(titles)))
+    needed = [min(size, _FOLDED) if _running(cells, i) else size for i, size in enumerate(wide)]
+    if not every or _total(needed) <= width:
+        return [every]
+    keys = _keys(cells, len(titles))
+    panels, open_panel = [], list(keys)
+    for index in every:
+        if index in keys:
+            continue
+        if open_panel != keys and _total([needed[i] for i in [*open_panel, index]]) > width:
+            panels.append(sorted(open_panel))
+            open_panel = list(keys)
+        open_panel.append(index)
+    return [*panels, sorted(open_panel)]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1) + 2
+
+
+def _running(cells: Sequence[Sequence[str]], column: int) -> bool:
+    """Whether a column holds text that may be folded: several words in its longest cell."""
+    longest = max((row[column] for row in cells), key=len, default="")
+    return longest.count(" ") > 2 and "[" not in longest
+
+
+def _keys(cells: Sequence[Sequence[str]], count: int) -> list[int]:
+    """The columns, from the left, that tell the rows apart: the first, and what adds to it."""
+    keys = [0]
+    for index in range(1, min(count, 4)):
+        told = len({tuple(row[i] for i in keys) for row in cells})
+        if told == len(cells):
+            break
+        if len({tuple(row[i] for i in [*keys, index]) for row in cells}) > told:
+            keys.append(index)
+    return keys
 
 
 def _tsv(table: Table, titled: bool) -> str:
@@ -187,7 +254,7 @@ def _markdown(table: Table, titled: bool) -> str:
     marks = ["---:" if _numeric(table, column) else "---" for column in table.columns]
     lines.append("|" + "|".join(marks) + "|")
     for row in table.rows:
-        cells = (_text(row, c).replace("|", "\\|") for c in table.columns)
+        cells = (_text(row, c, table).replace("|", "\\|") for c in table.columns)
         lines.append("| " + " | ".join(cells) + " |")
     lines += ["", *(f"{note}  " for note in table.notes)] if table.notes else []
     return "\n".join(lines) + "\n"
@@ -201,8 +268,9 @@ def _latex(table: Table, titled: bool) -> str:
     lines = [f"% {table.title}"] if table.title else []
     lines += [f"\\begin{{tabular}}{{{align}}}", "\\toprule", f"{head} \\\\", "\\midrule"]
     for row in table.rows:
-        cells = (_escape(_text(row, c)) for c in table.columns)
-        lines.append(" & ".join(cells) + " \\\\")
+        line = " & ".join(_escape(_text(row, c, table)) for c in table.columns)
+        # After `\\` LaTeX takes a bracket for the space below the row.
+        lines.append((f"{{}}{line}" if line.startswith(("[", "*")) else line) + " \\\\")
     lines += ["\\bottomrule", "\\end{tabular}", *(f"% {note}" for note in table.notes)]
     return "\n".join(lines) + "\n"
 
@@ -210,7 +278,10 @@ def _latex(table: Table, titled: bool) -> str:
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
     | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
-    | {"–": "--", "α": "$\\alpha$", "β": "$\\beta$", "ρ": "$\\rho$", "τ": "$\\tau$"}
+    | {"–": "--", "α": "$\\alpha$", "β": "$\\beta$", "γ": "$\\gamma$", "ε": "$\\varepsilon$"}
+    | {"κ": "$\\kappa$", "λ": "$\\lambda$", "ρ": "$\\rho$", "τ": "$\\tau$", "∅": "$\\emptyset$"}
+    | {"→": "$\\rightarrow$", "↓": "$\\downarrow$", "±": "$\\pm$", "<": "$<$", ">": "$>$"}
+    | {"≤": "$\\leq$", "≥": "$\\geq$", "×": "$\\times$", "−": "$-$", "|": "\\textbar{}"}
 )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -97,7 +99,7 @@ def test_latex(capsys: pytest.CaptureFixture[str]) -> None:
         "\\toprule\n"
         "system & Score & n & ok \\\\\n"
         "\\midrule\n"
-        "a|b \\& 100\\%\\_x & 0.33 & 1200 & yes \\\\\n"
+        "a\\textbar{}b \\& 100\\%\\_x & 0.33 & 1200 & yes \\\\\n"
         "Ω & -- & -- & no \\\\\n"
         "short & 2.00 & -- & -- \\\\\n"
         "\\bottomrule\n"
@@ -113,6 +115,10 @@ def test_latex(capsys: pytest.CaptureFixture[str]) -> None:
         ("\\", r"\textbackslash{}"),
         ("~^", r"\textasciitilde{}\textasciicircum{}"),
         ("ρ τ β", r"$\rho$ $\tau$ $\beta$"),
+        ("go → went, ± λ", r"go $\rightarrow$ went, $\pm$ $\lambda$"),
+        ("> undamaged", r"$>$ undamaged"),
+        # A row that begins with a bracket would be read as the option of the `\\` above it.
+        ("[9,9] → that", r"{}[9,9] $\rightarrow$ that"),
     ],
 )
 def test_latex_escapes(capsys: pytest.CaptureFixture[str], text: str, escaped: str) -> None:
@@ -131,6 +137,65 @@ def test_a_table_into_a_pipe_is_never_cut(capsys: pytest.CaptureFixture[str]) ->
     assert note.strip() in out
     assert all(name in out for name in wide)
     assert "\x1b" not in out  # no colours outside terminals
+
+
+class Terminal(io.StringIO):
+    """Output that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def on_terminal(monkeypatch: pytest.MonkeyPatch, width: int, table: Table) -> list[str]:
+    screen = Terminal()
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    print_result([table], {}, "table")
+    return re.sub("\x1b\\[[0-9;]*m", "", screen.getvalue()).splitlines()
+
+
+def test_a_wide_table_goes_below_itself_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns that tell the rows apart stand in every panel, and no figure is cut off."""
+    rows = [
+        {"metric": name, "family": "refbased", "human": human, "ci": (0.1, 0.9)}
+        | {f"figure {i}": i + place / 10 for i in range(9)}
+        for place, (name, human) in enumerate(
+            [("green", "edit"), ("green", "sentence"), ("gleu", "edit"), ("gleu", "sentence")]
+        )
+    ]
+    columns = [Column("metric"), Column("family"), Column("human")]
+    columns += [Column(f"figure {i}", interval="ci") for i in range(9)]
+    note = "metric|" + "option=value," * 9 + "v1"
+    lines = on_terminal(monkeypatch, 80, Table(columns, rows, "A title", [note]))
+    assert note in lines  # a signature can be copied
+    drawn = [line for line in lines if line != note]
+    assert max(map(len, drawn)) <= 80
+    assert "…" not in "".join(lines)
+    heads = [line.split() for line in drawn if line.split()[:1] == ["metric"]]
+    assert len(heads) > 1
+    assert heads[0][:3] == ["metric", "family", "human"]
+    assert all(head[:2] == ["metric", "human"] for head in heads[1:])  # family tells nothing apart
+    for i in range(9):
+        assert f"{i + 0.1:.3f}".removeprefix("0") + " [.10, .90]" in "".join(drawn)
+
+
+def test_running_text_is_folded_before_columns_go_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"level": "note", "file": "a.txt", "message": "many words that say one thing " * 5}
+    columns = [Column(key) for key in row]
+    lines = on_terminal(monkeypatch, 60, Table(columns, [row]))
+    assert sum("level" in line for line in lines) == 1
+    assert max(map(len, lines)) <= 60
+    assert " ".join(" ".join(lines).split()).count("many words") == 5
+
+
+def test_one_column_has_one_style_of_number(capsys: pytest.CaptureFixture[str]) -> None:
+    """A figure without an interval is printed as its neighbours that have one."""
+    rows = [{"r": 0.5, "ci": (0.25, 0.75)}, {"r": 0.25}, {"r": NAN, "ci": (NAN, NAN)}]
+    print_table([Column("r", interval="ci")], rows, "markdown")
+    assert capsys.readouterr().out.splitlines()[2:] == ["| .500 [.25, .75] |", "| .250 |", "| – |"]
+    print_table([Column("r", interval="ci")], rows[1:], "markdown")
+    assert capsys.readouterr().out.splitlines()[2:] == ["| 0.250 |", "| – |"]
 
 
 def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
