@@ -204,6 +204,13 @@ def _is_union(hint: object) -> bool:
     return typing.get_origin(hint) in (typing.Union, types.UnionType)
 
 
+def expected(hint: object) -> str:
+    """What a value of an option may be, in words."""
+    if typing.get_origin(hint) is typing.Literal:
+        return ", ".join(map(str, typing.get_args(hint)))
+    return _kind_names(typing.get_args(hint) if _is_union(hint) else (hint,))
+
+
 def _kind_names(kinds: tuple[object, ...]) -> str:
     words = {bool: "true/false", int: "whole number", float: "number", str: "text"}
     return " or ".join(words[k] for k in kinds if isinstance(k, type) and k in words)

@@ -375,6 +375,12 @@ def test_metrics(shell: Shell) -> None:
     assert rows["green"]["options"] == "n=4,unit=word,beta=2.0"
     assert all(row["summary"] for row in rows.values())
     assert len(json.loads(shell("metrics", "gleu", "--format", "json")[1])) == 1
+    # The list fits a screen; a named metric comes with every option.
+    assert max(map(len, shell("metrics")[1].splitlines())) <= 120
+    _, out, _ = shell("metrics", "green")
+    assert ["beta", "2.0", "number", "weight", "of", "recall;"] in [
+        line.split()[:6] for line in out.splitlines()
+    ]
     status, out, err = shell("metrics", "gluu")
     assert (status, out) == (2, "")
     assert "unknown metric 'gluu': did you mean gleu" in err

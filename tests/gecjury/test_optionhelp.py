@@ -1,0 +1,31 @@
+"""What an option means is told for every metric, from the docstring of the class that has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from gecjury.errors import MissingExtraError
+from gecjury.optionhelp import Option, options_of
+from gecjury.registry import METRICS, load
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_option_of_every_metric_is_explained(name: str) -> None:
+    try:
+        scorer = load(name)
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+    found = options_of(scorer)
+    assert [option.option for option in found if not option.meaning] == []
+    assert [option.option for option in found if not option.expected] == []
+    assert {option.option for option in found} >= set(scorer.settings())
+
+
+def test_options_of_a_metric() -> None:
+    by_name = {option.option: option for option in options_of(load("green"))}
+    # n has no default of its own: 4 for words.
+    assert by_name["n"].default == 4
+    assert by_name["unit"] == Option("unit", "word", "word, char", "word or char.")
+    # Options and their meanings come from base classes too, and entries may have several lines.
+    inherited = {option.option: option for option in options_of(load("sent-errant"))}
+    assert inherited["pos"].meaning.endswith("made with ERRANT 2) or spacy3.")
