@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from gecjury.errors import OptionError
-from gecjury.naming import nearest
+from gecjury.naming import nearest_of
 
 __all__ = [
     "BENCHMARKS",
@@ -191,6 +191,4 @@ def known_name(what: str, name: str, names: Sequence[str]) -> str:
     """
     if name in names:
         return name
-    raise OptionError(
-        f"unknown {what} {name!r}: {nearest(name, names)} There are: {', '.join(names) or 'none'}"
-    )
+    raise OptionError(f"unknown {what} {name!r}: {nearest_of(name, names)}")

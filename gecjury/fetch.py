@@ -21,7 +21,7 @@ from typing import Literal, NoReturn
 
 from gecjury.download import Download, Unreachable, download_all, sha256_of
 from gecjury.errors import DataError, OptionError
-from gecjury.naming import nearest
+from gecjury.naming import nearest_of
 
 __all__ = [
     "BASE_URL",
@@ -128,10 +128,7 @@ def dataset_files(name: str) -> tuple[DataFile, ...]:
     elif name in folders:
         starts = (f"{name}/",)
     else:
-        raise OptionError(
-            f"no data set is called {name!r}: {nearest(name, DATASETS)} "
-            f"There are: {', '.join(DATASETS)}"
-        )
+        raise OptionError(f"no data set is called {name!r}: {nearest_of(name, tuple(DATASETS))}")
     return tuple(file for path, file in manifest().items() if path.startswith(starts))
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError
 from gecjury.judgments import RankedItem
-from gecjury.naming import nearest
+from gecjury.naming import nearest_of
 from gecjury.ratings import rank_ratings
 from gecjury.textfiles import read_text
 
@@ -86,7 +86,7 @@ class _Row:
         if name not in known:
             self.fail(
                 f"unknown system {name!r} in column {column}",
-                f"{nearest(name, known)} There are: {', '.join(known)}",
+                nearest_of(name, known),
             )
         return name
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-__all__ = ["nearest"]
+__all__ = ["nearest", "nearest_of"]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -16,3 +16,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"known: {', '.join(names)}" if names else "there are none"
+
+
+def nearest_of(name: str, known: Sequence[str]) -> str:
+    """A clause naming what the user may have meant, and all that is known in the order given."""
+    every = f"there are: {', '.join(known)}" if known else "there are none"
+    clause = nearest(name, known)
+    return f"{clause} {every[0].upper()}{every[1:]}" if clause.startswith("did") else every

@@ -22,7 +22,7 @@ from gecjury.corpus import Corpus, read_corpus, system_name
 from gecjury.errors import InputError
 from gecjury.judgmentfiles import Judged, read_judgments
 from gecjury.judgments import expand_pairs, read_rankings
-from gecjury.naming import nearest
+from gecjury.naming import nearest_of
 from gecjury.ratings import mean_over_raters
 from gecjury.textfiles import read_text
 
@@ -200,9 +200,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: not TOML: {error}") from None
     for key in table:
         if key not in _KEYS:
-            raise InputError(
-                f"{path}: unknown key {key!r}: {nearest(key, _KEYS)} There are: {', '.join(_KEYS)}"
-            )
+            raise InputError(f"{path}: unknown key {key!r}: {nearest_of(key, _KEYS)}")
     return table
 
 
@@ -336,7 +334,7 @@ def _sets(given: Any, systems: Sequence[str], where: Path) -> dict[str, tuple[st
             if name not in systems:
                 raise InputError(
                     f"{where}: unknown system {name!r} in set {key!r}: "
-                    f"{nearest(str(name), systems)} There are: {', '.join(systems)}"
+                    f"{nearest_of(str(name), systems)}"
                 )
         if len(set(names)) < len(names):
             raise InputError(f"{where}: system set {key!r} names a system twice")

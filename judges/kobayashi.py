@@ -17,7 +17,7 @@ import numpy as np
 
 from gecjury.corpus import Corpus, Group
 from gecjury.errors import OptionError
-from gecjury.naming import nearest
+from gecjury.naming import nearest_of
 from gecjury.runtime import Runtime
 from gecjury.scorer import GroupScorer
 from gecjury.scoretable import Statistics
@@ -70,7 +70,7 @@ class _GroupJudge(Asking, GroupScorer):
         if self.criterion is not None and self.criterion not in known:
             raise OptionError(
                 f"{self.name}: unknown criterion {self.criterion!r}: "
-                f"{nearest(self.criterion, known)} (of {', '.join(known)})"
+                f"{nearest_of(self.criterion, tuple(known))}"
             )
         most = _MOST_ORDERS[self.protocol]
         if not 1 <= self.orders <= most:
