@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Explain, print, draw."""
     from gecjury.cli import runtime_from
-    from gecjury.errors import InputError
+    from gecjury.errors import InputError, OptionError
     from gecjury.explanation import EXPLAINERS, explainer
     from gecjury.figures import check_figure
     from gecjury.registry import load
@@ -52,11 +52,11 @@ def run(args: argparse.Namespace) -> int:
     alignment = args.attribution is None or scorer.name in EXPLAINERS
     if alignment:
         explainer(scorer)
+    elif args.html or args.png:
+        raise OptionError(f"{args.metric} has no plan to draw; --html and --png need uot-errant")
     if args.png:
         check_figure(args.png)
-    source = _one(args.source, args.line).lines[0]
-    hypothesis = _one(args.hypothesis, args.line)
-    references = [_one(path, args.line) for path in args.references]
+    source, hypothesis, references = _texts(args)
     if alignment and not references:
         raise InputError(f"{scorer.name} compares with references: give at least one REF")
     runtime = runtime_from(args)
@@ -84,23 +84,58 @@ def run(args: argparse.Namespace) -> int:
     return 1 if missing else 0
 
 
-def _one(text: str, line: int) -> Version:
-    """A sentence given as such, or one line of a file."""
-    from pathlib import Path
-
-    from gecjury.corpus import Version, read_versions
+def _texts(args: argparse.Namespace) -> tuple[str, Version, list[Version]]:
+    """The source, its correction and the references, each a sentence or a line of a file."""
+    from gecjury.corpus import read_sources
     from gecjury.errors import InputError
 
+    given = [args.source, args.hypothesis, *args.references]
+    files = [text for text in given if _is_file(text)]
+    for text in given:
+        if files and text not in files and not any(character.isspace() for character in text):
+            raise InputError(
+                f"{text}: no such file; check the path ({files[0]} is one, so that a word without "
+                "blanks is no sentence)"
+            )
+    hypotheses = _lines(args.hypothesis, args.line)
+    if len(hypotheses) != 1:
+        raise InputError(
+            f"{args.hypothesis}: an M2 file of {len(hypotheses)} annotators; "
+            "a hypothesis file holds the edits of one"
+        )
+    references = [version for text in args.references for version in _lines(text, args.line)]
+    source = args.source
+    if _is_file(source):
+        source = _take(source, read_sources(source), args.line)
+    return source, hypotheses[0], references
+
+
+def _lines(text: str, line: int) -> list[Version]:
+    """A sentence given as such, or one line of a file; of M2 one version an annotator."""
+    from gecjury.corpus import Version, read_versions
+
+    if not _is_file(text):
+        return [Version((text,))]
+    versions = read_versions(text)
+    _take(text, versions[0].lines, line)
+    return [version.take([line - 1]) for version in versions]
+
+
+def _take(path: str, lines: tuple[str, ...], line: int) -> str:
+    from gecjury.errors import InputError
+
+    if not 1 <= line <= len(lines):
+        raise InputError(f"{path} has {len(lines)} lines; --line {line} is not among them")
+    return lines[line - 1]
+
+
+def _is_file(text: str) -> bool:
+    from pathlib import Path
+
     try:
-        is_file = Path(text).is_file()
+        return Path(text).is_file()
     except OSError:  # a sentence longer than any file name
-        is_file = False
-    if not is_file:
-        return Version((text,))
-    version = read_versions(text)[0]
-    if not 1 <= line <= len(version.lines):
-        raise InputError(f"{text} has {len(version.lines)} lines; --line {line} is not among them")
-    return version.take([line - 1])
+        return False
 
 
 def _edits(

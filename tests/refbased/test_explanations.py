@@ -151,3 +151,54 @@ def test_wrong_use(arguments: list[str], message: str, capsys: pytest.CaptureFix
     pytest.importorskip("matplotlib")
     assert main(explain(*arguments)) == 2
     assert message in capsys.readouterr().err
+
+
+def files(folder: Path) -> list[str]:
+    gold = (
+        "S He go home .\nA 1 2|||R:VERB:TENSE|||went|||REQUIRED|||-NONE-|||0\n"
+        "A 1 2|||R:VERB:SVA|||goes|||REQUIRED|||-NONE-|||1\n\n"
+    )
+    for name, text in (("s.txt", "He go home .\n"), ("h.txt", "He goes home .\n"), ("g.m2", gold)):
+        (folder / name).write_text(text)
+    return [str(folder / name) for name in ("s.txt", "h.txt", "g.m2")]
+
+
+def test_every_annotator_of_an_m2_file_is_a_reference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first annotator alone would give the hypothesis 0, where `score` gives it 1."""
+    arguments = ["explain", *files(tmp_path), "-m", "errant", "--format", "json", "--no-cache"]
+    assert main(arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["references"] == ["He went home .", "He goes home ."]
+    assert [one["scores"]["score"] for one in document["explanations"]] == [0.0, 1.0]
+    assert document["chosen"] == 1
+
+
+def test_a_mistyped_file_is_no_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, _, gold = files(tmp_path)
+    gone = str(tmp_path / "hh.txt")
+    assert main(["explain", source, gone, gold, "-m", "green", "--attribution", "add"]) == 2
+    assert f"{gone}: no such file" in capsys.readouterr().err
+    # A sentence of one's own beside files is fine.
+    words = ["explain", source, "He goes home .", gold, "-m", "green", "--attribution", "add"]
+    assert main([*words, "--no-cache"]) == 0
+
+
+def test_a_page_that_cannot_be_drawn_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    words = [
+        "explain",
+        *files(tmp_path),
+        "-m",
+        "green",
+        "--attribution",
+        "add",
+        "--html",
+        str(page),
+    ]
+    assert main(words) == 2
+    assert "green has no plan to draw" in capsys.readouterr().err
+    assert not page.exists()
