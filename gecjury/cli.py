@@ -44,6 +44,8 @@ COMMANDS: dict[str, str] = {
     "demo": "the main job on the embedded sample: no data, no network",
 }
 
+_DRY_RUNS = ("score", "rank", "compare", "demo", "attack", "maege")
+
 
 class _Parser(argparse.ArgumentParser):
     """Says at the end of an error where help is."""
@@ -78,6 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str]) -> int:
     try:
         args = _parser(arguments).parse_args(arguments)
+        _check(args)
         status = int(args.run(args))
     except SystemExit:
         sys.stdout.flush()
@@ -85,6 +88,21 @@ def _run(arguments: Sequence[str]) -> int:
     # A reader that has gone is met here, where it can be handled, and not at Python's exit.
     sys.stdout.flush()
     return status
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse what no command can do, or what this one would leave undone without a word."""
+    from gecjury.errors import OptionError
+
+    for name in ("seed", "split_seed"):
+        if getattr(args, name, 0) < 0:
+            option = name.replace("_", "-")
+            raise OptionError(f"--{option} {getattr(args, name)}: expected 0 or more")
+    if args.dry_run and args.command not in _DRY_RUNS:
+        raise OptionError(
+            f"--dry-run: `gecjury {args.command}` has none, and would do its work; "
+            f"{', '.join(_DRY_RUNS)} count what judges would be asked"
+        )
 
 
 def runtime_from(args: argparse.Namespace) -> Runtime:

@@ -128,8 +128,6 @@ def _attacks(args: argparse.Namespace, scorers: list[Scorer]) -> list[Perturbati
 
     if args.resamples < 1:
         raise OptionError(f"--resamples {args.resamples}: expected 1 or more")
-    if args.seed < 0:
-        raise OptionError(f"--seed {args.seed}: expected 0 or more")
     if args.attacks:
         for name in args.attacks:
             if name not in PERTURBATIONS:

@@ -102,6 +102,7 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     from gecjury.scorefiles import check_writable, score_with_files
 
     check_resampling(args)
+    _check_shuffles(args)
     scorers = load_scorers(metrics)
     study, views = _study(args, name)
     benchmark = study.benchmark
@@ -136,6 +137,18 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
         write_page(args.html, document, study, tables)
     print_result(shown, document, args.format)
     return 1 if missing or any(table.unanswered for table in tables) else 0
+
+
+def _check_shuffles(args: argparse.Namespace) -> None:
+    from gecjury.errors import OptionError
+
+    if args.shuffles < 0:
+        raise OptionError(f"--shuffles {args.shuffles}: expected 0 (file order) or more")
+    if args.shuffles and args.aggregate != "trueskill":
+        raise OptionError(
+            f"--shuffles {args.shuffles} is of TrueSkill alone: the order of sentences does not "
+            f"change --aggregate {args.aggregate}"
+        )
 
 
 def _study(args: argparse.Namespace, name: str) -> tuple[Study, tuple[View, ...]]:

@@ -123,8 +123,6 @@ def _prepare(args: argparse.Namespace) -> tuple[Annotated, list[Sampled], Any]:
         value = getattr(args, name)
         if value is not None and value < 1:
             raise OptionError(f"--{name} {value}: expected 1 or more")
-    if args.seed < 0:
-        raise OptionError(f"--seed {args.seed}: expected 0 or more")
     blocks = read_blocks(args.corpus, args.data, args.cache)
     corpus = annotated(blocks)
     if args.sentences is not None and args.sentences < len(corpus):

@@ -431,6 +431,38 @@ def test_global_options_reach_the_run() -> None:
     assert (runtime.cache, runtime.use_cache) == (Path("c"), False)
 
 
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["compare", "sample", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
+        (["rank", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green", "--seed", "-2"], "-2"),
+        (["attack", "sample", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
+        (["maege", "gold.m2", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
+        (["compare", "sample", "-m", "green", "--shuffles", "-3"], "--shuffles -3: expected 0"),
+        # Options that would do nothing, or something that nobody asked for.
+        (
+            ["compare", "sample", "-m", "green", "--shuffles", "3", "--aggregate", "mean"],
+            "--shuffles 3 is of TrueSkill alone",
+        ),
+        (["data", "fetch", "seeda", "--dry-run"], "--dry-run: `gecjury data` has none"),
+        (["train", "some", "tmu-gfm", "-o", "x", "--dry-run"], "`gecjury train` has none"),
+    ],
+)
+def test_options_out_of_range_or_out_of_place(shell: Shell, argv: list[str], message: str) -> None:
+    status, out, err = shell(*argv)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_all_names_are_told_once(shell: Shell) -> None:
+    _, _, err = shell("compare", "sample", "-m", "green", "--systems", "nonesuch")
+    assert err.count("input") == 1
+    assert "there are: base, input, all" in err
+    _, _, err = shell("compare", "sample", "-m", "green", "--systems", "inputs")
+    assert "did you mean input? There are: base, input, all" in err
+
+
 # --- as a process ----------------------------------------------------------------------------
 
 
