@@ -1,4 +1,4 @@
-"""Tables of the comparison page below the level of sentences: single edits, ratings."""
+"""Tables of the comparison page on single things: edits, rated corrections, segments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gecjury.htmltables import boxed, family_mark, measure_cell
 from gecjury.htmltext import Child, Markup, element, join, number
 from gecjury.reportwords import FAMILIES
 
-__all__ = ["edit_section", "rating_section"]
+__all__ = ["edit_section", "rating_section", "segment_section"]
 
 Row = Mapping[str, Any]
 
@@ -153,3 +153,54 @@ def rating_section(document: Mapping[str, Any]) -> Markup | None:
     )
     note = "Correlation of the scores of single corrections with their mean ratings, −1 to 1."
     return join(element("p", note, class_="note"), boxed(table, "Ratings"))
+
+
+SEGMENTS = {"acc_eq": "acc_eq", "acc_exact": "acc, ε = 0", "kendall": "τ", "pearson": "r"}
+GROUPS = {
+    "item": "of corrections of one source",
+    "system": "of outputs of one system",
+    "none": "of all corrections",
+}
+
+
+def segment_section(document: Mapping[str, Any]) -> Markup | None:
+    """Accuracy with ties and correlations, as means over groups of corrections."""
+    found: Mapping[str, Any] = document.get("segment") or {}
+    rows: Sequence[Row] = found.get("rows") or ()
+    keys = [k for k in SEGMENTS if any(not math.isnan(_float(row.get(k))) for row in rows)]
+    if not keys:
+        return None
+    head = [element("th", name, scope="col") for name in ("metric", "family", "human")]
+    titles = [*(SEGMENTS[key] for key in keys), "ε", "pairs"]
+    head += [element("th", title, scope="col", class_="n") for title in titles]
+    parts: dict[bool, list[Markup]] = {False: [], True: []}
+    for row in rows:
+        family = "ceiling" if row["family"] == "humans" else str(row["family"])
+        bounds: Mapping[str, Any] = row.get("ci95") or {}
+        epsilon = _float(row.get("epsilon"))
+        plain = "" if math.isnan(epsilon) else f"{epsilon:.9g}"
+        cells: list[Child] = [
+            element("th", row["metric"], scope="row"),
+            element("td", family_mark(family), data_v=FAMILIES.get(family, "")),
+            element("td", row["human"]),
+            *(measure_cell(_float(row.get(key)), bounds.get(key)) for key in keys),
+            element("td", number(epsilon, 4), class_="n", data_v=plain),
+            element("td", number(row.get("pairs")), class_="n", data_v=row.get("pairs") or 0),
+        ]
+        parts[family in ("chance", "ceiling")].append(element("tr", cells))
+    table = element(
+        "table",
+        element("thead", element("tr", head)),
+        element("tbody", parts[False]),
+        element("tbody", parts[True], class_="below"),
+        class_="sortable metrics",
+    )
+    pairs = GROUPS.get(str(found.get("grouping")), "of corrections")
+    if found.get("humans") == "rankings":
+        pairs = "of corrections in one ranking"
+    note = (
+        f"acc_eq: share of the pairs {pairs} of which metric and people say the same, ties "
+        "included; scores at most ε apart are a tie, and ε is the best for these pairs. Values "
+        "are means over the groups."
+    )
+    return join(element("p", note, class_="note"), boxed(table, "Segment level"))

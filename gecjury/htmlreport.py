@@ -22,7 +22,7 @@ from gecjury.citations import paper
 from gecjury.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.errors import OutputError
 from gecjury.htmlbrowser import sentence_browser
-from gecjury.htmledits import edit_section, rating_section
+from gecjury.htmledits import edit_section, rating_section, segment_section
 from gecjury.htmlfigures import overview, pairs, scatters, windows
 from gecjury.htmltables import (
     family_mark,
@@ -59,6 +59,7 @@ _SECTIONS = {
     "significance": ("Significance", "Which differences are more than chance"),
     "edits": ("Edits", "Single edits"),
     "ratings": ("Ratings", "Ratings of single corrections"),
+    "segments": ("Segments", "Segment level"),
     "scatter": ("Systems", "Systems: people against metrics"),
     "windows": ("Windows", "Systems of like quality"),
     "pairs": ("Pairs", "Which systems a metric confuses"),
@@ -123,6 +124,7 @@ def report_page(document: Document, study: Study, tables: Sequence[ScoreTable]) 
         "significance": _significance(plain),
         "edits": edit_section(plain),
         "ratings": rating_section(plain),
+        "segments": segment_section(plain),
         "scatter": scatters(plain, human),
         "windows": windows(plain, study, views),
         "pairs": pairs(study, tables, views),

@@ -257,10 +257,17 @@ class Study:
         return preference_agreement(pairs.preference, first, second, ties=self.ties)
 
     def sides(
-        self, view: View, sentences: FloatArray, items: FloatArray | None
+        self,
+        view: View,
+        sentences: FloatArray,
+        items: FloatArray | None,
+        pairs: JudgmentPairs | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """The metric's scores of both sides of every judged pair; see `over_pairs`."""
-        pairs = self.pairs(view)
+        """The metric's scores of both sides of every judged pair; see `over_pairs`.
+
+        `pairs` are by default those of the view, expanded; others must come from its rankings.
+        """
+        pairs = self.pairs(view) if pairs is None else pairs
         groups = self.benchmark.corpus.groups
         if items is None or groups is None or view != self.benchmark.view:
             column = pairs.sentence

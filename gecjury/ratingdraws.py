@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from gecjury.benchmarks import Benchmark
 from gecjury.ratings import rated_points, within_sources
 
-__all__ = ["rating_draws"]
+__all__ = ["rating_draws", "weighted_pearsons"]
 
 _Floats = NDArray[np.float64]
 
@@ -41,15 +41,15 @@ def rating_draws(
         within = np.full(len(counts), np.nan)
         np.divide(drawn @ taus, total, out=within, where=total > 0)
         found[aspect] = {
-            "pearson": _pearsons(weights, points.ratings, points.scores),
+            "pearson": weighted_pearsons(weights, points.ratings, points.scores),
             "spearman": _spearmans(weights, points.ratings, points.scores),
             "within": within,
         }
     return found
 
 
-def _pearsons(weights: _Floats, x: _Floats, y: _Floats) -> _Floats:
-    """Pearson's r of the points (n,) under each draw's weights, draws × n."""
+def weighted_pearsons(weights: _Floats, x: _Floats, y: _Floats) -> _Floats:
+    """Pearson's r of the points (n,) under each draw's weights, draws × n; NaN where undefined."""
     varies = _varies(_held(weights, x)) & _varies(_held(weights, y))
     # Centred and scaled first: a draw's mean is near, so that little cancels.
     a, b = _standard(x), _standard(y)

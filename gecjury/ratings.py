@@ -21,6 +21,7 @@ __all__ = [
     "one_rater",
     "rank_ratings",
     "rated_points",
+    "raters_with_mean",
     "rating_agreement",
     "within_sources",
 ]
@@ -187,7 +188,7 @@ def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
     """
     return [
         _mean_agreement(aspect, list(_one_against_rest(benchmark, aspect, table)))
-        for aspect, table in _with_mean(benchmark.raters).items()
+        for aspect, table in raters_with_mean(benchmark.raters).items()
     ]
 
 
@@ -226,8 +227,8 @@ def within_sources(
     return taus, np.nonzero(defined)[0]
 
 
-def _with_mean(raters: Mapping[str, _Floats]) -> dict[str, _Floats]:
-    """The aspects, and with several of them their mean by rater, where all were rated."""
+def raters_with_mean(raters: Mapping[str, _Floats]) -> dict[str, _Floats]:
+    """The aspects that several rated, and with several of them their mean by rater."""
     known = {aspect: table for aspect, table in raters.items() if len(table) > 1}
     if len(known) > 1:
         known["mean"] = np.mean(list(known.values()), axis=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -18,7 +19,15 @@ from gecjury.correlation import (
 from gecjury.errors import OptionError
 from gecjury.scoretable import FloatArray
 
-__all__ = ["GroupBy", "grouped_accuracy", "grouped_correlation"]
+__all__ = [
+    "GroupBy",
+    "GroupedPairs",
+    "accuracy_with_ties",
+    "group_correlations",
+    "grouped_accuracy",
+    "grouped_correlation",
+    "grouped_pairs",
+]
 
 GroupBy = Literal["none", "item", "system"]
 """`none` takes all outputs together, `item` those of one source, `system` those of one system;
@@ -46,6 +55,22 @@ def _groups(
         yield wanted[some], given[some]
 
 
+def group_correlations(
+    human: FloatArray,
+    metric: FloatArray,
+    group_by: GroupBy = "none",
+    measure: Literal["pearson", "spearman", "kendall"] = "pearson",
+) -> FloatArray:
+    """Correlation of each group, NaN where not defined; see `grouped_correlation`."""
+    if measure not in _MEASURES:
+        raise OptionError(f"measure={measure!r}: expected {', '.join(_MEASURES)}")
+    values = []
+    for wanted, given in _groups(human, metric, group_by):
+        function = kendall if len(wanted) == 2 else _MEASURES[measure]
+        values.append(function(wanted, given))
+    return np.array(values, dtype=np.float64)
+
+
 def grouped_correlation(
     human: FloatArray,
     metric: FloatArray,
@@ -67,14 +92,60 @@ def grouped_correlation(
     Raises:
         OptionError: an unknown grouping or measure, or shapes that do not fit.
     """
-    if measure not in _MEASURES:
-        raise OptionError(f"measure={measure!r}: expected {', '.join(_MEASURES)}")
-    values = []
+    values = group_correlations(human, metric, group_by, measure)
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedPairs:
+    """Pairs of outputs that one group holds, as parallel arrays.
+
+    Attributes:
+        preference: +1 where humans found the first better, −1 the second, 0 neither.
+        first: metric score of the first output.
+        second: metric score of the second.
+        group: number of the group.
+    """
+
+    preference: NDArray[np.int64]
+    first: FloatArray
+    second: FloatArray
+    group: NDArray[np.int64]
+
+
+def grouped_pairs(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> GroupedPairs:
+    """Every two outputs of every group that are rated and scored.
+
+    Args:
+        human: ratings, systems × sentences, NaN where there is none.
+        metric: scores, likewise.
+        group_by: see `GroupBy`; groups are numbered as systems or sentences are.
+
+    Raises:
+        OptionError: an unknown grouping, or shapes that do not fit.
+    """
+    parts: list[tuple[NDArray[np.int64], FloatArray, FloatArray]] = []
     for wanted, given in _groups(human, metric, group_by):
-        function = kendall if len(wanted) == 2 else _MEASURES[measure]
-        values.append(function(wanted, given))
-    known = [value for value in values if not np.isnan(value)]
-    return float(np.mean(known)) if known else float("nan")
+        first, second = np.triu_indices(len(wanted), 1)
+        sign = np.sign(wanted[first] - wanted[second]).astype(np.int64)
+        parts.append((sign, given[first], given[second]))
+    sign = np.concatenate([part[0] for part in parts])
+    one, two = (np.concatenate([part[side] for part in parts]) for side in (1, 2))
+    labels = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
+    return GroupedPairs(sign, one, two, labels)
+
+
+def accuracy_with_ties(pairs: GroupedPairs, *, calibrated: bool = True) -> PreferenceAgreement:
+    """Pairwise accuracy with ties (acc_eq), the mean over groups; see `grouped_accuracy`."""
+    sign, one, two = pairs.preference, pairs.first, pairs.second
+    if calibrated:
+        return preference_agreement(sign, one, two, ties="calibrated", groups=pairs.group)
+    # Whether a pair is judged alike, tie or not, is itself put as a preference to be met.
+    right = np.where(np.isnan(one) | np.isnan(two), np.nan, np.sign(one - two) == sign)
+    return preference_agreement(
+        np.ones(len(right), dtype=np.int64), right, 1 - right, ties="loss", groups=pairs.group
+    )
 
 
 def grouped_accuracy(
@@ -94,18 +165,4 @@ def grouped_accuracy(
     Raises:
         OptionError: an unknown grouping, or shapes that do not fit.
     """
-    parts: list[tuple[NDArray[np.int64], FloatArray, FloatArray, int]] = []
-    for number, (wanted, given) in enumerate(_groups(human, metric, group_by)):
-        first, second = np.triu_indices(len(wanted), 1)
-        sign = np.sign(wanted[first] - wanted[second]).astype(np.int64)
-        parts.append((sign, given[first], given[second], number))
-    sign = np.concatenate([part[0] for part in parts])
-    one, two = (np.concatenate([part[side] for part in parts]) for side in (1, 2))
-    labels = np.repeat([part[3] for part in parts], [len(part[0]) for part in parts])
-    if calibrated:
-        return preference_agreement(sign, one, two, ties="calibrated", groups=labels)
-    # Whether a pair is judged alike, tie or not, is itself put as a preference to be met.
-    right = (np.sign(one - two) == sign).astype(np.float64)
-    return preference_agreement(
-        np.ones(len(right), dtype=np.int64), right, 1 - right, ties="loss", groups=labels
-    )
+    return accuracy_with_ties(grouped_pairs(human, metric, group_by), calibrated=calibrated)

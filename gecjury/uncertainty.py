@@ -30,7 +30,14 @@ from gecjury.scoretable import FloatArray
 from gecjury.softaccuracy import normal_confidence, soft_pairwise_accuracy
 from gecjury.softpermutation import perm_both_spa
 
-__all__ = ["Intervals", "Resampling", "Significance", "SystemStatistic", "Uncertainty"]
+__all__ = [
+    "Intervals",
+    "Resampling",
+    "Significance",
+    "SystemStatistic",
+    "Uncertainty",
+    "calibrated_sums",
+]
 
 SystemStatistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy", "spa"]
 """What a test between metrics at system level compares."""
@@ -181,7 +188,7 @@ class Uncertainty:
             weights = self._weights(view, start)
             rows = slice(start, start + len(weights))
             for number, found in enumerate(outcomes):
-                right[rows, number] = _calibrated(found, weights[:, found.kept])
+                right[rows, number] = calibrated_sums(found, weights[:, found.kept])
         with np.errstate(invalid="ignore", divide="ignore"):
             accuracy = np.where(used > 0, right / used, np.nan)
             tau = 2 * accuracy - 1 if calibrated else np.where(used > 0, balance / used, np.nan)
@@ -321,8 +328,13 @@ def _spread(found: PairOutcomes) -> tuple[FloatArray, FloatArray, FloatArray]:
     return parts[0], parts[1], parts[2]
 
 
-def _calibrated(found: PairOutcomes, weights: FloatArray) -> FloatArray:
-    """Highest weighted sum of agreements that any threshold gives, for every draw."""
+def calibrated_sums(found: PairOutcomes, weights: FloatArray) -> FloatArray:
+    """Highest weighted sum of agreements that any threshold gives, for every draw.
+
+    Args:
+        found: outcomes under the rule `calibrated`.
+        weights: of the kept pairs, draws × pairs.
+    """
     order = np.argsort(found.gap, kind="stable")
     gap = found.gap[order]
     decided = found.raw_sign[order] == found.wanted[order]

@@ -9,6 +9,7 @@ from gecjury.commands.edit_level import add_edit_options
 from gecjury.commands.inputs import add_metrics, dry_run, load_scorers
 from gecjury.commands.judged import check_benchmark, rating_tables, with_caveats
 from gecjury.commands.resample import add_resampling, add_statistic
+from gecjury.commands.segmenttable import add_grouping, check_grouping, segment_tables
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import View
@@ -73,6 +74,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pairwise", action="store_true", help="also agreement by pair of systems and of ranks"
     )
+    add_grouping(parser)
     add_resampling(parser)
     add_statistic(parser)
     parser.add_argument("-o", "--output", metavar="DIR", help="keep one score file a metric")
@@ -108,6 +110,7 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     benchmark = study.benchmark
     check_benchmark(study, views, scorers, args.level)
     check_statistic(args, study, views)
+    check_grouping(args, study, views)
     runtime = runtime_from(args)
     crediting = edit_tasks(scorers, benchmark, args.level, args.credit)
     scored = [] if args.level == "edit" else scorers
@@ -128,6 +131,7 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     edit_tables, missing = compare_edits(crediting, benchmark, runtime, document, args)
     shown = [*(shown if scored else []), *edit_tables]
     shown += rating_tables(args, study, tables, results, document)
+    shown += segment_tables(args, study, views, tables, document)
     shown += audits(study, tables, results, document)
     if args.windows:
         shown += window_tables(study, results, document)

@@ -252,6 +252,55 @@ def test_a_statistic_that_nothing_is_tested_by(
         assert word in err
 
 
+def test_segment_level_of_rankings_where_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("compare", "sample", "-m", "green", "--human", "both", "--resamples", "20")
+    out, _ = run(capsys, *options)
+    assert "Segment level" not in out
+    plain = document(capsys, *options)
+    assert "segment" not in plain
+    out, _ = run(capsys, *options, "--grouping", "item")
+    for words in ("Segment level by rankings, grouping: item", "acc_eq", "two annotators"):
+        assert words in out
+    found = document(capsys, *options, "--grouping", "item")
+    assert {**plain, "segment": found["segment"], "rows": 0} == {**found, "rows": 0}
+    assert (found["segment"]["grouping"], found["segment"]["humans"]) == ("item", "rankings")
+    rows = found["segment"]["rows"]
+    assert [(row["metric"], row["human"]) for row in rows] == [
+        (name, view)
+        for name in ("green", "constant", "random", "copy-source", "two annotators")
+        for view in ("edit", "sentence")
+    ]
+    for row in rows[:-2]:
+        assert row["acc_eq"] >= row["acc_exact"]
+        assert row["pearson"] is None
+        assert row["ci95"]["acc_eq"][0] <= row["acc_eq"] <= row["ci95"]["acc_eq"][1] + 0.02
+    constant = rows[2]  # ties all: right where people tie, which is all that it can be
+    assert (constant["acc_eq"], constant["epsilon"]) == (constant["acc_exact"], 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--grouping", "source"], ["--grouping", "item"]),
+        (["--grouping", "system"], ["--grouping system", "rankings", "--grouping item"]),
+        (["--grouping", "none"], ["--grouping none", "rankings", "--grouping item"]),
+        (["--grouping", "item", "--level", "system"], ["--level system", "--level sentence"]),
+        (["--grouping", "item", "--level", "edit"], ["--level edit", "--level sentence"]),
+    ],
+)
+def test_a_grouping_that_cannot_be(
+    capsys: pytest.CaptureFixture[str], options: list[str], words: list[str]
+) -> None:
+    try:
+        status = main(["compare", "sample", "-m", "green", *options])
+    except SystemExit as stop:
+        status = int(str(stop.code))
+    captured = capsys.readouterr()
+    assert (status, captured.out) == (2, "")
+    for word in words:
+        assert word in captured.err
+
+
 def test_rank_tells_who_is_told_apart(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     lines = 40
     (tmp_path / "source.txt").write_text("a b\n" * lines)

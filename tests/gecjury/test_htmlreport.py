@@ -147,6 +147,10 @@ def study_of(name: str) -> tuple[dict[str, Any], Study, list[ScoreTable]]:
         }],
         "ceiling": {}, "chance": {}, "caveats": [EVIL],
         "ratings": [{"metric": EVIL, "family": EVIL, "aspect": EVIL, "pearson": 0.1}],
+        "segment": {
+            "grouping": EVIL, "humans": EVIL,
+            "rows": [{"metric": EVIL, "family": EVIL, "human": EVIL, "acc_eq": 0.5}],
+        },
         "significance": [{
             "human": "edit", "level": "system", "test": EVIL, "statistic": EVIL,
             "metrics": [name, EVIL], "p": [[None, 0.1], [0.9, None]], "correction": EVIL,
@@ -174,7 +178,15 @@ def test_hostile_names_and_texts_stay_text() -> None:
 
 def test_null_everywhere_is_a_page_all_the_same() -> None:
     document, study, tables = study_of("plain")
-    for key in ("significance", "audits", "uncertainty", "ratings", "caveats", "ceiling"):
+    for key in (
+        "significance",
+        "audits",
+        "uncertainty",
+        "ratings",
+        "caveats",
+        "ceiling",
+        "segment",
+    ):
         del document[key]
     row = document["rows"][0]
     for key in ("edit", "system", "sentence", "seconds"):
@@ -220,6 +232,20 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert block
     assert json.loads(block[1]) == {k: v for k, v in shown.items() if k not in ("windows",)}
     assert [found.name for found in path.parent.iterdir()] == ["report.html"]
+
+
+def test_the_segment_level_stands_on_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    assert compare(path, "--grouping", "item", "--statistic", "spa") == 0
+    page = path.read_text(encoding="utf-8")
+    check_self_contained(page)
+    check_accessible(page)
+    section = page.split('<section id="segments">')[1].split("</section>")[0]
+    for words in ("acc_eq", "pairs of corrections in one ranking", "two annotators", "copy-source"):
+        assert words in section
+    assert "p-values, system level, soft pairwise accuracy: PERM-BOTH" in page
+    compare(path)
+    assert 'id="segments"' not in path.read_text(encoding="utf-8")
 
 
 def test_a_bad_place_is_told_before_scoring(

@@ -93,7 +93,40 @@ def test_ratings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     low, high = found["ratings"][0]["ci95"]["pearson"]
     assert low <= found["ratings"][0]["pearson"] <= high
     plain = compare(capsys, str(folder), "-m", "green", "--resample", "none")
-    assert plain["ratings"][0]["ci95"] == {}
+    assert plain["ratings"][0]["ci95"] == plain["segment"]["rows"][0]["ci95"] == {}
+
+
+@pytest.mark.parametrize(
+    ("grouping", "expected", "pairs"),
+    [
+        # Ratings: good 4.5 and 4, half 5 and 2, none 1.5. The texts that good and half share on
+        # sentence 1 were rated apart: the metric ties them, people do not. Every other pair is in
+        # its order. By source: (2/3 + 1) / 2.
+        ("item", (2 / 3 + 1) / 2, 4),
+        # good's two outputs are both perfect, tied by the metric alone; half's are told apart.
+        ("system", (0 + 1) / 2, 2),
+        # Three perfect outputs (4.5, 4, 5) and two untouched ones (2, 1.5), each kind tied by the
+        # metric: six pairs of one each are right, three and one wrong.
+        ("none", 6 / 10, 10),
+    ],
+)
+def test_segment_level_of_ratings(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    grouping: str,
+    expected: float,
+    pairs: int,
+) -> None:
+    (folder / "judgments.csv").write_text(
+        "sentence,system,score\n1,good,4.5\n1,half,5\n1,none,1.5\n2,good,4\n2,half,2\n"
+    )
+    found = compare(
+        capsys, str(folder), "-m", "green:n=2", "--aggregate", "mean", "--grouping", grouping
+    )["segment"]
+    row = found["rows"][0]
+    assert (found["grouping"], found["humans"]) == (grouping, "ratings")
+    assert (row["human"], row["pairs"], row["missing"]) == ("rating", pairs, 0)
+    assert row["acc_exact"] == pytest.approx(expected)
 
 
 def test_aspects_of_ratings(folder: Path) -> None:

@@ -1,0 +1,298 @@
+"""Segment level of a benchmark: what people rated, or ranked together, group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.agreement import annotator_agreement
+from gecjury.benchmarks import Benchmark, View
+from gecjury.correlation import pair_outcomes
+from gecjury.judgments import expand_pairs
+from gecjury.metaeval import Study
+from gecjury.ratingdraws import weighted_pearsons
+from gecjury.ratings import mean_over_raters, rated_points, raters_with_mean
+from gecjury.scoretable import FloatArray
+from gecjury.segmentlevel import (
+    GroupBy,
+    GroupedPairs,
+    accuracy_with_ties,
+    group_correlations,
+    grouped_pairs,
+)
+from gecjury.uncertainty import calibrated_sums
+
+__all__ = [
+    "SegmentAgreement",
+    "Segments",
+    "mean_rater",
+    "ranked_segments",
+    "rated_segments",
+    "two_annotators",
+]
+
+_CHUNK = 200  # draws whose pair weights are held at once
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentAgreement:
+    """How scores of single corrections follow people, as a mean over groups.
+
+    Attributes:
+        acc_eq: pairwise accuracy with ties (Deutsch, Foster and Freitag 2023), ties of the metric
+            being scores at most `epsilon` apart; 0 to 1.
+        epsilon: the threshold, chosen on the same pairs; NaN where none was.
+        acc_exact: the same with only equal scores as ties.
+        kendall: τ-b; groups without a defined value are left out, as for r.
+        pearson: r; NaN for rankings, whose ranks are no measurements.
+        groups: groups with a pair.
+        pairs: pairs of all groups.
+        tied_share: share of the pairs that the metric ties within `epsilon`.
+        human_tied_share: share of the pairs that people tie.
+        missing: rated corrections (of rankings: ranked pairs) without a score.
+    """
+
+    acc_eq: float
+    epsilon: float
+    acc_exact: float
+    kendall: float
+    pearson: float
+    groups: int
+    pairs: int
+    tied_share: float
+    human_tied_share: float
+    missing: int
+
+
+@dataclass(frozen=True)
+class Segments:
+    """One metric's scores of what was rated or ranked, with what people said of it.
+
+    Attributes:
+        grouping: which corrections are compared.
+        pairs: those of every group, scored on both sides.
+        missing: see `SegmentAgreement`.
+        source: the source that a group belongs to, by its number; None where it spans several.
+        rated: ratings and scores, systems × sentences, NaN for what takes no part; None for
+            rankings.
+    """
+
+    grouping: GroupBy
+    pairs: GroupedPairs
+    missing: int
+    source: NDArray[np.int64] | None
+    rated: tuple[FloatArray, FloatArray] | None
+
+    def agreement(self) -> SegmentAgreement:
+        """The figures."""
+        best = accuracy_with_ties(self.pairs)
+        exact = accuracy_with_ties(self.pairs, calibrated=False)
+        wanted = self.pairs.preference
+        return SegmentAgreement(
+            best.accuracy,
+            best.epsilon,
+            exact.accuracy,
+            _mean(self._taus()),
+            _mean(self._pearsons()),
+            len(np.unique(self.pairs.group)),
+            len(wanted),
+            best.tied_share,
+            float((wanted == 0).mean()) if len(wanted) else float("nan"),
+            self.missing,
+        )
+
+    def draws(self, counts: FloatArray) -> dict[str, FloatArray]:
+        """Statistics over resampled sources, a source drawn twice bringing all it has twice.
+
+        Args:
+            counts: how often each source stands in each draw, draws × sentences.
+
+        Returns:
+            By statistic one value a draw, NaN where a draw does not define it. `acc_eq`, with ε
+            chosen anew, `acc_exact`, `kendall` and `pearson` where a group is of one source;
+            otherwise, since pairs then multiply, `pearson` alone.
+        """
+        if self.source is not None:
+            return {
+                "acc_eq": self._accuracy_draws(counts, self.source),
+                "acc_exact": _mean_draws(self._exact(), self.source, counts),
+                "kendall": _mean_draws(self._taus(), self.source, counts),
+                "pearson": _mean_draws(self._pearsons(), self.source, counts),
+            }
+        if self.rated is None:
+            return {}
+        human, metric = self.rated
+        known = ~np.isnan(human)
+        if self.grouping == "none":
+            source = np.nonzero(known)[1]
+            return {"pearson": weighted_pearsons(counts[:, source], human[known], metric[known])}
+        rows = zip(known, human, metric, strict=True)
+        drawn = [weighted_pearsons(counts[:, some], h[some], m[some]) for some, h, m in rows]
+        return {"pearson": mean_over_raters(np.stack(drawn))}
+
+    def _pearsons(self) -> FloatArray:
+        """Pearson's r of every group, in the order of their numbers; nothing for rankings."""
+        if self.rated is None:
+            return np.zeros(0)
+        return group_correlations(*self.rated, self.grouping, "pearson")
+
+    def _taus(self) -> FloatArray:
+        """τ-b of every group, by its number; NaN where either side ties all."""
+        pairs = self.pairs
+        given = np.sign(pairs.first - pairs.second)
+        size = self._groups
+
+        def total(values: NDArray[Any]) -> NDArray[Any]:
+            return np.bincount(pairs.group, values, minlength=size)
+
+        balance = total(pairs.preference * given)
+        untied = np.sqrt(total(np.abs(pairs.preference))) * np.sqrt(total(np.abs(given)))
+        return _share(balance, untied)
+
+    def _exact(self) -> FloatArray:
+        """Accuracy of every group with only equal scores as ties, by its number."""
+        pairs, size = self.pairs, self._groups
+        right = np.sign(pairs.first - pairs.second) == pairs.preference
+        counts = np.bincount(pairs.group, minlength=size)
+        sums = np.bincount(pairs.group, right, minlength=size)
+        return _share(sums, counts)
+
+    @property
+    def _groups(self) -> int:
+        if self.source is not None:
+            return len(self.source)
+        return int(self.pairs.group.max(initial=-1)) + 1
+
+    def _accuracy_draws(self, counts: FloatArray, source: NDArray[np.int64]) -> FloatArray:
+        pairs = self.pairs
+        found = pair_outcomes(
+            pairs.preference, pairs.first, pairs.second, ties="calibrated", groups=pairs.group
+        )
+        present, place, sizes = np.unique(pairs.group, return_inverse=True, return_counts=True)
+        of_pair, share = source[pairs.group], 1 / sizes[place]
+        parts = [
+            calibrated_sums(found, counts[start : start + _CHUNK][:, of_pair] * share)
+            for start in range(0, len(counts), _CHUNK)
+        ]
+        total = counts[:, source[present]].sum(axis=1)
+        sums = np.concatenate(parts)
+        return _share(sums, total)
+
+
+def rated_segments(
+    benchmark: Benchmark, ratings: FloatArray, sentences: FloatArray, grouping: GroupBy
+) -> Segments:
+    """A metric against ratings.
+
+    Over all outputs (`none`) and within a source (`item`) a correction that several systems made
+    counts once if it was rated once: that equal texts are equal proves nothing of a metric. Within
+    a system every output counts.
+
+    Args:
+        benchmark: gives the texts.
+        ratings: systems × sentences, NaN where there is none.
+        sentences: the metric's scores, likewise.
+        grouping: which outputs are compared.
+    """
+    points = rated_points(benchmark.corpus, ratings, sentences)
+    kept, missing = points.scored, points.missing
+    if grouping == "system":
+        kept = ~(np.isnan(ratings) | np.isnan(sentences))
+        missing = int(np.count_nonzero(~np.isnan(ratings) & ~kept))
+    human = np.where(kept, points.human, np.nan)
+    metric = np.where(kept, points.metric, np.nan)
+    source = np.arange(human.shape[1]) if grouping == "item" else None
+    pairs = grouped_pairs(human, metric, grouping)
+    return Segments(grouping, pairs, missing, source, (human, metric))
+
+
+def ranked_segments(
+    study: Study, view: View, sentences: FloatArray, items: FloatArray | None = None
+) -> Segments:
+    """A metric against rankings; a group is one ranking, one annotator's of one source.
+
+    Every two different corrections of a ranking are a pair. Ranks of different rankings are not
+    comparable, so that there is no other grouping.
+
+    Args:
+        study: gives the rankings.
+        view: which of them.
+        sentences: the metric's scores, systems × sentences.
+        items: see `Study.over_pairs`.
+    """
+    benchmark = study.benchmark
+    rankings = benchmark.rankings[view]
+    pairs = expand_pairs(rankings, benchmark.corpus.names, "unexpanded")
+    first, second = study.sides(view, sentences, items, pairs)
+    kept = ~(np.isnan(first) | np.isnan(second))
+    return Segments(
+        "item",
+        GroupedPairs(pairs.preference[kept], first[kept], second[kept], pairs.item[kept]),
+        int(np.count_nonzero(~kept)),
+        np.array([item.sentence for item in rankings], dtype=np.int64),
+        None,
+    )
+
+
+def mean_rater(benchmark: Benchmark, aspect: str, grouping: GroupBy) -> SegmentAgreement | None:
+    """A single rater against the mean of the others, averaged over the raters; None if unknown."""
+    table = raters_with_mean(benchmark.raters).get(aspect)
+    if table is None:
+        return None
+    return _average(_each_rater(benchmark, table, grouping))
+
+
+def _each_rater(
+    benchmark: Benchmark, table: FloatArray, grouping: GroupBy
+) -> Iterator[SegmentAgreement]:
+    for rater, own in enumerate(table):
+        rest = mean_over_raters(np.delete(table, rater, axis=0))
+        yield rated_segments(benchmark, rest, own, grouping).agreement()
+
+
+def _average(found: Iterable[SegmentAgreement]) -> SegmentAgreement:
+    """Means of the figures, the most of the counts; each rater has an ε of its own."""
+    parts = list(found)
+    columns = {
+        field.name: np.array([getattr(part, field.name) for part in parts], dtype=np.float64)
+        for field in fields(SegmentAgreement)
+    }
+    means = {name: _mean(values) for name, values in columns.items()}
+    most = {name: int(columns[name].max()) for name in ("groups", "pairs")}
+    return SegmentAgreement(**means | most | {"epsilon": float("nan"), "missing": 0})  # type: ignore[arg-type]
+
+
+def two_annotators(study: Study, view: View) -> SegmentAgreement:
+    """How often two annotators say the same of two corrections, ties included.
+
+    Over all comparisons at once, and without any threshold: only `acc_exact` and `pairs` are given.
+    """
+    benchmark = study.benchmark
+    pairs = expand_pairs(benchmark.rankings[view], benchmark.corpus.names, "unexpanded")
+    found, none = annotator_agreement(pairs), float("nan")
+    return SegmentAgreement(none, none, found.with_ties, none, none, 0, found.pairs, none, none, 0)
+
+
+def _mean(values: FloatArray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def _mean_draws(values: FloatArray, source: NDArray[np.int64], counts: FloatArray) -> FloatArray:
+    """Mean over the groups that stand in each draw, those without a value left out."""
+    if not len(values):
+        return np.full(len(counts), np.nan)
+    known = ~np.isnan(values)
+    weights = counts[:, source[known]]
+    total = weights.sum(axis=1)
+    return _share(weights @ values[known], total)
+
+
+def _share(part: NDArray[Any], whole: NDArray[Any]) -> FloatArray:
+    """Part of the whole, NaN where there is nothing."""
+    found: FloatArray = np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)
+    return found
