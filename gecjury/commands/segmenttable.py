@@ -140,7 +140,9 @@ def _rows(
                 rows.append(_entry("one rater", "humans", aspect, rater))
     else:
         for view in (view for view in views if benchmark.rankings.get(view)):
-            rows.append(_entry("two annotators", "ceiling", view, two_annotators(study, view)))
+            both = two_annotators(study, view)
+            if both.pairs:
+                rows.append(_entry("two annotators", "ceiling", view, both))
     return rows
 
 
