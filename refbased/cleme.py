@@ -27,7 +27,8 @@ from refbased.clemecounts import (
     precision_recall_f,
 )
 from refbased.editscorer import EditScorer, check_beta
-from refbased.running import choose_best, choose_running
+from refbased.running import choose_running
+from refbased.runningrules import FirstBest, RatioRule, choose_best
 
 __all__ = ["CLEME", "CLEME2"]
 
@@ -105,16 +106,26 @@ class CLEME(EditScorer):
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Scores of the counts summed by the running choice of references."""
-        totals, _ = choose_running(statistics.values[..., _CORPUS], self._running_keys, draws)
+        totals, _ = choose_running(statistics.values[..., _CORPUS], self._rule, draws)
         return self._scores(totals, HIT_WEIGHTS)
 
     @property
     def _official(self) -> bool:
         return self.compat == "official"
 
+    @property
+    def _rule(self) -> FirstBest:
+        square = self.beta * self.beta
+        weights = (1 + square, 1.0, 1.0, square, 0.0)
+        return RatioRule(self._running_keys, 1 + square, weights, self._digits)
+
+    @property
+    def _digits(self) -> int:
+        return 4 if self._official else 12
+
     def _running_keys(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
         tp, needed, needless, fn, tn = np.moveaxis(own, -1, 0)
-        score = np.round(self._scores(sums, HIT_WEIGHTS).score, 4 if self._official else 12)
+        score = np.round(self._scores(sums, HIT_WEIGHTS).score, self._digits)
         return (score, tp, -needed - needless, -fn, tn)
 
     def _sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
@@ -142,7 +153,7 @@ class CLEME2(CLEME):
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """As for CLEME, with the corpus components of each system in the details."""
         statistics = super().statistics(corpus, runtime)
-        totals, _ = choose_running(statistics.values[..., _CORPUS], self._running_keys)
+        totals, _ = choose_running(statistics.values[..., _CORPUS], self._rule)
         names = ("hit", "wrong", "under", "over")
         table = {
             system: {name: float(part[row]) for name, part in zip(names, parts, strict=True)}
@@ -150,6 +161,10 @@ class CLEME2(CLEME):
             for row, system in enumerate(corpus.systems)
         }
         return Statistics(statistics.values, details={"components": table}, notes=statistics.notes)
+
+    @property
+    def _rule(self) -> FirstBest:
+        return self._running_keys  # no F-score
 
     def _sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
         hit, wrong, under, over = components(own)

@@ -28,7 +28,7 @@ from refbased.errant import ERRANT, edit_keys
 from refbased.gotoscorer import GoToScorer
 from refbased.m2 import M2, gold_edits
 from refbased.maxmatch import GoldEdit, match
-from refbased.running import best_f, choose_best
+from refbased.runningrules import best_f, choose_best
 
 __all__ = [
     "chosen_credit",

@@ -15,7 +15,8 @@ from gecjury.edits import Edit
 from gecjury.runtime import Runtime
 from gecjury.scoretable import IntArray, Scores, Statistics
 from refbased.editscorer import EditScorer, check_beta
-from refbased.running import FirstBest, best_f, choose_best, choose_running, prf
+from refbased.running import choose_running
+from refbased.runningrules import RatioRule, best_f, choose_best, prf
 
 __all__ = ["ERRANT", "SentenceERRANT", "edit_keys"]
 
@@ -86,7 +87,7 @@ class ERRANT(EditScorer):
         return Scores(score, precision, recall)
 
     @property
-    def _rule(self) -> FirstBest:
+    def _rule(self) -> RatioRule:
         return best_f(self.beta, 4 if self.compat == "official" else None)
 
     def _by_type(

@@ -17,7 +17,8 @@ from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
 from refbased.counts import ratio
 from refbased.editscorer import check_beta
 from refbased.maxmatch import Counts, GoldEdit, f_beta, match
-from refbased.running import choose_best, choose_running
+from refbased.running import choose_running
+from refbased.runningrules import RatioRule, choose_best
 
 __all__ = ["M2", "SentenceM2", "gold_edits"]
 
@@ -82,7 +83,12 @@ class M2(Scorer):
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Scores of the counts summed by the running choice of annotators."""
-        return self._scores(choose_running(statistics.values, self._keys, draws)[0])
+        return self._scores(choose_running(statistics.values, self._rule, draws)[0])
+
+    @property
+    def _rule(self) -> RatioRule:
+        square = self.beta * self.beta
+        return RatioRule(self._keys, 1 + square, (0.0, 1.0, square))
 
     def _keys(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
         del own

@@ -16,7 +16,7 @@ from gecjury.scorer import Scorer
 from refbased.editcredit import chosen_credit, distinct_corrections, reference_edits
 from refbased.editvectors import EditSet
 from refbased.pt_errant import PTERRANT, EditWeights
-from refbased.running import best_f, choose_best
+from refbased.runningrules import best_f, choose_best
 from refbased.uot_errant import UOTERRANT
 
 __all__ = ["credit_pt_errant", "credit_uot"]

@@ -13,7 +13,8 @@ from gecjury.edits import Edit, apply_edits
 from gecjury.runtime import Runtime
 from gecjury.scoretable import IntArray, Scores, Statistics
 from refbased.editscorer import EditScorer, check_beta
-from refbased.running import FirstBest, best_f, choose_best, choose_running, prf
+from refbased.running import choose_running
+from refbased.runningrules import RatioRule, best_f, choose_best, prf
 from refbased.weightmodels import WeightModel, Weights, weight_model
 
 __all__ = ["PTERRANT", "EditWeights"]
@@ -108,7 +109,7 @@ class PTERRANT(EditScorer):
         return Scores(score, precision, recall)
 
     @property
-    def _rule(self) -> FirstBest:
+    def _rule(self) -> RatioRule:
         return best_f(self.beta)
 
 

@@ -19,7 +19,8 @@ from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
 from refbased.counts import f_beta, ratio
 from refbased.editscorer import EditScorer, check_beta
 from refbased.editvectors import Cost, EditSet, Mass, Vectorise, costs, edit_vectors, masses
-from refbased.running import choose_best, choose_running
+from refbased.running import choose_running
+from refbased.runningrules import choose_best
 from refbased.transport import (
     Penalties,
     Problem,

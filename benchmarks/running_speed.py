@@ -1,0 +1,126 @@
+"""Speed of `gecjury rank`'s tests for metrics that choose references by a running count.
+
+    python -m benchmarks.running_speed [--data DIR] [--scores DIR] [--share 0.1]
+
+SEEDA's 15 outputs of all 1,312 sentences of CoNLL-2014: 1,001 permutations (the observed one among
+them) of 105 pairs of systems, and their complements. One side is `choose_running`; the other
+replays the corpora sentence by sentence by the same rule, all of them side by side, which is timed
+on a share of the permutations and scaled. The sums of both have to be equal to the last digit.
+Exit status 1 if they are not, or if a ratio is below 10.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.green_gleu_speed import add_data_option
+from gecjury.corpus import Corpus, read_corpus
+from gecjury.permutation import permutation_signs
+from gecjury.registry import load
+from gecjury.runtime import Runtime
+from gecjury.scorefiles import score_with_files
+from gecjury.scoretable import FloatArray, IntArray
+from refbased.cleme import CLEME
+from refbased.errant import ERRANT
+from refbased.m2 import M2
+from refbased.running import choose_running
+from refbased.runningrules import FirstBest, choose_best
+
+METRICS = ("errant", "m2", "cleme:assumption=dependent")
+PERMUTATIONS = 1000
+TARGET = 10.0
+_ROWS = 20_000  # (corpus, system) pairs side by side
+_TOGETHER = 15  # pairs of systems at once
+
+
+def replay(values: FloatArray, rule: FirstBest, draws: IntArray) -> FloatArray:
+    """Sums of counts, B × S × K, every sentence's reference chosen by the rule itself."""
+    size = max(1, _ROWS // len(values))
+    parts = [_replay(values, rule, draws[i : i + size]) for i in range(0, len(draws), size)]
+    return np.concatenate(parts)
+
+
+def _replay(values: FloatArray, rule: FirstBest, order: IntArray) -> FloatArray:
+    cells = values.swapaxes(0, 1)
+    usable = np.asarray(~np.isnan(cells[..., 0]))
+    cells = np.nan_to_num(cells)
+    totals = np.zeros((len(order), values.shape[0], values.shape[3]))
+    for at in order.T:
+        own, may = cells[at], usable[at]
+        best = choose_best(rule(totals[:, :, None] + own, own), may)
+        taken = np.take_along_axis(own, best[..., None, None], axis=2)[:, :, 0]
+        totals += np.where(np.asarray(may.any(axis=-1))[..., None], taken, 0.0)
+    return totals
+
+
+def permuted(lines: int) -> tuple[IntArray, IntArray]:
+    """Draws from two systems laid end to end: permuted ones and their complements."""
+    signs, _ = permutation_signs(lines, PERMUTATIONS, 0)
+    kept = np.concatenate([np.zeros((1, lines), np.int64), np.where(signs < 0, lines, 0)])
+    return np.arange(lines) + kept, np.arange(lines) + lines - kept
+
+
+def counts_of(metric: str, corpus: Corpus, scores: Path) -> tuple[FloatArray, FirstBest]:
+    """Counts of the metric and the rule it chooses by."""
+    scorer = load(metric)
+    table = score_with_files(scorer, corpus, str(scores), Runtime())
+    assert isinstance(scorer, ERRANT | M2 | CLEME)
+    values = np.asarray(table.statistics.values, dtype=np.float64)
+    return values[..., :5] if isinstance(scorer, CLEME) else values, scorer._rule
+
+
+def measure(metric: str, corpus: Corpus, scores: Path, share: float) -> bool:
+    """Time both sides; whether sums are equal and the target is met."""
+    values, rule = counts_of(metric, corpus, scores)
+    kept, swapped = permuted(values.shape[1])
+    draws = np.concatenate([kept, swapped])
+    some = max(1, round(share * len(kept)))
+    sample = np.r_[:some, len(kept) : len(kept) + some]
+    pairs = list(combinations(range(len(values)), 2))
+    ours = theirs = 0.0
+    equal = True
+    for start in range(0, len(pairs), _TOGETHER):
+        part = pairs[start : start + _TOGETHER]
+        joined = np.stack([np.concatenate([values[one], values[two]]) for one, two in part])
+        begin = time.process_time()
+        found, _ = choose_running(joined, rule, draws)
+        between = time.process_time()
+        plain = replay(joined, rule, draws[sample])
+        theirs += time.process_time() - between
+        ours += between - begin
+        equal &= bool((found[sample] == plain).all())
+    theirs *= len(draws) / len(sample)
+    print(
+        f"{metric:28} replay {theirs:6.1f} s   choose_running {ours:5.2f} s   "
+        f"ratio {theirs / ours:5.0f} (target {TARGET:.0f})   sums equal: {equal}",
+        flush=True,
+    )
+    return equal and theirs >= TARGET * ours
+
+
+def main() -> int:
+    """Measure every metric."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_data_option(parser)
+    parser.add_argument("--scores", type=Path, help="folder of score files, kept and used again")
+    parser.add_argument("--share", type=float, default=0.1, help="of permutations replayed")
+    args = parser.parse_args()
+    if args.data is None:
+        parser.error("give the folder of the data with --data DIR")
+    gold = str(Path(args.data) / "conll14/official-2014.combined.m2")
+    systems = sorted(map(str, (Path(args.data) / "SEEDA/outputs/all").glob("*.txt")))
+    corpus = read_corpus(gold, systems, [gold], gold)
+    with tempfile.TemporaryDirectory() as folder:
+        scores = args.scores or Path(folder)
+        done = [measure(metric, corpus, scores, args.share) for metric in METRICS]
+    return 0 if all(done) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

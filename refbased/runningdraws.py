@@ -1,0 +1,195 @@
+"""The running choice of references in many resampled corpora at once.
+
+Most sentences leave no choice: one reference, equal counts, or one reference that is better however
+the corpus went so far. Their counts are added for all corpora and systems together. For the others
+F-scores are compared by a short formula, and where two of them are so close that rounding or ties
+decide, by the rule itself. So every sum equals that of a replay sentence by sentence, to the last
+digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.scoretable import FloatArray, IntArray
+from refbased.runningrules import FirstBest, RatioRule, choose_best
+
+__all__ = ["sum_draws"]
+
+_CELLS = 32_000  # (corpus, system) pairs handled side by side: what they need stays in the cache
+_NOISE = 1e-13  # two ways of computing one F-score of sums are never that far apart
+_GRAIN = 64  # sums and products of multiples of 1/64 are exact
+
+_Ahead = Callable[[int, int], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
+class _Choices:
+    """What is settled beforehand and what is open, of N sentences × S systems.
+
+    Attributes:
+        rule: what chooses.
+        ratio: the same, where its F-scores can be compared by the short formula.
+        settled: N × (S · K), counts where there is no choice, 0 elsewhere.
+        place: N × S, where an open choice stands among A; −1 where there is none.
+        own: A × R × K, counts of the references that an open choice is between.
+        usable: A × R.
+        tops: R × A, what each reference adds to the numerator of F.
+        bottoms: R × A, what it adds to the denominator; infinite for those not usable.
+    """
+
+    rule: FirstBest
+    ratio: RatioRule | None
+    settled: FloatArray
+    place: NDArray[np.int32]
+    own: FloatArray
+    usable: NDArray[np.bool_]
+    tops: FloatArray
+    bottoms: FloatArray
+
+
+def sum_draws(values: FloatArray, rule: FirstBest, draws: IntArray) -> FloatArray:
+    """Sums of counts of every draw, each sentence's reference taken by the running rule.
+
+    Args:
+        values: S × N × R × K; NaN where a reference is absent from a sentence.
+        rule: the keys to choose by.
+        draws: B × M sentence indices in order.
+
+    Returns:
+        B × S × K.
+    """
+    systems, _, _, kinds = values.shape
+    choices = _prepare(values, rule, draws.shape[1])
+    found = np.zeros((len(draws), systems, kinds))
+    size = max(1, _CELLS // systems)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for start in range(0, len(draws), size):
+            _replay(choices, draws[start : start + size], found[start : start + size])
+    return found
+
+
+def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
+    """Settle what can be settled of corpora of so many sentences."""
+    cells = values.swapaxes(0, 1)
+    sentences, _, references, kinds = cells.shape
+    own = np.nan_to_num(cells).reshape(-1, references, kinds)
+    usable = ~np.isnan(cells[..., 0]).reshape(-1, references)
+    ratio = rule if isinstance(rule, RatioRule) and bool((own >= 0).all()) else None
+    usable &= ~_beaten(own, usable, rule, None if ratio is None else _ahead(own, ratio, length))
+    left = usable.sum(axis=1)
+    only = np.take_along_axis(own, usable.argmax(axis=1)[:, None, None], axis=1)[:, 0]
+    settled = np.where((left == 1)[:, None], only, 0.0)
+    at = np.flatnonzero(left > 1)
+    place = np.full((sentences, len(own) // sentences), -1, dtype=np.int32)
+    place.ravel()[at] = np.arange(len(at))
+    own, usable = own[at], usable[at]
+    tops = bottoms = np.empty((references, 0))
+    if ratio is not None:
+        tops = (ratio.top * own[..., 0]).T.copy()
+        bottoms = np.where(usable, own @ np.array(ratio.weights), np.inf).T.copy()
+    settled = settled.reshape(sentences, -1)
+    return _Choices(rule, ratio, settled, place, own, usable, tops, bottoms)
+
+
+def _beaten(
+    own: FloatArray, usable: NDArray[np.bool_], rule: FirstBest, ahead: _Ahead | None
+) -> NDArray[np.bool_]:
+    """References that another one beats whatever was counted before.
+
+    Equal counts give equal keys, and the first is taken. A reference that is ahead of another has
+    no lower first key; then the later keys must prefer it, too.
+    """
+    later = [] if ahead is None else rule(own, own)[1:]
+    found = np.zeros_like(usable)
+    for one, two in permutations(range(own.shape[1]), 2):
+        wins = (own[:, one] == own[:, two]).all(axis=-1) & (one < two)
+        if ahead is not None:
+            wins |= ahead(one, two) & _preferred(later, one, two)
+        found[:, two] |= wins & usable[:, one]
+    return found
+
+
+def _preferred(keys: Sequence[FloatArray], one: int, two: int) -> NDArray[np.bool_]:
+    """Where some keys, compared one after another, prefer one reference to another."""
+    found = np.full(len(keys[0]), one < two)
+    for key in reversed(keys):
+        found = (key[:, one] > key[:, two]) | ((key[:, one] == key[:, two]) & found)
+    return found
+
+
+def _ahead(own: FloatArray, rule: RatioRule, length: int) -> _Ahead | None:
+    """Where one reference's F is surely above another's, or both are 0 or both 1.
+
+    F is t/(t + r), t what the numerator sums and r what else the denominator does. With sums T and
+    R so far, F of (t₁, r₁) exceeds that of (t₂, r₂) by the quotient of T(r₂ − r₁) + R(t₁ − t₂) +
+    t₁r₂ − t₂r₁ and the product of both denominators. If t₁ ≥ t₂ and r₁ ≤ r₂, this numerator is at
+    least (T + t₂)(r₂ − r₁) and at least (R + r₂)(t₁ − t₂). T + t₂ is 0, where F is 0 or beats one
+    that is, or no less than the least t above 0; R + r₂ is 0, where both F are 1, or no less than
+    the least r above 0. So a difference of t or r that is large enough shows in F in spite of
+    rounding, in a corpus of `length` sentences that all have the largest counts.
+
+    Args:
+        own: cells × R × K.
+        rule: gives F.
+        length: sentences.
+    """
+    weights = np.array(rule.weights)
+    whole = np.array([rule.top, *rule.weights]) * _GRAIN
+    exact = bool((whole == np.rint(whole)).all() and (own == np.rint(own)).all())
+    weights[0] -= rule.top
+    top, rest = rule.top * own[..., 0], own @ weights
+    if (rest < 0).any() or not (exact or (rule.digits is not None and (weights >= 0).all())):
+        return None  # an F of 1 might not come out as 1
+    shown = 2 * _NOISE * (length * (top + rest).max(initial=0.0)) ** 2
+    least_gain = shown / rest.min(initial=np.inf, where=rest > 0)
+    least_loss = shown / top.min(initial=np.inf, where=top > 0)
+
+    def ahead(one: int, two: int) -> NDArray[np.bool_]:
+        gain, loss = top[:, one] - top[:, two], rest[:, two] - rest[:, one]
+        found = (gain >= 0) & (loss >= 0) & ((gain > least_gain) | (loss > least_loss))
+        return np.asarray(found)
+
+    return ahead
+
+
+def _replay(choices: _Choices, order: IntArray, totals: FloatArray) -> None:
+    """Add up some draws, sentence after sentence, in `totals` (draws × S × K)."""
+    by_draw, by_cell = totals.reshape(len(order), -1), totals.reshape(-1, totals.shape[2])
+    for at in np.ascontiguousarray(order.T):
+        by_draw += choices.settled.take(at, axis=0)
+        place = choices.place.take(at, axis=0).ravel()
+        cells = np.flatnonzero(place >= 0)
+        if len(cells):
+            place, before = place[cells], by_cell[cells]
+            by_cell[cells] = before + choices.own[place, _choose(choices, before, place)]
+
+
+def _choose(choices: _Choices, before: FloatArray, place: NDArray[np.int32]) -> IntArray:
+    """The reference of each open choice, from the sums before it."""
+    rule = choices.ratio
+    if rule is None:
+        return _choose_by_rule(choices, before, place)
+    top, bottom = rule.top * before[:, 0], before @ np.array(rule.weights)
+    best = second = np.full(len(place), -np.inf)
+    chosen = np.zeros(len(place), dtype=np.int64)
+    for number, (tops, bottoms) in enumerate(zip(choices.tops, choices.bottoms, strict=True)):
+        score = (top + tops.take(place)) / (bottom + bottoms.take(place))
+        chosen[score > best] = number
+        second = np.maximum(second, np.minimum(best, score))
+        best = np.maximum(best, score)
+    clear = _NOISE if rule.digits is None else 2 * 10.0**-rule.digits
+    close = np.flatnonzero(~(best - second > clear))  # NaN, where nothing is counted, is close
+    if len(close):
+        chosen[close] = _choose_by_rule(choices, before[close], place[close])
+    return chosen
+
+
+def _choose_by_rule(choices: _Choices, before: FloatArray, place: NDArray[np.int32]) -> IntArray:
+    own = choices.own[place]
+    return choose_best(choices.rule(before[:, None] + own, own), choices.usable[place])

@@ -1,0 +1,143 @@
+"""Running choices in many resampled corpora: equal to the replay of each, to the last digit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gecjury.scoretable import FloatArray
+from refbased.cleme import CLEME, CLEME2
+from refbased.m2 import M2
+from refbased.running import choose_running
+from refbased.runningdraws import sum_draws
+from refbased.runningrules import FirstBest, RatioRule, best_f
+
+BETAS = [0.0, 0.3, 0.5, 1.0, 2.0]
+KINDS = ["small", "sparse", "weighted", "real", "tiny", "large"]
+
+
+def make_counts(rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> FloatArray:
+    """Counts of the kinds that metrics give, and some that strain the arithmetic."""
+    small = rng.integers(0, 4, size=shape).astype(float)
+    if kind == "sparse":
+        return small * (rng.random(shape) < 0.3)
+    if kind == "weighted":
+        return np.array([0.0, 0.0, 0.75, 0.9, 1.0, 1.25])[rng.integers(6, size=shape)]
+    if kind == "real":
+        return rng.exponential(size=shape) * (rng.random(shape) < 0.7)
+    if kind == "tiny":
+        return small * 10.0 ** rng.integers(-14, 1, size=shape)
+    if kind == "large":
+        return small * 10.0 ** rng.integers(0, 6, size=shape)
+    return small
+
+
+def check_equal(counts: FloatArray, rule: FirstBest, rng: np.random.Generator) -> None:
+    """Sums of resampled corpora are those of the corpora rearranged."""
+    lines = counts.shape[1]
+    draws = rng.integers(lines, size=(5, lines))
+    draws[0] = np.arange(lines)
+    found = sum_draws(counts, rule, draws)
+    for corpus, order in zip(found, draws, strict=True):
+        assert corpus.tolist() == choose_running(counts[:, order], rule)[0].tolist()
+
+
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.sampled_from(BETAS), st.integers(1, 5),
+    st.sampled_from([None, 4]),
+)  # fmt: skip
+def test_errant_rule_equals_the_replay(
+    seed: int, kind: str, beta: float, references: int, digits: int | None
+) -> None:
+    rng = np.random.default_rng(seed)
+    counts = make_counts(rng, kind, (3, 12, references, 3))
+    counts[rng.random(counts.shape[:3]) < 0.1] = np.nan
+    check_equal(counts, best_f(beta, digits), rng)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(BETAS), st.integers(1, 4), st.booleans())
+def test_m2_rule_equals_the_replay(seed: int, beta: float, annotators: int, many: bool) -> None:
+    rng = np.random.default_rng(seed)
+    gold = rng.integers(0, 6, size=(3, 14, annotators))
+    proposed = rng.integers(0, 4, size=(3, 14, 1)) + (rng.random(gold.shape) < 0.2)
+    correct = np.minimum(rng.integers(0, 4, size=gold.shape), np.minimum(gold, proposed))
+    counts = np.stack([correct, proposed, gold], axis=-1).astype(float) * (1000 if many else 1)
+    counts[rng.random(counts.shape[:3]) < 0.1] = np.nan
+    scorer = M2(beta=beta)
+    check_equal(counts, scorer._rule, rng)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.sampled_from(BETAS), st.booleans())
+def test_cleme_rules_equal_the_replay(seed: int, kind: str, beta: float, official: bool) -> None:
+    rng = np.random.default_rng(seed)
+    counts = make_counts(rng, kind, (2, 12, 3, 5))
+    counts[rng.random(counts.shape[:3]) < 0.1] = np.nan
+    compat = "official" if official else "gecjury"
+    for scorer in (CLEME(beta=beta, compat=compat), CLEME2(beta=beta, compat=compat)):
+        check_equal(counts, scorer._rule, rng)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_negative_counts_are_left_to_the_rule(seed: int) -> None:
+    # UOT-ERRANT may transport more mass than one side has.
+    rng = np.random.default_rng(seed)
+    check_equal(rng.normal(1, 1, size=(2, 8, 3, 3)), best_f(0.5), rng)
+
+
+def test_equal_f_goes_to_more_tp_however_the_corpus_went() -> None:
+    """All edits right so far: F is 1 with either reference, and the one with more TP is taken.
+
+    Nothing right so far: F is 0 with either, and fewer FP go before fewer FN.
+    """
+    right = np.array([[[2.0, 0, 0], [1, 0, 0]]] * 2)
+    wrong = np.array([[[0.0, 2, 1], [0, 1, 9]]] * 2)
+    draws = np.array([[0, 1], [1, 1]])
+    assert sum_draws(right[None], best_f(0.5), draws).tolist() == [[[4, 0, 0]]] * 2
+    assert sum_draws(wrong[None], best_f(0.5), draws).tolist() == [[[0, 2, 18]]] * 2
+
+
+def test_differences_that_rounding_hides_are_left_to_the_rule() -> None:
+    """With 10¹³ TP and FP, one FP more lowers F by less than the 12 digits that are compared.
+
+    So both references tie on F, and the second goes by TP, though its F is lower.
+    """
+    counts = np.zeros((1, 2, 2, 3))
+    counts[0, 0] = [1e13, 1e13, 1e13]
+    counts[0, 1] = [[0, 1, 0], [1, 9, 0]]
+    draws = np.array([[0, 1]])
+    assert choose_running(counts, best_f(0.5))[1].tolist() == [[0, 1]]
+    assert sum_draws(counts, best_f(0.5), draws).tolist() == [[[1e13 + 1, 1e13 + 9, 1e13]]]
+
+
+def test_a_corpus_of_hundreds_of_sentences() -> None:
+    """Sums grow, and choices hang on small differences of F."""
+    rng = np.random.default_rng(7)
+    tp = rng.binomial(2, 0.4, size=(2, 400, 2))
+    fp = rng.binomial(3, 0.3, size=(2, 400, 1)) * np.ones((1, 1, 2), dtype=int)
+    fn = rng.binomial(12, 0.3, size=(2, 400, 2))
+    check_equal(np.stack([tp, fp, fn], axis=-1).astype(float), best_f(0.5), rng)
+
+
+def test_no_draws_give_no_sums() -> None:
+    found = sum_draws(np.ones((2, 3, 1, 3)), best_f(0.5), np.empty((0, 3), dtype=np.int64))
+    assert found.shape == (0, 2, 3)
+
+
+@pytest.mark.parametrize("beta", BETAS)
+def test_ratio_is_the_first_key(beta: float) -> None:
+    """The short formula gives the rule's F wherever anything is counted."""
+    rng = np.random.default_rng(1)
+    sums = rng.integers(0, 50, size=(100, 3)).astype(float)
+    gold = np.stack([sums[:, 0], sums[:, 0] + sums[:, 1], sums[:, 0] + sums[:, 2]], axis=-1)
+    five = np.insert(sums, [1, 3], 0, axis=1)
+    cases: list[tuple[FirstBest, FloatArray]] = [
+        (best_f(beta), sums), (M2(beta=beta)._rule, gold), (CLEME(beta=beta)._rule, five),
+    ]  # fmt: skip
+    for rule, counts in cases:
+        assert isinstance(rule, RatioRule)
+        bottom = counts @ np.array(rule.weights)
+        some = bottom > 0
+        short = rule.top * counts[some, 0] / bottom[some]
+        assert short.tolist() == pytest.approx(rule(counts, counts)[0][some].tolist(), abs=1e-12)
