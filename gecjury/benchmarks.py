@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gecjury.benchmarktable import (
     BENCHMARKS,
+    UNKNOWN_SYSTEMS,
     BenchmarkInfo,
     View,
     benchmark_info,
@@ -182,6 +183,7 @@ class Request:
         open_folder: finds the data; called only by loaders that read files.
         view: the view whose items become `corpus.groups`.
         whole: whether unjudged sentences are wanted as well.
+        unknown_systems: of an own benchmark: `refuse` or `skip`; None for what its table says.
     """
 
     info: BenchmarkInfo
@@ -190,6 +192,7 @@ class Request:
     open_folder: Callable[[], DataFolder]
     view: View
     whole: bool = False
+    unknown_systems: str | None = None
 
     @cached_property
     def folder(self) -> DataFolder:
@@ -247,6 +250,7 @@ def load_benchmark(
     references: str | Path | Sequence[str | Path] = "official",
     view: str | None = None,
     whole: bool = False,
+    unknown_systems: str | None = None,
     data: str | Path | None = None,
     url: str | None = None,
     cache: str | Path | None = None,
@@ -265,6 +269,8 @@ def load_benchmark(
         view: which human judgments `corpus.groups` follows, `edit` or `sentence`; by default the
             benchmark's first.
         whole: SEEDA only: all 1,312 sentences of CoNLL-2014, not the 391 judged ones.
+        unknown_systems: own benchmarks only: `skip` leaves out, and counts, judgments of systems
+            without output; by default they are refused, unless `benchmark.toml` says otherwise.
         data: folder laid out like the manifest; see `gecjury.fetch.open_data`.
         url: base of download addresses; see `gecjury.fetch.open_data`.
         cache: cache folder instead of the user's; see `gecjury.fetch.open_data`.
@@ -280,6 +286,13 @@ def load_benchmark(
     known_name(f"view of {info.name}", chosen, info.views)
     if whole and info.name != "seeda":
         raise OptionError(f"whole=True is for seeda: {info.name} always loads all its sentences")
+    if unknown_systems is not None:
+        known_name("value of unknown_systems", unknown_systems, UNKNOWN_SYSTEMS)
+        if info.name in BENCHMARKS:
+            raise OptionError(
+                f"unknown_systems={unknown_systems} is for judgments of your own: {info.name} has "
+                "an output of every system it was judged with, or says which it lacks"
+            )
     request = Request(
         info,
         systems,
@@ -287,6 +300,7 @@ def load_benchmark(
         lambda: open_data(data, url=url, cache=cache),
         "edit" if chosen == "edit" else "sentence",
         whole,
+        unknown_systems,
     )
     module, _, function = info.loader.partition(":")
     loader: Callable[[Request], Benchmark] = getattr(importlib.import_module(module), function)

@@ -169,6 +169,10 @@ BENCHMARKS: Mapping[str, BenchmarkInfo] = MappingProxyType(_table())
 """Every benchmark by name."""
 
 
+UNKNOWN_SYSTEMS = ("refuse", "skip")
+"""What may become of a user's judgments of systems that nobody has an output of."""
+
+
 def benchmark_info(name: str) -> BenchmarkInfo:
     """The table row of a benchmark.
 

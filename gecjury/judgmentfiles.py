@@ -10,8 +10,9 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -20,12 +21,12 @@ from numpy.typing import NDArray
 
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError
-from gecjury.judgments import RankedItem
+from gecjury.judgments import FIRST_SENTENCE, SKIP_UNKNOWN, RankedItem
 from gecjury.naming import nearest_of
 from gecjury.ratings import rank_ratings
 from gecjury.textfiles import read_text
 
-__all__ = ["FORMS", "Judged", "read_judgments"]
+__all__ = ["FORMS", "Judged", "known_items", "read_judgments"]
 
 _Floats = NDArray[np.float64]
 
@@ -86,23 +87,38 @@ class _Row:
         if name not in known:
             self.fail(
                 f"unknown system {name!r} in column {column}",
-                nearest_of(name, known),
+                f"{nearest_of(name, known)}. {SKIP_UNKNOWN}",
             )
         return name
 
+    def sentence(self, first: int, lines: int) -> int:
+        """The row of the corpus that a line number means."""
+        if self["sentence"] == str(first - 1):
+            self.fail(
+                f"sentence {first - 1} is out of range",
+                f"expected {first} to {first + lines - 1}; {FIRST_SENTENCE}",
+            )
+        return self.number("sentence", first, first + lines - 1) - first
 
-def read_judgments(path: Path, corpus: Corpus, first: int = 1) -> Judged:
+
+def read_judgments(
+    path: Path, corpus: Corpus, first: int = 1, *, skip_unknown: bool = False
+) -> Judged:
     """Read ratings, preferences or rankings.
 
     Args:
         path: a CSV or TSV file; the separator (comma, semicolon or tab) is told by its header.
         corpus: its systems and sentences are judged.
         first: what `sentence` calls the first source.
+        skip_unknown: leave out, and count, what was said of systems that the corpus lacks.
 
     Raises:
         InputError: the columns fit no form, a cell cannot be used, or no judgment is left.
     """
     form, rows = _read_table(path)
+    notes: tuple[str, ...] = ()
+    if skip_unknown:
+        rows, notes = _known_rows(path, rows, corpus.names)
     readers: Mapping[str, Callable[[Sequence[_Row], Corpus, int], Judged]] = {
         "ratings": _ratings,
         "preferences": _preferences,
@@ -114,7 +130,63 @@ def read_judgments(path: Path, corpus: Corpus, first: int = 1) -> Judged:
             f"{path}: no sentence has judgments of two systems by one annotator, so that nothing "
             "can be compared; judge several systems on the same sentences"
         )
-    return judged
+    return replace(judged, notes=(*judged.notes, *notes))
+
+
+def _known_rows(
+    path: Path, rows: Sequence[_Row], known: Sequence[str]
+) -> tuple[list[_Row], tuple[str, ...]]:
+    """The rows whose systems all have an output, and a note on the others."""
+    kept = []
+    unknown: Counter[str] = Counter()
+    for row in rows:
+        named = (row[column] for column in ("system", "system_a", "system_b"))
+        strange = {name for name in named if name and name not in known}
+        unknown.update(strange)
+        if not strange:
+            kept.append(row)
+    return kept, _left_out(path, len(rows), len(kept), unknown, known)
+
+
+def known_items(
+    path: Path, items: Sequence[RankedItem], known: Sequence[str]
+) -> tuple[tuple[RankedItem, ...], tuple[str, ...]]:
+    """Rankings without the systems that nobody has an output of, and a note on those.
+
+    Args:
+        path: where the rankings were read, for the error.
+        items: rankings of any systems.
+        known: the systems that there is an output of.
+
+    Raises:
+        InputError: nothing is left.
+    """
+    found = []
+    unknown: Counter[str] = Counter()
+    for item in items:
+        places = [tuple(name for name in group if name in known) for group in item.groups]
+        unknown.update(name for group in item.groups for name in group if name not in known)
+        kept = [(group, rank) for group, rank in zip(places, item.ranks, strict=True) if group]
+        if kept:
+            groups, ranks = zip(*kept, strict=True)
+            found.append(replace(item, groups=groups, ranks=ranks))
+    total = sum(len(group) for item in items for group in item.groups)
+    return tuple(found), _left_out(path, total, total - unknown.total(), unknown, known)
+
+
+def _left_out(
+    path: Path, total: int, kept: int, unknown: Counter[str], known: Sequence[str]
+) -> tuple[str, ...]:
+    if not unknown:
+        return ()
+    names = ", ".join(f"{name} {count}" for name, count in unknown.most_common())
+    if not kept:
+        raise InputError(
+            f"{path}: every judgment names a system without output ({names}); outputs there are of "
+            f"{', '.join(known)}: call the files as the judgments call the systems"
+        )
+    what = f"{total - kept} of {total} judgments name systems without output and are left out"
+    return (f"{what}: {names}",)
 
 
 def _read_table(path: Path) -> tuple[str, list[_Row]]:
@@ -172,7 +244,7 @@ def _ratings(rows: Sequence[_Row], corpus: Corpus, first: int) -> Judged:
     found: dict[tuple[str, str, int, int], list[float]] = {}
     empty = 0
     for row in rows:
-        sentence = row.number("sentence", first, first + len(corpus) - 1) - first
+        sentence = row.sentence(first, len(corpus))
         system = names.index(row.system("system", names))
         if not row["score"]:
             empty += 1
@@ -226,7 +298,7 @@ def _preferences(rows: Sequence[_Row], corpus: Corpus, first: int) -> Judged:
     items = []
     equal = 0
     for row in rows:
-        sentence = row.number("sentence", first, first + len(corpus) - 1) - first
+        sentence = row.sentence(first, len(corpus))
         a, b = (row.system(column, corpus.names) for column in ("system_a", "system_b"))
         if a == b:
             row.fail(f"system {a!r} is compared with itself", "name two systems")
@@ -259,7 +331,7 @@ def _rankings(rows: Sequence[_Row], corpus: Corpus, first: int) -> Judged:
     """Rankings: the rows of one annotator, sentence and item; 1 is best, equal ranks tie."""
     ranked: dict[tuple[str, str], tuple[int, dict[str, int]]] = {}
     for row in rows:
-        sentence = row.number("sentence", first, first + len(corpus) - 1) - first
+        sentence = row.sentence(first, len(corpus))
         name = row.system("system", corpus.names)
         rank = row.number("rank", 1)
         key = row["annotator"] or _ONE, row["item"] or f"sentence {sentence + first}"

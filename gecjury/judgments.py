@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from gecjury.errors import InputError, OptionError
 
 __all__ = [
+    "FIRST_SENTENCE",
+    "SKIP_UNKNOWN",
     "JudgmentPairs",
     "PairCount",
     "PairCounts",
@@ -32,6 +34,15 @@ __all__ = [
     "pair_scores",
     "read_rankings",
 ]
+
+FIRST_SENTENCE = "for judgments that count from 0 put first_sentence = 0 into benchmark.toml"
+"""What to do about a sentence number below the first."""
+
+SKIP_UNKNOWN = (
+    "Judgments of systems without output are left out, and counted, by `compare --unknown-systems "
+    'skip` or unknown_systems = "skip" in benchmark.toml'
+)
+"""What to do about a system that nobody has an output of."""
 
 _Integers = NDArray[np.int64]
 _Floats = NDArray[np.float64]
@@ -128,8 +139,11 @@ class JudgmentPairs:
 class _RankingHandler(xml.sax.handler.ContentHandler):
     """Collects ranking items; knows the line of whatever is wrong."""
 
-    def __init__(self, path: Path, first_line: int, lines: int | None, known: Collection[str]):
+    def __init__(
+        self, path: Path, first_line: int, lines: int | None, known: Collection[str], own: bool
+    ):
         super().__init__()
+        self._own = own
         self.items: list[RankedItem] = []
         self._path, self._first_line, self._lines, self._known = path, first_line, lines, known
         self._locator: xml.sax.xmlreader.Locator | None = None
@@ -147,10 +161,10 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
             line = self._integer(name, attrs, "src-id") - self._first_line
             if line < 0 or (self._lines is not None and line >= self._lines):
                 top = "" if self._lines is None else f" to {self._lines - 1 + self._first_line}"
-                self._fail(
-                    f"src-id {attrs['src-id']!r} names no sentence",
-                    f"expected {self._first_line}{top}, counted from {self._first_line}",
-                )
+                remedy = f"expected {self._first_line}{top}, counted from {self._first_line}"
+                if self._own and line < 0:
+                    remedy += f"; {FIRST_SENTENCE}"
+                self._fail(f"src-id {attrs['src-id']!r} names no sentence", remedy)
             self._open = (attrs.get("id", ""), line, self._text(name, attrs, "user"))
             self._groups, self._ranks = [], []
         elif name == "translation":
@@ -177,7 +191,8 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
         for system in systems:
             if self._known and system not in self._known:
                 known = ", ".join(sorted(self._known))
-                self._fail(f"unknown system {system!r}", f"expected one of {known}")
+                remedy = f"expected one of {known}" + (f". {SKIP_UNKNOWN}" if self._own else "")
+                self._fail(f"unknown system {system!r}", remedy)
             if system in seen:
                 self._fail(f"system {system!r} is ranked twice in one item", "remove one of them")
             seen.add(system)
@@ -207,6 +222,7 @@ def read_rankings(
     first_line: Literal[0, 1],
     lines: int | None = None,
     systems: Collection[str] = (),
+    own: bool = False,
 ) -> tuple[RankedItem, ...]:
     """Read a file of Appraise ranking results.
 
@@ -215,6 +231,7 @@ def read_rankings(
         first_line: what `src-id` calls the first sentence: 1 in SEEDA, 0 in GJG15.
         lines: number of sentences in the output files, to check `src-id` against.
         systems: the systems that may occur; empty for any.
+        own: the file is the user's, who is told how to have it read otherwise.
 
     Returns:
         The items in file order; items that the annotator skipped are left out.
@@ -231,7 +248,7 @@ def read_rankings(
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}; check the path") from error
-    handler = _RankingHandler(path, first_line, lines, frozenset(systems))
+    handler = _RankingHandler(path, first_line, lines, frozenset(systems), own)
     try:
         parse(io.BytesIO(data), handler)
     except InputError:

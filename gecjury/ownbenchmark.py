@@ -3,7 +3,7 @@
 A folder holds `source.txt`, `outputs/` with one file a system, and `judgments.csv`, `.tsv` or
 `.xml`; `references/` and `gold.m2` if metrics need them. `judgments_edit` and `judgments_sentence`
 stand for two views. `benchmark.toml` in it, or any `.toml` file, may name other places, a citation,
-system sets, and what the judgments call the first sentence.
+system sets, what the judgments call the first sentence, and what becomes of unknown systems.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from gecjury.benchmarks import Benchmark, Columns, Request, View, ranked_groups
-from gecjury.benchmarktable import BENCHMARKS, BenchmarkInfo
+from gecjury.benchmarktable import BENCHMARKS, UNKNOWN_SYSTEMS, BenchmarkInfo
 from gecjury.corpus import Corpus, read_corpus, system_name
 from gecjury.errors import InputError
-from gecjury.judgmentfiles import Judged, read_judgments
+from gecjury.judgmentfiles import Judged, known_items, read_judgments
 from gecjury.judgments import expand_pairs, read_rankings
 from gecjury.naming import nearest_of
 from gecjury.ratings import mean_over_raters
@@ -31,7 +31,7 @@ __all__ = ["Layout", "load_own", "own_info", "read_layout"]
 _TABLE = "benchmark.toml"
 _KEYS = (
     "name", "citation", "source", "outputs", "references", "gold", "judgments", "first_sentence",
-    "system_sets",
+    "system_sets", "unknown_systems",
 )  # fmt: skip
 _VIEWS: tuple[View, ...] = ("edit", "sentence")
 _KINDS = (".csv", ".tsv", ".xml")
@@ -55,6 +55,7 @@ class Layout:
         first_sentence: what the judgments call the first sentence, 1 or 0.
         citation: what to cite.
         system_sets: names of systems by set.
+        unknown_systems: what becomes of judgments of systems without output, `refuse` or `skip`.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Layout:
     first_sentence: int = 1
     citation: str = ""
     system_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unknown_systems: str = "refuse"
 
 
 def own_info(path: Path) -> BenchmarkInfo:
@@ -95,8 +97,9 @@ def load_own(request: Request) -> Benchmark:
     layout = read_layout(info.path)
     whole = read_corpus(layout.source, layout.outputs, layout.references, layout.gold)
     names = info.system_sets[request.systems]
+    skip = (request.unknown_systems or layout.unknown_systems) == "skip"
     judged = {
-        view: _read_judgments(file, whole, layout.first_sentence)
+        view: _read_judgments(file, whole, layout.first_sentence, skip)
         for view, file in layout.judgments.items()
     }
     for view, found in judged.items():
@@ -133,13 +136,18 @@ def load_own(request: Request) -> Benchmark:
     )
 
 
-def _read_judgments(path: Path, corpus: Corpus, first: int) -> Judged:
+def _read_judgments(path: Path, corpus: Corpus, first: int, skip: bool) -> Judged:
     if path.suffix.lower() != ".xml":
-        return read_judgments(path, corpus, first)
+        return read_judgments(path, corpus, first, skip_unknown=skip)
     items = read_rankings(
-        path, first_line=1 if first else 0, lines=len(corpus), systems=corpus.names
+        path,
+        first_line=1 if first else 0,
+        lines=len(corpus),
+        systems=() if skip else corpus.names,
+        own=True,
     )
-    return Judged(items)
+    kept, notes = known_items(path, items, corpus.names)
+    return Judged(kept, notes=notes)
 
 
 def _check_overlap(judged: Judged, names: Sequence[str], path: Path, chosen: str) -> None:
@@ -232,7 +240,17 @@ def _layout(root: Path, table: Mapping[str, Any], where: Path) -> Layout:
         first,
         _text(table, "citation", where),
         _sets(table.get("system_sets", {}), [system_name(file) for file in outputs], where),
+        _unknown(table, where),
     )
+
+
+def _unknown(table: Mapping[str, Any], where: Path) -> str:
+    value = _text(table, "unknown_systems", where) or UNKNOWN_SYSTEMS[0]
+    if value not in UNKNOWN_SYSTEMS:
+        raise InputError(
+            f"{where}: unknown_systems is {value!r}; expected {' or '.join(UNKNOWN_SYSTEMS)}"
+        )
+    return value
 
 
 def _text(table: Mapping[str, Any], key: str, where: Path) -> str:

@@ -77,6 +77,12 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     add_grouping(parser)
     add_resampling(parser)
     add_statistic(parser)
+    parser.add_argument(
+        "--unknown-systems",
+        choices=("refuse", "skip"),
+        help="judgments of your own that name a system without output: refuse (default), or skip "
+        "them and say how many",
+    )
     parser.add_argument("-o", "--output", metavar="DIR", help="keep one score file a metric")
     parser.add_argument("--html", metavar="FILE", help="write the comparison as one page, too")
     add_edit_options(parser)
@@ -168,6 +174,7 @@ def _study(args: argparse.Namespace, name: str) -> tuple[Study, tuple[View, ...]
         view=view,
         data=args.data,
         cache=args.cache,
+        unknown_systems=args.unknown_systems,
     )
     views = benchmark.views if args.human == "both" else (benchmark.view,)
     study = Study(benchmark, args.aggregate, args.ties, args.human_scores, args.shuffles, args.seed)

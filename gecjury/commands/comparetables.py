@@ -147,6 +147,7 @@ def make_document(
         "seed": args.seed,
         "ties": args.ties,
         "fingerprint": benchmark.fingerprint,
+        "notes": list(benchmark.notes),
         "rows": [
             {
                 "metric": result.label,

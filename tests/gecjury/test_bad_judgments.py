@@ -63,6 +63,70 @@ def accepted(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
     return found
 
 
+MORE = "3,good,ghost,a\n3,ghost,none,b\n3,spectre,ghost,a\n"
+
+
+def test_judgments_of_systems_without_output_can_be_left_out(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are refused, with the way on, unless skipped; what is skipped is counted."""
+    plain = accepted(capsys, str(folder), "-m", "green", "--resample", "none")
+    (folder / "judgments.csv").write_text(GOOD + MORE)
+    message = refused(capsys, str(folder), "-m", "green")
+    assert "line 6: unknown system 'ghost'" in message
+    assert "--unknown-systems skip" in message
+    argv = [str(folder), "-m", "green", "--resample", "none"]
+    found = accepted(capsys, *argv, "--unknown-systems", "skip")
+    # All three rows added are skipped: they name ghost three times and spectre once.
+    note = "3 of 7 judgments name systems without output and are left out: ghost 3, spectre 1"
+    assert note in found["notes"]
+    assert [row["sentence"] for row in found["rows"]] == [row["sentence"] for row in plain["rows"]]
+    (folder / "benchmark.toml").write_text('unknown_systems = "skip"')
+    assert note in accepted(capsys, *argv)["notes"]
+    assert "unknown system 'ghost'" in refused(capsys, *argv, "--unknown-systems", "refuse")
+    (folder / "benchmark.toml").write_text('unknown_systems = "drop"')
+    assert "unknown_systems is 'drop'; expected refuse or skip" in refused(capsys, *argv)
+
+
+def test_a_ranking_keeps_the_systems_that_have_an_output(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "judgments.csv").unlink()
+    ranked = (
+        "<translation system='good ghost' rank='1'/><translation system='wraith' rank='2'/>"
+        "<translation system='none' rank='3'/>"
+    )
+    (folder / "judgments.xml").write_text(XML.format(ranked))
+    argv = [str(folder), "-m", "green", "--resample", "none"]
+    assert "line 1: unknown system 'ghost'" in refused(capsys, *argv)
+    found = accepted(capsys, *argv, "--unknown-systems", "skip")
+    assert found["rows"][0]["sentence"]["pairs"] == 1  # good before none
+    assert found["notes"] == [
+        "2 of 4 judgments name systems without output and are left out: ghost 1, wraith 1"
+    ]
+
+
+def test_nothing_is_left_of_unknown_systems(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "judgments.csv").write_text(PREFERENCES + "1,ghost,wraith,a\n")
+    message = refused(capsys, str(folder), "-m", "green", "--unknown-systems", "skip")
+    assert "every judgment names a system without output (ghost 1, wraith 1)" in message
+    assert "good, half, none" in message
+    message = refused(capsys, "sample", "-m", "green", "--unknown-systems", "skip")
+    assert "is for judgments of your own" in message
+
+
+def test_judgments_that_count_from_0_are_told_the_key(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "judgments.csv").write_text(RATINGS + "0,good,4\n")
+    assert "first_sentence = 0" in refused(capsys, str(folder), "-m", "green")
+    (folder / "judgments.csv").unlink()
+    (folder / "judgments.xml").write_text(XML.format(RANKED).replace("src-id='1'", "src-id='0'"))
+    assert "first_sentence = 0" in refused(capsys, str(folder), "-m", "green")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
