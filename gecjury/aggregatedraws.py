@@ -143,7 +143,8 @@ def human_draws(
         counts: B × sentences.
 
     Returns:
-        B × S, for TrueSkill up to a factor; None where there is nothing to compute them from.
+        B × S, for TrueSkill up to a factor; NaN for a system that no judgment of the draw compares;
+        None where there is nothing to compute them from.
     """
     sentences = counts.shape[1]
     if kind == "mean" and benchmark.segment_scores is not None:
@@ -162,7 +163,8 @@ def human_draws(
         return wins_of_draws(wins, counts)
     if kind != "trueskill":
         return None
-    net = np.zeros((sentences, size))
-    np.add.at(net, (pairs.sentence, pairs.first), pairs.preference)
-    np.add.at(net, (pairs.sentence, pairs.second), -pairs.preference)
-    return np.asarray(counts @ net)
+    net, met = np.zeros((2, sentences, size))
+    for side, sign in ((pairs.first, 1), (pairs.second, -1)):
+        np.add.at(net, (pairs.sentence, side), sign * pairs.preference)
+        np.add.at(met, (pairs.sentence, side), 1)
+    return np.where(counts @ met > 0, counts @ net, np.nan)

@@ -41,22 +41,31 @@ class Draws:
         systems: B × S system indices; None where systems are kept.
         counts: B × N, how often each sentence stands in each draw; one row of ones without draws.
         size: B.
+        width: how many systems the indices are of; None where that is as many as are drawn.
     """
 
     sentences: IntArray | None
     systems: IntArray | None
     counts: FloatArray
     size: int
+    width: int | None = None
 
     @property
     def multiplicity(self) -> FloatArray | None:
         """B × S, how often each system stands in each draw; None where systems are kept."""
         if self.systems is None:
             return None
-        return draw_weights(self.systems, self.systems.shape[1])
+        return draw_weights(self.systems, self.width or self.systems.shape[1])
 
 
-def make_draws(over: Over, resamples: int, sentences: int, systems: int, seed: int) -> Draws:
+def make_draws(
+    over: Over,
+    resamples: int,
+    sentences: int,
+    systems: int,
+    seed: int,
+    among: IntArray | None = None,
+) -> Draws:
     """Draw corpora and sets of systems with replacement, each of the original's size.
 
     The sentences of a draw stand in the order of the file, so that whatever depends on the order
@@ -70,6 +79,7 @@ def make_draws(over: Over, resamples: int, sentences: int, systems: int, seed: i
         sentences: N.
         systems: S.
         seed: of the generator.
+        among: the systems that are drawn from, as many as there are of them; by default all.
 
     Raises:
         OptionError: an unknown kind, or fewer than 1 resample.
@@ -83,8 +93,9 @@ def make_draws(over: Over, resamples: int, sentences: int, systems: int, seed: i
     if over in ("both", "sentences"):
         lines = np.sort(rng.integers(sentences, size=(resamples, sentences)), axis=1)
     if over in ("both", "systems"):
-        groups = rng.integers(systems, size=(resamples, systems))
-    return Draws(lines, groups, draw_weights(lines, sentences), resamples)
+        known = np.arange(systems) if among is None else among
+        groups = known[rng.integers(len(known), size=(resamples, len(known)))]
+    return Draws(lines, groups, draw_weights(lines, sentences), resamples, systems)
 
 
 def interval(values: FloatArray, confidence: float = 0.95) -> tuple[Interval, int]:

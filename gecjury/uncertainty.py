@@ -124,6 +124,23 @@ class Uncertainty:
         corpus, how = self.study.benchmark.corpus, self.resampling
         return make_draws(how.over, how.resamples, len(corpus), len(corpus.names), how.seed)
 
+    def judged_draws(self, view: View) -> Draws:
+        """The same corpora, and sets of those systems alone that humans scored."""
+        corpus, how = self.study.benchmark.corpus, self.resampling
+        judged = np.flatnonzero(~np.isnan(self.study.human(view)))
+        size = len(corpus.names)
+        if len(judged) in (0, size):
+            return self.draws
+        if view not in self._judged_draws:
+            self._judged_draws[view] = make_draws(
+                how.over, how.resamples, len(corpus), size, how.seed, judged
+            )
+        return self._judged_draws[view]
+
+    @cached_property
+    def _judged_draws(self) -> dict[View, Draws]:
+        return {}
+
     @cached_property
     def scores(self) -> FloatArray:
         """System scores, metrics × draws × systems; one draw where sentences are kept."""
@@ -152,15 +169,17 @@ class Uncertainty:
     def over_systems(self, view: View) -> list[Intervals]:
         """Intervals of every metric's system-level statistics, SPA among them."""
         human, _ = self.human(view)
-        found = []
+        draws, found = self.judged_draws(view), []
+        # Where systems are kept, those without a human score are left out, as in the figure itself.
+        judged = slice(None) if draws.systems is not None else ~np.isnan(self.study.human(view))
         for scores, soft in zip(self.scores, self._soft(view), strict=True):
-            values = correlations(human, scores, self.draws.systems)
+            values = correlations(human[:, judged], scores[:, judged], draws.systems)
             found.append(self._intervals(values | {"spa": soft}))
         return found
 
     def _soft(self, view: View) -> list[FloatArray]:
         """SPA of every metric on every draw."""
-        draws, study = self.draws, self.study
+        draws, study = self.judged_draws(view), self.study
         wanted = study.human_differences(view)
         if wanted is None:
             return [np.full(draws.size, np.nan) for _ in self.entries]
@@ -207,7 +226,7 @@ class Uncertainty:
 
     def _sum(self, view: View, values: FloatArray) -> FloatArray:
         """Sum over all judged pairs of every draw, by sentence and pair of systems first."""
-        pairs, draws = self.study.pairs(view), self.draws
+        pairs, draws = self.study.pairs(view), self.judged_draws(view)
         lines, size = draws.counts.shape[1], len(pairs.systems)
         cell = (pairs.sentence * size + pairs.first) * size + pairs.second
         table = np.bincount(cell, values, minlength=lines * size * size).reshape(lines, -1)
@@ -220,7 +239,7 @@ class Uncertainty:
 
     def _weights(self, view: View, start: int) -> FloatArray:
         """How often each judged pair stands in each of some draws."""
-        pairs, draws = self.study.pairs(view), self.draws
+        pairs, draws = self.study.pairs(view), self.judged_draws(view)
         rows = slice(start, min(start + _CHUNK, draws.size))
         weights = draws.counts[:, pairs.sentence] if draws.sentences is None else None
         if weights is None:

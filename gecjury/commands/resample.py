@@ -151,7 +151,8 @@ def weigh(
         if dropped:
             found.notes.append(
                 f"{view}: {dropped} of {known * 5 * args.resamples} resampled statistics were not "
-                "defined (constant scores, fewer than 3 different systems) and left out"
+                "defined (constant scores, fewer than 3 different systems, a system without "
+                "judgments) and left out"
             )
         if known > 1:
             for test in uncertainty.significance(view, range(known)):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from gecjury.aggregatedraws import Entry, human_draws, win_rates
 from gecjury.benchmarks import Benchmark, load_benchmark
 from gecjury.correlation import pearson, preference_agreement
+from gecjury.judgmentfiles import known_items
 from gecjury.metaeval import Study
 from gecjury.permutation import holm_matrix, perm_both
 from gecjury.softpermutation import perm_both_spa
@@ -88,6 +92,35 @@ def test_human_scores_of_the_whole_are_the_published_ones(sample: Benchmark) -> 
         assert again is not None
         assert pearson(again[0], sample.human_scores(kind)) > 0.99
     assert human_draws(sample, "mean", "edit", study.pairs("edit"), np.ones((1, 68))) is None
+
+
+@pytest.mark.parametrize("over", ["both", "sentences", "systems"])
+@pytest.mark.parametrize("kind", ["trueskill", "expected-wins"])
+def test_a_system_that_nobody_judged_does_not_move_intervals(
+    sample: Benchmark, over: str, kind: str
+) -> None:
+    """It is left out of the figures, and so of their intervals: they are those without it."""
+    names = sample.corpus.names
+    rest = [name for name in names if name != names[2]]
+    rankings = {v: known_items(Path("-"), i, rest)[0] for v, i in sample.rankings.items()}
+    human = {
+        view: {key: {**column, names[2]: np.nan} for key, column in columns.items()}
+        for view, columns in sample.human.items()
+    }
+    full = replace(sample, rankings=rankings, human=human)
+    few = replace(full, corpus=sample.corpus.with_systems(rest))
+    rows = [names.index(name) for name in rest]
+    found = []
+    for benchmark, kept in ((full, slice(None)), (few, rows)):
+        study = Study(benchmark, "mean", human_scores=kind)  # type: ignore[arg-type]
+        cut = [Entry(e.label, e.sentences[kept]) for e in entries(sample)[:2]]
+        uncertainty = Uncertainty(study, cut, Resampling(over, 200))  # type: ignore[arg-type]
+        found.append([*uncertainty.over_systems("edit"), *uncertainty.over_pairs("edit")])
+    for with_it, without in zip(*found, strict=True):
+        assert with_it.dropped == without.dropped
+        for name, bounds in without.bounds.items():
+            assert with_it.bounds[name] == pytest.approx(bounds, abs=1e-9)
+            assert not np.isnan(bounds).any()
 
 
 @pytest.mark.parametrize("over", ["sentences", "both"])
