@@ -45,3 +45,8 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'gecjury' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, which are not there before their first use, for those who look."""
+    return sorted({*globals(), *__all__})

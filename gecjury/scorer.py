@@ -146,9 +146,14 @@ class Scorer(ABC):
             InputError: says what is missing and how to give it.
         """
         if "references" in self.needs and not corpus.references:
-            raise InputError(f"{self.name} needs references: give at least one with -r FILE")
+            raise InputError(
+                f"{self.name} needs references: give at least one with -r FILE, or "
+                "`references` in Python"
+            )
         if "gold" in self.needs and corpus.gold is None:
-            raise InputError(f"{self.name} needs gold edits: give an M2 file with --m2 FILE")
+            raise InputError(
+                f"{self.name} needs gold edits: give an M2 file with --m2 FILE, or `gold` in Python"
+            )
         if "rivals" in self.needs and len(corpus.systems) < 2:
             raise InputError(
                 f"{self.name} weighs systems against each other and got "
@@ -200,17 +205,34 @@ class Scorer(ABC):
             runtime: device, workers and the like.
 
         Raises:
-            InputError: lengths differ, or something the metric needs is missing.
+            InputError: lengths differ, something is no text, or something the metric needs is
+                missing.
         """
-        if references and isinstance(references[0], str):
+        if not isinstance(hypotheses, Mapping):
+            raise InputError(
+                f"hypotheses are a {type(hypotheses).__name__}; expected sentences by system, e.g. "
+                '{"mine": hypotheses}'
+            )
+        if len(references) and isinstance(references[0], str):
             references = [references]  # type: ignore[list-item]  # a single list of sentences
         corpus = Corpus(
-            tuple(sources),
-            {name: Version(tuple(lines)) for name, lines in hypotheses.items()},
-            tuple(Version(tuple(lines)) for lines in references),
+            _texts("sources", sources),
+            {n: Version(_texts(f"hypotheses[{n!r}]", lines)) for n, lines in hypotheses.items()},
+            tuple(Version(_texts(f"references[{i}]", r)) for i, r in enumerate(references)),
             None if gold is None else tuple(gold),
         )
         return self.score_corpus(corpus, runtime)
+
+
+def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:
+    """Sentences given from Python, each of which must be a text."""
+    if isinstance(lines, str):
+        raise InputError(f"{what} is one text; expected a list of sentences")
+    found = tuple(lines)
+    for number, line in enumerate(found):
+        if not isinstance(line, str):
+            raise InputError(f"{what}[{number}] is {line!r}; expected a text ('' for none)")
+    return found
 
 
 @dataclass(frozen=True)

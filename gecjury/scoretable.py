@@ -116,6 +116,10 @@ class SystemScores(Sequence[float]):
     def __iter__(self) -> Iterator[float]:
         return iter(self._values.tolist())
 
+    def items(self) -> Iterator[tuple[str, float]]:
+        """Systems with their numbers, as a dictionary gives them."""
+        return zip(self._systems, self._values.tolist(), strict=True)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self._values, dtype=dtype)
 
@@ -123,7 +127,7 @@ class SystemScores(Sequence[float]):
         return repr(dict(zip(self._systems, self._values.tolist(), strict=True)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScoreTable:
     """Scores of several systems on the same sentences by one scorer.
 
@@ -144,6 +148,12 @@ class ScoreTable:
     statistics: Statistics
     prints: Mapping[str, str]
     seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        """What it is and its totals; the arrays are in its attributes."""
+        totals = ", ".join(f"{name} {score:.4f}" for name, score in self.totals.items())
+        shape = f"{len(self.systems)} systems × {self.sentences.shape[1]} sentences"
+        return f"<ScoreTable {self.signature.label}: {shape}; {totals or 'no system'}>"
 
     @property
     def sentences(self) -> FloatArray:

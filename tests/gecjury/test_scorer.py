@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+import gecjury
 from gecjury.corpus import Corpus, Group, Version
 from gecjury.errors import GecjuryError, InputError
 from gecjury.runtime import Runtime
@@ -116,6 +117,34 @@ def test_hypotheses_and_references_in_memory() -> None:
     # one list of strings is one reference
     table = Length().score(["a", "b"], {"x": ["a", "b"]}, ["a", "b"])
     assert table.systems == ("x",)
+
+
+@pytest.mark.parametrize(
+    ("sources", "hypotheses", "references", "message"),
+    [
+        (["a", "b"], ["a", "b"], (), "hypotheses are a list; expected sentences by system"),
+        (["a", "b"], {"x": "a b"}, (), r"hypotheses\['x'\] is one text; expected a list"),
+        ("a b", {"x": ["a"]}, (), "sources is one text"),
+        (["a", None], {"x": ["a", "b"]}, (), r"sources\[1\] is None; expected a text"),
+        (["a", "b"], {"x": ["a", 3.5]}, (), r"hypotheses\['x'\]\[1\] is 3.5"),
+        (["a", "b"], {"x": ["a", "b"]}, [["a", NAN]], r"references\[0\]\[1\] is nan"),
+    ],
+)
+def test_what_is_no_text_is_named(
+    sources: object, hypotheses: object, references: object, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        Length().score(sources, hypotheses, references)  # type: ignore[arg-type]
+
+
+def test_a_table_shows_its_totals_and_not_its_arrays() -> None:
+    table = Length().score(["a", "b"], {"x": ["a", "b c"], "y": ["a", "b"]})
+    assert repr(table) == "<ScoreTable length: 2 systems × 2 sentences; x 1.5000, y 1.0000>"
+    assert dict(table.totals.items()) == {"x": 1.5, "y": 1.0}
+
+
+def test_public_names_are_listed() -> None:
+    assert set(gecjury.__all__) <= set(dir(gecjury))
 
 
 @pytest.mark.parametrize(
