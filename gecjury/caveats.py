@@ -151,6 +151,11 @@ def _of_judgments(study: Study, view: View) -> list[str]:
             f"humans score all systems alike ({view}): correlations over systems are not defined"
         )
     if study.benchmark.rankings.get(view):
+        if not len(study.pairs(view).decided):
+            found.append(
+                f"no judgment ({view}) prefers one of these systems to another: the sentence level "
+                "is not defined"
+            )
         repeats = count_repeats(study.pairs(view))
         if repeats.repeated:
             found.append(

@@ -104,7 +104,7 @@ class Corpus:
             if len(version.lines) != count:
                 raise InputError(
                     f"{name} has {len(version.lines)} lines, but {label} has {count}: "
-                    "every file must hold one line for each source line"
+                    "every file must hold one line for each source line (see `gecjury check`)"
                 )
             if version.sources is not None:
                 self._check_sources(name, version.sources)
@@ -236,7 +236,7 @@ def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Versio
     lines = read_lines(path)
     if looks_like_m2(lines):
         return _m2_versions(parse_m2(lines, str(path), overlaps=overlaps))
-    if _looks_like_json_lines(lines):
+    if _is_json_lines(path, lines):
         return (
             Version(
                 tuple(
@@ -340,7 +340,7 @@ def read_sources(path: str | Path) -> tuple[str, ...]:
     lines = read_lines(path)
     if looks_like_m2(lines):
         return tuple(block.source for block in parse_m2(lines, str(path), overlaps="keep"))
-    if _looks_like_json_lines(lines):
+    if _is_json_lines(path, lines):
         return tuple(
             _json_text(line, f"{path}, line {i + 1}", ("source", "text"))
             for i, line in enumerate(lines)
@@ -360,11 +360,15 @@ def _m2_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
     )
 
 
-def _looks_like_json_lines(lines: Sequence[str]) -> bool:
+def _is_json_lines(path: str | Path, lines: Sequence[str]) -> bool:
     """Whether a file is JSON lines: its first line is an object, or every line is a string.
 
-    One line in quotation marks proves nothing, since `" Yes . "` is a sentence as well.
+    One line in quotation marks proves nothing, since `" Yes . "` is a sentence as well. A file that
+    is one JSON list is refused.
     """
+    whole = _json_or_none("\n".join(lines)) if lines[0].startswith("[") else None
+    if isinstance(whole, list) and whole and all(isinstance(value, str | dict) for value in whole):
+        raise InputError(f"{path}: one JSON list; expected one value a line, e.g. `jq -c '.[]'`")
     if lines[0].lstrip().startswith("{"):
         return isinstance(_json_or_none(lines[0]), dict)
     if len(lines) < 2 or not lines[0].startswith('"'):

@@ -185,6 +185,8 @@ def _against_source(report: FileReport, sources: tuple[str, ...]) -> list[Findin
 def _where_lost(lines: Sequence[str], sources: Sequence[str]) -> str:
     """A clause naming the first line from which on the file no longer follows the source."""
     size = min(len(lines), len(sources))
+    if size == 1 and _likeness(lines[0], sources[0]) < 0.3:
+        return "; they part at line 1"
     for i in range(size - 1):
         if _likeness(lines[i], sources[i]) < 0.3 and _likeness(lines[i + 1], sources[i + 1]) < 0.3:
             return f"; they part at about line {i + 1}"

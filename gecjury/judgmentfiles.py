@@ -141,7 +141,7 @@ def _known_rows(
     unknown: Counter[str] = Counter()
     for row in rows:
         named = (row[column] for column in ("system", "system_a", "system_b"))
-        strange = {name for name in named if name and name not in known}
+        strange = [name for name in dict.fromkeys(named) if name and name not in known]
         unknown.update(strange)
         if not strange:
             kept.append(row)

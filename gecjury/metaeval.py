@@ -199,15 +199,19 @@ class Study:
         )
 
     def soft_accuracy(self, sentences: FloatArray, view: View) -> float:
-        """Soft pairwise accuracy; NaN for fewer than three systems or without sentence judgments.
+        """Soft pairwise accuracy; NaN for fewer than three judged systems or without judgments.
 
         Humans and metric are tested on the sentences on which humans compared the two systems.
         """
         wanted = self.human_differences(view)
-        if wanted is None or len(sentences) < 3:
+        if wanted is None or self.few(view):
             return float("nan")
         given = self.metric_differences(sentences, view)
         return float(soft_pairwise_accuracy(self.confidence(wanted), self.confidence(given)))
+
+    def few(self, view: View) -> bool:
+        """Whether humans scored fewer than three of the systems."""
+        return bool(np.count_nonzero(~np.isnan(self.human(view))) < 3)
 
     def confidence(self, differences: FloatArray) -> FloatArray:
         """One-sided p of every pair of systems, with the same permutations every time."""

@@ -312,7 +312,10 @@ def _judgments(root: Path, given: Any, where: Path) -> dict[View, Path]:
         if plain is not None and both:
             raise InputError(f"{where}: {plain.name} and {both.popitem()[1].name}: keep one kind")
         if plain is None and not both:
-            raise InputError(f"{where}: no judgments; expected {_SHAPE}")
+            have = [path.name for path in _visible(root)]
+            near = [name for name in have if name.lower().startswith("judg")]
+            there = f" (there is {near[0]}: another name or ending)" if near else ""
+            raise InputError(f"{where}: no judgments{there}; expected {_SHAPE}")
         return both if plain is None else {"sentence": plain}
     if isinstance(given, str):
         given = {"sentence": given}

@@ -33,6 +33,8 @@ def check_writable(folder: str | Path) -> None:
     Raises:
         OutputError: it cannot be made or written.
     """
+    if Path(folder).is_file():
+        raise OutputError(f"{folder}: cannot be written: it is a file, score files need a folder")
     probe = Path(folder) / ".gecjury-probe"
     write_text(probe, "")
     try:

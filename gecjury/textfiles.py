@@ -27,9 +27,16 @@ def read_lines(path: str | Path) -> list[str]:
         The lines without their line ends.
 
     Raises:
-        InputError: the file is missing, unreadable, not UTF-8 (names byte and line) or empty.
+        InputError: the file is missing, unreadable, not UTF-8 (names byte and line), empty, or
+            its lines end in a carriage return alone.
     """
-    lines = read_text(path).split("\n")
+    text = read_text(path)
+    if "\n" not in text and "\r" in text.rstrip("\r"):
+        raise InputError(
+            f"{path}: lines end in a carriage return alone, as on old Macs, and would be read as "
+            "one; convert them, e.g. `tr '\\r' '\\n'`"
+        )
+    lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
     if not lines:
@@ -45,9 +52,11 @@ def read_text(path: str | Path) -> str:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
+        told = "UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+        remedy = f"it is {told}: convert it, e.g." if told else "convert the file, e.g."
         raise InputError(
             f"{path}, line {line}: byte 0x{data[error.start]:02x} at offset {error.start} is not "
-            "UTF-8; convert the file, e.g. `iconv -f WINDOWS-1252 -t UTF-8`"
+            f"UTF-8; {remedy} `iconv -f {told or 'WINDOWS-1252'} -t UTF-8`"
         ) from None
 
 

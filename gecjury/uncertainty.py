@@ -181,7 +181,7 @@ class Uncertainty:
         """SPA of every metric on every draw."""
         draws, study = self.judged_draws(view), self.study
         wanted = study.human_differences(view)
-        if wanted is None:
+        if wanted is None or study.few(view):
             return [np.full(draws.size, np.nan) for _ in self.entries]
         weights = None
         times = draws.multiplicity

@@ -260,7 +260,9 @@ def window_tables(study: Study, results: list[Result], document: dict[str, Any])
     document["windows"] = [{**row, "systems": row["systems"].split()} for row in rows]
     columns = [Column(key) for key in ("metric", "human", "size", "start")]
     columns += [Column("pearson", "r"), Column("spearman", "ρ"), Column("systems")]
-    return [Table(columns, rows, "Windows of systems adjacent in the human ranking, best first")]
+    notes = [] if rows else [f"a window holds 4 or 8 systems; here are {len(names)}"]
+    title = "Windows of systems adjacent in the human ranking, best first"
+    return [Table(columns, rows, title, notes)]
 
 
 def pairwise_tables(

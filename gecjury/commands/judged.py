@@ -95,7 +95,8 @@ def rating_tables(
             means = study.system_scores(sentences, sentences.mean(axis=1))
             entries.append((name, "chance", sentences, means))
     rows = _rating_rows(args, study, entries)
-    rows += [_rating_row("one rater", "humans", found) for found in one_rater(benchmark)]
+    people = [_rating_row("one rater", "humans", found) for found in one_rater(benchmark)]
+    rows += people
     document["ratings"] = rows
     columns = [
         Column("metric"),
@@ -112,7 +113,9 @@ def rating_tables(
         Column("system_spearman", "ρ sys"),
     ]
     shown = [{**row, **{f"{k}_ci": v for k, v in row["ci95"].items()}} for row in rows]
-    return [Table(columns, shown, "Ratings of single corrections", _rating_notes(args, study))]
+    return [
+        Table(columns, shown, "Ratings of single corrections", _rating_notes(args, bool(people)))
+    ]
 
 
 def _rating_rows(
@@ -143,13 +146,13 @@ def _rating_row(label: str, family: str, found: RatingAgreement) -> dict[str, An
     return {"metric": label, "family": family, **asdict(found), "ci95": {}}
 
 
-def _rating_notes(args: argparse.Namespace, study: Study) -> list[str]:
+def _rating_notes(args: argparse.Namespace, people: bool) -> list[str]:
     notes = [
         "over single corrections and their mean ratings; a correction that several systems made "
         "counts once; τ in source: mean over the sources"
     ]
     if args.resample in ("both", "sentences"):
         notes.append("[low, high]: bootstrap over sources, each with all its corrections")
-    if study.benchmark.raters:
+    if people:
         notes.append("one rater: against the mean of the others, which is less steady than of all")
     return notes

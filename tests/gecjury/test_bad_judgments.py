@@ -106,6 +106,30 @@ def test_a_ranking_keeps_the_systems_that_have_an_output(
     ]
 
 
+def test_what_is_undefined_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No preference at all, two judged systems, one annotator, no window of four systems."""
+    (folder / "judgments.csv").write_text(RATINGS + "1,good,4\n1,none,4\n")
+    found = accepted(capsys, str(folder), "-m", "green", "--windows")
+    assert (
+        "no judgment (sentence) prefers one of these systems to another: the sentence level is not "
+        "defined" in found["caveats"]
+    )
+    # Of two systems nothing can be said: their one pair would give 1 to a constant.
+    assert found["chance"]["constant"]["human"]["sentence"]["system"]["spa"] is None
+    assert main(["compare", str(folder), "-m", "green", "--windows"]) == 0
+    printed = capsys.readouterr().out
+    assert "a window holds 4 or 8 systems; here are 3" in printed
+    assert "one rater" not in printed
+
+
+def test_judgments_by_another_name_are_pointed_at(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "judgments.csv").rename(folder / "judgements.csv")
+    message = refused(capsys, str(folder), "-m", "green")
+    assert "no judgments (there is judgements.csv: another name or ending)" in message
+
+
 def test_nothing_is_left_of_unknown_systems(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

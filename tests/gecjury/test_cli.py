@@ -455,6 +455,23 @@ def test_options_out_of_range_or_out_of_place(shell: Shell, argv: list[str], mes
     assert err.count("\n") == 1
 
 
+def test_a_json_list_has_no_lines(shell: Shell) -> None:
+    for name, indent in (("flat.json", None), ("deep.json", 2)):
+        shell.write(name, json.dumps(FIXED, indent=indent))
+        status, _, err = shell("score", "source.txt", name, "-r", "ref.txt", "-m", "green")
+        assert status == 2
+        assert f"{name}: one JSON list; expected one value a line" in err
+    # A sentence in brackets is a sentence.
+    shell.write("one.txt", '[ "a" ] .\n[ 1 ]\n[]\n')
+    assert shell("score", "source.txt", "one.txt", "-r", "ref.txt", "-m", "green")[0] == 0
+
+
+def test_score_files_need_a_folder(shell: Shell) -> None:
+    words = ("score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green", "-o", "ref.txt")
+    status, _, err = shell(*words)
+    assert (status, err) == (2, "gecjury: ref.txt: cannot be written: it is a file, score files need a folder\n")
+
+
 def test_all_names_are_told_once(shell: Shell) -> None:
     _, _, err = shell("compare", "sample", "-m", "green", "--systems", "nonesuch")
     assert err.count("input") == 1

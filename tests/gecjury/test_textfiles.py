@@ -66,9 +66,18 @@ def test_a_byte_that_is_not_utf8_is_named_with_its_line(tmp_path: Path, mark: by
         read_lines(path)
 
 
-def test_utf16_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="line 1: byte 0xff at offset 0"):
-        read_lines(made(tmp_path, "a\n".encode("utf-16")))
+@pytest.mark.parametrize("kind", ["utf-16", "utf-16-be"])
+def test_utf16_is_refused_by_its_name(tmp_path: Path, kind: str) -> None:
+    message = "line 1: byte 0xf[ef] at offset 0 is not UTF-8; it is UTF-16: .*`iconv -f UTF-16 "
+    mark = "" if kind == "utf-16" else "\ufeff"
+    with pytest.raises(InputError, match=message):
+        read_lines(made(tmp_path, (mark + "a\n").encode(kind)))
+
+
+@pytest.mark.parametrize("data", [b"one\rtwo\rthree\r", b"one\rtwo"])
+def test_lines_of_old_macs_are_not_read_as_one(tmp_path: Path, data: bytes) -> None:
+    with pytest.raises(InputError, match="end in a carriage return alone"):
+        read_lines(made(tmp_path, data))
 
 
 def test_damaged_gzip_is_refused(tmp_path: Path) -> None:
