@@ -193,6 +193,6 @@ def _notes(args: argparse.Namespace, study: Study, grouping: str, what: str) -> 
             if grouping == "item"
             else "[low, high]: bootstrap over sources, of r alone"
         )
-    if study.benchmark.raters:
+    if any(len(raters) > 1 for raters in study.benchmark.raters.values()):
         notes.append("one rater: against the mean of the others, averaged over the raters")
     return notes

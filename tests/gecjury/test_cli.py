@@ -469,7 +469,8 @@ def test_a_json_list_has_no_lines(shell: Shell) -> None:
 def test_score_files_need_a_folder(shell: Shell) -> None:
     words = ("score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green", "-o", "ref.txt")
     status, _, err = shell(*words)
-    assert (status, err) == (2, "gecjury: ref.txt: cannot be written: it is a file, score files need a folder\n")
+    message = "gecjury: ref.txt: cannot be written: it is a file, score files need a folder\n"
+    assert (status, err) == (2, message)
 
 
 def test_all_names_are_told_once(shell: Shell) -> None:
