@@ -13,7 +13,7 @@ from gecjury.benchmarks import Benchmark, View
 from gecjury.judgments import JudgmentPairs
 from gecjury.scoretable import FloatArray, IntArray, Scores
 from gecjury.skill import Game
-from gecjury.skilldraws import rate_draws, score_rounds
+from gecjury.skilldraws import rate_draws, score_waves
 
 __all__ = ["Entry", "human_draws", "metric_draws", "win_rates", "wins_of_draws"]
 
@@ -56,17 +56,29 @@ def metric_draws(
         M × B × S.
     """
     if aggregate == "trueskill":
-        tables = [entry.sentences for entry in entries]
-        game = Game(0.0, 0.5, 0.25, 0.0, 0.25)  # the constants of `gecjury.ranking.trueskill`
-        return rate_draws(
-            score_rounds(tables),
+        return _skills([entry.sentences for entry in entries], counts, workers)
+    return np.stack([_one(aggregate, entry, draws, counts) for entry in entries])
+
+
+def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | None) -> FloatArray:
+    """TrueSkill of every draw; where nothing is ever preferred, no skill moves."""
+    game = Game(0.0, 0.5, 0.25, 0.0, 0.25)  # the constants of `gecjury.ranking.trueskill`
+    found = np.full((len(tables), len(counts), len(tables[0])), game.mu)
+    moved = [
+        number
+        for number, table in enumerate(tables)
+        if (np.fmax.reduce(table, axis=0) > np.fmin.reduce(table, axis=0)).any()
+    ]
+    if moved:
+        found[moved] = rate_draws(
+            score_waves([tables[number] for number in moved]),
             counts,
             len(tables[0]),
             game,
-            metrics=len(tables),
+            metrics=len(moved),
             workers=workers or os.cpu_count() or 1,
         )
-    return np.stack([_one(aggregate, entry, draws, counts) for entry in entries])
+    return found
 
 
 def _one(aggregate: Aggregate, entry: Entry, draws: IntArray, counts: FloatArray) -> FloatArray:

@@ -290,10 +290,15 @@ class Study:
             return None
         return annotator_agreement(self.pairs(view))
 
+    @cached_property
+    def chance_sentences(self) -> Mapping[str, FloatArray]:
+        """Sentence scores of the metrics that know nothing, see `gecjury.chance`."""
+        return chance_scores(self.benchmark.corpus, self.seed)
+
     def chance(self, views: Sequence[View]) -> list[Result]:
         """What a constant, a random and a copy-the-source metric score."""
         results = []
-        for name, sentences in chance_scores(self.benchmark.corpus, self.seed).items():
+        for name, sentences in self.chance_sentences.items():
             scores = self.system_scores(sentences, sentences.mean(axis=1))
             results += [
                 Result(

@@ -66,7 +66,9 @@ def permutation_signs(
 
 
 def _signs(swapped: NDArray[Any]) -> FloatArray:
-    return 1.0 - 2.0 * np.asarray(swapped, dtype=np.float64)
+    """−1 for 1, and 1 for 0: reckoned in single bytes, which are an eighth as long to move."""
+    found: FloatArray = (1 - 2 * swapped.astype(np.int8)).astype(np.float64)
+    return found
 
 
 def share_at_least(

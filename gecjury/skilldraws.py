@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +15,12 @@ from gecjury.errors import OptionError
 from gecjury.scoretable import FloatArray
 from gecjury.skill import Game
 
-__all__ = ["Round", "rate_draws", "score_rounds"]
+__all__ = ["Wave", "rate_draws", "score_waves"]
 
 _Single = NDArray[np.float32]
 
-_MISSING = 9
-_CHUNK = 1000  # draws whose skills are held side by side, at most
+_MISSING = 9.0
+_CELLS = 60_000  # skills held side by side: what a wave of comparisons needs stays in the cache
 
 # The correction of a decided comparison is read from a table of chords, exact to 1e-6 between
 # these bounds; no skills that TrueSkill gives are further apart.
@@ -33,70 +32,69 @@ _ONE = np.float32(1.0)
 # Gauss and Legendre's rule of five points on [−1, 1]: two nodes that count on either side, their
 # weights, and the weight of the centre.
 _NODES: _Single = np.array(
-    [[[math.sqrt(5 - 2 * math.sqrt(10 / 7)) / 3]], [[math.sqrt(5 + 2 * math.sqrt(10 / 7)) / 3]]],
+    [[math.sqrt(5 - 2 * math.sqrt(10 / 7)) / 3], [math.sqrt(5 + 2 * math.sqrt(10 / 7)) / 3]],
     dtype=np.float32,
 )
 _WEIGHTS: _Single = np.array(
-    [[[(322 + 13 * math.sqrt(70)) / 900]], [[(322 - 13 * math.sqrt(70)) / 900]]], dtype=np.float32
+    [[(322 + 13 * math.sqrt(70)) / 900], [(322 - 13 * math.sqrt(70)) / 900]], dtype=np.float32
 )
 _CENTRE = np.float32(128 / 225)
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """Comparisons that can be played at once: of one sentence, no system of a metric in two.
+class Wave:
+    """Comparisons that are played at once, no system of a metric in two of them.
 
-    A row stands for a system as one metric sees it: system · metrics + metric. The first half of
-    `rows` are the first systems of the comparisons, the second half their opponents.
+    A comparison is of two systems as one metric sees them. Those `early` are of the sentence whose
+    turn it is, those `late` of the sentence before.
 
     Attributes:
-        rows: shape (2 · comparisons,).
-        signs: +1 where the first is preferred, −1 where the second is, shape (comparisons, 1);
-            None for draws.
+        rows: the first systems of all comparisons, early ones before late ones, then their
+            opponents; every row of a table systems × (M · draws) holds a system for all metrics.
+        early: (comparisons · M) × (sentences + 1): +1 where the first is preferred, −1 where the
+            second is, 0 for a draw, 9 without a score. The last column, all 9, is no sentence.
+        late: likewise.
     """
 
     rows: NDArray[np.int64]
-    signs: _Single | None
+    early: _Single
+    late: _Single
 
 
-def score_rounds(scores: Sequence[FloatArray]) -> list[list[Round]]:
-    """Comparisons of every sentence, as `gecjury.ranking.trueskill` orders them.
+def score_waves(scores: Sequence[FloatArray]) -> list[Wave]:
+    """Comparisons of all sentences, in the order of `gecjury.ranking.trueskill`.
 
-    The pairs of a sentence are (0, 1), (0, 2), ..., (1, 2), .... Those with the same sum of indices
-    have no system in common, and whatever comes earlier for one of their systems has a lower sum:
-    played together, sum after sum, they give what they give one after the other.
+    The pairs of a sentence are (0, 1), (0, 2), ..., (1, 2), .... With n systems, pair (i, j) of the
+    q-th sentence to be played is due at time n·q + i + j. So each system meets one opponent at a
+    time, all of one sentence before those of the next, and in the same order as one after another.
+    At time n·q + w, wave w, these are the pairs of the q-th sentence with i + j = w and those of
+    the sentence before with i + j = w + n.
 
     Args:
-        scores: for each metric a table systems × sentences, NaN where not scored.
+        scores: for each of M metrics a table systems × sentences, NaN where not scored.
+
+    Returns:
+        The waves of one turn.
     """
-    size, metrics = len(scores[0]), len(scores)
-    first, second = np.triu_indices(size, 1)
-    order = np.lexsort((first, first + second))
-    first, second = first[order], second[order]
-    bounds = np.flatnonzero(np.diff(first + second, prepend=-1, append=-1))
-    signs = np.full((scores[0].shape[1], len(first), metrics), _MISSING, dtype=np.int8)
-    for number, table in enumerate(scores):
-        a, b = table[first], table[second]
-        known = ~(np.isnan(a) | np.isnan(b))
-        signs[..., number] = np.where(known, (a > b).astype(np.int8) - (a < b), _MISSING).T
-    one = first[:, None] * metrics + np.arange(metrics)
-    two = second[:, None] * metrics + np.arange(metrics)
-    found = []
-    for sentence in signs:
-        rounds = []
-        for start, stop in pairwise(bounds.tolist()):
-            part, ones, twos = sentence[start:stop], one[start:stop], two[start:stop]
-            for kind in (np.abs(part) == 1, part == 0):
-                if kind.any():
-                    sign = part[kind].astype(np.float32)[:, None]
-                    rows = np.concatenate([ones[kind], twos[kind]])
-                    rounds.append(Round(rows, sign if sign[0, 0] else None))
-        found.append(rounds)
-    return found
+    size, lines = scores[0].shape
+    waves = []
+    for number in range(size):
+        sides, codes = [], []
+        for total in (number, number + size):
+            first = np.arange(max(0, total - size + 1), (total + 1) // 2)
+            sides.append(np.stack([first, total - first]))
+            code = np.full((len(first), len(scores), lines + 1), _MISSING, dtype=np.float32)
+            for metric, table in enumerate(scores):
+                one, two = table[first], table[total - first]
+                known = ~(np.isnan(one) | np.isnan(two))
+                code[:, metric, :lines] = np.where(known, (one > two) * 1.0 - (one < two), _MISSING)
+            codes.append(code.reshape(-1, lines + 1))
+        waves.append(Wave(np.concatenate(sides, axis=1).ravel(), *codes))
+    return waves
 
 
 def rate_draws(
-    rounds: Sequence[Sequence[Round]],
+    waves: Sequence[Wave],
     counts: FloatArray,
     systems: int,
     game: Game,
@@ -107,15 +105,15 @@ def rate_draws(
     """TrueSkill of every draw, as `gecjury.skill.rate` gives it for the draw's sentences in order.
 
     A draw takes its sentences in the order of the file, one that it holds k times k times running.
-    So all draws meet the same comparisons in the same order, and differ only in how often.
+    All draws are played side by side, each at a sentence of its own.
     Computed in single precision: skills are exact to about 1e-5.
 
     Args:
-        rounds: for each sentence its comparisons.
+        waves: comparisons of all sentences.
         counts: B × sentences, how often each draw holds each sentence.
         systems: S.
         game: the constants; `tau` must be 0 and a draw less likely than one half.
-        metrics: M, how many metrics' comparisons `rounds` hold.
+        metrics: M, how many metrics' comparisons `waves` hold.
         workers: threads; the result does not depend on it.
 
     Returns:
@@ -129,39 +127,69 @@ def rate_draws(
             f"tau={game.tau}, draw_probability={game.draw_probability}: resampled TrueSkill needs "
             "tau=0 and a draw probability of at most 0.5"
         )
-    times = counts.astype(np.int64)
-    parts = np.array_split(times, max(workers, -(-len(times) // _CHUNK)))
+    turns = _turns(counts.astype(np.int64))
+    parts = np.array_split(turns, -(-counts.shape[0] * systems * metrics // _CELLS) or 1, axis=1)
     with ThreadPoolExecutor(max(1, workers)) as pool:
-        done = list(pool.map(lambda part: _rate(rounds, part, systems * metrics, game), parts))
-    skills = np.concatenate(done, axis=1).reshape(systems, metrics, len(times))
+        done = list(pool.map(lambda part: _rate(waves, part, systems, metrics, game), parts))
+    skills = np.concatenate(done, axis=2)
     return skills.transpose(1, 2, 0).astype(np.float64)
 
 
+def _turns(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sentences of every draw in order, turns × draws, then none (their number).
+
+    One turn more than any draw has sentences, for the late comparisons of the last.
+    """
+    size, lines = times.shape
+    found = np.full((int(times.sum(axis=1).max(initial=0)) + 1, size), lines)
+    for column, row in enumerate(times):
+        played = np.repeat(np.arange(lines), row)
+        found[: len(played), column] = played
+    return found
+
+
 def _rate(
-    rounds: Sequence[Sequence[Round]], times: NDArray[np.int64], rows: int, game: Game
+    waves: Sequence[Wave], turns: NDArray[np.int64], systems: int, metrics: int, game: Game
 ) -> _Single:
-    """Means of the skills of some draws, rows × draws."""
+    """Means of the skills of some draws, S × M × draws."""
     # Skills in units of √2·β, so that the noise of a comparison is 1.
     unit = math.sqrt(2) * game.beta
-    skills = np.empty((rows, 2, len(times)), dtype=np.float32)  # mean, then variance
-    skills[:, 0], skills[:, 1] = game.mu / unit, (game.sigma / unit) ** 2
+    draws = turns.shape[1]
+    means = np.full((systems, metrics * draws), game.mu / unit, dtype=np.float32)
+    variances = np.full(means.shape, (game.sigma / unit) ** 2, dtype=np.float32)
     margin = np.float32(game.margin / unit)
-    for column, played in enumerate(rounds):
-        here = times[:, column]
-        for turn in range(1, int(here.max(initial=0)) + 1):
-            at = np.flatnonzero(here >= turn)
-            state = skills.take(at, axis=2)
-            for each in played:
-                _play(state, each, margin)
-            skills[:, :, at] = state
-    scaled: _Single = skills[:, 0] * np.float32(unit)
+    before = turns[-1]
+    for now in turns:
+        for wave in waves:
+            if len(wave.rows):
+                codes = np.empty((len(wave.rows) // 2 * metrics, draws), dtype=np.float32)
+                start = len(wave.early)
+                wave.early.take(now, axis=1, out=codes[:start], mode="clip")
+                wave.late.take(before, axis=1, out=codes[start:], mode="clip")
+                _play(means, variances, wave.rows, codes.ravel(), margin)
+        before = now
+    scaled: _Single = (means * np.float32(unit)).reshape(systems, metrics, draws)
     return scaled
 
 
-def _play(state: _Single, played: Round, margin: np.float32) -> None:
-    """Update the skills of a round's systems in place."""
-    both = state.take(played.rows, axis=0).reshape(2, -1, 2, state.shape[2])
-    mean, variance = both[:, :, 0], both[:, :, 1]
+def _play(
+    means: _Single,
+    variances: _Single,
+    rows: NDArray[np.int64],
+    codes: _Single,
+    margin: np.float32,
+) -> None:
+    """Update the skills of a wave's systems in place.
+
+    Args:
+        means: of skills, systems × (M · draws).
+        variances: likewise.
+        rows: see `Wave`.
+        codes: outcomes of the wave's comparisons in every draw.
+        margin: of a draw.
+    """
+    mean = means.take(rows, axis=0).reshape(2, -1)
+    variance = variances.take(rows, axis=0).reshape(2, -1)
     inverse = variance[0] + variance[1]
     inverse += _ONE
     np.sqrt(inverse, out=inverse)
@@ -169,13 +197,15 @@ def _play(state: _Single, played: Round, margin: np.float32) -> None:
     gap = mean[0] - mean[1]
     gap *= inverse
     width = inverse * margin
-    if played.signs is None:
-        v, w = _drawn(gap, width)
-    else:
-        gap *= played.signs
-        gap -= width
-        v, w = _won(gap)
-        v *= played.signs
+    lead = gap * codes
+    lead -= width
+    v, w = _won(lead)
+    v *= codes
+    drawn = np.flatnonzero(codes == 0)
+    v[drawn], w[drawn] = _drawn(gap.take(drawn), width.take(drawn))
+    absent = codes == _MISSING
+    if absent.any():
+        v[absent] = w[absent] = 0
     v *= inverse
     inverse *= inverse
     w *= inverse
@@ -185,30 +215,35 @@ def _play(state: _Single, played: Round, margin: np.float32) -> None:
     np.multiply(variance, w, out=move)
     move *= variance
     variance -= move
-    state[played.rows] = both.reshape(-1, 2, state.shape[2])
+    means[rows] = mean.reshape(len(rows), -1)
+    variances[rows] = variance.reshape(len(rows), -1)
 
 
 @cache
-def _table() -> tuple[_Single, _Single]:
-    """Chords of v(x) = φ(x)/Φ(x) between equidistant points: heights at 0 and slopes."""
+def _table() -> FloatArray:
+    """Chords of v(x) = φ(x)/Φ(x) between equidistant points.
+
+    Each is two numbers in single precision, its height at 0 and its slope, kept as one in double
+    precision: what is looked up together is fetched together.
+    """
     from scipy.special import erfcx
 
     x = np.linspace(_LOW, _HIGH, _STEPS + 1)
     v = math.sqrt(2 / math.pi) / erfcx(-x / math.sqrt(2))
     slope = np.diff(v) / np.diff(x)
     height = v[:-1] - slope * x[:-1]
-    return height.astype(np.float32), slope.astype(np.float32)
+    chords: FloatArray = np.stack([height, slope], axis=1).astype(np.float32).view(np.float64)
+    return chords.ravel()
 
 
 def _won(x: _Single) -> tuple[_Single, _Single]:
     """Corrections v and w of the winner, from how far it leads beyond the margin of a draw."""
-    height, slope = _table()
     place = x * _SCALE
     place -= _SCALE * np.float32(_LOW)
     index = place.astype(np.int32)
-    v = slope.take(index, mode="clip")
-    v *= x
-    v += height.take(index, mode="clip")
+    chord = _table().take(index, mode="clip").view(np.float32)
+    v = chord[1::2] * x
+    v += chord[::2]
     x += v
     x *= v
     return v, x

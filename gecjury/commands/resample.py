@@ -118,7 +118,6 @@ def weigh(
 ) -> tuple[list[Result], list[Result], Found]:
     """Put intervals and clusters into results, and say how they were found."""
     from gecjury.aggregatedraws import Entry
-    from gecjury.chance import chance_scores
     from gecjury.uncertainty import Resampling, Uncertainty
 
     found = Found()
@@ -127,8 +126,7 @@ def weigh(
         return results, chance, found
     entries = [_entry(scorer, table) for scorer, table in zip(scorers, tables, strict=True)]
     known = len(entries)
-    knowing_nothing = chance_scores(study.benchmark.corpus, study.seed)
-    entries += [Entry(name, sentences) for name, sentences in knowing_nothing.items()]
+    entries += [Entry(name, scores) for name, scores in study.chance_sentences.items()]
     how = Resampling(
         args.resample,
         args.resamples,

@@ -12,7 +12,7 @@ from gecjury.errors import OptionError
 from gecjury.ranking import expected_wins, trueskill
 from gecjury.resampling import correlations, interval, make_draws
 from gecjury.skill import Game
-from gecjury.skilldraws import rate_draws, score_rounds
+from gecjury.skilldraws import rate_draws, score_waves
 
 GAME = Game(0.0, 0.5, 0.25, 0.0, 0.25)
 
@@ -89,7 +89,7 @@ def test_trueskill_of_all_draws_is_that_of_each(
     tables[0][rng.random((systems, lines)) < 0.1] = np.nan
     draws = make_draws("sentences", 3, lines, systems, seed)
     assert draws.sentences is not None
-    found = rate_draws(score_rounds(tables), draws.counts, systems, GAME, metrics=metrics)
+    found = rate_draws(score_waves(tables), draws.counts, systems, GAME, metrics=metrics)
     for number, table in enumerate(tables):
         for row, lines_of_draw in enumerate(draws.sentences):
             expected = trueskill(table[:, lines_of_draw]).scores
@@ -101,11 +101,41 @@ def test_trueskill_of_a_long_one_sided_corpus() -> None:
     scores = np.repeat(np.arange(5.0)[:, None], 300, axis=1)
     scores[1, ::7] = 9
     counts = np.ones((4, 300))
-    found = rate_draws(score_rounds([scores]), counts, 5, GAME, workers=2)
+    found = rate_draws(score_waves([scores]), counts, 5, GAME, workers=2)
     expected = trueskill(scores).scores
     assert np.abs(found[0] - expected).max() < 1e-4
     with pytest.raises(OptionError, match="tau"):
-        rate_draws(score_rounds([scores]), counts, 5, Game(0, 1, 1, 0.1, 0.25))
+        rate_draws(score_waves([scores]), counts, 5, Game(0, 1, 1, 0.1, 0.25))
+
+
+def test_draws_are_rated_alike_however_they_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    # In single precision, so to the last bit; draws of different lengths end at different turns.
+    rng = np.random.default_rng(3)
+    waves = score_waves([rng.integers(4, size=(6, 20)).astype(float) for _ in range(2)])
+    counts = rng.integers(3, size=(7, 20)).astype(float)
+    whole = rate_draws(waves, counts, 6, GAME, metrics=2)
+    monkeypatch.setattr("gecjury.skilldraws._CELLS", 24)
+    split = rate_draws(waves, counts, 6, GAME, metrics=2, workers=2)
+    assert split.tolist() == whole.tolist()
+    alone = [rate_draws(waves, row[None], 6, GAME, metrics=2)[:, 0] for row in counts]
+    assert np.stack(alone, axis=1).tolist() == whole.tolist()
+
+
+def test_no_skill_moves_where_nothing_is_preferred() -> None:
+    from gecjury.aggregatedraws import Entry, metric_draws
+
+    tied = np.full((4, 6), 0.3)
+    tied[1, 2] = tied[:, 5] = np.nan
+    told = tied.copy()
+    told[0, 0] = 0.4
+    counts = np.ones((3, 6))
+    draws = np.tile(np.arange(6), (3, 1))
+    both = metric_draws("trueskill", [Entry("tied", tied), Entry("told", told)], draws, counts)
+    assert both[0].tolist() == rate_draws(score_waves([tied]), counts, 4, GAME)[0].tolist()
+    assert not both[0].any()
+    assert both[1, 0] == pytest.approx(trueskill(told).scores, abs=2e-5)
+    assert both[1].any()
+    assert not metric_draws("trueskill", [Entry("tied", tied)], draws, counts).any()
 
 
 def test_expected_wins_of_draws() -> None:
