@@ -79,7 +79,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
-        args = _parser(arguments).parse_args(arguments)
+        args, unknown = _parser(arguments).parse_known_args(arguments)
+        if unknown:
+            args.parser.error(_unknown(unknown[0], args.parser))
         _check(args)
         status = int(args.run(args))
     except SystemExit:
@@ -88,6 +90,17 @@ def _run(arguments: Sequence[str]) -> int:
     # A reader that has gone is met here, where it can be handled, and not at Python's exit.
     sys.stdout.flush()
     return status
+
+
+def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
+    """What is wrong with a word that the command does not know."""
+    if not word.startswith("-"):
+        return f"{word!r} is one word too many (an option that takes one is repeated: -m A -m B)"
+    from gecjury.naming import nearest
+
+    known = [name for action in parser._actions for name in action.option_strings]
+    close = nearest(word.partition("=")[0], [name for name in known if len(name) > 2])
+    return f"unknown option {word}" + (f": {close}" if close.startswith("did") else "")
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -148,7 +161,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         if name in arguments:
             module = import_module(f"gecjury.commands.{name}")
             module.add_arguments(sub)
-            sub.set_defaults(run=module.run)
+            sub.set_defaults(run=module.run, parser=sub)
     first = next((word for word in arguments if not word.startswith("-")), None)
     if first is not None and first not in COMMANDS:
         from gecjury.naming import nearest

@@ -178,9 +178,10 @@ def _convert(value: object, hint: object, where: str) -> object:
     if typing.get_origin(hint) is typing.Literal:
         choices = typing.get_args(hint)
         if value not in choices:
+            close = nearest(str(value), map(str, choices))
             raise OptionError(
-                f"{where}: {value!r} is not one of {', '.join(map(str, choices))}; "
-                f"{nearest(str(value), map(str, choices))}"
+                f"{where}: {value!r} is not one of {', '.join(map(str, choices))}"
+                + (f"; {close}" if close.startswith("did") else "")
             )
         return value
     if not isinstance(value, str):

@@ -170,7 +170,7 @@ class Found:
 
 
 def fold_draws(sentences: int, folds: int, seed: int) -> IntArray | None:
-    """For each fold the sentences outside it; None for fewer than two folds.
+    """For each fold the sentences outside it; None for one fold, which is all sentences.
 
     Folds are drawn and of one size, the whole part of sentences/folds: the few sentences over are
     in every draw.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from gecjury.commands.inputs import benchmark_or_files
+
 if TYPE_CHECKING:
     from gecjury.benchmarks import Benchmark
     from gecjury.corpus import Corpus
@@ -35,7 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "corpus", nargs="+", metavar="CORPUS", help="a benchmark's name, or SOURCE and HYP..."
     )
     parser.add_argument(
-        "-r", "--reference", dest="references", action="append", default=[], metavar="REF"
+        "-r",
+        "--reference",
+        dest="references",
+        action="append",
+        default=[],
+        metavar="REF",
+        help="with files: a reference, text or M2; repeat for more",
     )
     parser.add_argument(
         "-m",
@@ -46,8 +54,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="METRIC",
         help="default: uot-errant; scatter and cost take several",
     )
-    parser.add_argument("--systems", default="base", help="of a benchmark (default: base)")
-    parser.add_argument("--set", default="official", metavar="SET", help="a benchmark's references")
+    parser.add_argument("--systems", help="of a benchmark (default: base)")
+    parser.add_argument(
+        "--references",
+        "--set",
+        dest="sets",
+        nargs="+",
+        metavar="SET",
+        help="of a benchmark: a reference set, or files (default: official)",
+    )
     parser.add_argument("--only", metavar="SYSTEM", action="append", help="only these systems")
     parser.add_argument(
         "--min-count",
@@ -83,23 +98,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _corpus(args: argparse.Namespace) -> tuple[Corpus, Benchmark | None]:
-    from gecjury.benchmarks import load_benchmark
-    from gecjury.corpus import read_corpus
     from gecjury.errors import OptionError
     from gecjury.naming import nearest
 
-    benchmark = None
-    if len(args.corpus) == 1:
-        benchmark = load_benchmark(
-            args.corpus[0],
-            systems=args.systems,
-            references=args.references or [args.set],
-            data=args.data,
-            cache=args.cache,
-        )
-        corpus = benchmark.corpus
-    else:
-        corpus = read_corpus(args.corpus[0], args.corpus[1:], args.references)
+    corpus, benchmark = benchmark_or_files(args, args.corpus, args.sets, args.references)
     if args.only:
         unknown = [name for name in args.only if name not in corpus.systems]
         if unknown:

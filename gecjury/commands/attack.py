@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gecjury.commands.inputs import add_metrics, dry_run, load_scorers
+from gecjury.commands.inputs import add_metrics, benchmark_or_files, dry_run, load_scorers
 
 if TYPE_CHECKING:
     from gecjury.attack import AttackScores, Damaged, Effect
@@ -40,13 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--references",
         nargs="+",
-        default=["official"],
         metavar="SET",
         help="with a benchmark: a reference set, or files (default: official)",
     )
-    parser.add_argument(
-        "--systems", default="base", help="with a benchmark: base, fluency, input or all"
-    )
+    parser.add_argument("--systems", help="with a benchmark: base (default), fluency, input or all")
     parser.add_argument(
         "--system",
         dest="victims",
@@ -91,7 +88,9 @@ def run(args: argparse.Namespace) -> int:
 
     scorers = load_scorers(args.metrics)
     attacks = _attacks(args, scorers)
-    corpus = _corpus(args)
+    corpus, _ = benchmark_or_files(
+        args, args.inputs, args.references, args.reference_files, args.m2
+    )
     for scorer in scorers:
         scorer.check(corpus)
     damaged = _damaged(args, corpus, attacks)
@@ -137,31 +136,6 @@ def _attacks(args: argparse.Namespace, scorers: list[Scorer]) -> list[Perturbati
         return []
     judged = any(scorer.family == "judges" for scorer in scorers)
     return [each for each in PERTURBATIONS.values() if judged or not each.for_judges]
-
-
-def _corpus(args: argparse.Namespace) -> Corpus:
-    """A benchmark's corpus, or one read from files."""
-    from pathlib import Path
-
-    from gecjury.benchmarks import load_benchmark
-    from gecjury.corpus import read_corpus
-    from gecjury.errors import OptionError
-
-    if len(args.inputs) == 1:
-        if Path(args.inputs[0]).exists():
-            raise OptionError(
-                f"{args.inputs[0]} stands alone: give a source file and at least one system "
-                "output, or the name of a benchmark"
-            )
-        return load_benchmark(
-            args.inputs[0],
-            systems=args.systems,
-            references=args.references,
-            data=args.data,
-            cache=args.cache,
-        ).corpus
-    source, *hypotheses = args.inputs
-    return read_corpus(source, hypotheses, args.reference_files, args.m2)
 
 
 def _damaged(

@@ -46,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
             )
         systems[f"{number} {system_name(path)}"] = versions[0]
     labels = {"source": args.source}
-    labels |= {name: str(path) for name, path in zip(systems, args.corrections, strict=True)}
+    for name, path in zip(systems, args.corrections, strict=True):
+        labels[f"system {name}"] = str(path)
     corpus = Corpus(sources, systems, _labels=labels)
     edits = corpus_edits(corpus, args.tagger, args.pos, runtime_from(args))
     blocks = []

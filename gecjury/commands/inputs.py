@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gecjury.benchmarks import Benchmark
     from gecjury.corpus import Corpus
     from gecjury.report import Table
     from gecjury.runtime import Runtime
@@ -17,6 +18,7 @@ __all__ = [
     "add_files",
     "add_metrics",
     "audit_tables",
+    "benchmark_or_files",
     "dry_run",
     "load_scorers",
     "read_files",
@@ -68,6 +70,58 @@ def read_files(args: argparse.Namespace) -> Corpus:
     from gecjury.corpus import read_corpus
 
     return read_corpus(args.source, args.hypotheses, args.references, args.m2)
+
+
+def benchmark_or_files(
+    args: argparse.Namespace,
+    inputs: Sequence[str],
+    sets: Sequence[str] | None,
+    files: Sequence[str],
+    gold: str | None = None,
+) -> tuple[Corpus, Benchmark | None]:
+    """The corpus of a benchmark (one input), or of a source file and system outputs.
+
+    Args:
+        args: `systems` (None where not given), `data` and `cache` are read.
+        inputs: what was named.
+        sets: reference sets of a benchmark, None where not given.
+        files: reference files.
+        gold: gold edits, with files.
+
+    Raises:
+        OptionError: a file alone, or options of the one kind with the other.
+    """
+    from pathlib import Path
+
+    from gecjury.benchmarks import load_benchmark
+    from gecjury.corpus import read_corpus
+    from gecjury.errors import OptionError
+
+    source, *outputs = inputs
+    if outputs:
+        if args.systems or sets:
+            raise OptionError(
+                "--systems and --references are of a benchmark; with files take -r REF, and name "
+                "the outputs that are wanted"
+            )
+        return read_corpus(source, outputs, files, gold), None
+    if Path(source).is_file() and Path(source).suffix != ".toml":
+        raise OptionError(
+            f"{source} stands alone: give a source file and at least one system output, or a "
+            "benchmark: its name, its folder or a .toml file"
+        )
+    if files or gold:
+        raise OptionError(
+            f"-r and --m2 go with files; for the references of {source} take --references SET|FILE"
+        )
+    benchmark = load_benchmark(
+        source,
+        systems=args.systems or "base",
+        references=sets or "official",
+        data=args.data,
+        cache=args.cache,
+    )
+    return benchmark.corpus, benchmark
 
 
 def dry_run(

@@ -126,6 +126,8 @@ def _grid(args: argparse.Namespace) -> Grid:
     args.aggregate = args.aggregate or preset.get("aggregate", "corpus")
     args.human_scores = args.human_scores or preset.get("human_scores")
     args.folds = preset.get("folds", 10) if args.folds is None else args.folds
+    if args.folds < 1:
+        raise OptionError(f"--folds {args.folds}: expected 1 (all sentences) or more")
     return grid
 
 

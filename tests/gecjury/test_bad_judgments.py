@@ -122,6 +122,14 @@ def test_what_is_undefined_is_said(folder: Path, capsys: pytest.CaptureFixture[s
     assert "one rater" not in printed
 
 
+def test_an_own_folder_is_attacked_as_a_benchmark(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ["attack", str(folder), "-m", "green", "--attack", "empty", "--resamples", "5"]
+    assert main([*argv, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["systems"] == ["good", "half", "none"]
+
+
 def test_judgments_by_another_name_are_pointed_at(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

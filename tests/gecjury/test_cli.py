@@ -326,7 +326,15 @@ def test_a_damaged_score_file_is_left_alone(shell: Shell) -> None:
         ([*SCORE, "--batch-size", "0"], "0 is too small; expected 1 or more"),
         ([*SCORE, "--workers", "two"], "'two' is not a whole number; expected 1 or more"),
         ([*SCORE, "--max-cost", "much"], "argument --max-cost: invalid float value: 'much'"),
-        ([*SCORE, "--referense", "ref.txt"], "unrecognized arguments: --referense"),
+        (
+            [*SCORE, "--referense", "ref.txt"],
+            "gecjury score: unknown option --referense: did you mean --reference",
+        ),
+        (
+            ["compare", "sample", "-m", "green", "gleu"],
+            "gecjury compare: 'gleu' is one word too many (an option that takes one is repeated",
+        ),
+        (["compare", "sample", "-m", "green", "-r", "ref.txt"], "compare: unknown option -r"),
     ],
 )
 def test_wrong_use(shell: Shell, argv: list[str], message: str) -> None:
@@ -444,11 +452,30 @@ def test_global_options_reach_the_run() -> None:
             ["compare", "sample", "-m", "green", "--shuffles", "3", "--aggregate", "mean"],
             "--shuffles 3 is of TrueSkill alone",
         ),
+        (["analyse", "edits", "sample", "-r", "ref.txt"], "-r and --m2 go with files"),
+        (["attack", "sample", "-r", "ref.txt", "-m", "green"], "-r and --m2 go with files"),
+        (["attack", "source.txt", "-m", "green"], "source.txt stands alone"),
+        (["analyse", "edits", "source.txt"], "source.txt stands alone"),
+        (
+            ["analyse", "edits", "source.txt", "mine.txt", "--references", "official"],
+            "--systems and --references are of a benchmark",
+        ),
+        (
+            ["attack", "source.txt", "mine.txt", "-m", "gleu", "--systems", "all"],
+            "--systems and --references are of a benchmark",
+        ),
+        (["tune", "green", "sample", "--folds", "0"], "--folds 0: expected 1"),
+        (["edits", "source.txt", "one.txt"], "one.txt has 1 lines, but source.txt has 3"),
+        (
+            ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green:unit=1"],
+            "green: option unit: '1' is not one of word, char\n",
+        ),
         (["data", "fetch", "seeda", "--dry-run"], "--dry-run: `gecjury data` has none"),
         (["train", "some", "tmu-gfm", "-o", "x", "--dry-run"], "`gecjury train` has none"),
     ],
 )
 def test_options_out_of_range_or_out_of_place(shell: Shell, argv: list[str], message: str) -> None:
+    shell.write("one.txt", "a line\n")
     status, out, err = shell(*argv)
     assert (status, out) == (2, "")
     assert message in err
