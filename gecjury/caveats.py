@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.benchmarks import Benchmark, View
+from gecjury.benchmarks import BENCHMARKS, Benchmark, View
 from gecjury.errors import InputError
 from gecjury.judgments import JudgmentPairs
 from gecjury.metaeval import Result, Study
@@ -54,14 +54,21 @@ def need_message(needs: frozenset[str], metric: str, benchmark: Benchmark) -> st
     if "references" in needs and not benchmark.corpus.references:
         return (
             f"{metric} needs references, and {benchmark.name} has none: name files with "
-            "--references FILE..., or take a metric that needs none"
+            f"--references FILE...,{_folder(benchmark, 'references/')} or take a metric that needs "
+            "none"
         )
     if "gold" in needs and benchmark.corpus.gold is None:
         return (
-            f"{metric} needs gold edits in M2, and {benchmark.name} has none: take a metric that "
-            "needs none"
+            f"{metric} needs gold edits in M2, and {benchmark.name} has none:"
+            f"{_folder(benchmark, 'gold.m2')}{' or' * (benchmark.name not in BENCHMARKS)} take a "
+            "metric that needs none"
         )
     return ""
+
+
+def _folder(benchmark: Benchmark, part: str) -> str:
+    """What may be put into the folder of an own benchmark."""
+    return "" if benchmark.name in BENCHMARKS else f" put {part} into its folder,"
 
 
 def check_study(study: Study, views: Sequence[View], level: str) -> None:

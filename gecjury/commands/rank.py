@@ -65,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
             notes += _tested(table, tests)
         scores = aggregate_scores(args.aggregate, table.sentences, table.by_system.score)
         rows += _rows(args, table, scores, tests)
+    notes += dict.fromkeys(note for table in tables for note in table.statistics.notes)
+    document["notes"] = list(notes)
     notes[:0] = _notes(args)
     notes += [str(table.signature) for table in tables]
     title = f"Ranking by {args.aggregate} score"
@@ -106,7 +108,7 @@ def _rows(
         row: dict[str, Any] = {
             "rank": rows[-1]["rank"] if level else place + 1,
             "system": table.systems[number],
-            "metric": table.signature.metric,
+            "metric": table.signature.label,
             "aggregate": args.aggregate,
             "score": score,
             "signature": str(table.signature),

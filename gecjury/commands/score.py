@@ -39,16 +39,16 @@ def run(args: argparse.Namespace) -> int:
     columns += [
         Column(key, digits=4) for key in ("precision", "recall") if any(key in r for r in rows)
     ]
-    notes = [str(table.signature) for table in tables]
-    notes += [note for table in tables for note in table.statistics.notes]
-    shown = [Table(columns, rows, notes=notes)]
+    told = list(dict.fromkeys(note for table in tables for note in table.statistics.notes))
+    shown = [Table(columns, rows, notes=[*(str(table.signature) for table in tables), *told])]
     if args.sentences:
         shown.append(_sentence_table(tables))
     if args.by_type:
         shown.append(_type_table(tables, args.by_type, rows))
     shown += audit_tables(tables)
     document: dict[str, Any] = {
-        "rows": [{**row, "signature": str(row["signature"])} for row in rows]
+        "rows": [{**row, "signature": str(row["signature"])} for row in rows],
+        "notes": told,
     }
     audits = {
         str(table.signature): table.statistics.details["audit"]["members"]
@@ -66,7 +66,7 @@ def _rows(table: ScoreTable, sentences: bool) -> list[dict[str, Any]]:
     for index, system in enumerate(table.systems):
         row: dict[str, Any] = {
             "system": system,
-            "metric": table.signature.metric,
+            "metric": table.signature.label,
             "family": table.signature.family,
             "signature": table.signature,
             "score": table.by_system.score[index],
@@ -90,7 +90,7 @@ def _sentence_table(tables: list[ScoreTable]) -> Any:
     rows = [
         {
             "line": line + 1,
-            "metric": table.signature.metric,
+            "metric": table.signature.label,
             **{
                 keys[name]: score
                 for name, score in zip(table.systems, table.sentences[:, line], strict=True)
@@ -117,7 +117,7 @@ def _type_table(tables: list[ScoreTable], level: int, rows: list[dict[str, Any]]
                 old = merged.setdefault(key, [0.0, 0.0, 0.0])
                 merged[key] = [a + b for a, b in zip(old, values, strict=True)]
             entries = [_type_row(*item) for item in sorted(merged.items())]
-            shown += [{"system": system, "metric": table.signature.metric, **e} for e in entries]
+            shown += [{"system": system, "metric": table.signature.label, **e} for e in entries]
             for row in rows:
                 if (row["system"], str(row["signature"])) == (system, str(table.signature)):
                     row["by_type"] = {entry.pop("type"): entry for entry in map(dict, entries)}

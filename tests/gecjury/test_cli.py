@@ -482,6 +482,28 @@ def test_options_out_of_range_or_out_of_place(shell: Shell, argv: list[str], mes
     assert err.count("\n") == 1
 
 
+def test_metrics_that_differ_in_an_option_are_told_apart(shell: Shell) -> None:
+    """Both were called `green`, beside different scores."""
+    words = ["source.txt", "mine.txt", "source.txt", "-r", "ref.txt", "-m", "green"]
+    words += ["-m", "green:unit=char"]
+    rows = shell.rows("score", *words)
+    assert [row["metric"] for row in rows] == ["green"] * 2 + ["green:n=6,unit=char"] * 2
+    _, out, _ = shell("score", *words, "--sentences", "--format", "tsv")
+    assert "1\tgreen:n=6,unit=char\t" in out
+    rows = shell.rows("rank", *words, "--resample", "none")
+    assert [row["metric"] for row in rows] == ["green"] * 2 + ["green:n=6,unit=char"] * 2
+
+
+@pytest.mark.parametrize("command", ["score", "rank"])
+def test_what_a_scorer_notes_is_told_in_every_form(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setitem(registry.METRICS, "length", "tests.gecjury.test_scorer:Length")
+    words = [command, "source.txt", "mine.txt", "-m", "length"]
+    assert "empty lines left out" in shell(*words)[1]
+    assert json.loads(shell(*words, "--format", "json")[1])["notes"] == ["empty lines left out"]
+
+
 def test_a_json_list_has_no_lines(shell: Shell) -> None:
     for name, indent in (("flat.json", None), ("deep.json", 2)):
         shell.write(name, json.dumps(FIXED, indent=indent))
