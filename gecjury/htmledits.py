@@ -141,7 +141,7 @@ def rating_section(document: Mapping[str, Any]) -> Markup | None:
             element("th", row["metric"], scope="row"),
             element("td", family_mark(family), data_v=FAMILIES.get(family, "")),
             element("td", row["aspect"]),
-            *(measure_cell(_float(row.get(key))) for key in keys),
+            *(measure_cell(_float(row.get(key)), (row.get("ci95") or {}).get(key)) for key in keys),
         ]
         parts[family in ("chance", "ceiling")].append(element("tr", cells))
     table = element(

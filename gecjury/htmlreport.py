@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury import __version__
-from gecjury.benchmarks import View
+from gecjury.benchmarks import BENCHMARKS, View
 from gecjury.citations import paper
 from gecjury.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.errors import OutputError
@@ -183,6 +183,7 @@ def _header(document: Document, views: Sequence[str], sections: Mapping[str, str
         " and ".join(VIEWS[view] for view in views).replace(" judgments and", " and"),
     ]
     metrics = len({row["metric"] for row in document["rows"]})
+    name = str(document["benchmark"])
     banner = None
     if document["sample"]:
         banner = element("p", "Sample data: shows how the program works, never evidence about a "
@@ -192,7 +193,7 @@ def _header(document: Document, views: Sequence[str], sections: Mapping[str, str
         "header",
         element("p", "gecjury · metric comparison", class_="kicker"),
         element("h1", f"{metrics} metric{'s' * (metrics != 1)} against people on "
-                f"{str(document['benchmark']).upper()}"),
+                f"{name.upper() if name in BENCHMARKS else name}"),
         element("p", words, class_="lead") if (words := headline(document, views)) else None,
         element("ul", [element("li", fact) for fact in facts], class_="facts-row"),
         banner,

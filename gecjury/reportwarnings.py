@@ -41,7 +41,10 @@ def warnings(document: Document) -> list[Statement]:
     if not document.get("significance") and len({r["metric"] for r in compared}) > 1:
         text = "Differences between metrics were not tested."
         found.append(Statement("No significance tests", text))
-    notes = (*(document.get("caveats") or ()), *(document.get("warnings") or ()))
+    told = (
+        () if document.get("sample") else document.get("notes") or ()
+    )  # the sample's is said above
+    notes = (*told, *(document.get("caveats") or ()), *(document.get("warnings") or ()))
     found += [Statement("Notes", f"{str(text).rstrip('.')}.") for text in notes]
     return found
 

@@ -24,6 +24,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoretable import Statistics
 from refbased.green import GREEN
 
+SYSTEMS = ("good", "half", "none")
 RATINGS = "sentence,system,score\n"
 PREFERENCES = "sentence,system_a,system_b,preference\n"
 RANKINGS = "sentence,system,rank,annotator\n"
@@ -120,6 +121,23 @@ def test_what_is_undefined_is_said(folder: Path, capsys: pytest.CaptureFixture[s
     printed = capsys.readouterr().out
     assert "a window holds 4 or 8 systems; here are 3" in printed
     assert "one rater" not in printed
+
+
+def test_the_page_of_an_own_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is called by its name, says what was left out, and gives ratings their intervals."""
+    scores = [(1, 5, 4, 2), (2, 5, 1, 2), (3, 4, 3, 3)]
+    rows = [f"{n},{s},{v}" for n, *v3 in scores for s, v in zip(SYSTEMS, v3, strict=True)]
+    (folder / "judgments.csv").write_text(RATINGS + "\n".join([*rows, "1,ghost,3"]))
+    page = folder / "page.html"
+    argv = ["-m", "gleu:n=1", "--unknown-systems", "skip", "--resamples", "50", "--html", str(page)]
+    found = accepted(capsys, str(folder), *argv)
+    text = page.read_text()
+    assert "1 metric against people on mine<" in text
+    assert "1 of 10 judgments name systems without output and are left out: ghost 1." in text
+    section = text[text.index('id="ratings"') : text.index('id="segment')]
+    low, high = found["ratings"][0]["ci95"]["pearson"]
+    shown = [f"{bound:.2f}".replace("0.", ".", 1).replace("-", "−") for bound in (low, high)]
+    assert f"[{shown[0]}, {shown[1]}]" in section
 
 
 def test_an_own_folder_is_attacked_as_a_benchmark(
