@@ -162,12 +162,26 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             module = import_module(f"gecjury.commands.{name}")
             module.add_arguments(sub)
             sub.set_defaults(run=module.run, parser=sub)
+            _tell_defaults(sub)
     first = next((word for word in arguments if not word.startswith("-")), None)
     if first is not None and first not in COMMANDS:
         from gecjury.naming import nearest
 
         parser.error(f"unknown command {first!r}: {nearest(first, COMMANDS)}")
     return parser
+
+
+def _tell_defaults(parser: argparse.ArgumentParser) -> None:
+    """Say the default of every option that takes a value, where its help does not."""
+    for action in parser._actions:
+        value = action.default
+        if isinstance(value, list):
+            value = " ".join(map(str, value))
+        if isinstance(value, bool) or value in (None, "", argparse.SUPPRESS):
+            continue
+        if action.option_strings and "default" not in (action.help or ""):
+            words = f"default: {value}".replace("%", "%%")
+            action.help = f"{action.help} ({words})" if action.help else words
 
 
 def _global_options() -> _Parser:
@@ -181,7 +195,9 @@ def _global_options() -> _Parser:
     )
     group.add_argument("--data", metavar="DIR", help="folder with benchmark data")
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N or mps")
-    group.add_argument("--batch-size", type=_positive, default=64, metavar="N")
+    group.add_argument(
+        "--batch-size", type=_positive, default=64, metavar="N", help="texts a model reads at once"
+    )
     group.add_argument("--workers", type=_positive, default=1, metavar="N", help="processes")
     group.add_argument(
         "--concurrency", type=_positive, default=32, metavar="N", help="requests at once"

@@ -47,8 +47,18 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
         metavar="SET",
         help="a reference set of the benchmark, or files (default: official)",
     )
-    parser.add_argument("--aggregate", choices=AGGREGATES, default="trueskill")
-    parser.add_argument("--level", choices=("system", "sentence", "edit", "all"), default="all")
+    parser.add_argument(
+        "--aggregate",
+        choices=AGGREGATES,
+        default="trueskill",
+        help="how sentence scores become system scores; corpus: the metric's own",
+    )
+    parser.add_argument(
+        "--level",
+        choices=("system", "sentence", "edit", "all"),
+        default="all",
+        help="what is compared; edit: single edits against annotators' verdicts (SEEDA)",
+    )
     parser.add_argument(
         "--ties",
         choices=TIE_RULES,

@@ -470,6 +470,15 @@ def test_global_options_reach_the_run() -> None:
             ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green:unit=1"],
             "green: option unit: '1' is not one of word, char\n",
         ),
+        (
+            ["train", "some", "x.csv", "-o", "x", "--signed"],
+            "--signed is an option of `train jury`: `train some` does not read it",
+        ),
+        (
+            ["train", "jury", "sample", "-m", "green", "-o", "x.json", "--gug"],
+            "--gug is an option of `train some` and `train impara`: `train jury` does not",
+        ),
+        (["train", "weights", "sample", "--epochs", "3"], "`train weights` does not read it"),
         (["data", "fetch", "seeda", "--dry-run"], "--dry-run: `gecjury data` has none"),
         (["train", "some", "tmu-gfm", "-o", "x", "--dry-run"], "`gecjury train` has none"),
     ],
@@ -502,6 +511,17 @@ def test_what_a_scorer_notes_is_told_in_every_form(
     words = [command, "source.txt", "mine.txt", "-m", "length"]
     assert "empty lines left out" in shell(*words)[1]
     assert json.loads(shell(*words, "--format", "json")[1])["notes"] == ["empty lines left out"]
+
+
+def test_help_tells_defaults(shell: Shell) -> None:
+    _, out, _ = shell("compare", "--help")
+    words = " ".join(out.split())
+    assert "corpus: the metric's own (default: trueskill)" in words
+    assert "--seed SEED of shuffles and the random metric (default: 0)" in words
+    assert "--batch-size N texts a model reads at once (default: 64)" in words
+    assert words.count("(default: half)") == 1
+    _, out, _ = shell("train", "--help")
+    assert "--epochs N at most (default: 10)" in " ".join(out.split())
 
 
 def test_a_json_list_has_no_lines(shell: Shell) -> None:
