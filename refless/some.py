@@ -87,6 +87,12 @@ class SOME(MeanScorer):
         low, high = bundle.scale
         present = [c for c, aspect in enumerate(ASPECTS) if aspect in predicted]
         values[:, :, present] = (values[:, :, present] - low) / (high - low)
+        notes += [
+            f"{name}: {count} hypotheses are empty, and nothing empty was trained on: what a "
+            "regressor says of them means nothing"
+            for name, version in corpus.systems.items()
+            if (count := sum(not line.strip() for line in version.lines))
+        ]
         return Statistics(values, notes=tuple(notes))
 
     @property

@@ -82,6 +82,14 @@ def test_scores_are_the_weighted_predictions_of_plain_models(three: Path) -> Non
     assert drawn[0, 1] == pytest.approx(table.sentences[1, [0, 0, 5]].mean())
 
 
+def test_empty_hypotheses_are_told(three: Path) -> None:
+    texts = Corpus(("a b", "c d"), {"x": Version(("", " ")), "y": Version(("a", "b"))})
+    table = load("some", model=str(three)).score_corpus(texts, RUNTIME)
+    (note,) = table.statistics.notes
+    assert note.startswith("x: 2 hypotheses are empty")
+    assert np.isfinite(table.sentences).all()
+
+
 def test_batches_and_company_do_not_change_a_score(three: Path) -> None:
     scorer = load("some", model=str(three))
     whole = scorer.score_corpus(CORPUS, RUNTIME).sentences
@@ -197,7 +205,8 @@ def test_reported_figures_are_those_of_the_saved_model(trained: tuple[Path, Anno
 def test_leakage_is_noted_when_scoring(trained: tuple[Path, Annotations]) -> None:
     folder, data = trained
     scorer = load("some", model=str(folder))
-    assert scorer.score_corpus(CORPUS, RUNTIME).statistics.notes == ()
+    notes = scorer.score_corpus(CORPUS, RUNTIME).statistics.notes
+    assert not any("leakage" in note for note in notes)
     split = split_by_source(data)
     seen, held_out = data.sources[split.train[0]], data.sources[split.test[0]]
     shared = Corpus((seen.upper(), held_out), {"x": Version(("a", "b"))})
