@@ -111,6 +111,8 @@ def _check(args: argparse.Namespace) -> None:
         if getattr(args, name, 0) < 0:
             option = name.replace("_", "-")
             raise OptionError(f"--{option} {getattr(args, name)}: expected 0 or more")
+    if args.cache is not None and os.path.isfile(args.cache):  # noqa: PTH113  # pathlib is slow
+        raise OptionError(f"--cache {args.cache}: is a file; expected a folder")
     if args.dry_run and args.command not in _DRY_RUNS:
         raise OptionError(
             f"--dry-run: `gecjury {args.command}` has none, and would do its work; "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from judges.exchange import Message, Request
@@ -83,7 +84,22 @@ def _estimate(text: str) -> int:
     return -(-len(text) // int(_CHARACTERS_A_TOKEN))
 
 
+def _at_hand(model: str) -> bool:
+    """Whether a folder or the local Hub cache may hold the model; seconds faster than to try."""
+    if Path(model).exists():
+        return True
+    try:
+        from huggingface_hub import try_to_load_from_cache
+
+        names = ("config.json", "tokenizer_config.json", "tokenizer.json")
+        return any(isinstance(try_to_load_from_cache(model, name), str) for name in names)
+    except (ImportError, ValueError, OSError):
+        return False
+
+
 def _local_tokenizer(model: str) -> Any:
+    if not _at_hand(model):
+        return None
     try:
         from transformers import AutoTokenizer
         from transformers.utils import logging

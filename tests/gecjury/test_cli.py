@@ -479,6 +479,7 @@ def test_global_options_reach_the_run() -> None:
             "--gug is an option of `train some` and `train impara`: `train jury` does not",
         ),
         (["train", "weights", "sample", "--epochs", "3"], "`train weights` does not read it"),
+        ([*SCORE, "-r", "ref.txt", "--cache", "ref.txt"], "--cache ref.txt: is a file; expected"),
         (["data", "fetch", "seeda", "--dry-run"], "--dry-run: `gecjury data` has none"),
         (["train", "some", "tmu-gfm", "-o", "x", "--dry-run"], "`gecjury train` has none"),
     ],

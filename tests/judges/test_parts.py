@@ -6,6 +6,8 @@ import asyncio
 import json
 import math
 import random
+import subprocess
+import sys
 import time
 from email.utils import formatdate
 from pathlib import Path
@@ -105,6 +107,30 @@ def test_an_estimate_says_that_it_is_one() -> None:
     assert not counter.exact
     assert "estimate" in counter.how
     assert counter.prompt([{"role": "user", "content": "x" * 400}]) == 104
+
+
+def test_a_model_that_is_not_at_hand_costs_no_import() -> None:
+    """Importing transformers takes seconds, and a hosted model has no tokenizer here."""
+    code = (
+        "import sys; from judges.tokens import counter_for; print(counter_for('gpt-4o').exact, "
+        "'transformers' in sys.modules, 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False", "False"]
+
+
+def test_a_tokenizer_in_a_folder_is_used(tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    transformers = pytest.importorskip("transformers")
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "?": 1}, unk_token="?"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?")
+    fast.chat_template = "{% for message in messages %}{{ message['content'] }} {% endfor %}"
+    fast.save_pretrained(tmp_path)
+    counter = counter_for(str(tmp_path))
+    assert counter.exact
+    assert counter.prompt([{"role": "user", "content": "a b c"}]) == 3
+    assert counter.text("a a") == 2
 
 
 @given(st.integers(1, 6), st.integers(1, 12), st.integers(0, 5))
