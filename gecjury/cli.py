@@ -65,6 +65,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except GecjuryError as error:
         print(f"gecjury: {error}", file=sys.stderr)
         return error.exit_status
+    except ModuleNotFoundError as error:
+        extra = _extra_of(error)
+        if extra is None:
+            raise
+        print(
+            f"gecjury: {extra} needs the package {error.name}, which is not installed: "
+            f"pip install 'gecjury[{extra}]'",
+            file=sys.stderr,
+        )
+        return 2
     except MemoryError:
         print("gecjury: out of memory; score fewer files at once", file=sys.stderr)
         return 2
@@ -75,6 +85,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("gecjury: interrupted", file=sys.stderr)
         return 130
+
+
+def _extra_of(error: ModuleNotFoundError) -> str | None:
+    """The extra that brings a missing package: that of the family that wanted it, if any."""
+    wanted = (error.name or "").partition(".")[0]
+    families = ("refbased", "refless", "judges")
+    if wanted in ("", "gecjury", "prompts", *families):
+        return None
+    frame, found = error.__traceback__, None
+    while frame is not None:
+        name = str(frame.tb_frame.f_globals.get("__name__")).partition(".")[0]
+        found = name if name in families else found
+        frame = frame.tb_next
+    return found
 
 
 def _run(arguments: Sequence[str]) -> int:

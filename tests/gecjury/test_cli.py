@@ -465,7 +465,6 @@ def test_global_options_reach_the_run() -> None:
             "--systems and --references are of a benchmark",
         ),
         (["tune", "green", "sample", "--folds", "0"], "--folds 0: expected 1"),
-        (["edits", "source.txt", "one.txt"], "one.txt has 1 lines, but source.txt has 3"),
         (
             ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green:unit=1"],
             "green: option unit: '1' is not one of word, char\n",
@@ -485,7 +484,6 @@ def test_global_options_reach_the_run() -> None:
     ],
 )
 def test_options_out_of_range_or_out_of_place(shell: Shell, argv: list[str], message: str) -> None:
-    shell.write("one.txt", "a line\n")
     status, out, err = shell(*argv)
     assert (status, out) == (2, "")
     assert message in err
@@ -523,6 +521,18 @@ def test_help_tells_defaults(shell: Shell) -> None:
     assert words.count("(default: half)") == 1
     _, out, _ = shell("train", "--help")
     assert "--epochs N at most (default: 10)" in " ".join(out.split())
+
+
+def test_a_package_missed_late_is_told_with_its_extra(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Metrics import what is heavy when they score; that was a traceback."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    status, out, err = shell("score", "source.txt", "mine.txt", "-m", "scribendi")
+    assert (status, out) == (2, "")
+    assert err.startswith("gecjury: refless needs the package t")
+    assert err.endswith("which is not installed: pip install 'gecjury[refless]'\n")
 
 
 def test_a_json_list_has_no_lines(shell: Shell) -> None:

@@ -159,3 +159,11 @@ def test_counts_by_type_at_every_level(capsys: pytest.CaptureFixture[str], tmp_p
         found = json.loads(out)["rows"][0]["by_type"]
         assert {k: (v["tp"], v["fp"], v["fn"]) for k, v in found.items()} == counts
         assert "NOUN" in run(capsys, *argv, "--by-type", "2")[0]
+
+
+def test_a_file_of_other_length_is_called_by_its_name(
+    capsys: pytest.CaptureFixture[str], files: Path
+) -> None:
+    (files / "one.txt").write_text("This is a sentence .\n")
+    _, err = run(capsys, "edits", *(str(files / n) for n in ("source.txt", "one.txt")), status=2)
+    assert f"{files / 'one.txt'} has 1 lines, but {files / 'source.txt'} has 2" in err
