@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -127,13 +127,20 @@ class Study:
         return self.benchmark.human_scores(self.human_kind(view), view)
 
     def pairs(self, view: View) -> JudgmentPairs:
-        """Pairwise judgments of the corpus' systems, ties included."""
+        """Pairwise judgments of the corpus' systems, ties included.
+
+        Under `calibrated`, where ties are answers, those of one text are left out: nobody could
+        have decided them, and every metric ties them, so that each would be right on them for free.
+        """
         return self._pairs[view]
 
     @cached_property
     def _pairs(self) -> dict[View, JudgmentPairs]:
         names = self.benchmark.corpus.names
-        return {view: expand_pairs(items, names) for view, items in self.benchmark.rankings.items()}
+        found = {v: expand_pairs(items, names) for v, items in self.benchmark.rankings.items()}
+        if self.ties == "calibrated":
+            found = {view: pairs.select(~pairs.shared) for view, pairs in found.items()}
+        return found
 
     def system_scores(self, sentences: FloatArray, corpus_scores: FloatArray) -> FloatArray:
         """Aggregate a metric's scores to one a system.
@@ -285,10 +292,16 @@ class Study:
         return table[pairs.first, column], table[pairs.second, column]
 
     def ceiling(self, view: View) -> AnnotatorAgreement | None:
-        """How well two different annotators agree on pairs of the corpus' systems."""
+        """How well two different annotators agree on pairs of the corpus' systems.
+
+        Under `calibrated` as the metrics are judged: ties are answers, and no pair is left out.
+        """
         if not self.benchmark.rankings.get(view):
             return None
-        return annotator_agreement(self.pairs(view))
+        found = annotator_agreement(self.pairs(view))
+        if self.ties == "calibrated":
+            found = replace(found, accuracy=found.with_ties, decided=found.pairs)
+        return found
 
     @cached_property
     def chance_sentences(self) -> Mapping[str, FloatArray]:

@@ -257,7 +257,7 @@ def _ceiling(document: Document, view: str) -> str:
     top, best = value_of(rows[0], "sentence", "accuracy"), ceiling["accuracy"]
     people = (
         f"Two annotators agree on {percent(best)} of the {number(ceiling['decided'])} pairs "
-        "that both decided."
+        f"that both {'judged' if document.get('ties') == 'calibrated' else 'decided'}."
     )
     name = rows[0]["metric"]
     bounds = (rows[0]["sentence"].get("ci95") or {}).get("accuracy")

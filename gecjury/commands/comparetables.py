@@ -110,9 +110,12 @@ def _notes(args: argparse.Namespace, study: Study, views: tuple[View, ...]) -> l
             else " (one pass in file order)"
         )
     kinds = ", ".join(sorted({study.human_kind(view) for view in views}))
+    of = "the pairs that humans decided"
+    if args.ties == "calibrated":
+        of = "all judged pairs of different texts, human ties are answers (two annotators: too)"
     notes = [
         f"system level: metric by {how}, human {kinds}; "
-        f"sentence level: ties={args.ties}, tied % of the pairs that humans decided",
+        f"sentence level: ties={args.ties}, tied % of {of}",
     ]
     return notes + [str(note) for note in study.benchmark.notes]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -147,3 +149,26 @@ def test_shuffled_trueskill_is_seeded_and_says_so() -> None:
     plain = aggregate_scores("trueskill", sentences, sentences.mean(axis=1))
     assert one.tolist() == two.tolist()
     assert one.tolist() != plain.tolist()
+
+
+def test_calibrated_leaves_out_pairs_of_one_text() -> None:
+    """Every metric ties them, so that each was right on them for free."""
+    # By item 3 + 3 + 3 + 1 pairs; A and B have one text in the first. Of the other nine the
+    # annotator ties one, A and B of sentence 2, where alone a constant is right.
+    assert len(Study(benchmark()).pairs("edit")) == 10
+    study = Study(benchmark(), ties="calibrated")
+    found = study.over_pairs(np.ones((3, 3)), "edit")
+    assert found is not None
+    assert (found.pairs, found.accuracy) == (9, pytest.approx(1 / 9))
+
+
+def test_the_ceiling_under_calibrated_counts_ties() -> None:
+    """As the metrics are judged: of all pairs that two annotators judged, not the decided alone."""
+    tied = RankedItem("3", 0, "two", (("A",), ("C",)), (1, 1))
+    changed = replace(benchmark(), rankings={"edit": (*ITEMS, tied)})
+    plain, found = (Study(changed, ties=ties).ceiling("edit") for ties in ("half", "calibrated"))  # type: ignore[arg-type]
+    assert plain is not None
+    assert found is not None
+    # Sentence 1: A, B disagree; A, C and B, C agree. Sentence 0: A > C by one, A = C by two.
+    assert (plain.accuracy, plain.decided) == (pytest.approx(2 / 3), 3)
+    assert (found.accuracy, found.decided) == (pytest.approx(2 / 4), 4)
