@@ -40,9 +40,17 @@ def add_jury_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--like",
+        nargs="+",
         metavar="WHAT",
-        help="let training pairs count as they are like the outputs of a benchmark, `name` or "
-        "`name@SET` (what members without @SET read there); its judgments are not looked at",
+        help="let training pairs count as they are like the outputs to be judged: a benchmark, "
+        "whose judgments are not looked at, or files, SOURCE HYPOTHESIS [HYPOTHESIS ...]",
+    )
+    group.add_argument(
+        "--like-references",
+        nargs="+",
+        metavar="SET",
+        help="what members without @SET read there: a set of that benchmark, or files (default: as "
+        "--references; none with files)",
     )
     group.add_argument(
         "--references",
@@ -100,7 +108,9 @@ def train(args: argparse.Namespace) -> int:
         seed=args.seed,
         like=like,
     )
-    model = replace(model, record={**model.record, "exclude": args.exclude, "like_of": args.like})
+    model = replace(
+        model, record={**model.record, "exclude": args.exclude, "like_of": args.like or []}
+    )
     write_jury(args.output, model)
     print_result(_tables(args, model), dict(model.record) | {"file": args.output}, args.format)
     return 0
@@ -145,19 +155,22 @@ def _collect(
 def _like(args: argparse.Namespace, members: list[Member], runtime: Runtime) -> FloatArray:
     """The members' scores of the outputs that training pairs are to be like."""
     from gecjury.benchmarks import load_benchmark
+    from gecjury.corpus import read_corpus
     from gecjury.jurypairs import scores_of
 
-    name, at, references = args.like.rpartition("@")
-    benchmark = load_benchmark(
-        name if at else args.like,
-        systems=args.systems,
-        references=[references] if at else args.references,
-        data=args.data,
-        cache=args.cache,
-    )
-    scores, absent = scores_of(benchmark.corpus, members, runtime)
+    if len(args.like) > 1:
+        corpus = read_corpus(args.like[0], args.like[1:], args.like_references or [])
+    else:
+        corpus = load_benchmark(
+            args.like[0],
+            systems=args.systems,
+            references=args.like_references or args.references,
+            data=args.data,
+            cache=args.cache,
+        ).corpus
+    scores, absent = scores_of(corpus, members, runtime)
     for label, why in absent.items():
-        print(f"{args.like}: {label} cannot score it ({why})", file=sys.stderr)
+        print(f"--like {args.like[0]}: {label} cannot score it ({why})", file=sys.stderr)
     return scores
 
 
@@ -212,8 +225,8 @@ def _tables(args: argparse.Namespace, model: JuryModel) -> list[Table]:
         says = ", ".join(f"{p['benchmark']} {p['effective_pairs']:.0f}" for p in record["like"])
         notes.insert(
             1,
-            f"pairs count as they are like those of {args.like}, in the loss and in every "
-            f"accuracy here; as many equal ones would say as much: {says}",
+            f"pairs count as they are like those of {' '.join(args.like)}, in the loss and in "
+            f"every accuracy here; as many equal ones would say as much: {says}",
         )
     return [
         Table(sets, merged, "Trained on"),

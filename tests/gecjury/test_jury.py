@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gecjury.benchmarks import load_benchmark
 from gecjury.cli import main
 from gecjury.corpus import Corpus, Version, read_corpus
 from gecjury.errors import InputError, OptionError
@@ -235,19 +236,36 @@ def test_train_then_compare(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
 
 
 def test_train_like_other_outputs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    command = ["train", "jury", "sample", "-m", "green", "-m", "changes", "--folds", "4",
-               "--like", "sample@official", "-o", str(tmp_path / "jury.json")]  # fmt: skip
-    assert main([*command, "--format", "json"]) == 0
+    base = ["train", "jury", "sample", "-m", "green", "-m", "changes", "--folds", "4",
+            "-o", str(tmp_path / "jury.json")]  # fmt: skip
+    assert main([*base, "--like", "sample", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["like_of"] == "sample@official"
-    assert [row["benchmark"] for row in found["like"]] == ["sample"]
-    assert 0 < found["like"][0]["effective_pairs"] <= found["pairs"]
-    assert main(command) == 0
-    assert "pairs count as they are like those of sample@official" in capsys.readouterr().out
-    for name, word in (("sampel", "sample"), ("sample@nosuch", "nosuch")):
-        command[command.index("--like") + 1] = name
-        assert main(command) == 2
-        assert word in capsys.readouterr().err
+    assert found["like_of"] == ["sample"]
+    (like,) = found["like"]
+    assert (like["benchmark"], like["members"]) == ("sample", ["green", "changes"])
+    assert 0 < like["effective_pairs"] <= found["pairs"]
+    assert main([*base, "--like", "sample"]) == 0
+    assert "pairs count as they are like those of sample" in capsys.readouterr().out
+    # The texts of a benchmark are as good as files.
+    corpus = load_benchmark("sample").corpus
+    files = {"source": corpus.sources, **{n: v.lines for n, v in corpus.systems.items()}}
+    names = [f"ref{n}" for n in range(len(corpus.references))]
+    files |= {n: v.lines for n, v in zip(names, corpus.references, strict=True)}
+    for name, lines in files.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    own = [str(tmp_path / name) for name in ("source", *corpus.systems)]
+    refs = ["--like-references", *[str(tmp_path / name) for name in names]]
+    assert main([*base, "--like", *own, *refs, "--format", "json"]) == 0
+    same = json.loads(capsys.readouterr().out)
+    assert same["accuracy"] == found["accuracy"]
+    # Without references only `changes` says what is alike.
+    assert main([*base, "--like", *own, "--format", "json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["like"][0]["members"] == ["changes"]
+    assert "green cannot score it" in captured.err
+    for words in (["sampel"], ["sample", "--like-references", "nosuch"], [own[0], "nosuch"]):
+        assert main([*base, "--like", *words]) == 2
+        assert words[-1] in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
