@@ -212,7 +212,7 @@ def _total(widths: Sequence[int]) -> int:
 def _running(cells: Sequence[Sequence[str]], column: int) -> bool:
     """Whether a column holds text that may be folded: several words in its longest cell."""
     longest = max((row[column] for row in cells), key=len, default="")
-    return longest.count(" ") > 2 and "[" not in longest
+    return longest.count(" ") > 2
 
 
 def _keys(cells: Sequence[Sequence[str]], count: int) -> list[int]:

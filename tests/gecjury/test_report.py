@@ -181,7 +181,7 @@ def test_a_wide_table_goes_below_itself_on_a_terminal(monkeypatch: pytest.Monkey
 
 
 def test_running_text_is_folded_before_columns_go_below(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {"level": "note", "file": "a.txt", "message": "many words that say one thing " * 5}
+    row = {"level": "note", "file": "a.txt", "message": "many words that say one [] thing " * 5}
     columns = [Column(key) for key in row]
     lines = on_terminal(monkeypatch, 60, Table(columns, [row]))
     assert sum("level" in line for line in lines) == 1
