@@ -170,9 +170,9 @@ def _hub_error(name: str, revision: str | None, cache: str, error: Exception) ->
         )
     return DataError(
         f"model {name}{at} is neither in the cache {cache} nor to be had from the hub ({kind}). "
-        f"Ways on: use the offline choice {EMBEDDED!r} (encoder={EMBEDDED}); give a folder that "
-        "holds the model; fetch it where there is a network and point HF_HOME at that cache "
-        "(HF_HUB_OFFLINE=1 then keeps off the network)"
+        f"Ways on: use the offline choice {EMBEDDED!r} (encoder={EMBEDDED}; model={EMBEDDED} for "
+        "pt-errant and pt-m2); give a folder that holds the model; fetch it where there is a "
+        "network and point HF_HOME at that cache (HF_HUB_OFFLINE=1 then keeps off the network)"
     )
 
 
