@@ -301,7 +301,10 @@ def find_best(trial: Trial, measure: str) -> Found:
 
 def _argmax(curve: FloatArray, measure: str) -> int:
     if np.isnan(curve).all():
-        raise OptionError(f"{measure} is not defined for any of the values tried")
+        raise OptionError(
+            f"{measure} is not defined for any of the values tried: the scores of the systems, or "
+            "the human ones, are all alike"
+        )
     level = curve.round(_DIGITS)
     return int(np.flatnonzero(level == np.nanmax(level))[-1])
 

@@ -132,11 +132,17 @@ def _grid(args: argparse.Namespace) -> Grid:
 
 
 def _tune_grid(args: argparse.Namespace, runtime: Runtime) -> tuple[list[Table], dict[str, Any]]:
+    from gecjury.errors import OptionError
     from gecjury.report import Column, Table
     from gecjury.tuning import MEASURES, curves, find_best, fold_draws, shown, trial_of
 
     grid = _grid(args)
     study = _study(args, args.benchmark)
+    if study.few(study.benchmark.view):
+        raise OptionError(
+            f"{study.benchmark.name} ({study.benchmark.systems}) has fewer than three systems with "
+            "human scores: nothing to correlate with; choose another set with --systems"
+        )
     grid.scorer().check(study.benchmark.corpus)
     tests = [_study(args, name) for name in args.test]
     draws = fold_draws(len(study.benchmark.corpus), args.folds, args.seed)

@@ -140,6 +140,12 @@ def test_the_page_of_an_own_folder(folder: Path, capsys: pytest.CaptureFixture[s
     assert f"[{shown[0]}, {shown[1]}]" in section
 
 
+def test_two_systems_cannot_be_tuned_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "benchmark.toml").write_text('[system_sets]\nbase = ["good", "none"]')
+    assert main(["tune", "green:beta=1:2:1", str(folder), "--folds", "1"]) == 2
+    assert "mine (base) has fewer than three systems" in capsys.readouterr().err
+
+
 def test_an_own_folder_is_attacked_as_a_benchmark(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
