@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from gecjury.errors import OptionError
 from gecjury.ranking import expected_wins, mean_score, trueskill, trueskill_shuffled
 from gecjury.scoretable import FloatArray
 
@@ -33,7 +34,12 @@ def aggregate_scores(
         shuffles: 0 for TrueSkill's one pass in the order of the sentences (the value depends on
             that order), otherwise the number of shuffled passes to average.
         seed: of the shuffles.
+
+    Raises:
+        OptionError: there is no such aggregate.
     """
+    if aggregate not in AGGREGATES:
+        raise OptionError(f"unknown aggregate {aggregate!r}: expected {', '.join(AGGREGATES)}")
     if aggregate == "corpus":
         return corpus_scores
     if aggregate == "mean":

@@ -52,7 +52,7 @@ Columns = Mapping[str, Mapping[str, float]]
 """Published scores: kind (`trueskill`, `expected-wins`, `mean`), then system, higher is better."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Benchmark:
     """A corpus and what humans said of its systems.
 
@@ -94,6 +94,11 @@ class Benchmark:
     ratings: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     raters: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     _verdicts: Callable[[], Verdicts] | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        """What it is; the texts are in its corpus."""
+        size = f"{len(self.corpus.names)} systems ({self.systems}) × {len(self.corpus)} sentences"
+        return f"<Benchmark {self.name}: {size}, references {self.references or 'none'}>"
 
     @property
     def views(self) -> tuple[View, ...]:

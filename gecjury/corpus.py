@@ -76,12 +76,12 @@ class Corpus:
             `with_references` chooses from.
     """
 
-    sources: tuple[str, ...]
-    systems: Mapping[str, Version]
-    references: tuple[Version, ...] = ()
-    gold: tuple[M2Sentence, ...] | None = None
-    contexts: tuple[tuple[str, str], ...] | None = None
-    groups: tuple[Group, ...] | None = None
+    sources: tuple[str, ...] = field(repr=False)
+    systems: Mapping[str, Version] = field(repr=False)
+    references: tuple[Version, ...] = field(default=(), repr=False)
+    gold: tuple[M2Sentence, ...] | None = field(default=None, repr=False)
+    contexts: tuple[tuple[str, str], ...] | None = field(default=None, repr=False)
+    groups: tuple[Group, ...] | None = field(default=None, repr=False)
     reference_name: str = ""
     reference_sets: Mapping[str, Callable[[], Sequence[Version]]] = field(
         default_factory=dict, repr=False, compare=False

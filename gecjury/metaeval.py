@@ -12,6 +12,7 @@ import numpy as np
 from gecjury.aggregate import Aggregate, aggregate_scores
 from gecjury.agreement import AnnotatorAgreement, annotator_agreement
 from gecjury.benchmarks import Benchmark, View
+from gecjury.benchmarktable import known_name
 from gecjury.chance import chance_scores
 from gecjury.correlation import (
     PreferenceAgreement,
@@ -116,7 +117,12 @@ class Study:
     seed: int = 0
 
     def human_kind(self, view: View) -> str:
-        """The human column in use, e.g. `trueskill`."""
+        """The human column in use, e.g. `trueskill`.
+
+        Raises:
+            OptionError: the benchmark has no such view.
+        """
+        known_name(f"view of {self.benchmark.name}", view, self.benchmark.views)
         kinds = self.benchmark.human[view]
         if self.human_scores is not None:
             return self.human_scores

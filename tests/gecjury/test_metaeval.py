@@ -11,7 +11,7 @@ from gecjury.aggregate import aggregate_scores
 from gecjury.benchmarks import Benchmark, ranked_groups
 from gecjury.chance import chance_scores
 from gecjury.corpus import Corpus, Version
-from gecjury.errors import InputError
+from gecjury.errors import InputError, OptionError
 from gecjury.judgments import RankedItem
 from gecjury.metaeval import Study
 from gecjury.scoretable import FloatArray, Scores, ScoreTable, Statistics
@@ -149,6 +149,20 @@ def test_shuffled_trueskill_is_seeded_and_says_so() -> None:
     plain = aggregate_scores("trueskill", sentences, sentences.mean(axis=1))
     assert one.tolist() == two.tolist()
     assert one.tolist() != plain.tolist()
+
+
+def test_what_does_not_exist_is_refused() -> None:
+    """An unknown aggregate was taken for TrueSkill."""
+    scores = np.arange(9.0).reshape(3, 3)
+    with pytest.raises(OptionError, match="unknown aggregate 'borda': expected trueskill, "):
+        Study(benchmark(), "borda").system_scores(scores, scores[:, 0])  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="unknown view of toy 'sentence': there are: edit"):
+        Study(benchmark()).human("sentence")
+
+
+def test_a_benchmark_shows_what_it_is_and_not_its_texts() -> None:
+    assert repr(benchmark()) == "<Benchmark toy: 3 systems (all) × 3 sentences, references none>"
+    assert "a b" not in repr(benchmark().corpus)
 
 
 def test_calibrated_leaves_out_pairs_of_one_text() -> None:
