@@ -286,9 +286,10 @@ def _score(row: _Row) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
+        number = "a number with a decimal point" if "," in row["score"] else "a number"
         row.fail(
             f"score {row['score']!r} is no finite number",
-            "expected a number, higher is better; leave the cell empty where nothing was rated",
+            f"expected {number}, higher is better; leave the cell empty where nothing was rated",
         )
     return value
 

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "verify: check what is there by SHA-256 (exit 1: files missing, 2: files altered); "
         "path: print a data set's folder",
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="data sets, or `all`")
+    parser.add_argument("names", nargs="*", default=[], metavar="NAME", help="data sets, or `all`")
     parser.add_argument(
         "--url",
         metavar="URL",

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="a sentence, or a file with --line")
     parser.add_argument("hypothesis", metavar="HYP", help="its correction: a sentence or a file")
     parser.add_argument(
-        "references", metavar="REF", nargs="*", help="references: sentences or files"
+        "references", metavar="REF", nargs="*", default=[], help="references: sentences or files"
     )
     parser.add_argument("-m", "--metric", default="uot-errant", help="default: uot-errant")
     parser.add_argument(

@@ -197,6 +197,7 @@ def test_judgments_that_count_from_0_are_told_the_key(
         (RATINGS + "9,good,4\n", ["line 2: sentence 9 is out of range; expected 1 to 3"]),
         (RATINGS + "0,good,4\n", ["line 2: sentence 0 is out of range"]),
         (RATINGS + "one,good,4\n", ["line 2: sentence 'one' is no whole number"]),
+        ("sentence;system;score\n1;good;3,5\n", ["'3,5' is no finite", "with a decimal point"]),
         (RATINGS + "1,good,nan\n", ["line 2: score 'nan' is no finite number", "leave the cell"]),
         (RATINGS + "1,good,inf\n", ["line 2: score 'inf' is no finite number"]),
         (RATINGS + "1,good,high\n", ["line 2: score 'high' is no finite number"]),

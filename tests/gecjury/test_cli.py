@@ -321,6 +321,8 @@ def test_a_damaged_score_file_is_left_alone(shell: Shell) -> None:
         (["scor"], "unknown command 'scor': did you mean score"),
         (["score"], "the following arguments are required: SOURCE, HYP, -m/--metric"),
         (["score", "source.txt"], "the following arguments are required: HYP"),
+        (["data"], "the following arguments are required: action\n"),
+        (["explain", "a b"], "the following arguments are required: HYP\n"),
         (["score", "source.txt", "mine.txt"], "required: -m/--metric"),
         ([*SCORE, "--format", "xml"], "argument --format: invalid choice: 'xml'"),
         ([*SCORE, "--batch-size", "0"], "0 is too small; expected 1 or more"),
