@@ -22,6 +22,7 @@ Sides = tuple[FloatArray, FloatArray]
 """Members' scores of both corrections of each pair, pairs × members, in any order."""
 
 _MOST_PAIRS = 10_000
+_MOST_SEEN = 500_000
 _STRENGTH = 10.0
 _CUT = 0.99
 
@@ -37,17 +38,21 @@ def every_pair(scores: FloatArray, seed: int = 0) -> Sides:
         InputError: no such pair.
     """
     _, systems, sentences = scores.shape
+    rng = np.random.default_rng(seed)
     pairs = np.array(list(itertools.combinations(range(systems), 2)), dtype=np.int64)
     pairs = pairs.reshape(-1, 2)
-    first, second = (np.repeat(side, sentences) for side in pairs.T)
-    place = np.tile(np.arange(sentences), len(pairs))
+    every = len(pairs) * sentences
+    # Of very many, only some are looked at: the scores of all need not fit into memory.
+    looked = np.arange(every) if every <= _MOST_SEEN else rng.integers(every, size=_MOST_SEEN)
+    which, place = np.divmod(np.unique(looked), max(sentences, 1))
+    first, second = pairs[which].T
     left, right = scores[:, first, place].T, scores[:, second, place].T
     with np.errstate(invalid="ignore"):
         apart = np.flatnonzero((np.abs(left - right) > 1e-9).any(axis=1))
     if not len(apart):
         raise InputError("the outputs to be like hold no two corrections that differ")
     if len(apart) > _MOST_PAIRS:
-        apart = np.random.default_rng(seed).choice(apart, _MOST_PAIRS, replace=False)
+        apart = rng.choice(apart, _MOST_PAIRS, replace=False)
     return left[apart], right[apart]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,17 @@ def test_at_most_ten_thousand_pairs_seeded() -> None:
     assert left.shape == right.shape == (10_000, 2)
     assert (every_pair(scores, seed=3)[0] == left).all()
     assert not (every_pair(scores, seed=4)[0] == left).all()
+
+
+def test_many_systems_are_not_held_in_memory_at_once() -> None:
+    # 4,950 pairs of systems × 2,000 sentences × 3 members would take 475 MB for both sides.
+    scores = np.random.default_rng(0).normal(size=(3, 100, 2000))
+    tracemalloc.start()
+    left, right = every_pair(scores)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert left.shape == right.shape == (10_000, 3)
+    assert peak < 100e6
 
 
 def test_a_known_ratio_comes_back() -> None:
