@@ -141,9 +141,14 @@ def _print_rich(tables: Sequence[Table]) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave a reader that has gone to `gecjury.cli`; rich ends with status 1."""
+            raise BrokenPipeError
+
     # Width matters to people only: into a pipe or file a table is as wide as it needs to be.
     width = None if sys.stdout.isatty() else 10_000
-    console = Console(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
+    console = Screen(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
     for number, table in enumerate(tables):
         if number:
             console.print()

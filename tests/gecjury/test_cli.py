@@ -640,3 +640,18 @@ def test_help_needs_no_numpy(shell: Shell) -> None:
         done = python("-c", script, *argv, cwd=shell.folder)
         assert (done.returncode, done.stderr) == (0, "[]\n"), argv
     assert all(name in python("-c", script, "--help", cwd=shell.folder).stdout for name in COMMANDS)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of its own")
+def test_a_reader_that_leaves_is_no_error(shell: Shell) -> None:
+    words = [sys.executable, "-m", "gecjury", "metrics", *list(registry.METRICS) * 20]
+    env = {"PYTHONPATH": str(REPOSITORY), "PATH": "", "LC_ALL": "C.UTF-8"}
+    with subprocess.Popen(
+        words, cwd=shell.folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 0
