@@ -31,7 +31,7 @@ __all__ = [
 
 FAMILIES: Mapping[str, str] = {
     "refbased": "reference-based",
-    "refless": "trained, reference-free",
+    "refless": "reference-free",
     "judges": "LLM judge",
     "jury": "jury",
     "chance": "chance",
