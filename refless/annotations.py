@@ -19,97 +19,14 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.corpus import fingerprint
-from gecjury.errors import InputError, OptionError
+from gecjury.errors import InputError
 from gecjury.scoretable import FloatArray, IntArray
 from gecjury.textfiles import read_text
+from refless.columns import ColumnMap, Scale, guess_columns
 
-__all__ = [
-    "ASPECTS",
-    "GUG_COLUMNS",
-    "TMU_COLUMNS",
-    "Annotations",
-    "ColumnMap",
-    "Scale",
-    "read_annotations",
-]
-
-ASPECTS = ("grammaticality", "fluency", "meaning")
-"""What SOME rates, in the order of its weights α, β, γ."""
+__all__ = ["Annotations", "read_annotations"]
 
 Row = Mapping[str, object]
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Lowest and highest rating, and whether 0 below it means "other"."""
-
-    low: float = 1.0
-    high: float = 4.0
-    zero_is_other: bool = True
-
-    @classmethod
-    def parse(cls, text: str) -> Scale:
-        """Read `LOW:HIGH`; 0 means "other" wherever it lies below LOW."""
-        low, _, high = text.partition(":")
-        try:
-            scale = cls(float(low), float(high), float(low) > 0)
-        except ValueError:
-            raise OptionError(
-                f"--scale {text!r} is not LOW:HIGH, two numbers such as 1:4"
-            ) from None
-        if not scale.low < scale.high:
-            raise OptionError(f"--scale {text!r}: the lowest rating must be below the highest")
-        return scale
-
-
-@dataclass(frozen=True)
-class ColumnMap:
-    """Which columns hold what.
-
-    Attributes:
-        output: the rated sentence.
-        aspects: by aspect the columns with its ratings; a cell may hold several (`3,4,3`).
-        source: the sentence that was corrected; empty where ratings are of lone sentences.
-        split: a column that says `train`, `dev` or `test`; rows that say otherwise are left out.
-    """
-
-    output: str
-    aspects: Mapping[str, tuple[str, ...]]
-    source: str = ""
-    split: str = ""
-
-    @classmethod
-    def parse(cls, assignments: Sequence[str]) -> ColumnMap:
-        """Read `role=column` assignments; an aspect may name several columns (`fluency=f1,f2`)."""
-        given: dict[str, str] = {}
-        for text in assignments:
-            role, separator, column = text.partition("=")
-            if not separator or not column:
-                raise OptionError(f"--column {text!r} is not ROLE=COLUMN, e.g. output=hypothesis")
-            if role not in (*ASPECTS, "source", "output", "split"):
-                raise OptionError(
-                    f"--column {text!r}: {role!r} is no role; "
-                    f"expected source, output, split, {', '.join(ASPECTS)}"
-                )
-            given[role] = column
-        aspects = {a: tuple(given[a].split(",")) for a in ASPECTS if a in given}
-        if "output" not in given or not aspects:
-            raise OptionError(
-                "a column map needs output=COLUMN and at least one of "
-                + ", ".join(f"{aspect}=COLUMN" for aspect in ASPECTS)
-            )
-        return cls(given["output"], aspects, given.get("source", ""), given.get("split", ""))
-
-
-TMU_COLUMNS = ColumnMap(
-    "output",
-    {"grammaticality": ("grammer",), "fluency": ("fluency",), "meaning": ("meaning",)},
-    "source",
-)
-"""TMU-GFM as released (its first rating column is spelt `grammer`)."""
-
-GUG_COLUMNS = ColumnMap("Sentence", {"grammaticality": ("Average",)}, split="Dataset")
-"""GUG as released: the mean of the expert and five crowd ratings, with its own split."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +77,10 @@ class Annotations:
 
 
 def read_annotations(
-    path: str | Path, columns: ColumnMap | None = None, scale: Scale | None = None
+    path: str | Path,
+    columns: ColumnMap | None = None,
+    scale: Scale | None = None,
+    aspects: Sequence[str] | None = None,
 ) -> Annotations:
     """Read ratings from a CSV, TSV or JSON-lines file or from a Hugging Face dataset.
 
@@ -170,6 +90,7 @@ def read_annotations(
         columns: which columns hold what; by default TMU-GFM's, GUG's, or columns that are called
             what they hold (`output`, `source`, `split`, `grammaticality`, ...), whichever fit.
         scale: of the ratings; 1 to 4 with 0 for "other" by default.
+        aspects: those that are read, if the columns have them; None for all.
 
     Raises:
         InputError: a column is absent, or a rating is missing, not a number or outside the scale
@@ -181,13 +102,17 @@ def read_annotations(
         raise InputError(f"{path}: holds no row; expected one rated sentence a row")
     known = list(rows[0])
     if columns is None:
-        columns = _guess(known)
+        columns = guess_columns(known)
         if columns is None:
             raise InputError(
                 f"{path}: columns {', '.join(known)} are neither TMU-GFM's nor GUG's, nor called "
                 "output, source, grammaticality, fluency, meaning; say which is which with "
                 "--column output=..., --column grammaticality=... and so on"
             )
+    columns = columns.completed(str(path), known)
+    if aspects and set(aspects) & set(columns.aspects):
+        chosen = {a: cells for a, cells in columns.aspects.items() if a in aspects}
+        columns = replace(columns, aspects=chosen)
     wanted = [columns.output, columns.source, columns.split, *sum(columns.aspects.values(), ())]
     for name in wanted:
         if name and name not in known:
@@ -195,18 +120,6 @@ def read_annotations(
     found = _collect(str(path), first, rows, columns, scale)
     _refuse_constant(str(path), found)
     return found
-
-
-def _guess(known: Sequence[str]) -> ColumnMap | None:
-    """TMU-GFM's columns, GUG's, or those that are called what they hold."""
-    if "grammer" in known and TMU_COLUMNS.output in known:
-        return TMU_COLUMNS
-    if GUG_COLUMNS.output in known:
-        return GUG_COLUMNS
-    aspects = {aspect: (aspect,) for aspect in ASPECTS if aspect in known}
-    if "output" not in known or not aspects:
-        return None
-    return ColumnMap("output", aspects, *(n if n in known else "" for n in ("source", "split")))
 
 
 def _rows(path: str) -> tuple[int, list[Row]]:

@@ -83,7 +83,8 @@ class Asano(MeanScorer):
             notes = bundle.leak_notes(corpus)
             paired = "grammaticality" in bundle.pair_aspects
             pairs = (sources, hypotheses) if paired else ([], [])
-            rated = bundle.predict(texts, pairs, runtime)["grammaticality"]
+            aspect = "grammaticality"
+            rated = bundle.predict(texts, pairs, runtime, (aspect,))[aspect]
             rows = pair_of if paired else text_of
             low, high = bundle.scale
             values[..., 0] = ((rated - low) / (high - low))[rows]

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from gecjury.leakage import corpus_texts, sentence_key
 from gecjury.runtime import Runtime
 from gecjury.scoretable import FloatArray
 from gecjury.textfiles import read_text
-from refless.annotations import ASPECTS
+from refless.columns import ASPECTS
 from refless.features import (
     PAIR_FEATURES,
     SENTENCE_FEATURES,
@@ -35,7 +35,7 @@ from refless.features import (
     sentence_features,
 )
 from refless.probe import Probe, open_probe
-from refless.regressor import Regressor, load_model, load_tokenizer, loading_errors, model_device
+from refless.regressor import Regressor, download_folder, load_model, load_tokenizer, model_device
 
 __all__ = [
     "FORMAT",
@@ -121,7 +121,11 @@ class Bundle:
         return self.probe.pair_aspects if self.probe else frozenset({"meaning"})
 
     def predict(
-        self, texts: Sequence[str], pairs: tuple[Sequence[str], Sequence[str]], runtime: Runtime
+        self,
+        texts: Sequence[str],
+        pairs: tuple[Sequence[str], Sequence[str]],
+        runtime: Runtime,
+        aspects: Collection[str] = ASPECTS,
     ) -> dict[str, FloatArray]:
         """Predicted ratings on the data's scale, by aspect.
 
@@ -129,6 +133,7 @@ class Bundle:
             texts: T hypotheses, for aspects that are not among `pair_aspects`.
             pairs: P sources and hypotheses, for those that are.
             runtime: batch size and progress.
+            aspects: what is predicted, of those that the models know.
 
         Returns:
             T or P numbers an aspect.
@@ -136,12 +141,12 @@ class Bundle:
         sums: dict[str, FloatArray] = {}
         counts: Counter[str] = Counter()
         for member in self.members:
-            alone = [a for a in member.aspects if a != "meaning"]
+            alone = [a for a in member.aspects if a != "meaning" and a in aspects]
             found: dict[str, FloatArray] = {}
             if alone:
                 outputs = member.predict(texts, None, runtime)
                 found = {a: outputs[:, member.aspects.index(a)] for a in alone}
-            if "meaning" in member.aspects:
+            if "meaning" in member.aspects and "meaning" in aspects:
                 outputs = member.predict(pairs[0], pairs[1], runtime)
                 found["meaning"] = outputs[:, member.aspects.index("meaning")]
             for aspect, values in found.items():
@@ -157,7 +162,8 @@ class Bundle:
                     else sentence_features(texts, count)
                 )
         if self.probe is not None:
-            means |= self.probe.predict(texts, pairs, runtime)
+            models = {a: m for a, m in self.probe.models.items() if a in aspects}
+            means |= replace(self.probe, models=models).predict(texts, pairs, runtime)
         return means
 
     def leak_notes(self, corpus: Corpus) -> list[str]:
@@ -245,15 +251,12 @@ def assemble(
 
 
 def _download(name: str) -> Path:
-    with loading_errors(name):
-        if name.startswith((".", "/", "~")):
-            raise InputError(
-                f"{name}: no such folder. Train a model, e.g. `gecjury train some tmu-gfm "
-                f"-o {name} --encoder embedded`, or correct the path"
-            )
-        from huggingface_hub import snapshot_download
-
-        return Path(snapshot_download(name, ignore_patterns=["*.bin", "*.pt", "*.h5", "*.msgpack"]))
+    if name.startswith((".", "/", "~")):
+        raise InputError(
+            f"{name}: no such folder. Train a model, e.g. `gecjury train some tmu-gfm "
+            f"-o {name} --encoder embedded`, or correct the path"
+        )
+    return download_folder(name)
 
 
 def _foreign(folder: Path, location: str, max_length: int, device: str) -> Bundle:

@@ -21,6 +21,7 @@ from gecjury.textfiles import read_text
 from refless.bundle import KEYS_FILE, MANIFEST, Bundle
 from refless.regressor import (
     Regressor,
+    download_folder,
     load_model,
     load_tokenizer,
     loading_errors,
@@ -126,6 +127,8 @@ def _open(location: str, max_length: int, device: str) -> tuple[Regressor, str, 
             f"{location}: no such folder. Train a model with `gecjury train impara jfleg gmeg-dev "
             f"-o {location}`, or correct the path"
         )
+    elif not folder.is_dir():
+        location = str(download_folder(location))
     model = load_model(location)
     if model.config.num_labels != 1:
         raise InputError(

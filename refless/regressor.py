@@ -169,6 +169,19 @@ def load_model(
         return known.from_pretrained(location, use_safetensors=True, **options)
 
 
+def download_folder(name: str) -> Path:
+    """The files of a hub's model but pickled ones, from the cache where they are there.
+
+    Raises:
+        DataError: the hub cannot be reached, or the download was cut off.
+        InputError: there is no such model.
+    """
+    with loading_errors(name):
+        from huggingface_hub import snapshot_download
+
+        return Path(snapshot_download(name, ignore_patterns=["*.bin", "*.pt", "*.h5", "*.msgpack"]))
+
+
 def load_tokenizer(location: str) -> Any:
     """Load a tokenizer that knows how long an input its model takes; errors as `load_model`."""
     quiet_transformers()

@@ -14,8 +14,8 @@ from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
 from gecjury.scorer import MeanScorer
 from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
-from refless.annotations import ASPECTS
 from refless.bundle import Bundle, open_bundle
+from refless.columns import ASPECTS
 from refless.regressor import weights_print
 
 __all__ = ["SOME", "distinct_pairs"]

@@ -64,11 +64,15 @@ def add_arguments(parser: argparse.ArgumentParser, others: Mapping[str, str]) ->
 
 def run(args: argparse.Namespace) -> int:
     """Train or search; results on stdout."""
+    from pathlib import Path
+
     from gecjury.errors import OptionError
     from gecjury.registry import missing_extra
 
     if args.target != "weights" and not args.output:
         raise OptionError(f"train {args.target}: name the folder for the model with -o DIR")
+    if args.output and Path(args.output).is_file():
+        raise OptionError(f"{args.output} is a file; -o names a folder for the model or scores")
     try:
         if args.target == "some":
             return _some(args)
@@ -128,13 +132,14 @@ _FILES = {
 
 def _read(args: argparse.Namespace, name: str) -> Annotations:
     """Rated sentences by name of a set or from a file."""
-    from refless.annotations import ColumnMap, Scale, read_annotations
+    from refless.annotations import read_annotations
+    from refless.columns import ColumnMap, Scale
     from refless.some_data import choose_aspects
 
     path = str(_folder(args).path(_FILES[name])) if name in _FILES else name
     columns = ColumnMap.parse(args.column) if args.column and name not in _FILES else None
     scale = Scale() if name in _FILES else Scale.parse(args.scale)
-    found = read_annotations(path, columns, scale)
+    found = read_annotations(path, columns, scale, args.aspects)
     for note in found.notes:
         print(f"{name}: {note}", file=sys.stderr)
     return choose_aspects(found, args.aspects)
@@ -178,7 +183,7 @@ def _some(args: argparse.Namespace) -> int:
 
 def _parts(args: argparse.Namespace) -> tuple[Annotations, Split]:
     """The rated sentences and their split: by files, by column, or drawn."""
-    from gecjury.errors import OptionError
+    from gecjury.errors import InputError, OptionError
     from refless.some_data import join_parts
     from refless.splits import split_as_named, split_by_source
 
@@ -187,9 +192,12 @@ def _parts(args: argparse.Namespace) -> tuple[Annotations, Split]:
         raise OptionError("--dev and --test go together: a split by file needs all three files")
     if args.dev:
         return join_parts(data, _read(args, args.dev), _read(args, args.test))
+    try:
+        split = split_as_named(data) if data.names else split_by_source(data, args.split_seed)
+    except InputError as error:
+        raise InputError(f"{args.inputs[0]}: {error}") from None
     if data.names:
-        return data, split_as_named(data)
-    split = split_by_source(data, args.split_seed)
+        return data, split
     print(f"split by source: {split}", file=sys.stderr)
     return data, split
 
@@ -248,7 +256,8 @@ def _print_report(args: argparse.Namespace, report: Any) -> int:
         for part, aspects in report.figures.items()
         for aspect, figures in aspects.items()
     ]
-    columns = [Column(key) for key in ("part", "aspect", "pearson", "spearman", "rmse", "rows")]
+    columns = [Column(key) for key in ("part", "aspect", "pearson", "spearman", "rmse")]
+    columns.append(Column("rows", digits=0))
     notes = [f"model: {report.folder}; score with -m some:model={report.folder}"]
     document = {
         "model": str(report.folder),
@@ -310,7 +319,7 @@ def _weights(args: argparse.Namespace) -> int:
     from gecjury.cli import runtime_from
     from gecjury.errors import OptionError
     from gecjury.registry import load
-    from gecjury.report import Column, print_table
+    from gecjury.report import Column, Table, print_result
     from gecjury.scorefiles import score_with_files
     from refless.weights import search_weights
 
@@ -329,10 +338,7 @@ def _weights(args: argparse.Namespace) -> int:
     measure = "Kendall τ over judged pairs" if args.level == "sentence" else "Pearson over systems"
     best = rows[0]
     option = f"alpha={best['alpha']:g},beta={best['beta']:g},gamma={best['gamma']:g}"
-    print_table(
-        columns,
-        rows,
-        args.format,
-        notes=[f"{measure}; use with -m some:model={args.model},{option}"],
-    )
+    notes = [f"{measure}; use with -m some:model={args.model},{option}"]
+    document = {"benchmark": args.inputs[0], "level": args.level, "measure": measure, "rows": rows}
+    print_result([Table(columns, rows, notes=notes)], document, args.format)
     return 0

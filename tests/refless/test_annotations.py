@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from gecjury.errors import InputError, OptionError
-from refless.annotations import Annotations, ColumnMap, Scale, read_annotations
+from refless.annotations import Annotations, read_annotations
+from refless.columns import ColumnMap, Scale
 from refless.some_data import choose_aspects, join_parts, read_treebank_text
 from refless.splits import split_as_named, split_by_source
 
@@ -88,7 +89,7 @@ def test_columns_called_what_they_hold_need_no_map(tmp_path: Path) -> None:
 def test_column_maps_and_scales_are_checked() -> None:
     columns = ColumnMap.parse(["output=h", "fluency=f1,f2", "split=part"])
     assert columns == ColumnMap("h", {"fluency": ("f1", "f2")}, "", "part")
-    for bad in (["fluency"], ["colour=c"], ["output=h"], ["fluency=f"]):
+    for bad in (["fluency"], ["colour=c"], ["output="]):
         with pytest.raises(OptionError):
             ColumnMap.parse(bad)
     assert Scale.parse("0:100") == Scale(0, 100, zero_is_other=False)
@@ -96,6 +97,31 @@ def test_column_maps_and_scales_are_checked() -> None:
     for text in ("4:1", "one:two", "3"):
         with pytest.raises(OptionError):
             Scale.parse(text)
+
+
+def test_a_map_is_completed_by_columns_called_what_they_hold(tmp_path: Path) -> None:
+    path = write(tmp_path, "hyp,source,split,fluency,meaning", "a,b,dev,2,1", "c,d,test,3,4")
+    found = read_annotations(path, ColumnMap.parse(["output=hyp"]))
+    assert (found.aspects, found.sources) == (("fluency", "meaning"), ("b", "d"))
+    assert found.names == ("dev", "test")
+    # Who names an aspect wants that one alone.
+    found = read_annotations(path, ColumnMap.parse(["output=hyp", "grammaticality=fluency"]))
+    assert found.aspects == ("grammaticality",)
+    with pytest.raises(
+        InputError, match=r"ratings.csv: none of the columns hyp, .* sentence \(output\)"
+    ):
+        read_annotations(path, ColumnMap.parse(["fluency=fluency"]))
+    bare = write(tmp_path, "hyp,text", "a,b", name="b.csv")
+    with pytest.raises(InputError, match=r"b.csv: none of the columns hyp, text .* hold a rating"):
+        read_annotations(bare, ColumnMap.parse(["output=hyp"]))
+
+
+def test_aspects_that_are_not_wanted_need_no_ratings(tmp_path: Path) -> None:
+    path = write(tmp_path, "output,fluency,meaning", "a,2,", "c,3,x")
+    found = read_annotations(path, aspects=["fluency"])
+    assert (found.aspects, found.ratings.tolist()) == (("fluency",), [[2.0], [3.0]])
+    with pytest.raises(InputError, match="row 2, column meaning: the rating is missing"):
+        read_annotations(path)
 
 
 def test_other_kinds_of_file_hold_the_same(tmp_path: Path) -> None:

@@ -202,6 +202,17 @@ def test_reported_figures_are_those_of_the_saved_model(trained: tuple[Path, Anno
         assert figures[aspect]["pearson"] == pytest.approx(found, abs=1e-5)
 
 
+def test_asano_takes_the_grammaticality_of_a_some_of_three_aspects(
+    trained: tuple[Path, Annotations],
+) -> None:
+    folder, _ = trained
+    texts = Corpus(("the cat", "a dog"), {"x": Version(("a cat", "the dog"))})
+    whole = load("some", model=str(folder), alpha=1.0, beta=0.0, gamma=0.0)
+    alone = load("asano", model=str(folder), alpha=1.0, beta=0.0, gamma=0.0)
+    found = alone.score_corpus(texts, RUNTIME).sentences
+    assert found == pytest.approx(whole.score_corpus(texts, RUNTIME).sentences, abs=1e-6)
+
+
 def test_leakage_is_noted_when_scoring(trained: tuple[Path, Annotations]) -> None:
     folder, data = trained
     scorer = load("some", model=str(folder))

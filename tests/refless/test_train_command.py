@@ -50,7 +50,9 @@ def test_some_from_ratings_to_scores(
         capsys, "train", "weights", "sample", "--model", str(tmp_path / "some"),
         "--device", "cpu", "--share", "0.5", "--format", "json",
     )  # fmt: skip
-    found, paper = json.loads(out)
+    document = json.loads(out)
+    assert document["measure"] == "Kendall τ over judged pairs"
+    found, paper = document["rows"]
     assert found["searched"] >= paper["searched"]
     assert (paper["alpha"], paper["beta"], paper["gamma"]) == (0.55, 0.43, 0.02)
 
@@ -144,3 +146,16 @@ def test_leakage_is_warned_of_while_training(
     assert "warning: leakage: 1 sentences of" in err
     assert "stand in sample" in err
     assert "leakage" in (tmp_path / "some" / "README.md").read_text()
+
+
+def test_refusals_name_the_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("text\n")
+    data = ratings(tmp_path / "r.tsv", 8)
+    assert main(["train", "some", str(data), "-o", str(taken), *COLUMNS]) == 2
+    assert "taken is a file; -o names a folder" in capsys.readouterr().err
+    few = tmp_path / "few.csv"
+    few.write_text("output,fluency\na,1\nb,2\nc,3\n")
+    assert main(["train", "some", str(few), "-o", str(tmp_path / "out")]) == 2
+    message = capsys.readouterr().err
+    assert "few.csv: too few rows for a split" in " ".join(message.split())
