@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gecjury.commands.trainoptions import add_train_options
@@ -130,8 +130,8 @@ _FILES = {
 }
 
 
-def _read(args: argparse.Namespace, name: str) -> Annotations:
-    """Rated sentences by name of a set or from a file."""
+def _read(args: argparse.Namespace, name: str, aspects: Sequence[str] | None = None) -> Annotations:
+    """Rated sentences by name of a set or from a file, of some aspects or of all."""
     from refless.annotations import read_annotations
     from refless.columns import ColumnMap, Scale
     from refless.some_data import choose_aspects
@@ -139,10 +139,10 @@ def _read(args: argparse.Namespace, name: str) -> Annotations:
     path = str(_folder(args).path(_FILES[name])) if name in _FILES else name
     columns = ColumnMap.parse(args.column) if args.column and name not in _FILES else None
     scale = Scale() if name in _FILES else Scale.parse(args.scale)
-    found = read_annotations(path, columns, scale, args.aspects)
+    found = read_annotations(path, columns, scale, aspects)
     for note in found.notes:
         print(f"{name}: {note}", file=sys.stderr)
-    return choose_aspects(found, args.aspects)
+    return choose_aspects(found, aspects)
 
 
 def _some(args: argparse.Namespace) -> int:
@@ -160,6 +160,8 @@ def _some(args: argparse.Namespace) -> int:
     data, split = _parts(args)
     extra = []
     if args.gug:
+        if "grammaticality" not in data.aspects:
+            raise OptionError("--gug rates grammaticality, which is not among the aspects trained")
         gug = _read(args, "gug")
         extra = [gug.take([row for row, name in enumerate(gug.names) if name == "train"])]
     name = shown_name(args.inputs[0])
@@ -187,11 +189,13 @@ def _parts(args: argparse.Namespace) -> tuple[Annotations, Split]:
     from refless.some_data import join_parts
     from refless.splits import split_as_named, split_by_source
 
-    data = _read(args, args.inputs[0])
+    data = _read(args, args.inputs[0], args.aspects)
     if bool(args.dev) != bool(args.test):
         raise OptionError("--dev and --test go together: a split by file needs all three files")
     if args.dev:
-        return join_parts(data, _read(args, args.dev), _read(args, args.test))
+        return join_parts(
+            data, _read(args, args.dev, args.aspects), _read(args, args.test, args.aspects)
+        )
     try:
         split = split_as_named(data) if data.names else split_by_source(data, args.split_seed)
     except InputError as error:

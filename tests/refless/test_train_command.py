@@ -159,3 +159,16 @@ def test_refusals_name_the_file(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert main(["train", "some", str(few), "-o", str(tmp_path / "out")]) == 2
     message = capsys.readouterr().err
     assert "few.csv: too few rows for a split" in " ".join(message.split())
+
+
+def test_gug_joins_the_grammaticality_of_some_aspects(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str, data_dir: Path
+) -> None:
+    data = ratings(tmp_path / "r.tsv", 40)
+    command = ["train", "some", str(data), "-o", str(tmp_path / "some"), "--encoder", encoder,
+               "--data", str(data_dir), *QUICK, "--shared", "--gug", *COLUMNS]  # fmt: skip
+    assert main([*command, "--aspects", "fluency"]) == 2
+    assert "--gug rates grammaticality, which is not among" in capsys.readouterr().err
+    assert main([*command, "--aspects", "grammaticality", "fluency", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["figures"]["test"]) == {"grammaticality", "fluency"}
