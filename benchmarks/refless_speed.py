@@ -119,7 +119,7 @@ def peer(folder: Path) -> None:
     from gec_metrics.metrics import IMPARA, SOME, Scribendi
 
     torch.set_num_threads(1)
-    torch.nn.Module.cuda = lambda self, device=None: self  # type: ignore[method-assign]
+    torch.nn.Module.cuda = lambda self, device=None: self  # type: ignore[method-assign]  # the peer calls .cuda() regardless
     texts = json.loads((folder / "texts.json").read_text())
     some, ranker = str(folder / "some"), str(folder / "ranker")
     metrics = {

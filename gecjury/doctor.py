@@ -83,7 +83,7 @@ def examine(
                 findings.append(Finding("error", str(path), message))
                 continue
             for version in versions:
-                new = _report(role, path, version.lines, sources)  # type: ignore[arg-type]
+                new = _report(role, path, version.lines, sources)  # type: ignore[arg-type]  # a Role
                 reports.append(new)
                 if sources:
                     findings += _against_source(new, sources)

@@ -131,5 +131,5 @@ if __name__ == "__main__":
     _answers, sys.stdout = sys.stdout, sys.stderr
     if sys.argv[1] == "embedded":
         # spaCy imports torch wherever it is installed, which takes seconds; this needs none.
-        sys.modules["torch"] = None  # type: ignore[assignment]
+        sys.modules["torch"] = None  # type: ignore[assignment]  # forbids it
     _serve(sys.argv[1], sys.argv[2], sys.stdin, _answers)

@@ -144,15 +144,20 @@ def rating_section(document: Mapping[str, Any]) -> Markup | None:
             *(measure_cell(_float(row.get(key)), (row.get("ci95") or {}).get(key)) for key in keys),
         ]
         parts[family in ("chance", "ceiling")].append(element("tr", cells))
-    table = element(
+    table = _metric_table(head, parts)
+    note = "Correlation of the scores of single corrections with their mean ratings, −1 to 1."
+    return join(element("p", note, class_="note"), boxed(table, "Ratings"))
+
+
+def _metric_table(head: Sequence[Markup], parts: Mapping[bool, Sequence[Markup]]) -> Markup:
+    """A table of metrics, those that know nothing and people (True) below the others."""
+    return element(
         "table",
         element("thead", element("tr", head)),
         element("tbody", parts[False]),
         element("tbody", parts[True], class_="below"),
         class_="sortable metrics",
     )
-    note = "Correlation of the scores of single corrections with their mean ratings, −1 to 1."
-    return join(element("p", note, class_="note"), boxed(table, "Ratings"))
 
 
 SEGMENTS = {"acc_eq": "acc_eq", "acc_exact": "acc, ε = 0", "kendall": "τ", "pearson": "r"}
@@ -188,13 +193,7 @@ def segment_section(document: Mapping[str, Any]) -> Markup | None:
             element("td", number(row.get("pairs")), class_="n", data_v=row.get("pairs") or 0),
         ]
         parts[family in ("chance", "ceiling")].append(element("tr", cells))
-    table = element(
-        "table",
-        element("thead", element("tr", head)),
-        element("tbody", parts[False]),
-        element("tbody", parts[True], class_="below"),
-        class_="sortable metrics",
-    )
+    table = _metric_table(head, parts)
     pairs = GROUPS.get(str(found.get("grouping")), "of corrections")
     if found.get("humans") == "rankings":
         pairs = "of corrections in one ranking"

@@ -241,6 +241,7 @@ def read_rankings(
             references, lacks an attribute, has a rank or a sentence number that is none, names an
             unknown system, ranks one twice, or holds no ranking at all.
     """
+    # The package ships no types.
     from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
     from defusedxml.sax import parse  # type: ignore[import-untyped]
 

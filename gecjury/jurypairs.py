@@ -11,7 +11,7 @@ import numpy as np
 from gecjury.benchmarks import Benchmark, View
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError
-from gecjury.judgments import JudgmentPairs, expand_pairs
+from gecjury.judgments import expand_pairs
 from gecjury.jury import member_scores
 from gecjury.jurymodel import Member
 from gecjury.leakage import sentence_key
@@ -80,7 +80,8 @@ def collect_pairs(
             f"({len(pairs)} pairs, {int((~decided).sum())} ties, "
             f"{int((decided & ~kept[pairs.sentence]).sum())} on excluded sources)"
         )
-    first, second, absent = _sides(corpus, used, members, runtime)
+    scores, absent = scores_of(corpus, members, runtime)
+    first, second = (scores[:, side, used.sentence].T for side in (used.first, used.second))
     wins = (used.preference > 0)[:, None]
     judged = np.unique(pairs.sentence)
     record = {
@@ -101,15 +102,6 @@ def collect_pairs(
         tuple(keys[used.sentence].tolist()),
         record,
     )
-
-
-def _sides(
-    corpus: Corpus, used: JudgmentPairs, members: Sequence[Member], runtime: Runtime
-) -> tuple[FloatArray, FloatArray, dict[str, str]]:
-    """The members' scores of both sides of every pair, and why a member has none."""
-    scores, absent = scores_of(corpus, members, runtime)
-    first, second = (scores[:, side, used.sentence].T for side in (used.first, used.second))
-    return first, second, absent
 
 
 def scores_of(

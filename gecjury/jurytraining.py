@@ -6,7 +6,7 @@ benchmark, are in one fold, so that no figure comes from a sentence that was tra
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from gecjury.jurymodel import JuryModel, Member, identity
 from gecjury.jurypairs import TrainingPairs
 from gecjury.likeness import effective_size, every_pair, likeness_weights
 from gecjury.logistic import agreement, equal_weights, fit_preferences, folds_of, impute
+from gecjury.report import plain
 from gecjury.runtime import Runtime
 from gecjury.scoretable import BoolArray, FloatArray, IntArray
 
@@ -30,8 +31,8 @@ STRENGTHS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 class _Data:
     """All pairs of all benchmarks, side by side.
 
-    `directed` says of each member whether more is meant to be better, `least` the least weight of
-    each, `mass` how much a pair counts.
+    `directed` says of each member whether more is meant to be better, `signed` whether weights of
+    those may be below 0, too, `mass` how much a pair counts.
     """
 
     preferred: FloatArray
@@ -40,25 +41,21 @@ class _Data:
     fold: IntArray
     part: IntArray
     directed: BoolArray
-    least: FloatArray
+    signed: bool
     mass: FloatArray
 
     def without(self, member: int) -> _Data:
         """The same pairs without one member."""
-        preferred, other = (np.delete(a, member, axis=1) for a in (self.preferred, self.other))
-        kept = np.arange(len(self.least)) != member
+        kept = np.arange(len(self.directed)) != member
         return replace(
             self,
-            preferred=preferred,
-            other=other,
+            preferred=self.preferred[:, kept],
+            other=self.other[:, kept],
             directed=self.directed[kept],
-            least=self.least[kept],
         )
 
-    def mean(self, values: FloatArray, rows: BoolArray | None = None) -> float:
+    def mean(self, values: FloatArray, rows: BoolArray | slice = slice(None)) -> float:
         """Mean of one value a pair, of all pairs or some, by what pairs count."""
-        if rows is None:
-            return float(np.average(values, weights=self.mass))
         return float(np.average(values[rows], weights=self.mass[rows]))
 
     def error(self, values: FloatArray) -> float:
@@ -93,7 +90,8 @@ def _fit(data: _Data, rows: IntArray, strength: float) -> _Fit:
     gaps = impute(raw, raw[rows]) if np.isnan(raw).any() else raw
     mass = data.mass[rows]
     anchor = equal_weights(gaps[rows], data.directed, mass)
-    weights = fit_preferences(gaps[rows], strength, anchor, least=data.least, mass=mass)
+    least = np.where(data.directed & (not data.signed), 0.0, -np.inf)
+    weights = fit_preferences(gaps[rows], strength, anchor, least=least, mass=mass)
     return _Fit(center, scale, weights, anchor, gaps)
 
 
@@ -175,7 +173,7 @@ def train_jury(
         tuple(final.weights.tolist()),
         tuple(identity(s, s.extra_signature(runtime)) for s in scorers),
         frozenset(sources),
-        _plain(record),
+        plain(record),
     )
 
 
@@ -232,7 +230,7 @@ def _join(
         folds_of(place.astype(np.int64), folds, seed),
         np.repeat(np.arange(len(parts)), [len(part.sources) for part in parts]),
         directed,
-        np.where(directed & (not signed), 0.0, -np.inf),
+        signed,
         np.ones(len(keys)),
     )
     return data, [str(source) for source in sources]
@@ -307,14 +305,3 @@ def _by_benchmark(
             row["from_others"] = data.mean(agreement(fit.gaps, fit.weights), mine)
         rows.append(row)
     return rows
-
-
-def _plain(value: Any) -> Any:
-    """Numpy's numbers as Python's, NaN as None."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and np.isnan(value) else value

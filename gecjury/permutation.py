@@ -16,6 +16,7 @@ from gecjury.scoretable import FloatArray
 __all__ = [
     "PERMUTATIONS",
     "Alternative",
+    "SystemStatistic",
     "cluster_ranks",
     "holm",
     "holm_matrix",
@@ -32,6 +33,9 @@ PERMUTATIONS = 10_000
 the least of m tests by m: a thousand could not tell anything about twelve metrics (66 tests)."""
 
 Alternative = Literal["two-sided", "greater"]
+SystemStatistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy", "spa"]
+"""What tests between metrics at system level compare; SPA has one of its own."""
+
 _STATISTICS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "pearson": pearsons,
     "spearman": spearmans,

@@ -77,16 +77,17 @@ def print_table(
 
 def to_json(document: object) -> str:
     """A document as indented JSON with plain numbers; NaN and infinities become `null`."""
-    return json.dumps(_plain(document), ensure_ascii=False, indent=2, allow_nan=False)
+    return json.dumps(plain(document), ensure_ascii=False, indent=2, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Numbers of numpy as Python's, arrays as lists, NaN and infinities as None."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
@@ -244,9 +245,9 @@ def _tsv(table: Table, titled: bool) -> str:
     bounds = [f"{column.interval}_{end}" for column in shown for end in ("low", "high")]
     writer.writerow([*(column.key for column in table.columns), *bounds])
     for row in table.rows:
-        cells = [_plain(row.get(column.key)) for column in table.columns]
+        cells = [plain(row.get(column.key)) for column in table.columns]
         for column in shown:
-            cells += _plain(row.get(column.interval) or (None, None))
+            cells += plain(row.get(column.interval) or (None, None))
         writer.writerow(["" if cell is None else cell for cell in cells])
     return out.getvalue()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -257,13 +257,22 @@ def _each_rater(
 def _average(found: Iterable[SegmentAgreement]) -> SegmentAgreement:
     """Means of the figures, the most of the counts; each rater has an ε of its own."""
     parts = list(found)
-    columns = {
-        field.name: np.array([getattr(part, field.name) for part in parts], dtype=np.float64)
-        for field in fields(SegmentAgreement)
-    }
-    means = {name: _mean(values) for name, values in columns.items()}
-    most = {name: int(columns[name].max()) for name in ("groups", "pairs")}
-    return SegmentAgreement(**means | most | {"epsilon": float("nan"), "missing": 0})  # type: ignore[arg-type]
+
+    def mean(name: str) -> float:
+        return _mean(np.array([getattr(part, name) for part in parts], dtype=np.float64))
+
+    return SegmentAgreement(
+        mean("acc_eq"),
+        float("nan"),
+        mean("acc_exact"),
+        mean("kendall"),
+        mean("pearson"),
+        max(part.groups for part in parts),
+        max(part.pairs for part in parts),
+        mean("tied_share"),
+        mean("human_tied_share"),
+        0,
+    )
 
 
 def two_annotators(study: Study, view: View) -> SegmentAgreement:

@@ -217,7 +217,8 @@ def trial_of(
     for number, value in enumerate(runtime.track(grid.values, f"trying {grid.option}",
                                                  len(grid.values))):  # fmt: skip
         if sentences is not None:
-            scores, own = sentences[number], _no_corpus_scores(sentences[number])
+            scores = sentences[number]
+            own = np.full(len(scores), np.nan)
             resampled = None if draws is None else np.tile(own, (len(draws), 1))
         else:
             scorer = grid.scorer(value)
@@ -240,10 +241,6 @@ def trial_of(
         study.human(view),
         draws,
     )
-
-
-def _no_corpus_scores(scores: FloatArray) -> FloatArray:
-    return np.full(len(scores), np.nan)
 
 
 def _resampled(

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from gecjury.correlation import PairOutcomes, pair_outcomes
 from gecjury.metaeval import Study
 from gecjury.permutation import (
     PERMUTATIONS,
+    SystemStatistic,
     cluster_ranks,
     holm_matrix,
     perm_both,
@@ -34,13 +34,9 @@ __all__ = [
     "Intervals",
     "Resampling",
     "Significance",
-    "SystemStatistic",
     "Uncertainty",
     "calibrated_sums",
 ]
-
-SystemStatistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy", "spa"]
-"""What a test between metrics at system level compares."""
 
 _CHUNK = 200  # draws whose pair weights are held at once
 

@@ -22,7 +22,7 @@ from gecjury.corpus import fingerprint
 from gecjury.errors import InputError
 from gecjury.scoretable import FloatArray, IntArray
 from gecjury.textfiles import read_text
-from refless.columns import ColumnMap, Scale, guess_columns
+from refless.columns import ColumnMap, Scale, known_columns
 
 __all__ = ["Annotations", "read_annotations"]
 
@@ -101,15 +101,7 @@ def read_annotations(
     if not rows:
         raise InputError(f"{path}: holds no row; expected one rated sentence a row")
     known = list(rows[0])
-    if columns is None:
-        columns = guess_columns(known)
-        if columns is None:
-            raise InputError(
-                f"{path}: columns {', '.join(known)} are neither TMU-GFM's nor GUG's, nor called "
-                "output, source, grammaticality, fluency, meaning; say which is which with "
-                "--column output=..., --column grammaticality=... and so on"
-            )
-    columns = columns.completed(str(path), known)
+    columns = (columns or known_columns(known)).completed(str(path), known)
     if aspects and set(aspects) & set(columns.aspects):
         chosen = {a: cells for a, cells in columns.aspects.items() if a in aspects}
         columns = replace(columns, aspects=chosen)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +12,7 @@ from gecjury.runtime import Runtime
 from gecjury.scorer import MeanScorer
 from gecjury.scoretable import Statistics
 
-__all__ = ["Changes", "token_distance"]
+__all__ = ["Changes"]
 
 
 @dataclass(frozen=True)
@@ -33,30 +32,11 @@ class Changes(MeanScorer):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Distances, systems × sentences."""
+        from rapidfuzz.distance import Levenshtein
+
         sources = [source.split() for source in corpus.sources]
         values = np.empty((len(corpus.systems), len(corpus)))
-        known: dict[tuple[int, str], int] = {}
         for row, version in enumerate(corpus.systems.values()):
             for column, line in enumerate(version.lines):
-                if (column, line) not in known:
-                    known[column, line] = token_distance(sources[column], line.split())
-                values[row, column] = known[column, line]
+                values[row, column] = Levenshtein.distance(sources[column], line.split())
         return Statistics(values)
-
-
-def token_distance(first: Sequence[str], second: Sequence[str]) -> int:
-    """Levenshtein distance of two token sequences, each operation at cost 1."""
-    start, ends = 0, (len(first), len(second))
-    while start < min(ends) and first[start] == second[start]:
-        start += 1
-    while min(ends) > start and first[ends[0] - 1] == second[ends[1] - 1]:
-        ends = ends[0] - 1, ends[1] - 1
-    left, right = first[start : ends[0]], second[start : ends[1]]
-    above = list(range(len(right) + 1))
-    for row, token in enumerate(left, 1):
-        line = [row]
-        for column, other in enumerate(right, 1):
-            replaced = above[column - 1] + (token != other)
-            line.append(min(replaced, above[column] + 1, line[-1] + 1))
-        above = line
-    return above[-1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gecjury.errors import InputError, OptionError
 
-__all__ = ["ASPECTS", "GUG_COLUMNS", "TMU_COLUMNS", "ColumnMap", "Scale", "guess_columns"]
+__all__ = ["ASPECTS", "GUG_COLUMNS", "TMU_COLUMNS", "ColumnMap", "Scale", "known_columns"]
 
 ASPECTS = ("grammaticality", "fluency", "meaning")
 """What SOME rates, in the order of its weights α, β, γ."""
@@ -86,11 +86,11 @@ class ColumnMap:
             )
         )
         if not output or not aspects:
-            lost = "rated sentence (output)" if not output else "rating"
+            lost = "the rated sentence (output)" if not output else "a rating"
             raise InputError(
-                f"{path}: none of the columns {', '.join(known)} is said to hold a {lost}; say "
-                "which is which with --column output=... and at least one of "
-                + ", ".join(f"--column {aspect}=..." for aspect in ASPECTS)
+                f"{path}: columns {', '.join(known)} are neither TMU-GFM's nor GUG's, and none is "
+                f"called, or said to hold, {lost}; say which is which with --column output=... and "
+                "at least one of " + ", ".join(f"--column {aspect}=..." for aspect in ASPECTS)
             )
         return ColumnMap(output, aspects, source, split)
 
@@ -106,13 +106,8 @@ GUG_COLUMNS = ColumnMap("Sentence", {"grammaticality": ("Average",)}, split="Dat
 """GUG as released: the mean of the expert and five crowd ratings, with its own split."""
 
 
-def guess_columns(known: Sequence[str]) -> ColumnMap | None:
-    """TMU-GFM's columns, GUG's, or those that are called what they hold."""
+def known_columns(known: Sequence[str]) -> ColumnMap:
+    """TMU-GFM's columns or GUG's where they are these, else a map that names none."""
     if "grammer" in known and TMU_COLUMNS.output in known:
         return TMU_COLUMNS
-    if GUG_COLUMNS.output in known:
-        return GUG_COLUMNS
-    aspects = {aspect: (aspect,) for aspect in ASPECTS if aspect in known}
-    if "output" not in known or not aspects:
-        return None
-    return ColumnMap("output", aspects, *(n if n in known else "" for n in ("source", "split")))
+    return GUG_COLUMNS if GUG_COLUMNS.output in known else ColumnMap("", {})

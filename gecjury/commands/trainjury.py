@@ -87,6 +87,8 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.scorefiles import check_writable
 
     members = _members(args.metrics)
+    if args.like_references and not args.like:
+        raise OptionError("--like-references is of the outputs that --like names: name them, too")
     if not args.output:
         raise OptionError("train jury: name the file for the jury with -o FILE.json")
     if Path(args.output).is_dir():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import Benchmark
@@ -151,11 +152,11 @@ def _tune_grid(args: argparse.Namespace, runtime: Runtime) -> tuple[list[Table],
     )
     every = curves(trial)
     found = [find_best(trial, m) for m in MEASURES if every[m].size and every[m].any()]
-    rows = [_found_row(grid, f, study, runtime) for f in found]
-    warnings, elsewhere = _elsewhere(
-        study, tests, [(f.measure, {"value": f.value}, grid.scorer(_given(trial, f)))
-                       for f in found], grid.scorer(), runtime,
-    )  # fmt: skip
+    tuned = [_Tuned(f.measure, {"value": f.value}, grid.scorer(_given(trial, f))) for f in found]
+    extra = [{"spread": f.spread, "optima": list(f.optima)} for f in found]
+    figures = _rows(tuned, grid.scorer(), study, runtime)
+    rows = [row | more for row, more in zip(figures, extra, strict=True)]
+    warnings, elsewhere = _elsewhere(study, tests, tuned, grid.scorer(), runtime)
     notes = [
         f"{grid.option} tried from {shown(grid.values)}, default {grid.default:g}; "
         + (f"mean of the optima without each of {args.folds} folds of sentences, seed {args.seed}"
@@ -194,21 +195,6 @@ def _swept(grid: Grid, study: Study, runtime: Runtime) -> Any:
     return None
 
 
-def _found_row(grid: Grid, found: Found, study: Study, runtime: Runtime) -> dict[str, Any]:
-    value: Any = found.value
-    if isinstance(grid.values[0], int):
-        value = int(value)
-    figures, default = _both(grid.scorer(value), grid.scorer(), study, runtime)
-    return {
-        "measure": found.measure,
-        "value": found.value,
-        "spread": found.spread,
-        "optima": list(found.optima),
-        "figure": figures[found.measure],
-        "default": default[found.measure],
-    }
-
-
 def _tune_weights(args: argparse.Namespace, runtime: Runtime) -> tuple[list[Table], dict[str, Any]]:
     """SOME's three weights, by the search that `train weights` does."""
     from gecjury.registry import load, search_of
@@ -220,16 +206,13 @@ def _tune_weights(args: argparse.Namespace, runtime: Runtime) -> tuple[list[Tabl
     usual = load(args.what)
     values = score_with_files(usual, study.benchmark.corpus, args.output, runtime).statistics.values
     keys = ("alpha", "beta", "gamma")
-    found, rows = [], []
+    tuned = []
     for measure, level in (("accuracy", "sentence"), ("pearson", "system")):
         best = search_of("some")(values, study.benchmark, level)[0]
         weights = {key: best[key] for key in keys}
-        tuned = load(args.what, **weights)
-        found.append((measure, weights, tuned))
-        figures, default = _both(tuned, usual, study, runtime)
-        rows.append({"measure": measure, **weights, "figure": figures[measure],
-                     "default": default[measure]})  # fmt: skip
-    warnings, elsewhere = _elsewhere(study, tests, found, usual, runtime)
+        tuned.append(_Tuned(measure, weights, load(args.what, **weights)))
+    rows = _rows(tuned, usual, study, runtime)
+    warnings, elsewhere = _elsewhere(study, tests, tuned, usual, runtime)
     notes = ["weights in hundredths; accuracy over decided pairs, ties count half"]
     tables = [
         Table(_columns(*keys), rows, f"SOME's weights on {args.benchmark}", notes),
@@ -238,21 +221,31 @@ def _tune_weights(args: argparse.Namespace, runtime: Runtime) -> tuple[list[Tabl
     return tables, _document(args, study, rows, elsewhere, warnings)
 
 
-def _both(
-    tuned: Scorer, usual: Scorer, study: Study, runtime: Runtime
-) -> tuple[dict[str, float], dict[str, float]]:
+class _Tuned(NamedTuple):
+    """A setting that was found: the measure it is best by, its values, the metric with them."""
+
+    measure: str
+    values: dict[str, Any]
+    scorer: Scorer
+
+
+def _rows(
+    tuned: Sequence[_Tuned], usual: Scorer, study: Study, runtime: Runtime
+) -> list[dict[str, Any]]:
+    """What the settings found give on a benchmark, each by its measure, beside the default."""
     from gecjury.tuning import evaluate
 
-    default, figures = evaluate([usual, tuned], study, study.benchmark.view, runtime)
-    return figures, default
+    scorers = [usual, *(found.scorer for found in tuned)]
+    default, *figures = evaluate(scorers, study, study.benchmark.view, runtime)
+    return [
+        {"measure": found.measure, **found.values, "figure": own[found.measure],
+         "default": default[found.measure]}
+        for found, own in zip(tuned, figures, strict=True)
+    ]  # fmt: skip
 
 
 def _elsewhere(
-    study: Study,
-    tests: list[Study],
-    found: list[tuple[str, dict[str, Any], Scorer]],
-    usual: Scorer,
-    runtime: Runtime,
+    study: Study, tests: list[Study], tuned: Sequence[_Tuned], usual: Scorer, runtime: Runtime
 ) -> tuple[list[str], list[dict[str, Any]]]:
     """What the values found do on other benchmarks, beside the default."""
     from gecjury.tuning import leak_warning
@@ -263,11 +256,8 @@ def _elsewhere(
         names = study.benchmark.name, test.benchmark.name
         warning = leak_warning(study.benchmark.corpus, test.benchmark.corpus, names)
         warnings += [warning] if warning else []
-        for measure, values, tuned in found:
-            figures, default = _both(tuned, usual, test, runtime)
-            rows.append({"benchmark": names[1], "human": test.benchmark.view, "measure": measure,
-                         **values, "figure": figures[measure],
-                         "default": default[measure]})  # fmt: skip
+        where = {"benchmark": names[1], "human": test.benchmark.view}
+        rows += [where | row for row in _rows(tuned, usual, test, runtime)]
     return warnings, rows
 
 

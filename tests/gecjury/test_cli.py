@@ -5,74 +5,24 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import math
 import re
-import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-import gecjury
 from gecjury import registry
-from gecjury.cli import COMMANDS, _parser, main, runtime_from
+from gecjury.cli import COMMANDS, _parser, runtime_from
 from tests.gecjury import test_scorer
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-METRICS = ["-m", "green", "-m", "gleu", "-m", "gleu-official"]
-SOURCE = ["This are a sentence .", "He go home now .", "All is well here ."]
-FIXED = ["This is a sentence .", "He goes home now .", "All is well here ."]
-GOLD = """\
-S This are a sentence .
-A 1 2|||R|||is|||REQUIRED|||-NONE-|||0
-
-S He go home now .
-A 1 2|||R|||goes|||REQUIRED|||-NONE-|||0
-
-S All is well here .
-
-"""
-
-
-@dataclass
-class Shell:
-    """Runs command lines in this process, in a folder of files."""
-
-    folder: Path
-    capsys: pytest.CaptureFixture[str]
-
-    def __call__(self, *argv: str | Path) -> tuple[int, str, str]:
-        try:
-            status = main([str(word) for word in argv])
-        except SystemExit as leave:
-            status = int(leave.code or 0)
-        return status, *self.capsys.readouterr()
-
-    def write(self, name: str, data: str | bytes) -> Path:
-        path = self.folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(data if isinstance(data, bytes) else data.encode())
-        return path
-
-    def rows(self, *argv: str | Path) -> list[dict[str, object]]:
-        status, out, err = self(*argv, "--format", "json")
-        assert (status, err) == (0, "")
-        rows: list[dict[str, object]] = json.loads(out)["rows"]
-        return rows
-
-
-@pytest.fixture
-def shell(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Shell:
-    monkeypatch.chdir(tmp_path)
-    shell = Shell(tmp_path, capsys)
-    for name, lines in (("source.txt", SOURCE), ("mine.txt", FIXED), ("ref.txt", FIXED)):
-        shell.write(name, "".join(line + "\n" for line in lines))
-    shell.write("gold.m2", GOLD)
-    return shell
-
+from tests.shell import (
+    FIXED,
+    GOLD,
+    METRICS,
+    SCORE,
+    SOURCE,
+    Shell,
+    command,
+    instead,
+)
 
 # --- what must score -------------------------------------------------------------------------
 
@@ -151,8 +101,8 @@ TEXTS = FIXED[0].split(), FIXED[1].split(), FIXED[2].split()
 def test_odd_files_score_like_plain_ones(shell: Shell, name: str, data: str | bytes) -> None:
     shell.write("odd.txt", data)
     plain = shell.rows("score", "source.txt", "mine.txt", "-r", "ref.txt", *METRICS, "--sentences")
-    for command in (["odd.txt", "-r", "ref.txt"], ["mine.txt", "-r", "odd.txt"]):
-        odd = shell.rows("score", "source.txt", *command, *METRICS, "--sentences")
+    for words in (["odd.txt", "-r", "ref.txt"], ["mine.txt", "-r", "odd.txt"]):
+        odd = shell.rows("score", "source.txt", *words, *METRICS, "--sentences")
         for one, two in zip(plain, odd, strict=True):
             assert (one["score"], one["sentences"]) == (two["score"], two["sentences"]), name
 
@@ -213,18 +163,6 @@ def test_a_score_that_is_missing_makes_the_work_incomplete(
 
 
 # --- what must not ---------------------------------------------------------------------------
-
-SCORE = ["score", "source.txt", "mine.txt", "-m", "green", "-o", "out"]
-
-
-def command(*words: str) -> list[str]:
-    """The good command line with words added, a reference among them unless given."""
-    return [*SCORE, *([] if "-r" in words else ["-r", "ref.txt"]), *words]
-
-
-def instead(old: str, new: str) -> list[str]:
-    """The good command line with one word replaced."""
-    return [new if word == old else word for word in command()]
 
 
 def files_bad(shell: Shell) -> None:
@@ -439,219 +377,3 @@ def test_global_options_reach_the_run() -> None:
     assert (runtime.device, runtime.batch_size, runtime.workers) == ("cpu", 3, 2)
     assert (runtime.concurrency, runtime.max_cost, runtime.dry_run) == (4, 1.5, True)
     assert (runtime.cache, runtime.use_cache) == (Path("c"), False)
-
-
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        (["compare", "sample", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
-        (["rank", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green", "--seed", "-2"], "-2"),
-        (["attack", "sample", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
-        (["maege", "gold.m2", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
-        (["compare", "sample", "-m", "green", "--shuffles", "-3"], "--shuffles -3: expected 0"),
-        # Options that would do nothing, or something that nobody asked for.
-        (
-            ["compare", "sample", "-m", "green", "--shuffles", "3", "--aggregate", "mean"],
-            "--shuffles 3 is of TrueSkill alone",
-        ),
-        (["analyse", "edits", "sample", "-r", "ref.txt"], "-r and --m2 go with files"),
-        (["attack", "sample", "-r", "ref.txt", "-m", "green"], "-r and --m2 go with files"),
-        (["attack", "source.txt", "-m", "green"], "source.txt stands alone"),
-        (["analyse", "edits", "source.txt"], "source.txt stands alone"),
-        (
-            ["analyse", "edits", "source.txt", "mine.txt", "--references", "official"],
-            "--systems and --references are of a benchmark",
-        ),
-        (
-            ["attack", "source.txt", "mine.txt", "-m", "gleu", "--systems", "all"],
-            "--systems and --references are of a benchmark",
-        ),
-        (["tune", "green", "sample", "--folds", "0"], "--folds 0: expected 1"),
-        (
-            ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green:unit=1"],
-            "green: option unit: '1' is not one of word, char\n",
-        ),
-        (
-            ["train", "some", "x.csv", "-o", "x", "--signed"],
-            "--signed is an option of `train jury`: `train some` does not read it",
-        ),
-        (
-            ["train", "jury", "sample", "-m", "green", "-o", "x.json", "--gug"],
-            "--gug is an option of `train some` and `train impara`: `train jury` does not",
-        ),
-        (["train", "weights", "sample", "--epochs", "3"], "`train weights` does not read it"),
-        ([*SCORE, "-r", "ref.txt", "--cache", "ref.txt"], "--cache ref.txt: is a file; expected"),
-        (["data", "fetch", "seeda", "--dry-run"], "--dry-run: `gecjury data` has none"),
-        (["train", "some", "tmu-gfm", "-o", "x", "--dry-run"], "`gecjury train` has none"),
-    ],
-)
-def test_options_out_of_range_or_out_of_place(shell: Shell, argv: list[str], message: str) -> None:
-    status, out, err = shell(*argv)
-    assert (status, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1
-
-
-def test_metrics_that_differ_in_an_option_are_told_apart(shell: Shell) -> None:
-    """Both were called `green`, beside different scores."""
-    words = ["source.txt", "mine.txt", "source.txt", "-r", "ref.txt", "-m", "green"]
-    words += ["-m", "green:unit=char"]
-    rows = shell.rows("score", *words)
-    assert [row["metric"] for row in rows] == ["green"] * 2 + ["green:n=6,unit=char"] * 2
-    _, out, _ = shell("score", *words, "--sentences", "--format", "tsv")
-    assert "1\tgreen:n=6,unit=char\t" in out
-    rows = shell.rows("rank", *words, "--resample", "none")
-    assert [row["metric"] for row in rows] == ["green"] * 2 + ["green:n=6,unit=char"] * 2
-
-
-@pytest.mark.parametrize("command", ["score", "rank"])
-def test_what_a_scorer_notes_is_told_in_every_form(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
-    monkeypatch.setitem(registry.METRICS, "length", "tests.gecjury.test_scorer:Length")
-    words = [command, "source.txt", "mine.txt", "-m", "length"]
-    assert "empty lines left out" in shell(*words)[1]
-    assert json.loads(shell(*words, "--format", "json")[1])["notes"] == ["empty lines left out"]
-
-
-def test_help_tells_defaults(shell: Shell) -> None:
-    _, out, _ = shell("compare", "--help")
-    words = " ".join(out.split())
-    assert "corpus: the metric's own (default: trueskill)" in words
-    assert "--seed SEED of shuffles and the random metric (default: 0)" in words
-    assert "--batch-size N texts a model reads at once (default: 64)" in words
-    assert words.count("(default: half)") == 1
-    _, out, _ = shell("train", "--help")
-    assert "--epochs N at most (default: 10)" in " ".join(out.split())
-
-
-def test_a_package_missed_late_is_told_with_its_extra(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Metrics import what is heavy when they score; that was a traceback."""
-    monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.setitem(sys.modules, "transformers", None)
-    status, out, err = shell("score", "source.txt", "mine.txt", "-m", "scribendi")
-    assert (status, out) == (2, "")
-    assert err.startswith("gecjury: refless needs the package t")
-    assert err.endswith("which is not installed: pip install 'gecjury[refless]'\n")
-
-
-def test_a_json_list_has_no_lines(shell: Shell) -> None:
-    for name, indent in (("flat.json", None), ("deep.json", 2)):
-        shell.write(name, json.dumps(FIXED, indent=indent))
-        status, _, err = shell("score", "source.txt", name, "-r", "ref.txt", "-m", "green")
-        assert status == 2
-        assert f"{name}: one JSON list; expected one value a line" in err
-    # A sentence in brackets is a sentence.
-    shell.write("one.txt", '[ "a" ] .\n[ 1 ]\n[]\n')
-    assert shell("score", "source.txt", "one.txt", "-r", "ref.txt", "-m", "green")[0] == 0
-
-
-def test_score_files_need_a_folder(shell: Shell) -> None:
-    words = ("score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green", "-o", "ref.txt")
-    status, _, err = shell(*words)
-    message = "gecjury: ref.txt: cannot be written: it is a file, score files need a folder\n"
-    assert (status, err) == (2, message)
-
-
-def test_all_names_are_told_once(shell: Shell) -> None:
-    _, _, err = shell("compare", "sample", "-m", "green", "--systems", "nonesuch")
-    assert err.count("input") == 1
-    assert "there are: base, input, all" in err
-    _, _, err = shell("compare", "sample", "-m", "green", "--systems", "inputs")
-    assert "did you mean input? There are: base, input, all" in err
-
-
-# --- as a process ----------------------------------------------------------------------------
-
-
-def python(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={"PYTHONPATH": str(REPOSITORY), "PATH": "", "LC_ALL": "C.UTF-8"},
-    )
-
-
-def test_as_a_process(shell: Shell) -> None:
-    done = python("-m", "gecjury", *command(), "--format", "json", cwd=shell.folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout)["rows"][0]["score"] == 1.0
-    assert math.isfinite(json.loads(done.stdout)["rows"][0]["recall"])
-    done = python("-m", "gecjury", *instead("mine.txt", "gone.txt"), cwd=shell.folder)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "gecjury: gone.txt: no such file; check the path\n"
-    done = python("-m", "gecjury", "--version", cwd=shell.folder)
-    assert (done.returncode, done.stdout) == (0, f"gecjury {gecjury.__version__}\n")
-
-
-@pytest.mark.parametrize("argv", [["metrics", "--format", "json"], ["--help"]])
-def test_a_reader_that_goes_away(shell: Shell, argv: list[str]) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gecjury", *argv],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    error = process.stderr.read()
-    process.stderr.close()
-    assert process.wait(60) == 0
-    assert error == b""
-
-
-def test_a_file_name_that_is_not_utf8(shell: Shell) -> None:
-    name = b"caf\xe9.txt".decode("utf-8", "surrogateescape")
-    try:
-        shell.write(name, (shell.folder / "mine.txt").read_bytes())
-    except OSError:
-        pytest.skip("this file system takes UTF-8 names only")
-    for form in ("json", "table", "tsv"):
-        for encoding in ("utf-8:strict", "ascii:strict"):
-            done = subprocess.run(
-                [sys.executable, "-m", "gecjury", *instead("mine.txt", name), "--format", form],
-                cwd=shell.folder,
-                capture_output=True,
-                timeout=60,
-                env={"PYTHONPATH": str(REPOSITORY), "PATH": "", "PYTHONIOENCODING": encoding},
-            )
-            assert (done.returncode, done.stderr) == (0, b"")
-            assert b"caf\\udce9" in done.stdout
-
-
-def test_help_needs_no_numpy(shell: Shell) -> None:
-    script = (
-        "import sys\n"
-        "from gecjury.cli import main\n"
-        "try:\n"
-        "    main(sys.argv[1:])\n"
-        "except SystemExit as leave:\n"
-        "    assert leave.code == 0, leave.code\n"
-        "heavy = {'numpy', 'scipy', 'torch', 'spacy', 'transformers', 'rich', 'pooch', 'openai'}\n"
-        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
-    )
-    for argv in (["--help"], ["--version"], ["score", "--help"], ["check", "--help"]):
-        done = python("-c", script, *argv, cwd=shell.folder)
-        assert (done.returncode, done.stderr) == (0, "[]\n"), argv
-    assert all(name in python("-c", script, "--help", cwd=shell.folder).stdout for name in COMMANDS)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes of its own")
-def test_a_reader_that_leaves_is_no_error(shell: Shell) -> None:
-    words = [sys.executable, "-m", "gecjury", "metrics", *list(registry.METRICS) * 20]
-    env = {"PYTHONPATH": str(REPOSITORY), "PATH": "", "LC_ALL": "C.UTF-8"}
-    with subprocess.Popen(
-        words, cwd=shell.folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.read(10)
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait(60) == 0

@@ -1,0 +1,137 @@
+"""Options of the command line: refused where they would do nothing, told with their defaults."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from gecjury import registry
+from tests.shell import (
+    FIXED,
+    SCORE,
+    Shell,
+)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["compare", "sample", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
+        (["rank", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green", "--seed", "-2"], "-2"),
+        (["attack", "sample", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
+        (["maege", "gold.m2", "-m", "green", "--seed", "-1"], "--seed -1: expected 0 or more"),
+        (["compare", "sample", "-m", "green", "--shuffles", "-3"], "--shuffles -3: expected 0"),
+        # Options that would do nothing, or something that nobody asked for.
+        (
+            ["compare", "sample", "-m", "green", "--shuffles", "3", "--aggregate", "mean"],
+            "--shuffles 3 is of TrueSkill alone",
+        ),
+        (["analyse", "edits", "sample", "-r", "ref.txt"], "-r and --m2 go with files"),
+        (["attack", "sample", "-r", "ref.txt", "-m", "green"], "-r and --m2 go with files"),
+        (["attack", "source.txt", "-m", "green"], "source.txt stands alone"),
+        (["analyse", "edits", "source.txt"], "source.txt stands alone"),
+        (
+            ["analyse", "edits", "source.txt", "mine.txt", "--references", "official"],
+            "--systems and --references are of a benchmark",
+        ),
+        (
+            ["attack", "source.txt", "mine.txt", "-m", "gleu", "--systems", "all"],
+            "--systems and --references are of a benchmark",
+        ),
+        (["tune", "green", "sample", "--folds", "0"], "--folds 0: expected 1"),
+        (
+            ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green:unit=1"],
+            "green: option unit: '1' is not one of word, char\n",
+        ),
+        (
+            ["train", "some", "x.csv", "-o", "x", "--signed"],
+            "--signed is an option of `train jury`: `train some` does not read it",
+        ),
+        (
+            ["train", "jury", "sample", "-m", "green", "-o", "x.json", "--gug"],
+            "--gug is an option of `train some` and `train impara`: `train jury` does not",
+        ),
+        (["train", "weights", "sample", "--epochs", "3"], "`train weights` does not read it"),
+        ([*SCORE, "-r", "ref.txt", "--cache", "ref.txt"], "--cache ref.txt: is a file; expected"),
+        (["data", "fetch", "seeda", "--dry-run"], "--dry-run: `gecjury data` has none"),
+        (["train", "some", "tmu-gfm", "-o", "x", "--dry-run"], "`gecjury train` has none"),
+    ],
+)
+def test_options_out_of_range_or_out_of_place(shell: Shell, argv: list[str], message: str) -> None:
+    status, out, err = shell(*argv)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_metrics_that_differ_in_an_option_are_told_apart(shell: Shell) -> None:
+    """Both were called `green`, beside different scores."""
+    words = ["source.txt", "mine.txt", "source.txt", "-r", "ref.txt", "-m", "green"]
+    words += ["-m", "green:unit=char"]
+    rows = shell.rows("score", *words)
+    assert [row["metric"] for row in rows] == ["green"] * 2 + ["green:n=6,unit=char"] * 2
+    _, out, _ = shell("score", *words, "--sentences", "--format", "tsv")
+    assert "1\tgreen:n=6,unit=char\t" in out
+    rows = shell.rows("rank", *words, "--resample", "none")
+    assert [row["metric"] for row in rows] == ["green"] * 2 + ["green:n=6,unit=char"] * 2
+
+
+@pytest.mark.parametrize("command", ["score", "rank"])
+def test_what_a_scorer_notes_is_told_in_every_form(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setitem(registry.METRICS, "length", "tests.gecjury.test_scorer:Length")
+    words = [command, "source.txt", "mine.txt", "-m", "length"]
+    assert "empty lines left out" in shell(*words)[1]
+    assert json.loads(shell(*words, "--format", "json")[1])["notes"] == ["empty lines left out"]
+
+
+def test_help_tells_defaults(shell: Shell) -> None:
+    _, out, _ = shell("compare", "--help")
+    words = " ".join(out.split())
+    assert "corpus: the metric's own (default: trueskill)" in words
+    assert "--seed SEED of shuffles and the random metric (default: 0)" in words
+    assert "--batch-size N texts a model reads at once (default: 64)" in words
+    assert words.count("(default: half)") == 1
+    _, out, _ = shell("train", "--help")
+    assert "--epochs N at most (default: 10)" in " ".join(out.split())
+
+
+def test_a_package_missed_late_is_told_with_its_extra(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Metrics import what is heavy when they score; that was a traceback."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    status, out, err = shell("score", "source.txt", "mine.txt", "-m", "scribendi")
+    assert (status, out) == (2, "")
+    assert err.startswith("gecjury: refless needs the package t")
+    assert err.endswith("which is not installed: pip install 'gecjury[refless]'\n")
+
+
+def test_a_json_list_has_no_lines(shell: Shell) -> None:
+    for name, indent in (("flat.json", None), ("deep.json", 2)):
+        shell.write(name, json.dumps(FIXED, indent=indent))
+        status, _, err = shell("score", "source.txt", name, "-r", "ref.txt", "-m", "green")
+        assert status == 2
+        assert f"{name}: one JSON list; expected one value a line" in err
+    # A sentence in brackets is a sentence.
+    shell.write("one.txt", '[ "a" ] .\n[ 1 ]\n[]\n')
+    assert shell("score", "source.txt", "one.txt", "-r", "ref.txt", "-m", "green")[0] == 0
+
+
+def test_score_files_need_a_folder(shell: Shell) -> None:
+    words = ("score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green", "-o", "ref.txt")
+    status, _, err = shell(*words)
+    message = "gecjury: ref.txt: cannot be written: it is a file, score files need a folder\n"
+    assert (status, err) == (2, message)
+
+
+def test_all_names_are_told_once(shell: Shell) -> None:
+    _, _, err = shell("compare", "sample", "-m", "green", "--systems", "nonesuch")
+    assert err.count("input") == 1
+    assert "there are: base, input, all" in err
+    _, _, err = shell("compare", "sample", "-m", "green", "--systems", "inputs")
+    assert "did you mean input? There are: base, input, all" in err

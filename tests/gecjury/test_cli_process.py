@@ -1,0 +1,101 @@
+"""The program as a process of its own: exit status, pipes, encodings, what it imports."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+
+import gecjury
+from gecjury import registry
+from gecjury.cli import COMMANDS
+from tests.shell import (
+    REPOSITORY,
+    Shell,
+    command,
+    instead,
+    python,
+)
+
+
+def test_as_a_process(shell: Shell) -> None:
+    done = python("-m", "gecjury", *command(), "--format", "json", cwd=shell.folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["rows"][0]["score"] == 1.0
+    assert math.isfinite(json.loads(done.stdout)["rows"][0]["recall"])
+    done = python("-m", "gecjury", *instead("mine.txt", "gone.txt"), cwd=shell.folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "gecjury: gone.txt: no such file; check the path\n"
+    done = python("-m", "gecjury", "--version", cwd=shell.folder)
+    assert (done.returncode, done.stdout) == (0, f"gecjury {gecjury.__version__}\n")
+
+
+@pytest.mark.parametrize("argv", [["metrics", "--format", "json"], ["--help"]])
+def test_a_reader_that_goes_away(shell: Shell, argv: list[str]) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gecjury", *argv],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    error = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(60) == 0
+    assert error == b""
+
+
+def test_a_file_name_that_is_not_utf8(shell: Shell) -> None:
+    name = b"caf\xe9.txt".decode("utf-8", "surrogateescape")
+    try:
+        shell.write(name, (shell.folder / "mine.txt").read_bytes())
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    for form in ("json", "table", "tsv"):
+        for encoding in ("utf-8:strict", "ascii:strict"):
+            done = subprocess.run(
+                [sys.executable, "-m", "gecjury", *instead("mine.txt", name), "--format", form],
+                cwd=shell.folder,
+                capture_output=True,
+                timeout=60,
+                env={"PYTHONPATH": str(REPOSITORY), "PATH": "", "PYTHONIOENCODING": encoding},
+            )
+            assert (done.returncode, done.stderr) == (0, b"")
+            assert b"caf\\udce9" in done.stdout
+
+
+def test_help_needs_no_numpy(shell: Shell) -> None:
+    script = (
+        "import sys\n"
+        "from gecjury.cli import main\n"
+        "try:\n"
+        "    main(sys.argv[1:])\n"
+        "except SystemExit as leave:\n"
+        "    assert leave.code == 0, leave.code\n"
+        "heavy = {'numpy', 'scipy', 'torch', 'spacy', 'transformers', 'rich', 'pooch', 'openai'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    for argv in (["--help"], ["--version"], ["score", "--help"], ["check", "--help"]):
+        done = python("-c", script, *argv, cwd=shell.folder)
+        assert (done.returncode, done.stderr) == (0, "[]\n"), argv
+    assert all(name in python("-c", script, "--help", cwd=shell.folder).stdout for name in COMMANDS)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of its own")
+def test_a_reader_that_leaves_is_no_error(shell: Shell) -> None:
+    words = [sys.executable, "-m", "gecjury", "metrics", *list(registry.METRICS) * 20]
+    env = {"PYTHONPATH": str(REPOSITORY), "PATH": "", "LC_ALL": "C.UTF-8"}
+    with subprocess.Popen(
+        words, cwd=shell.folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 0

@@ -1,0 +1,79 @@
+"""Command lines run in this process or in one of their own, in a folder of small files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gecjury.cli import main
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+METRICS = ["-m", "green", "-m", "gleu", "-m", "gleu-official"]
+SOURCE = ["This are a sentence .", "He go home now .", "All is well here ."]
+FIXED = ["This is a sentence .", "He goes home now .", "All is well here ."]
+GOLD = """\
+S This are a sentence .
+A 1 2|||R|||is|||REQUIRED|||-NONE-|||0
+
+S He go home now .
+A 1 2|||R|||goes|||REQUIRED|||-NONE-|||0
+
+S All is well here .
+
+"""
+
+
+@dataclass
+class Shell:
+    """Runs command lines in this process, in a folder of files."""
+
+    folder: Path
+    capsys: pytest.CaptureFixture[str]
+
+    def __call__(self, *argv: str | Path) -> tuple[int, str, str]:
+        try:
+            status = main([str(word) for word in argv])
+        except SystemExit as leave:
+            status = int(leave.code or 0)
+        return status, *self.capsys.readouterr()
+
+    def write(self, name: str, data: str | bytes) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    def rows(self, *argv: str | Path) -> list[dict[str, object]]:
+        status, out, err = self(*argv, "--format", "json")
+        assert (status, err) == (0, "")
+        rows: list[dict[str, object]] = json.loads(out)["rows"]
+        return rows
+
+
+SCORE = ["score", "source.txt", "mine.txt", "-m", "green", "-o", "out"]
+
+
+def command(*words: str) -> list[str]:
+    """The good command line with words added, a reference among them unless given."""
+    return [*SCORE, *([] if "-r" in words else ["-r", "ref.txt"]), *words]
+
+
+def instead(old: str, new: str) -> list[str]:
+    """The good command line with one word replaced."""
+    return [new if word == old else word for word in command()]
+
+
+def python(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PYTHONPATH": str(REPOSITORY), "PATH": "", "LC_ALL": "C.UTF-8"},
+    )
