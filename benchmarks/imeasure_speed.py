@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.edits import Edit, apply_edits
-from refbased import imeasure, threeway
+from gecjury.refbased import imeasure, threeway
 
 Lines = list[list[str]]
 

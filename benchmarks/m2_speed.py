@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from refbased.maxmatch import Counts, GoldEdit, choose_running, f_beta, match
+from gecjury.refbased.maxmatch import Counts, GoldEdit, choose_running, f_beta, match
 
 
 def read_gold(path: Path) -> list[tuple[list[str], list[list[GoldEdit]]]]:

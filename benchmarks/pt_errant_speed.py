@@ -25,9 +25,9 @@ from gecjury.checkpoints import quiet_transformers
 from gecjury.corpus import Corpus, Version
 from gecjury.corpusedits import corpus_edits
 from gecjury.edits import Edit, apply_edits
+from gecjury.refbased.bertscore import BERTScore
+from gecjury.refbased.pt_errant import PTERRANT
 from gecjury.runtime import Runtime
-from refbased.bertscore import BERTScore
-from refbased.pt_errant import PTERRANT
 
 
 def published(

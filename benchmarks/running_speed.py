@@ -22,15 +22,15 @@ import numpy as np
 from benchmarks.green_gleu_speed import add_data_option
 from gecjury.corpus import Corpus, read_corpus
 from gecjury.permutation import permutation_signs
+from gecjury.refbased.cleme import CLEME
+from gecjury.refbased.errant import ERRANT
+from gecjury.refbased.m2 import M2
+from gecjury.refbased.running import choose_running
+from gecjury.refbased.runningrules import FirstBest, choose_best
 from gecjury.registry import load
 from gecjury.runtime import Runtime
 from gecjury.scorefiles import score_with_files
 from gecjury.scoretable import FloatArray, IntArray
-from refbased.cleme import CLEME
-from refbased.errant import ERRANT
-from refbased.m2 import M2
-from refbased.running import choose_running
-from refbased.runningrules import FirstBest, choose_best
 
 METRICS = ("errant", "m2", "cleme:assumption=dependent")
 PERMUTATIONS = 1000

@@ -37,8 +37,8 @@ from gecjury.benchmarks import load_benchmark
 from gecjury.checkpoints import quiet_transformers, resolve
 from gecjury.corpus import Corpus, Version
 from gecjury.edits import Edit, apply_edits
+from gecjury.refbased.uot_errant import UOTERRANT
 from gecjury.runtime import Runtime
-from refbased.uot_errant import UOTERRANT
 
 Edits = list[Edit]
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from gecjury import __version__
-from gecjury.errors import GecjuryError
+from gecjury.errors import GecjuryError, family_of
 from gecjury.report import FORMATS
 
 if TYPE_CHECKING:
@@ -89,14 +89,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _extra_of(error: ModuleNotFoundError) -> str | None:
     """The extra that brings a missing package: that of the family that wanted it, if any."""
-    wanted = (error.name or "").partition(".")[0]
-    families = ("refbased", "refless", "judges")
-    if wanted in ("", "gecjury", "prompts", *families):
+    if (error.name or "").partition(".")[0] in ("", "gecjury"):
         return None
     frame, found = error.__traceback__, None
     while frame is not None:
-        name = str(frame.tb_frame.f_globals.get("__name__")).partition(".")[0]
-        found = name if name in families else found
+        module = str(frame.tb_frame.f_globals.get("__name__"))
+        found = family_of(module) or found
         frame = frame.tb_next
     return found
 

@@ -44,15 +44,15 @@ __all__ = [
 
 # (scorer, judged edits of sources in the corpus, corpus, runtime) → EditCounts.
 CREDITS: Mapping[str, str] = {
-    "cleme": "refbased.editcredit:credit_cleme",
-    "cleme2": "refbased.editcredit:credit_cleme",
-    "errant": "refbased.editcredit:credit_errant",
-    "gotoscorer": "refbased.editcredit:credit_gotoscorer",
-    "m2": "refbased.editcredit:credit_m2",
-    "pt-errant": "refbased.modelcredit:credit_pt_errant",
-    "sent-errant": "refbased.editcredit:credit_errant",
-    "sentm2": "refbased.editcredit:credit_m2",
-    "uot-errant": "refbased.modelcredit:credit_uot",
+    "cleme": "gecjury.refbased.editcredit:credit_cleme",
+    "cleme2": "gecjury.refbased.editcredit:credit_cleme",
+    "errant": "gecjury.refbased.editcredit:credit_errant",
+    "gotoscorer": "gecjury.refbased.editcredit:credit_gotoscorer",
+    "m2": "gecjury.refbased.editcredit:credit_m2",
+    "pt-errant": "gecjury.refbased.modelcredit:credit_pt_errant",
+    "sent-errant": "gecjury.refbased.editcredit:credit_errant",
+    "sentm2": "gecjury.refbased.editcredit:credit_m2",
+    "uot-errant": "gecjury.refbased.modelcredit:credit_uot",
 }
 COUNTED = ("counts", "any", "share")
 KINDS = (*COUNTED, *METHODS)

@@ -12,6 +12,7 @@ GecjuryError (exit 2: wrong use, or unusable input, data or output)
 from __future__ import annotations
 
 __all__ = [
+    "FAMILIES",
     "DataError",
     "GecjuryError",
     "IncompleteError",
@@ -19,6 +20,7 @@ __all__ = [
     "MissingExtraError",
     "OptionError",
     "OutputError",
+    "family_of",
 ]
 
 
@@ -56,3 +58,13 @@ class IncompleteError(GecjuryError):
     """The run finished but left work undone, e.g. verdicts that never became readable."""
 
     exit_status = 1
+
+
+FAMILIES = ("refbased", "refless", "judges")
+"""Packages of metrics below `gecjury`; each has an extra of its name."""
+
+
+def family_of(module: str) -> str | None:
+    """The family that a dotted module belongs to (`gecjury.refbased.errant`: `refbased`)."""
+    name = module.removeprefix("gecjury.").partition(".")[0]
+    return name if name in FAMILIES and module.startswith("gecjury.") else None

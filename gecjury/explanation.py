@@ -19,9 +19,9 @@ __all__ = ["EXPLAINERS", "Explanation", "HeatMap", "edit_label", "explainer", "h
 # A metric that can show its work has one line here: (scorer, source, edits, reference edits,
 # runtime) → Explanation.
 EXPLAINERS: Mapping[str, str] = {
-    "cleme": "refbased.explanations:explain_cleme",
-    "errant": "refbased.explanations:explain_errant",
-    "uot-errant": "refbased.explanations:explain_uot",
+    "cleme": "gecjury.refbased.explanations:explain_cleme",
+    "errant": "gecjury.refbased.explanations:explain_errant",
+    "uot-errant": "gecjury.refbased.explanations:explain_uot",
 }
 
 

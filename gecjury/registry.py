@@ -10,7 +10,7 @@ from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
-from gecjury.errors import GecjuryError, MissingExtraError, OptionError
+from gecjury.errors import GecjuryError, MissingExtraError, OptionError, family_of
 from gecjury.naming import nearest
 from gecjury.scorer import Scorer
 
@@ -26,46 +26,46 @@ __all__ = [
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
-    "asano": "refless.asano:Asano",
-    "changes": "refless.changes:Changes",
-    "cleme": "refbased.cleme:CLEME",
-    "cleme2": "refbased.cleme:CLEME2",
-    "edit-verdict": "judges.verdict:EditVerdict",
-    "errant": "refbased.errant:ERRANT",
-    "gleu": "refbased.gleu:GLEU",
-    "gleu-official": "refbased.gleu:OfficialGLEU",
-    "gotoscorer": "refbased.gotoscorer:GoToScorer",
-    "green": "refbased.green:GREEN",
-    "i-measure": "refbased.imeasure:IMeasure",
-    "impara": "refless.impara:IMPARA",
+    "asano": "gecjury.refless.asano:Asano",
+    "changes": "gecjury.refless.changes:Changes",
+    "cleme": "gecjury.refbased.cleme:CLEME",
+    "cleme2": "gecjury.refbased.cleme:CLEME2",
+    "edit-verdict": "gecjury.judges.verdict:EditVerdict",
+    "errant": "gecjury.refbased.errant:ERRANT",
+    "gleu": "gecjury.refbased.gleu:GLEU",
+    "gleu-official": "gecjury.refbased.gleu:OfficialGLEU",
+    "gotoscorer": "gecjury.refbased.gotoscorer:GoToScorer",
+    "green": "gecjury.refbased.green:GREEN",
+    "i-measure": "gecjury.refbased.imeasure:IMeasure",
+    "impara": "gecjury.refless.impara:IMPARA",
     "jury": "gecjury.jury:Jury",
-    "llm-e": "judges.kobayashi:LLME",
-    "llm-s": "judges.kobayashi:LLMS",
-    "m2": "refbased.m2:M2",
-    "pt-errant": "refbased.pt_errant:PTERRANT",
-    "pt-m2": "refbased.pt_m2:PTM2",
-    "scribendi": "refless.scribendi:Scribendi",
-    "sent-errant": "refbased.errant:SentenceERRANT",
-    "sentm2": "refbased.m2:SentenceM2",
-    "some": "refless.some:SOME",
-    "uot-errant": "refbased.uot_errant:UOTERRANT",
+    "llm-e": "gecjury.judges.kobayashi:LLME",
+    "llm-s": "gecjury.judges.kobayashi:LLMS",
+    "m2": "gecjury.refbased.m2:M2",
+    "pt-errant": "gecjury.refbased.pt_errant:PTERRANT",
+    "pt-m2": "gecjury.refbased.pt_m2:PTM2",
+    "scribendi": "gecjury.refless.scribendi:Scribendi",
+    "sent-errant": "gecjury.refbased.errant:SentenceERRANT",
+    "sentm2": "gecjury.refbased.m2:SentenceM2",
+    "some": "gecjury.refless.some:SOME",
+    "uot-errant": "gecjury.refbased.uot_errant:UOTERRANT",
 }
 
 # Where stored judgments are moved; named here, since this package imports no family.
-JUDGMENT_STORES = "judges.transfer"
+JUDGMENT_STORES = "gecjury.judges.transfer"
 
 # What `gecjury train` runs.
-TRAINING = "refless.training_command"
+TRAINING = "gecjury.refless.training_command"
 
 # Searches that know a metric better than trying one value after the other: SOME's three weights
 # (`search_weights`), and UOT-ERRANT's λ without encoding again (`sentence_scores_by_lambda`).
 SEARCHES: Mapping[str, str] = {
-    "some": "refless.weights:search_weights",
-    "uot-errant": "refbased.analyses:sentence_scores_by_lambda",
+    "some": "gecjury.refless.weights:search_weights",
+    "uot-errant": "gecjury.refbased.analyses:sentence_scores_by_lambda",
 }
 
 # Which rated sources that training never sees.
-HELD_OUT = "refless.heldout:held_out"
+HELD_OUT = "gecjury.refless.heldout:held_out"
 
 
 def scorer_class(name: str) -> type[Scorer]:
@@ -82,7 +82,7 @@ def scorer_class(name: str) -> type[Scorer]:
     try:
         found: type[Scorer] = getattr(import_module(module), attribute)
     except ModuleNotFoundError as error:
-        raise missing_extra(name, module.partition(".")[0], error) from None
+        raise missing_extra(name, family_of(module), error) from None
     return found
 
 
@@ -108,14 +108,14 @@ def search_of(name: str) -> typing.Any:
     try:
         return getattr(import_module(module), attribute)
     except ModuleNotFoundError as error:
-        raise missing_extra(name, module.partition(".")[0], error) from None
+        raise missing_extra(name, family_of(module), error) from None
 
 
-def missing_extra(what: str, family: str, error: ModuleNotFoundError) -> MissingExtraError:
-    """The error for a package that an extra would bring."""
+def missing_extra(what: str, family: str | None, error: ModuleNotFoundError) -> MissingExtraError:
+    """The error for a package that an extra would bring, or that belongs to no extra of ours."""
+    wanted = f"'gecjury[{family}]'" if family else error.name
     return MissingExtraError(
-        f"{what} needs the package {error.name}, which is not installed: "
-        f"pip install 'gecjury[{family}]'"
+        f"{what} needs the package {error.name}, which is not installed: pip install {wanted}"
     )
 
 

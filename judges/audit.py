@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from gecjury.judges.asking import Asked
+from gecjury.judges.backend import Member
+from gecjury.judges.ballots import Counted
+from gecjury.judges.candidates import CandidateSet
+from gecjury.judges.prices import read_prices
+from gecjury.judges.reply import Failure
 from gecjury.runtime import Runtime
-from judges.asking import Asked
-from judges.backend import Member
-from judges.ballots import Counted
-from judges.candidates import CandidateSet
-from judges.prices import read_prices
-from judges.reply import Failure
 
 __all__ = ["audit_of", "merge_audits", "order_flips", "position_means", "repeat_agreement"]
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from gecjury.errors import OptionError
+from gecjury.judges.exchange import Reply, Request
+from gecjury.judges.prices import Price
 from gecjury.runtime import Runtime
-from judges.exchange import Reply, Request
-from judges.prices import Price
 
 __all__ = ["BACKENDS", "DEFAULT_MODELS", "Backend", "Deliver", "Member", "Parcel", "connect"]
 
@@ -109,16 +109,16 @@ def connect(member: Member, *, batch: bool = False) -> Backend:
     """
     if member.backend == "openai":
         if batch:
-            from judges.batch import BatchBackend
+            from gecjury.judges.batch import BatchBackend
 
             return BatchBackend(member)
-        from judges.openai_client import OpenAIBackend
+        from gecjury.judges.openai_client import OpenAIBackend
 
         return OpenAIBackend(member)
     if member.backend == "vllm":
         if batch:
             raise OptionError("--batch is for backend=openai; vllm takes all requests at once")
-        from judges.vllm_engine import VLLMBackend
+        from gecjury.judges.vllm_engine import VLLMBackend
 
         return VLLMBackend(member)
     raise OptionError(f"unknown backend {member.backend!r}: expected {' or '.join(BACKENDS)}")

@@ -1,8 +1,9 @@
 """The protocols: which questions a candidate set turns into, and what their answers say of it.
 
-- *listwise* (`judges.listwise`): all corrections of a set at once, in `orders` permutations;
-- *pointwise* (`judges.pointwise`): each correction by itself;
-- *pairwise* (`judges.pairwise`): every two corrections of a set against each other.
+- *listwise* (`gecjury.judges.listwise`): all corrections of a set at once, in `orders`
+  permutations;
+- *pointwise* (`gecjury.judges.pointwise`): each correction by itself;
+- *pairwise* (`gecjury.judges.pairwise`): every two corrections of a set against each other.
 
 Every answer is a ballot: scores of some corrections of one set. A correction's score is the mean
 over its ballots.
@@ -15,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judges.asking import Answer, Question
-from judges.reply import Failure
+from gecjury.judges.asking import Answer, Question
+from gecjury.judges.reply import Failure
 
 __all__ = ["Ballot", "Counted", "count_ballots"]
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gecjury.errors import GecjuryError, InputError, OptionError
+from gecjury.judges.backend import Deliver, Member, Parcel
+from gecjury.judges.exchange import Reply, key_of
+from gecjury.judges.openai_client import make_client, read_completion, request_body
+from gecjury.judges.prices import Price
 from gecjury.runtime import Runtime
-from judges.backend import Deliver, Member, Parcel
-from judges.exchange import Reply, key_of
-from judges.openai_client import make_client, read_completion, request_body
-from judges.prices import Price
 
 __all__ = ["BatchBackend"]
 
@@ -34,7 +34,7 @@ _LONGEST_PAUSE = 120.0
 
 
 class BatchBackend:
-    """Asks by batches; see `judges.backend.Backend`."""
+    """Asks by batches; see `gecjury.judges.backend.Backend`."""
 
     def __init__(self, member: Member, pause: float = _FIRST_PAUSE) -> None:
         if "+" in member.base_url:

@@ -14,9 +14,9 @@ import numpy as np
 from gecjury.corpus import Corpus, Group, fingerprint
 from gecjury.edits import Edit
 from gecjury.errors import InputError, MissingExtraError
+from gecjury.judges.fence import ARROW, mark_safe, one_line
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_lines
-from judges.fence import ARROW, mark_safe, one_line
 
 __all__ = [
     "CandidateSet",

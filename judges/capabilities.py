@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from judges.backend import Member
+from gecjury.judges.backend import Member
 
 __all__ = ["Capabilities", "capabilities"]
 

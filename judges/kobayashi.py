@@ -17,23 +17,23 @@ import numpy as np
 
 from gecjury.corpus import Corpus, Group
 from gecjury.errors import OptionError
+from gecjury.judges.asking import Question, ask
+from gecjury.judges.audit import audit_of, merge_audits
+from gecjury.judges.backend import Member
+from gecjury.judges.ballots import Ballot, count_ballots
+from gecjury.judges.candidates import CandidateSet, collect_sets, edits_of_pairs, marked
+from gecjury.judges.fence import one_line
+from gecjury.judges.listwise import listwise_ballots
+from gecjury.judges.pairwise import pairwise_ballots
+from gecjury.judges.panel import combine
+from gecjury.judges.pointwise import pointwise_ballots
+from gecjury.judges.protocols import MakeBallots, Options
+from gecjury.judges.settings import Asking, Wording, load_wording
 from gecjury.naming import nearest_of
+from gecjury.prompts import CRITERIA
 from gecjury.runtime import Runtime
 from gecjury.scorer import GroupScorer
 from gecjury.scoretable import Statistics
-from judges.asking import Question, ask
-from judges.audit import audit_of, merge_audits
-from judges.backend import Member
-from judges.ballots import Ballot, count_ballots
-from judges.candidates import CandidateSet, collect_sets, edits_of_pairs, marked
-from judges.fence import one_line
-from judges.listwise import listwise_ballots
-from judges.pairwise import pairwise_ballots
-from judges.panel import combine
-from judges.pointwise import pointwise_ballots
-from judges.protocols import MakeBallots, Options
-from judges.settings import Asking, Wording, load_wording
-from prompts import CRITERIA
 
 __all__ = ["LLME", "LLMS"]
 
@@ -201,6 +201,6 @@ class LLME(_GroupJudge):
 
     def extra_signature(self, runtime: Runtime) -> dict[str, str]:
         """The prompt, and the tagger behind the edits."""
-        from judges.candidates import extraction_parts
+        from gecjury.judges.candidates import extraction_parts
 
         return {**super().extra_signature(runtime), **extraction_parts()}

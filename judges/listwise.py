@@ -9,14 +9,14 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from judges.asking import Question
-from judges.ballots import Ballot
-from judges.candidates import CandidateSet, permutations
-from judges.exchange import Reply
-from judges.expected import expected_scores
-from judges.protocols import Options
-from judges.reply import Failure, read_scores, target_key
-from judges.settings import Wording, context_lines
+from gecjury.judges.asking import Question
+from gecjury.judges.ballots import Ballot
+from gecjury.judges.candidates import CandidateSet, permutations
+from gecjury.judges.exchange import Reply
+from gecjury.judges.expected import expected_scores
+from gecjury.judges.protocols import Options
+from gecjury.judges.reply import Failure, read_scores, target_key
+from gecjury.judges.settings import Wording, context_lines
 
 __all__ = ["listwise_ballots", "listwise_schema", "render_listwise"]
 

@@ -18,12 +18,12 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from gecjury.errors import GecjuryError, InputError, MissingExtraError, OptionError
+from gecjury.judges.backend import Deliver, Member, Parcel
+from gecjury.judges.capabilities import capabilities
+from gecjury.judges.exchange import Reply, TokenLogprob
+from gecjury.judges.pacing import Pace, backoff, retry_after
+from gecjury.judges.prices import Price
 from gecjury.runtime import Runtime
-from judges.backend import Deliver, Member, Parcel
-from judges.capabilities import capabilities
-from judges.exchange import Reply, TokenLogprob
-from judges.pacing import Pace, backoff, retry_after
-from judges.prices import Price
 
 __all__ = ["KEY_VARIABLE", "OpenAIBackend", "make_client", "read_completion", "request_body"]
 
@@ -48,7 +48,7 @@ class _Refused(Exception):
 
 
 class OpenAIBackend:
-    """Asks a server, many requests at once; see `judges.backend.Backend`."""
+    """Asks a server, many requests at once; see `gecjury.judges.backend.Backend`."""
 
     def __init__(self, member: Member) -> None:
         self.member = member

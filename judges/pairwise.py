@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from judges.asking import Question
-from judges.ballots import Ballot
-from judges.candidates import CandidateSet
-from judges.exchange import Reply
-from judges.protocols import Options
-from judges.reply import Failure, read_choice
-from judges.settings import render_fenced
+from gecjury.judges.asking import Question
+from gecjury.judges.ballots import Ballot
+from gecjury.judges.candidates import CandidateSet
+from gecjury.judges.exchange import Reply
+from gecjury.judges.protocols import Options
+from gecjury.judges.reply import Failure, read_choice
+from gecjury.judges.settings import render_fenced
 
 __all__ = ["CHOICE_SCHEMA", "pairwise_ballots"]
 

@@ -6,14 +6,14 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from judges.asking import Question
-from judges.ballots import Ballot
-from judges.candidates import CandidateSet
-from judges.exchange import Reply
-from judges.expected import expected_score
-from judges.protocols import Options
-from judges.reply import Failure, read_score
-from judges.settings import render_fenced
+from gecjury.judges.asking import Question
+from gecjury.judges.ballots import Ballot
+from gecjury.judges.candidates import CandidateSet
+from gecjury.judges.exchange import Reply
+from gecjury.judges.expected import expected_score
+from gecjury.judges.protocols import Options
+from gecjury.judges.reply import Failure, read_score
+from gecjury.judges.settings import render_fenced
 
 __all__ = ["SCORE_SCHEMA", "pointwise_ballots"]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from judges.ballots import Ballot
-from judges.candidates import CandidateSet
-from judges.exchange import Request
-from judges.settings import Wording
+from gecjury.judges.ballots import Ballot
+from gecjury.judges.candidates import CandidateSet
+from gecjury.judges.exchange import Request
+from gecjury.judges.settings import Wording
 
 __all__ = ["MakeBallots", "Options", "RequestFor"]
 
 
 class RequestFor(Protocol):
-    """Makes a request of a rendered prompt; see `judges.settings.Asking.request`."""
+    """Makes a request of a rendered prompt; see `gecjury.judges.settings.Asking.request`."""
 
     def __call__(
         self,

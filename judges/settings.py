@@ -10,18 +10,18 @@ from typing import Any, ClassVar, Literal
 
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError, OptionError
+from gecjury.judges.asking import Question, Work, count_work
+from gecjury.judges.backend import BACKENDS, DEFAULT_MODELS, Member
+from gecjury.judges.candidates import Context, read_contexts
+from gecjury.judges.capabilities import Capabilities, capabilities
+from gecjury.judges.exchange import Request
+from gecjury.judges.expected import TOP_TOKENS
+from gecjury.judges.fence import nonce, one_line
+from gecjury.judges.prices import read_prices
+from gecjury.prompts import Prompt, PromptError, criterion, read
 from gecjury.runtime import Runtime
 from gecjury.scorer import Plan, Scorer
 from gecjury.signature import Setting
-from judges.asking import Question, Work, count_work
-from judges.backend import BACKENDS, DEFAULT_MODELS, Member
-from judges.candidates import Context, read_contexts
-from judges.capabilities import Capabilities, capabilities
-from judges.exchange import Request
-from judges.expected import TOP_TOKENS
-from judges.fence import nonce, one_line
-from judges.prices import read_prices
-from prompts import Prompt, PromptError, criterion, read
 
 __all__ = ["Asking", "Wording", "context_lines", "load_wording", "render_fenced"]
 
@@ -55,7 +55,8 @@ class Asking(Scorer):
         model: by default gpt-4-1106-preview (Kobayashi et al. 2024) and Qwen/Qwen3-8B. Several,
             joined by `+`, are a panel; backends and servers are then one for all or one each.
         base_url: server for `openai`; several, joined by `+`, share one model's work.
-        context: `corpus`, `neighbours`, `none` or a file; see `judges.candidates.read_contexts`.
+        context: `corpus`, `neighbours`, `none` or a file; see
+            `gecjury.judges.candidates.read_contexts`.
         scoring: the verdict as written, or the probability-weighted one.
         repeats: how often each question is asked; verdicts are averaged.
         panel: how the verdicts of several models become one.

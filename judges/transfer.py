@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.errors import InputError
+from gecjury.judges.store import Store, read_segments, read_store, store_path
 from gecjury.naming import nearest
 from gecjury.textfiles import write_text
-from judges.store import Store, read_segments, read_store, store_path
 
 __all__ = ["export_stores", "import_stores", "list_stores"]
 

@@ -14,19 +14,25 @@ from gecjury.corpus import Corpus
 from gecjury.editlevel import EditCase
 from gecjury.edits import Edit
 from gecjury.errors import OptionError
+from gecjury.judges.asking import Question, ask
+from gecjury.judges.audit import audit_of, merge_audits
+from gecjury.judges.backend import Member
+from gecjury.judges.ballots import Ballot, count_ballots
+from gecjury.judges.candidates import (
+    CandidateSet,
+    Context,
+    edits_of_pairs,
+    extraction_parts,
+    marked,
+)
+from gecjury.judges.exchange import Reply
+from gecjury.judges.expected import expected_validity
+from gecjury.judges.panel import combine
+from gecjury.judges.reply import Failure, read_validity
+from gecjury.judges.settings import Asking, Wording, load_wording, render_fenced
 from gecjury.runtime import Runtime
 from gecjury.scorer import MeanScorer, Plan
 from gecjury.scoretable import FloatArray, Statistics
-from judges.asking import Question, ask
-from judges.audit import audit_of, merge_audits
-from judges.backend import Member
-from judges.ballots import Ballot, count_ballots
-from judges.candidates import CandidateSet, Context, edits_of_pairs, extraction_parts, marked
-from judges.exchange import Reply
-from judges.expected import expected_validity
-from judges.panel import combine
-from judges.reply import Failure, read_validity
-from judges.settings import Asking, Wording, load_wording, render_fenced
 
 __all__ = ["VERDICT_SCHEMA", "EditVerdict"]
 

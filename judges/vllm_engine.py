@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.judges.backend import Deliver, Member, Parcel
+from gecjury.judges.exchange import Reply, TokenLogprob
+from gecjury.judges.openai_client import no_template
+from gecjury.judges.prices import Price
 from gecjury.runtime import Runtime
-from judges.backend import Deliver, Member, Parcel
-from judges.exchange import Reply, TokenLogprob
-from judges.openai_client import no_template
-from judges.prices import Price
 
 __all__ = ["OPTIONS_VARIABLE", "VLLMBackend", "check_canary"]
 
@@ -38,7 +38,7 @@ _loaded: dict[tuple[Any, ...], _Engine] = {}
 
 
 class VLLMBackend:
-    """Asks a model in process; see `judges.backend.Backend`."""
+    """Asks a model in process; see `gecjury.judges.backend.Backend`."""
 
     def __init__(self, member: Member) -> None:
         self.member = member

@@ -11,11 +11,11 @@ from gecjury.corpus import Corpus
 from gecjury.edits import Edit
 from gecjury.encoders import Pooling, load_encoder
 from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.refbased.editvectors import EditSet, all_texts, differences, edit_vectors, masses
+from gecjury.refbased.transport import Problem, objective, pot_plan
+from gecjury.refbased.uot_errant import UOTERRANT, Place, Tally, credit
 from gecjury.runtime import Runtime
 from gecjury.scoretable import FloatArray
-from refbased.editvectors import EditSet, all_texts, differences, edit_vectors, masses
-from refbased.transport import Problem, objective, pot_plan
-from refbased.uot_errant import UOTERRANT, Place, Tally, credit
 
 __all__ = [
     "EditTable",

@@ -9,9 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from gecjury.corpus import Corpus
-from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
-from refbased.clemecounts import (
+from gecjury.refbased.clemecounts import (
     CORPUS_WEIGHTS,
     COUNTS,
     HIT_WEIGHTS,
@@ -26,9 +24,11 @@ from refbased.clemecounts import (
     judge,
     precision_recall_f,
 )
-from refbased.editscorer import EditScorer, check_beta
-from refbased.running import choose_running
-from refbased.runningrules import FirstBest, RatioRule, choose_best
+from gecjury.refbased.editscorer import EditScorer, check_beta
+from gecjury.refbased.running import choose_running
+from gecjury.refbased.runningrules import FirstBest, RatioRule, choose_best
+from gecjury.runtime import Runtime
+from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
 
 __all__ = ["CLEME", "CLEME2"]
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from gecjury.edits import Edit
 from gecjury.errors import InputError
-from refbased.chunks import ChunkText, partition
+from gecjury.refbased.chunks import ChunkText, partition
 
 __all__ = [
     "CORPUS_WEIGHTS",

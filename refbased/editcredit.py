@@ -17,18 +17,18 @@ from gecjury.corpus import Corpus
 from gecjury.editlevel import EditCase
 from gecjury.editlevel_credit import EditCounts
 from gecjury.edits import Edit, apply_edits
+from gecjury.refbased.chunks import partition
+from gecjury.refbased.chunkweights import Weights, chunk_sequence, judge, verdicts
+from gecjury.refbased.cleme import CLEME
+from gecjury.refbased.clemecounts import judge as judge_chunks
+from gecjury.refbased.errant import ERRANT, edit_keys
+from gecjury.refbased.gotoscorer import GoToScorer
+from gecjury.refbased.m2 import M2, gold_edits
+from gecjury.refbased.maxmatch import GoldEdit, match
+from gecjury.refbased.runningrules import best_f, choose_best
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
 from gecjury.scoretable import FloatArray, IntArray
-from refbased.chunks import partition
-from refbased.chunkweights import Weights, chunk_sequence, judge, verdicts
-from refbased.cleme import CLEME
-from refbased.clemecounts import judge as judge_chunks
-from refbased.errant import ERRANT, edit_keys
-from refbased.gotoscorer import GoToScorer
-from refbased.m2 import M2, gold_edits
-from refbased.maxmatch import GoldEdit, match
-from refbased.runningrules import best_f, choose_best
 
 __all__ = [
     "chosen_credit",

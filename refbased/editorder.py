@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from refbased.editlattice import FIELD, EditLattice, Limits, close_arcs, is_match, length
-from refbased.editpath import UNIT, Edge, GoldEdit, SystemEdit, WindowPaths, weigh_insertions
+from gecjury.refbased.editlattice import FIELD, EditLattice, Limits, close_arcs, is_match, length
+from gecjury.refbased.editpath import (
+    UNIT,
+    Edge,
+    GoldEdit,
+    SystemEdit,
+    WindowPaths,
+    weigh_insertions,
+)
 
 __all__ = ["EPSILON", "OfficialSearch"]
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from gecjury.corpus import Corpus
 from gecjury.corpusedits import CorpusEdits
 from gecjury.edits import Edit
+from gecjury.refbased.editscorer import EditScorer, check_beta
+from gecjury.refbased.running import choose_running
+from gecjury.refbased.runningrules import RatioRule, best_f, choose_best, prf
 from gecjury.runtime import Runtime
 from gecjury.scoretable import IntArray, Scores, Statistics
-from refbased.editscorer import EditScorer, check_beta
-from refbased.running import choose_running
-from refbased.runningrules import RatioRule, best_f, choose_best, prf
 
 __all__ = ["ERRANT", "SentenceERRANT", "edit_keys"]
 

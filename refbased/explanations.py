@@ -10,11 +10,11 @@ import numpy as np
 from gecjury.corpus import Corpus, Version
 from gecjury.edits import Edit, apply_edits
 from gecjury.explanation import Explanation, HeatMap, edit_label
+from gecjury.refbased.chunks import partition
+from gecjury.refbased.editvectors import EditSet
+from gecjury.refbased.uot_errant import UOTERRANT, Alignment, credit
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
-from refbased.chunks import partition
-from refbased.editvectors import EditSet
-from refbased.uot_errant import UOTERRANT, Alignment, credit
 
 __all__ = ["explain_cleme", "explain_errant", "explain_uot"]
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
+from gecjury.refbased.counts import ratio
+from gecjury.refbased.ngrams import count_overlaps
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
 from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics, draw_weights
-from refbased.counts import ratio
-from refbased.ngrams import count_overlaps
 
 __all__ = ["GLEU", "OfficialGLEU"]
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError, OptionError
+from gecjury.refbased.chunkweights import Weights, accuracy, judge, precision_recall_f
+from gecjury.refbased.editscorer import EditScorer, check_beta
 from gecjury.runtime import Runtime
 from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics, draw_weights
-from refbased.chunkweights import Weights, accuracy, judge, precision_recall_f
-from refbased.editscorer import EditScorer, check_beta
 
 __all__ = ["GoToScorer"]
 

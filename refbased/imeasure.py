@@ -1,8 +1,8 @@
 """I-measure: three-way token alignment, weighted accuracy and gain over the source.
 
 Felice and Briscoe (2015), "Towards a standard evaluation method for grammatical error detection
-and correction". Source, hypothesis and reference are aligned exactly (`refbased.threeway`); every
-column of the alignment is one of
+and correction". Source, hypothesis and reference are aligned exactly (`gecjury.refbased.threeway`);
+every column of the alignment is one of
 
     TN     nothing to correct, nothing changed
     TP     an error, corrected as in the reference
@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError, OptionError
+from gecjury.refbased.counts import ratio
+from gecjury.refbased.threeway import Column, align_many
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
 from gecjury.scoretable import IntArray, Scores, Statistics, draw_weights
-from refbased.counts import ratio
-from refbased.threeway import Column, align_many
 
 __all__ = [
     "COUNTS",

@@ -11,14 +11,14 @@ import numpy as np
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.m2 import M2Sentence
+from gecjury.refbased.counts import ratio
+from gecjury.refbased.editscorer import check_beta
+from gecjury.refbased.maxmatch import Counts, GoldEdit, f_beta, match
+from gecjury.refbased.running import choose_running
+from gecjury.refbased.runningrules import RatioRule, choose_best
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
 from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
-from refbased.counts import ratio
-from refbased.editscorer import check_beta
-from refbased.maxmatch import Counts, GoldEdit, f_beta, match
-from refbased.running import choose_running
-from refbased.runningrules import RatioRule, choose_best
 
 __all__ = ["M2", "SentenceM2", "gold_edits"]
 

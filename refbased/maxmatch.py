@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.errors import OptionError
-from refbased.editbound import bounded_path
-from refbased.editlattice import EditLattice, Limits, close_arcs, listings
-from refbased.editorder import OfficialSearch
-from refbased.editpath import GoldEdit, State, SystemEdit, WindowPaths
+from gecjury.refbased.editbound import bounded_path
+from gecjury.refbased.editlattice import EditLattice, Limits, close_arcs, listings
+from gecjury.refbased.editorder import OfficialSearch
+from gecjury.refbased.editpath import GoldEdit, State, SystemEdit, WindowPaths
 
 __all__ = [
     "Counts",

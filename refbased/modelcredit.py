@@ -11,13 +11,13 @@ from gecjury.corpus import Corpus
 from gecjury.editlevel import EditCase
 from gecjury.editlevel_credit import EditCounts
 from gecjury.edits import Edit
+from gecjury.refbased.editcredit import chosen_credit, distinct_corrections, reference_edits
+from gecjury.refbased.editvectors import EditSet
+from gecjury.refbased.pt_errant import PTERRANT, EditWeights
+from gecjury.refbased.runningrules import best_f, choose_best
+from gecjury.refbased.uot_errant import UOTERRANT
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
-from refbased.editcredit import chosen_credit, distinct_corrections, reference_edits
-from refbased.editvectors import EditSet
-from refbased.pt_errant import PTERRANT, EditWeights
-from refbased.runningrules import best_f, choose_best
-from refbased.uot_errant import UOTERRANT
 
 __all__ = ["credit_pt_errant", "credit_uot"]
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from gecjury.corpus import Corpus
 from gecjury.edits import Edit, apply_edits
+from gecjury.refbased.editscorer import EditScorer, check_beta
+from gecjury.refbased.running import choose_running
+from gecjury.refbased.runningrules import RatioRule, best_f, choose_best, prf
+from gecjury.refbased.weightmodels import WeightModel, Weights, weight_model
 from gecjury.runtime import Runtime
 from gecjury.scoretable import IntArray, Scores, Statistics
-from refbased.editscorer import EditScorer, check_beta
-from refbased.running import choose_running
-from refbased.runningrules import RatioRule, best_f, choose_best, prf
-from refbased.weightmodels import WeightModel, Weights, weight_model
 
 __all__ = ["PTERRANT", "EditWeights"]
 

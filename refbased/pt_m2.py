@@ -10,12 +10,12 @@ import numpy as np
 
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError
+from gecjury.refbased.m2 import M2, gold_edits
+from gecjury.refbased.maxmatch import GoldEdit, SystemEdit, extract_system_edits
+from gecjury.refbased.pt_errant import EditWeights
+from gecjury.refbased.weightmodels import WeightModel, Weights, weight_model
 from gecjury.runtime import Runtime
 from gecjury.scoretable import Statistics
-from refbased.m2 import M2, gold_edits
-from refbased.maxmatch import GoldEdit, SystemEdit, extract_system_edits
-from refbased.pt_errant import EditWeights
-from refbased.weightmodels import WeightModel, Weights, weight_model
 
 __all__ = ["PTM2"]
 

@@ -14,14 +14,12 @@ from gecjury.corpusedits import CorpusEdits
 from gecjury.edits import Edit
 from gecjury.encoders import DType, EncoderSpec, Pooling, load_encoder
 from gecjury.errors import OptionError
-from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
-from refbased.counts import f_beta, ratio
-from refbased.editscorer import EditScorer, check_beta
-from refbased.editvectors import Cost, EditSet, Mass, Vectorise, costs, edit_vectors, masses
-from refbased.running import choose_running
-from refbased.runningrules import choose_best
-from refbased.transport import (
+from gecjury.refbased.counts import f_beta, ratio
+from gecjury.refbased.editscorer import EditScorer, check_beta
+from gecjury.refbased.editvectors import Cost, EditSet, Mass, Vectorise, costs, edit_vectors, masses
+from gecjury.refbased.running import choose_running
+from gecjury.refbased.runningrules import choose_best
+from gecjury.refbased.transport import (
     Penalties,
     Problem,
     abandoned_plan,
@@ -29,6 +27,8 @@ from refbased.transport import (
     pot_plan,
     solve,
 )
+from gecjury.runtime import Runtime
+from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
 
 __all__ = ["UOTERRANT", "Alignment", "Place", "Tally", "credit"]
 

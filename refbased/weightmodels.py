@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from gecjury.errors import OptionError
+from gecjury.refbased.bartscore import BARTScore
+from gecjury.refbased.bertscore import BERTScore
 from gecjury.runtime import Runtime
 from gecjury.scoretable import FloatArray
-from refbased.bartscore import BARTScore
-from refbased.bertscore import BERTScore
 
 __all__ = ["WeightModel", "Weights", "weight_model"]
 

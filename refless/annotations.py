@@ -20,9 +20,9 @@ import numpy as np
 
 from gecjury.corpus import fingerprint
 from gecjury.errors import InputError
+from gecjury.refless.columns import ColumnMap, Scale, known_columns
 from gecjury.scoretable import FloatArray, IntArray
 from gecjury.textfiles import read_text
-from refless.columns import ColumnMap, Scale, known_columns
 
 __all__ = ["Annotations", "read_annotations"]
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
+from gecjury.refless.bundle import open_bundle
+from gecjury.refless.language import mean_log_probabilities
+from gecjury.refless.meteor import Meteor
+from gecjury.refless.regressor import weights_print
+from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scorer import MeanScorer
 from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
-from refless.bundle import open_bundle
-from refless.language import mean_log_probabilities
-from refless.meteor import Meteor
-from refless.regressor import weights_print
-from refless.some import distinct_pairs
 
 __all__ = ["Asano"]
 

@@ -23,19 +23,25 @@ import numpy as np
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError
 from gecjury.leakage import corpus_texts, sentence_key
-from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray
-from gecjury.textfiles import read_text
-from refless.columns import ASPECTS
-from refless.features import (
+from gecjury.refless.columns import ASPECTS
+from gecjury.refless.features import (
     PAIR_FEATURES,
     SENTENCE_FEATURES,
     pair_features,
     piece_counter,
     sentence_features,
 )
-from refless.probe import Probe, open_probe
-from refless.regressor import Regressor, download_folder, load_model, load_tokenizer, model_device
+from gecjury.refless.probe import Probe, open_probe
+from gecjury.refless.regressor import (
+    Regressor,
+    download_folder,
+    load_model,
+    load_tokenizer,
+    model_device,
+)
+from gecjury.runtime import Runtime
+from gecjury.scoretable import FloatArray
+from gecjury.textfiles import read_text
 
 __all__ = [
     "FORMAT",

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from gecjury.refless.distance import indel_ratio
+from gecjury.refless.meteor import Meteor, align_words
 from gecjury.scoretable import FloatArray
-from refless.distance import indel_ratio
-from refless.meteor import Meteor, align_words
 
 __all__ = [
     "PAIR_FEATURES",

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gecjury.errors import OptionError
+from gecjury.refless.annotations import Annotations
+from gecjury.refless.intermediate import IntermediateData
+from gecjury.refless.recipe import Recipe, train_some
+from gecjury.refless.regressor import output_errors
+from gecjury.refless.splits import Split
+from gecjury.refless.train import is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.textfiles import write_text
-from refless.annotations import Annotations
-from refless.intermediate import IntermediateData
-from refless.recipe import Recipe, train_some
-from refless.regressor import output_errors
-from refless.splits import Split
-from refless.train import is_main_process, wait_for_all
 
 __all__ = ["GRID", "Trial", "train_grid"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gecjury.leakage import normalise
-from refless.annotations import read_annotations
-from refless.splits import split_by_source
+from gecjury.refless.annotations import read_annotations
+from gecjury.refless.splits import split_by_source
 
 __all__ = ["held_out"]
 

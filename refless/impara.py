@@ -14,12 +14,8 @@ import numpy as np
 from gecjury.corpus import Corpus
 from gecjury.encoders import EncoderSpec, load_encoder
 from gecjury.errors import InputError, OptionError
-from gecjury.runtime import Runtime
-from gecjury.scorer import MeanScorer
-from gecjury.scoretable import FloatArray, Statistics
-from gecjury.textfiles import read_text
-from refless.bundle import KEYS_FILE, MANIFEST, Bundle
-from refless.regressor import (
+from gecjury.refless.bundle import KEYS_FILE, MANIFEST, Bundle
+from gecjury.refless.regressor import (
     Regressor,
     download_folder,
     load_model,
@@ -28,7 +24,11 @@ from refless.regressor import (
     model_device,
     weights_print,
 )
-from refless.some import distinct_pairs
+from gecjury.refless.some import distinct_pairs
+from gecjury.runtime import Runtime
+from gecjury.scorer import MeanScorer
+from gecjury.scoretable import FloatArray, Statistics
+from gecjury.textfiles import read_text
 
 __all__ = ["FORMAT", "IMPARA"]
 

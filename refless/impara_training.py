@@ -15,20 +15,20 @@ from gecjury.corpus import fingerprint
 from gecjury.encoders import EncoderSpec, load_encoder
 from gecjury.errors import InputError, OptionError
 from gecjury.leakage import normalise, sentence_key
-from gecjury.runtime import Runtime
-from gecjury.textfiles import read_text, write_text
-from refless.bundle import KEYS_FILE, MANIFEST
-from refless.impara import FORMAT
-from refless.intermediate import freeze_embeddings, pair_accuracy, pair_examples
-from refless.modelcard import model_card
-from refless.pairs import Correction, Pair, impact_pairs, pairs_print
-from refless.regressor import (
+from gecjury.refless.bundle import KEYS_FILE, MANIFEST
+from gecjury.refless.impara import FORMAT
+from gecjury.refless.intermediate import freeze_embeddings, pair_accuracy, pair_examples
+from gecjury.refless.modelcard import model_card
+from gecjury.refless.pairs import Correction, Pair, impact_pairs, pairs_print
+from gecjury.refless.regressor import (
     encoder_location,
     load_model,
     load_tokenizer,
     save_model,
 )
-from refless.train import TrainSettings, fit, is_main_process, wait_for_all
+from gecjury.refless.train import TrainSettings, fit, is_main_process, wait_for_all
+from gecjury.runtime import Runtime
+from gecjury.textfiles import read_text, write_text
 
 __all__ = ["split_corrections", "train_impara"]
 

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray
-from refless.regressor import (
+from gecjury.refless.regressor import (
     batches_by_length,
     check_folder,
     load_tokenizer,
@@ -18,6 +16,8 @@ from refless.regressor import (
     model_device,
     quiet_transformers,
 )
+from gecjury.runtime import Runtime
+from gecjury.scoretable import FloatArray
 
 __all__ = ["mean_log_probabilities"]
 

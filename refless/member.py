@@ -11,14 +11,14 @@ import numpy as np
 
 from gecjury.correlation import spearman
 from gecjury.errors import InputError
+from gecjury.refless.annotations import Annotations
+from gecjury.refless.intermediate import freeze_embeddings, tokenise
+from gecjury.refless.regressor import load_model, load_tokenizer, predict, save_model
+from gecjury.refless.splits import Split
+from gecjury.refless.train import TrainSettings, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.scoretable import FloatArray
 from gecjury.textfiles import read_text, write_text
-from refless.annotations import Annotations
-from refless.intermediate import freeze_embeddings, tokenise
-from refless.regressor import load_model, load_tokenizer, predict, save_model
-from refless.splits import Split
-from refless.train import TrainSettings, fit, is_main_process, wait_for_all
 
 __all__ = ["train_member"]
 

@@ -21,9 +21,9 @@ from gecjury.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
 from gecjury.fetch import DataFolder
 from gecjury.m2 import looks_like_m2, parse_m2
+from gecjury.refless.regressor import cut_length
 from gecjury.scoretable import FloatArray
 from gecjury.textfiles import read_lines
-from refless.regressor import cut_length
 
 __all__ = [
     "PARALLEL_SETS",

@@ -15,24 +15,24 @@ from gecjury.corpus import fingerprint
 from gecjury.correlation import pearson, spearman
 from gecjury.errors import OptionError
 from gecjury.leakage import sentence_key
-from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray
-from gecjury.textfiles import read_text, write_text
-from refless.annotations import Annotations
-from refless.bundle import FORMAT, KEYS_FILE, MANIFEST, Bundle, assemble
-from refless.featurefit import additions, fit_features
-from refless.intermediate import (
+from gecjury.refless.annotations import Annotations
+from gecjury.refless.bundle import FORMAT, KEYS_FILE, MANIFEST, Bundle, assemble
+from gecjury.refless.featurefit import additions, fit_features
+from gecjury.refless.intermediate import (
     Intermediate,
     IntermediateData,
     run_intermediate,
     step_settings,
 )
-from refless.member import train_member
-from refless.modelcard import figures_table, model_card
-from refless.probe import fit_probe, save_probe
-from refless.regressor import encoder_location, load_tokenizer, output_errors
-from refless.splits import Split
-from refless.train import TrainSettings, is_main_process, wait_for_all
+from gecjury.refless.member import train_member
+from gecjury.refless.modelcard import figures_table, model_card
+from gecjury.refless.probe import fit_probe, save_probe
+from gecjury.refless.regressor import encoder_location, load_tokenizer, output_errors
+from gecjury.refless.splits import Split
+from gecjury.refless.train import TrainSettings, is_main_process, wait_for_all
+from gecjury.runtime import Runtime
+from gecjury.scoretable import FloatArray
+from gecjury.textfiles import read_text, write_text
 
 __all__ = ["Recipe", "Report", "aspect_figures", "train_some"]
 
@@ -50,11 +50,11 @@ class Recipe:
         intermediate_epochs: of each step.
         intermediate_rate: peak learning rate of each step.
         frozen: leave the word embeddings as they are.
-        kernel: kernel regression on hidden states and features (see `refless.probe`) instead of
-            fine-tuning; `shared`, `features` and most settings then play no part.
+        kernel: kernel regression on hidden states and features (see `gecjury.refless.probe`)
+            instead of fine-tuning; `shared`, `features` and most settings then play no part.
         within: with `kernel`, how much more differences between corrections of one source count.
         read_source: with `kernel`, let grammaticality and fluency read the source; see
-            `refless.probe.Probe` for what that costs.
+            `gecjury.refless.probe.Probe` for what that costs.
         seeds: one model, or set of models, each; predictions are averaged.
         settings: of the regression; its seed is replaced by each of `seeds`.
     """
@@ -130,7 +130,8 @@ def train_some(
 
     Raises:
         OptionError: the folder holds another model, or checkpoints of another run.
-        InputError, DataError, OutputError: see `refless.train.fit` and `refless.regressor`.
+        InputError, DataError, OutputError: see `gecjury.refless.train.fit` and
+        `gecjury.refless.regressor`.
     """
     run = _run_print(data, split, recipe, extra, steps)
     done = _finished(folder, run)

@@ -10,13 +10,13 @@ import numpy as np
 
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
+from gecjury.refless.distance import indel_ratio, token_sort_ratio
+from gecjury.refless.language import mean_log_probabilities
+from gecjury.refless.regressor import weights_print
+from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
 from gecjury.scoretable import IntArray, Scores, Statistics, draw_weights
-from refless.distance import indel_ratio, token_sort_ratio
-from refless.language import mean_log_probabilities
-from refless.regressor import weights_print
-from refless.some import distinct_pairs
 
 __all__ = ["Scribendi"]
 

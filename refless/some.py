@@ -11,12 +11,12 @@ import numpy as np
 
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
+from gecjury.refless.bundle import Bundle, open_bundle
+from gecjury.refless.columns import ASPECTS
+from gecjury.refless.regressor import weights_print
 from gecjury.runtime import Runtime
 from gecjury.scorer import MeanScorer
 from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
-from refless.bundle import Bundle, open_bundle
-from refless.columns import ASPECTS
-from refless.regressor import weights_print
 
 __all__ = ["SOME", "distinct_pairs"]
 

@@ -12,10 +12,10 @@ import numpy as np
 from gecjury.benchmarks import load_benchmark
 from gecjury.errors import InputError, OptionError
 from gecjury.leakage import normalise
+from gecjury.refless.annotations import Annotations, read_annotations
+from gecjury.refless.columns import Scale
+from gecjury.refless.splits import Split
 from gecjury.textfiles import read_lines
-from refless.annotations import Annotations, read_annotations
-from refless.columns import Scale
-from refless.splits import Split
 
 __all__ = ["choose_aspects", "join_parts", "read_rated_sets", "read_treebank_text"]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from gecjury.errors import InputError
 from gecjury.leakage import normalise
+from gecjury.refless.annotations import Annotations
 from gecjury.scoretable import IntArray
-from refless.annotations import Annotations
 
 __all__ = ["Split", "split_as_named", "split_by_source"]
 

@@ -17,10 +17,10 @@ from typing import Any, Literal
 import numpy as np
 
 from gecjury.errors import DataError, OptionError
+from gecjury.refless.batches import EpochOrder, Example, Objective, collator, length_of, losses
+from gecjury.refless.regressor import model_device, output_errors, quiet_transformers
 from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text
-from refless.batches import EpochOrder, Example, Objective, collator, length_of, losses
-from refless.regressor import model_device, output_errors, quiet_transformers
 
 __all__ = ["Fit", "Objective", "TrainSettings", "fit", "is_main_process", "wait_for_all"]
 

@@ -11,11 +11,11 @@ from gecjury.commands.trainoptions import add_train_options
 
 if TYPE_CHECKING:
     from gecjury.fetch import DataFolder
-    from refless.annotations import Annotations
-    from refless.intermediate import IntermediateData
-    from refless.recipe import Recipe
-    from refless.splits import Split
-    from refless.train import TrainSettings
+    from gecjury.refless.annotations import Annotations
+    from gecjury.refless.intermediate import IntermediateData
+    from gecjury.refless.recipe import Recipe
+    from gecjury.refless.splits import Split
+    from gecjury.refless.train import TrainSettings
 
 __all__ = ["add_arguments", "run"]
 
@@ -90,7 +90,7 @@ def _folder(args: argparse.Namespace) -> DataFolder:
 
 
 def _settings(args: argparse.Namespace) -> TrainSettings:
-    from refless.train import TrainSettings
+    from gecjury.refless.train import TrainSettings
 
     return TrainSettings(
         max_length=args.max_length,
@@ -106,7 +106,7 @@ def _settings(args: argparse.Namespace) -> TrainSettings:
 
 
 def _recipe(args: argparse.Namespace) -> Recipe:
-    from refless.recipe import Recipe
+    from gecjury.refless.recipe import Recipe
 
     return Recipe(
         encoder=args.encoder,
@@ -132,9 +132,9 @@ _FILES = {
 
 def _read(args: argparse.Namespace, name: str, aspects: Sequence[str] | None = None) -> Annotations:
     """Rated sentences by name of a set or from a file, of some aspects or of all."""
-    from refless.annotations import read_annotations
-    from refless.columns import ColumnMap, Scale
-    from refless.some_data import choose_aspects
+    from gecjury.refless.annotations import read_annotations
+    from gecjury.refless.columns import ColumnMap, Scale
+    from gecjury.refless.some_data import choose_aspects
 
     path = str(_folder(args).path(_FILES[name])) if name in _FILES else name
     columns = ColumnMap.parse(args.column) if args.column and name not in _FILES else None
@@ -150,8 +150,8 @@ def _some(args: argparse.Namespace) -> int:
 
     from gecjury.cli import runtime_from
     from gecjury.errors import OptionError
-    from refless.modelcard import shown_name
-    from refless.recipe import train_some
+    from gecjury.refless.modelcard import shown_name
+    from gecjury.refless.recipe import train_some
 
     if len(args.inputs) > 1:
         raise OptionError("train some takes one set of ratings; join files beforehand")
@@ -169,7 +169,7 @@ def _some(args: argparse.Namespace) -> int:
     steps = _steps(args) if recipe.intermediate else None
     origin = {"data": name}
     if args.grid:
-        from refless.grid import train_grid
+        from gecjury.refless.grid import train_grid
 
         trials = train_grid(
             data, split, recipe, Path(args.output), runtime, extra=extra, steps=steps,
@@ -186,8 +186,8 @@ def _some(args: argparse.Namespace) -> int:
 def _parts(args: argparse.Namespace) -> tuple[Annotations, Split]:
     """The rated sentences and their split: by files, by column, or drawn."""
     from gecjury.errors import InputError, OptionError
-    from refless.some_data import join_parts
-    from refless.splits import split_as_named, split_by_source
+    from gecjury.refless.some_data import join_parts
+    from gecjury.refless.splits import split_as_named, split_by_source
 
     data = _read(args, args.inputs[0], args.aspects)
     if bool(args.dev) != bool(args.test):
@@ -207,10 +207,10 @@ def _parts(args: argparse.Namespace) -> tuple[Annotations, Split]:
 
 
 def _steps(args: argparse.Namespace) -> IntermediateData:
+    from gecjury.refless.intermediate import IntermediateData
+    from gecjury.refless.pairs import read_parallel
+    from gecjury.refless.some_data import read_rated_sets, read_treebank_text
     from gecjury.textfiles import read_lines
-    from refless.intermediate import IntermediateData
-    from refless.pairs import read_parallel
-    from refless.some_data import read_rated_sets, read_treebank_text
 
     wanted = set(args.intermediate)
     corrections = (
@@ -250,8 +250,8 @@ def _leak_warnings(args: argparse.Namespace, texts: list[str], what: str) -> lis
 
 
 def _print_report(args: argparse.Namespace, report: Any) -> int:
+    from gecjury.refless.train import is_main_process
     from gecjury.report import Column, Table, print_result
-    from refless.train import is_main_process
 
     if not is_main_process():
         return 0
@@ -274,8 +274,8 @@ def _print_report(args: argparse.Namespace, report: Any) -> int:
 
 
 def _print_grid(args: argparse.Namespace, trials: Any) -> int:
+    from gecjury.refless.train import is_main_process
     from gecjury.report import Column, Table, print_result
-    from refless.train import is_main_process
 
     if not is_main_process():
         return 0
@@ -293,11 +293,11 @@ def _impara(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from gecjury.cli import runtime_from
+    from gecjury.refless.impara_training import train_impara
+    from gecjury.refless.modelcard import shown_name
+    from gecjury.refless.pairs import read_parallel
+    from gecjury.refless.train import is_main_process
     from gecjury.report import Column, print_table
-    from refless.impara_training import train_impara
-    from refless.modelcard import shown_name
-    from refless.pairs import read_parallel
-    from refless.train import is_main_process
 
     corrections = read_parallel(args.inputs, lambda: _folder(args))
     texts = [text for c in corrections for text in (c.source, c.text())]
@@ -322,10 +322,10 @@ def _weights(args: argparse.Namespace) -> int:
     from gecjury.benchmarks import load_benchmark
     from gecjury.cli import runtime_from
     from gecjury.errors import OptionError
+    from gecjury.refless.weights import search_weights
     from gecjury.registry import load
     from gecjury.report import Column, Table, print_result
     from gecjury.scorefiles import score_with_files
-    from refless.weights import search_weights
 
     if len(args.inputs) > 1:
         raise OptionError("train weights takes one benchmark")

@@ -248,7 +248,7 @@ def test_a_benchmark_by_name_and_score_files(
 ) -> None:
     argv = ["sample", "-m", "green", "--attack", "shuffle", "-o", str(tmp_path / "out")]
     first = document(capsys, *argv)
-    monkeypatch.setattr("refbased.green.GREEN.statistics", None)
+    monkeypatch.setattr("gecjury.refbased.green.GREEN.statistics", None)
     assert document(capsys, *argv)["rows"] == first["rows"]
 
 

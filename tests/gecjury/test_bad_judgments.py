@@ -19,10 +19,10 @@ from gecjury.corpus import Corpus
 from gecjury.errors import InputError
 from gecjury.judgments import RankedItem, expand_pairs
 from gecjury.metaeval import Study
+from gecjury.refbased.green import GREEN
 from gecjury.registry import load
 from gecjury.runtime import Runtime
 from gecjury.scoretable import Statistics
-from refbased.green import GREEN
 
 SYSTEMS = ("good", "half", "none")
 RATINGS = "sentence,system,score\n"

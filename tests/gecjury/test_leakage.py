@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gecjury.benchmarks import load_benchmark
 from gecjury.leakage import corpus_texts, find_leaks, normalise, sentence_key, warning
-from refless.annotations import read_annotations
+from gecjury.refless.annotations import read_annotations
 
 
 @pytest.mark.parametrize(

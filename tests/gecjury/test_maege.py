@@ -377,7 +377,7 @@ def test_score_files_are_read_again(
 ) -> None:
     argv = [gold, "-m", "green", "--references", "all", "-o", "out", "--format", "json"]
     first = json.loads(run(capsys, *argv)[0])
-    monkeypatch.setattr("refbased.green.GREEN.statistics", None)
+    monkeypatch.setattr("gecjury.refbased.green.GREEN.statistics", None)
     second = json.loads(run(capsys, *argv)[0])
     assert first["rows"][0]["sentence"] == second["rows"][0]["sentence"]
 

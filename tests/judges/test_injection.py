@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from gecjury.benchmarks import load_benchmark
 from gecjury.corpus import Corpus, Version
 from gecjury.edits import Edit
+from gecjury.judges.candidates import marked
+from gecjury.judges.fence import mark_safe, nonce, one_line
+from gecjury.judges.kobayashi import LLMS
+from gecjury.judges.listwise import render_listwise
+from gecjury.judges.settings import load_wording, render_fenced
 from gecjury.registry import load
 from gecjury.runtime import Runtime
-from judges.candidates import marked
-from judges.fence import mark_safe, nonce, one_line
-from judges.kobayashi import LLMS
-from judges.listwise import render_listwise
-from judges.settings import load_wording, render_fenced
 from tests.judges.attacks import ATTACKS
 
 HEADINGS = ["# context", "# targets", "# output format"]
@@ -89,7 +89,7 @@ def test_every_line_of_the_benchmark_is_shown_as_it_is(data_dir: Path) -> None:
 def test_attacks_change_no_other_candidates_score_of_an_honest_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from judges import asking
+    from gecjury.judges import asking
     from tests.judges.faultserver import score_of
     from tests.judges.test_kobayashi import FakeModel
 

@@ -17,12 +17,12 @@ from gecjury.benchmarks import load_benchmark
 from gecjury.corpus import Corpus, Group, Version
 from gecjury.edits import Edit
 from gecjury.errors import OptionError
+from gecjury.judges import asking
+from gecjury.judges.backend import Deliver, Member, Parcel
+from gecjury.judges.exchange import Reply, TokenLogprob
+from gecjury.judges.prices import Price
 from gecjury.registry import load
 from gecjury.runtime import Runtime
-from judges import asking
-from judges.backend import Deliver, Member, Parcel
-from judges.exchange import Reply, TokenLogprob
-from judges.prices import Price
 from tests.judges.faultserver import score_of, sound_reply, targets_of
 
 Say = Callable[[Parcel], Reply]
@@ -548,7 +548,7 @@ def test_whatever_decides_an_answer_has_answers_of_its_own(
 
 @pytest.mark.parametrize("before", ["", " ", ":", ': "'])
 def test_a_score_token_may_begin_with_what_stands_before_it(before: str) -> None:
-    from judges.expected import expected_scores
+    from gecjury.judges.expected import expected_scores
 
     head = '{"target1_score"'
     gap = ":" if before in ("", " ") else ""

@@ -22,20 +22,20 @@ from gecjury.editlevel import EditCase
 from gecjury.editlevel_measures import edit_agreement
 from gecjury.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
-from judges.asking import Question
-from judges.audit import order_flips, position_means, repeat_agreement
-from judges.backend import Member
-from judges.ballots import Ballot, Counted
-from judges.candidates import CandidateSet, permutations
-from judges.capabilities import capabilities
-from judges.exchange import Request
-from judges.pacing import Pace, backoff, retry_after
-from judges.panel import combine
-from judges.prices import read_prices
-from judges.reply import Failure
-from judges.tokens import counter_for
-from judges.verdict import _Case
-from judges.vllm_engine import check_canary
+from gecjury.judges.asking import Question
+from gecjury.judges.audit import order_flips, position_means, repeat_agreement
+from gecjury.judges.backend import Member
+from gecjury.judges.ballots import Ballot, Counted
+from gecjury.judges.candidates import CandidateSet, permutations
+from gecjury.judges.capabilities import capabilities
+from gecjury.judges.exchange import Request
+from gecjury.judges.pacing import Pace, backoff, retry_after
+from gecjury.judges.panel import combine
+from gecjury.judges.prices import read_prices
+from gecjury.judges.reply import Failure
+from gecjury.judges.tokens import counter_for
+from gecjury.judges.verdict import _Case
+from gecjury.judges.vllm_engine import check_canary
 
 NAN = float("nan")
 
@@ -112,8 +112,8 @@ def test_an_estimate_says_that_it_is_one() -> None:
 def test_a_model_that_is_not_at_hand_costs_no_import() -> None:
     """Importing transformers takes seconds, and a hosted model has no tokenizer here."""
     code = (
-        "import sys; from judges.tokens import counter_for; print(counter_for('gpt-4o').exact, "
-        "'transformers' in sys.modules, 'torch' in sys.modules)"
+        "import sys; from gecjury.judges.tokens import counter_for; "
+        "print(counter_for('gpt-4o').exact, 'transformers' in sys.modules, 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False", "False"]

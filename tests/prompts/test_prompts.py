@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prompts import CRITERIA, PromptError, criterion, read
+from gecjury.prompts import CRITERIA, PromptError, criterion, read
 
 # Kobayashi, Mita and Komachi (2024), appendix B, figure 3 with its placeholders, then figure 2.
 FIGURE_3 = """\

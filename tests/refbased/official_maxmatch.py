@@ -1,4 +1,4 @@
-"""A plain re-statement of the m2scorer 3.2 algorithm, slow, for comparison with refbased.maxmatch.
+"""A plain re-statement of the m2scorer 3.2 algorithm, slow, for comparison with `maxmatch`.
 
 Floyd-Warshall over all vertices and Bellman-Ford over all arcs, with the official floats. The
 only liberties: adjacency tables instead of failed look-ups, and Bellman-Ford stops after a round

@@ -14,8 +14,7 @@ from gecjury.cli import main
 from gecjury.corpus import Corpus, Version
 from gecjury.edits import Edit, apply_edits
 from gecjury.errors import InputError, MissingExtraError, OptionError
-from gecjury.runtime import Runtime
-from refbased.analyses import (
+from gecjury.refbased.analyses import (
     compare_with_pot,
     edit_table,
     layout,
@@ -23,7 +22,8 @@ from refbased.analyses import (
     sentence_scores_by_layer,
     short_type,
 )
-from refbased.uot_errant import UOTERRANT
+from gecjury.refbased.uot_errant import UOTERRANT
+from gecjury.runtime import Runtime
 
 pytest.importorskip("torch")
 

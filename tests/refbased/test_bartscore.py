@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from gecjury.errors import DataError, InputError, OptionError
+from gecjury.refbased import bartscore
+from gecjury.refbased.bartscore import BARTScore
 from gecjury.runtime import Runtime
-from refbased import bartscore
-from refbased.bartscore import BARTScore
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gecjury.refbased.bertscore import BERTScore, baseline_f, customary_layer
 from gecjury.runtime import Runtime
-from refbased.bertscore import BERTScore, baseline_f, customary_layer
 
 pytest.importorskip("torch")
 

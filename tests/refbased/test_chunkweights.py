@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gecjury.edits import Edit
 from gecjury.errors import InputError, OutputError
-from refbased.chunkweights import (
+from gecjury.refbased.chunkweights import (
     Chunk,
     Judged,
     Weights,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gecjury.edits import Edit, apply_edits
 from gecjury.errors import InputError
-from refbased.chunks import partition
-from refbased.clemecounts import (
+from gecjury.refbased.chunks import partition
+from gecjury.refbased.clemecounts import (
     CORPUS_WEIGHTS,
     SENTENCE_WEIGHTS_DEPENDENT,
     SENTENCE_WEIGHTS_INDEPENDENT,

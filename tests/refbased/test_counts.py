@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refbased.counts import f_beta, ratio
+from gecjury.refbased.counts import f_beta, ratio
 
 
 def test_ratio_gives_the_stated_value_where_the_whole_is_zero() -> None:

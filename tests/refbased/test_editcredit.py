@@ -12,12 +12,12 @@ from gecjury.corpus import Corpus, Version
 from gecjury.editlevel import EditCase
 from gecjury.edits import Edit, apply_edits
 from gecjury.m2 import M2Annotation, M2Sentence
+from gecjury.refbased.cleme import CLEME
+from gecjury.refbased.editcredit import credit_cleme, credit_errant, credit_gotoscorer, credit_m2
+from gecjury.refbased.errant import ERRANT
+from gecjury.refbased.gotoscorer import GoToScorer
+from gecjury.refbased.m2 import M2
 from gecjury.runtime import Runtime
-from refbased.cleme import CLEME
-from refbased.editcredit import credit_cleme, credit_errant, credit_gotoscorer, credit_m2
-from refbased.errant import ERRANT
-from refbased.gotoscorer import GoToScorer
-from refbased.m2 import M2
 
 SOURCE = "a b c d e"
 GO, IN, OUT = Edit(0, 1, "A", "R:X"), Edit(3, 3, "in", "M:X"), Edit(4, 5, "", "U:X")
@@ -123,10 +123,10 @@ def test_gotoscorer_weighs_by_the_systems_that_err(tmp_path: Path) -> None:
 
 def test_models_weigh_and_align(tiny_bert: Path) -> None:
     pytest.importorskip("torch")
-    from refbased.editcredit import reference_edits
-    from refbased.modelcredit import credit_pt_errant, credit_uot
-    from refbased.pt_errant import PTERRANT
-    from refbased.uot_errant import UOTERRANT
+    from gecjury.refbased.editcredit import reference_edits
+    from gecjury.refbased.modelcredit import credit_pt_errant, credit_uot
+    from gecjury.refbased.pt_errant import PTERRANT
+    from gecjury.refbased.uot_errant import UOTERRANT
 
     source = "the cat sit on mat ."
     sits, a = Edit(2, 3, "sits", "R:X"), Edit(4, 4, "the", "M:X")
@@ -151,7 +151,7 @@ def test_models_weigh_and_align(tiny_bert: Path) -> None:
     assert aligned.by_reference.shape == (2, 2)
     # The metric's TP is the mass that the credits say was sent.
     tp = uot.score_corpus(corpus, Runtime(use_cache=False)).statistics.values[0, 0, :, 0]
-    from refbased.editvectors import EditSet
+    from gecjury.refbased.editvectors import EditSet
 
     pairs = [(EditSet(source, plain), EditSet(source, tuple(lines[0])))
              for lines in reference_edits(uot, corpus, Runtime())]  # fmt: skip

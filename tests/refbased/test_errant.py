@@ -9,9 +9,9 @@ import pytest
 
 from gecjury.corpus import Corpus, Version, read_corpus
 from gecjury.edits import Edit
+from gecjury.refbased.errant import ERRANT, SentenceERRANT, edit_keys
+from gecjury.refbased.running import choose_running
 from gecjury.registry import load
-from refbased.errant import ERRANT, SentenceERRANT, edit_keys
-from refbased.running import choose_running
 
 A = Edit(0, 1, "The", "R:ORTH")
 B = Edit(2, 2, "a", "M:DET")

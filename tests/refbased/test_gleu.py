@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import gecjury
 from gecjury.errors import OptionError
 from gecjury.m2 import read_m2
+from gecjury.refbased.gleu import GLEU, OfficialGLEU
 from gecjury.scoretable import ScoreTable
 from gecjury.textfiles import read_lines
-from refbased.gleu import GLEU, OfficialGLEU
 from tests.fakes import Texts, corpora, grams, tokens_of
 
 BOTH = pytest.mark.parametrize("name", ["gleu", "gleu-official"])

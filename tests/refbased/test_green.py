@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import gecjury
 from gecjury.errors import OptionError
-from refbased.green import GREEN
+from gecjury.refbased.green import GREEN
 from tests.fakes import Texts, corpora, grams
 
 Gram = tuple[str, ...]

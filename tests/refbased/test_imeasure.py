@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from gecjury.edits import Edit, apply_edits
 from gecjury.errors import InputError
-from refbased import threeway
-from refbased.imeasure import (
+from gecjury.refbased import threeway
+from gecjury.refbased.imeasure import (
     accuracy,
     choose_references,
     corpus_counts,

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.errors import OptionError
-from refbased.editbound import bounded_path
-from refbased.editlattice import EditLattice
-from refbased.maxmatch import (
+from gecjury.refbased.editbound import bounded_path
+from gecjury.refbased.editlattice import EditLattice
+from gecjury.refbased.maxmatch import (
     GoldEdit,
     choose_running,
     extract_system_edits,

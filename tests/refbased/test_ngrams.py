@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import refbased.ngrams
-from refbased.ngrams import Overlaps, count_overlaps
+import gecjury.refbased.ngrams
+from gecjury.refbased.ngrams import Overlaps, count_overlaps
 from tests.fakes import Texts, corpora, grams
 
 
@@ -80,12 +80,12 @@ def test_the_size_of_chunks_changes_nothing(chunk: int, monkeypatch: pytest.Monk
 
     texts = Texts(lines(), {"x": lines(), "y": lines()}, [lines(), lines()])
     whole = counted(texts, 4, "word")
-    monkeypatch.setattr(refbased.ngrams, "_CHUNK_TOKENS", chunk)
+    monkeypatch.setattr(gecjury.refbased.ngrams, "_CHUNK_TOKENS", chunk)
     assert_equal(counted(texts, 4, "word"), whole)
 
 
 def test_progress_reports_every_sentence_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refbased.ngrams, "_CHUNK_TOKENS", 7)
+    monkeypatch.setattr(gecjury.refbased.ngrams, "_CHUNK_TOKENS", 7)
     steps: list[float] = []
     lines = ["a b c", "", "d", "a b", "e f g h i", ""]
     count_overlaps(lines, [lines], [lines], 2, advance=steps.append)

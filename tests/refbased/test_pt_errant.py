@@ -10,11 +10,11 @@ import pytest
 from gecjury.corpus import Corpus, Version
 from gecjury.edits import Edit, apply_edits
 from gecjury.errors import OptionError
+from gecjury.refbased.bartscore import BARTScore
+from gecjury.refbased.bertscore import BERTScore
+from gecjury.refbased.pt_errant import PTERRANT
 from gecjury.registry import load
 from gecjury.runtime import Runtime
-from refbased.bartscore import BARTScore
-from refbased.bertscore import BERTScore
-from refbased.pt_errant import PTERRANT
 
 pytest.importorskip("torch")
 

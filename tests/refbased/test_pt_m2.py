@@ -10,11 +10,11 @@ import pytest
 from gecjury.corpus import Corpus, Version
 from gecjury.errors import OptionError
 from gecjury.m2 import parse_m2
+from gecjury.refbased.bartscore import BARTScore
+from gecjury.refbased.bertscore import BERTScore
+from gecjury.refbased.pt_m2 import PTM2
 from gecjury.registry import load
 from gecjury.runtime import Runtime
-from refbased.bartscore import BARTScore
-from refbased.bertscore import BERTScore
-from refbased.pt_m2 import PTM2
 
 pytest.importorskip("torch")
 

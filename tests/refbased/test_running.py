@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refbased.running import choose_running
-from refbased.runningrules import best_f, choose_best, prf
+from gecjury.refbased.running import choose_running
+from gecjury.refbased.runningrules import best_f, choose_best, prf
 
 NAN = float("nan")
 

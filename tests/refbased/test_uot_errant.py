@@ -12,9 +12,9 @@ import pytest
 from gecjury.corpus import Corpus, Version
 from gecjury.edits import Edit, apply_edits
 from gecjury.errors import OptionError
+from gecjury.refbased.editvectors import EditSet, costs, edit_texts, masses
+from gecjury.refbased.uot_errant import UOTERRANT, credit
 from gecjury.runtime import Runtime
-from refbased.editvectors import EditSet, costs, edit_texts, masses
-from refbased.uot_errant import UOTERRANT, credit
 
 SOURCE = "he go to home yesterday ."
 E1 = Edit(1, 2, "went", "R:VERB:TENSE")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from gecjury.errors import InputError, OptionError
-from refless.annotations import Annotations, read_annotations
-from refless.columns import ColumnMap, Scale
-from refless.some_data import choose_aspects, join_parts, read_treebank_text
-from refless.splits import split_as_named, split_by_source
+from gecjury.refless.annotations import Annotations, read_annotations
+from gecjury.refless.columns import ColumnMap, Scale
+from gecjury.refless.some_data import choose_aspects, join_parts, read_treebank_text
+from gecjury.refless.splits import split_as_named, split_by_source
 
 HEADER = "source,output,grammer,fluency,meaning,system"
 

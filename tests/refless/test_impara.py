@@ -11,10 +11,10 @@ from gecjury import load
 from gecjury.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
 from gecjury.leakage import normalise
+from gecjury.refless.impara_training import split_corrections, train_impara
+from gecjury.refless.pairs import Correction, token_edits
+from gecjury.refless.train import TrainSettings
 from gecjury.runtime import Runtime
-from refless.impara_training import split_corrections, train_impara
-from refless.pairs import Correction, token_edits
-from refless.train import TrainSettings
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu")

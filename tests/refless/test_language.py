@@ -10,9 +10,9 @@ import pytest
 from gecjury import load
 from gecjury.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
+from gecjury.refless.language import mean_log_probabilities
+from gecjury.refless.meteor import Meteor
 from gecjury.runtime import Runtime
-from refless.language import mean_log_probabilities
-from refless.meteor import Meteor
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu")

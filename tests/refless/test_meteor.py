@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refless.distance import indel_ratio, longest_common_subsequence, token_sort_ratio
-from refless.features import (
+from gecjury.refless.distance import indel_ratio, longest_common_subsequence, token_sort_ratio
+from gecjury.refless.features import (
     PAIR_FEATURES,
     SENTENCE_FEATURES,
     pair_features,
     sentence_features,
     words_of,
 )
-from refless.meteor import Meteor, align_words, porter_stem
+from gecjury.refless.meteor import Meteor, align_words, porter_stem
 
 
 @pytest.mark.parametrize(

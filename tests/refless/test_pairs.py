@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from gecjury.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
 from gecjury.fetch import DataFolder
-from gecjury.scoretable import FloatArray
-from refless.noise import spoil
-from refless.pairs import (
+from gecjury.refless.noise import spoil
+from gecjury.refless.pairs import (
     Correction,
     detection_labels,
     edit_impacts,
@@ -25,6 +24,7 @@ from refless.pairs import (
     read_parallel,
     token_edits,
 )
+from gecjury.scoretable import FloatArray
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=8)
 

@@ -10,15 +10,15 @@ import pytest
 from gecjury import load
 from gecjury.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
+from gecjury.refless.annotations import Annotations
+from gecjury.refless.bundle import open_bundle
+from gecjury.refless.intermediate import IntermediateData
+from gecjury.refless.pairs import Correction, token_edits
+from gecjury.refless.probe import KERNEL_FILE, plain_text
+from gecjury.refless.recipe import Recipe, train_some
+from gecjury.refless.splits import split_by_source
+from gecjury.refless.train import TrainSettings
 from gecjury.runtime import Runtime
-from refless.annotations import Annotations
-from refless.bundle import open_bundle
-from refless.intermediate import IntermediateData
-from refless.pairs import Correction, token_edits
-from refless.probe import KERNEL_FILE, plain_text
-from refless.recipe import Recipe, train_some
-from refless.splits import split_by_source
-from refless.train import TrainSettings
 from tests import tiny
 
 ASPECTS = ("grammaticality", "fluency", "meaning")

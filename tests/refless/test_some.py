@@ -12,14 +12,14 @@ import torch
 from gecjury import load
 from gecjury.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError, OptionError
+from gecjury.refless.annotations import Annotations
+from gecjury.refless.bundle import MANIFEST, open_bundle
+from gecjury.refless.recipe import Recipe, train_some
+from gecjury.refless.regressor import load_model
+from gecjury.refless.splits import split_by_source
+from gecjury.refless.train import TrainSettings
+from gecjury.refless.weights import search_weights, simplex
 from gecjury.runtime import Runtime
-from refless.annotations import Annotations
-from refless.bundle import MANIFEST, open_bundle
-from refless.recipe import Recipe, train_some
-from refless.regressor import load_model
-from refless.splits import split_by_source
-from refless.train import TrainSettings
-from refless.weights import search_weights, simplex
 from tests import tiny
 
 ASPECTS = ("grammaticality", "fluency", "meaning")

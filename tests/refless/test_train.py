@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from gecjury.errors import DataError, OptionError, OutputError
+from gecjury.refless.batches import EpochOrder, losses
+from gecjury.refless.regressor import load_model, load_tokenizer
+from gecjury.refless.train import TrainSettings, fit
 from gecjury.runtime import Runtime
-from refless.batches import EpochOrder, losses
-from refless.regressor import load_model, load_tokenizer
-from refless.train import TrainSettings, fit
 from tests import tiny
 
 RUNTIME = Runtime(device="cpu")
