@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.green_gleu_speed import add_data_option
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus import Corpus, read_corpus
 from gecjury.permutation import permutation_signs
 from gecjury.refbased.cleme import CLEME
@@ -30,7 +31,6 @@ from gecjury.refbased.runningrules import FirstBest, choose_best
 from gecjury.registry import load
 from gecjury.runtime import Runtime
 from gecjury.scorefiles import score_with_files
-from gecjury.scoretable import FloatArray, IntArray
 
 METRICS = ("errant", "m2", "cleme:assumption=dependent")
 PERMUTATIONS = 1000

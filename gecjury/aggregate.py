@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.errors import OptionError
 from gecjury.ranking import expected_wins, mean_score, trueskill, trueskill_shuffled
-from gecjury.scoretable import FloatArray
 
 __all__ = ["AGGREGATES", "Aggregate", "aggregate_scores"]
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.aggregate import Aggregate
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks import Benchmark, View
 from gecjury.judgments import JudgmentPairs
-from gecjury.scoretable import FloatArray, IntArray, Scores
+from gecjury.scoretable import Scores
 from gecjury.skill import Game
 from gecjury.skilldraws import rate_draws, score_waves
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import IntArray
 from gecjury.errors import OptionError
 from gecjury.judgments import JudgmentPairs, RankedItem
 
@@ -26,7 +27,6 @@ __all__ = [
     "random_scores",
 ]
 
-_Integers = NDArray[np.int64]
 _Key = tuple[int, str, str]
 
 
@@ -69,8 +69,8 @@ def annotator_agreement(pairs: JudgmentPairs) -> AnnotatorAgreement:
     keys, at = np.unique(place * max(annotators, 1) + judged.annotator, return_index=True)
     places, by = np.divmod(keys, max(annotators, 1))
     preference = judged.preference[at]
-    one: list[_Integers] = []
-    two: list[_Integers] = []
+    one: list[IntArray] = []
+    two: list[IntArray] = []
     for a, b in combinations(range(annotators), 2):
         _, in_a, in_b = np.intersect1d(
             places[by == a], places[by == b], assume_unique=True, return_indices=True

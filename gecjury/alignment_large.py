@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray, IntArray
+
 if TYPE_CHECKING:
     from gecjury.alignment import Operation
     from gecjury.parsing import Parsed
@@ -23,8 +25,6 @@ LONGEST = 50_000
 _PIECE = 10_000
 
 _SUBSTITUTE, _MATCH, _INSERT, _DELETE = 1, 0, -1, -2
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 def align_large(

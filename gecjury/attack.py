@@ -8,13 +8,13 @@ from typing import Literal
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.corpus import Corpus, Version
 from gecjury.errors import InputError
 from gecjury.perturbations import Perturbation, Victim, perturb
 from gecjury.runtime import Runtime
 from gecjury.scorefiles import score_with_files
 from gecjury.scorer import Scorer
-from gecjury.scoretable import FloatArray
 
 __all__ = [
     "AttackScores",

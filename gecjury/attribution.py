@@ -19,13 +19,13 @@ from typing import Literal
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.corpus import Corpus, Version
 from gecjury.edits import Edit, apply_edits
 from gecjury.errors import OptionError
 from gecjury.m2 import M2Sentence
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
-from gecjury.scoretable import FloatArray
 
 __all__ = ["EXACT_LIMIT", "Attribution", "Method", "Subsets", "attribute"]
 

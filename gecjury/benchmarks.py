@@ -24,11 +24,10 @@ from gecjury.benchmarktable import (
     BenchmarkInfo,
     View,
     benchmark_info,
-    known_name,
     looks_like_path,
 )
 from gecjury.corpus import Corpus, Group, Version, fingerprint, read_versions
-from gecjury.errors import DataError, InputError, OptionError
+from gecjury.errors import DataError, InputError, OptionError, known_name
 from gecjury.fetch import DataFolder, open_data
 from gecjury.judgments import RankedItem
 

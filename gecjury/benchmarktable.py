@@ -8,17 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from gecjury.errors import OptionError
-from gecjury.naming import nearest_of
+from gecjury.errors import known_name
 
-__all__ = [
-    "BENCHMARKS",
-    "BenchmarkInfo",
-    "View",
-    "benchmark_info",
-    "known_name",
-    "looks_like_path",
-]
+__all__ = ["BENCHMARKS", "BenchmarkInfo", "View", "benchmark_info", "looks_like_path"]
 
 View = Literal["edit", "sentence"]
 
@@ -185,14 +177,3 @@ def benchmark_info(name: str) -> BenchmarkInfo:
 def looks_like_path(name: str) -> bool:
     """Whether a name that is no benchmark's means a folder or a file of the user's."""
     return "/" in name or "\\" in name or name.endswith(".toml") or Path(name).exists()
-
-
-def known_name(what: str, name: str, names: Sequence[str]) -> str:
-    """The name itself if it is one of the names.
-
-    Raises:
-        OptionError: it is none of them; gives the nearest ones and all.
-    """
-    if name in names:
-        return name
-    raise OptionError(f"unknown {what} {name!r}: {nearest_of(name, names)}")

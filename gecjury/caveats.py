@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks import BENCHMARKS, Benchmark, View
 from gecjury.errors import InputError
 from gecjury.judgments import JudgmentPairs
 from gecjury.metaeval import Result, Study
-from gecjury.scoretable import FloatArray
 
 __all__ = ["Repeats", "caveats", "check_scored", "check_study", "count_repeats", "need_message"]
 

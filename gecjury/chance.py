@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from gecjury.agreement import constant_scores, random_scores
+from gecjury.arrays import FloatArray
 from gecjury.corpus import Corpus
-from gecjury.scoretable import FloatArray
 
 __all__ = ["chance_scores"]
 

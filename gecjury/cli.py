@@ -118,7 +118,7 @@ def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
     """What is wrong with a word that the command does not know."""
     if not word.startswith("-"):
         return f"{word!r} is one word too many (an option that takes one is repeated: -m A -m B)"
-    from gecjury.naming import nearest
+    from gecjury.errors import nearest
 
     known = [name for action in parser._actions for name in action.option_strings]
     close = nearest(word.partition("=")[0], [name for name in known if len(name) > 2])
@@ -189,7 +189,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             _tell_defaults(sub)
     first = next((word for word in arguments if not word.startswith("-")), None)
     if first is not None and first not in COMMANDS:
-        from gecjury.naming import nearest
+        from gecjury.errors import nearest
 
         parser.error(f"unknown command {first!r}: {nearest(first, COMMANDS)}")
     return parser

@@ -11,9 +11,8 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from gecjury.edits import Edit
-from gecjury.errors import InputError
+from gecjury.errors import InputError, nearest
 from gecjury.m2 import M2Sentence, looks_like_m2, parse_m2
-from gecjury.naming import nearest
 from gecjury.textfiles import read_lines
 
 __all__ = ["Corpus", "Group", "Version", "read_corpus", "read_gold", "read_versions", "system_name"]

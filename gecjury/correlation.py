@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray
 from gecjury.errors import OptionError
 
 __all__ = [
@@ -26,13 +27,12 @@ __all__ = [
     "spearman",
 ]
 
-_Floats = NDArray[np.float64]
 
 TieRule = Literal["official", "half", "loss", "drop", "calibrated"]
 """What becomes of a pair that the metric ties; see `preference_agreement`."""
 
 
-def _points(x: NDArray[Any], y: NDArray[Any], least: int) -> tuple[_Floats, _Floats] | None:
+def _points(x: NDArray[Any], y: NDArray[Any], least: int) -> tuple[FloatArray, FloatArray] | None:
     """The points present in both; None if too few or if either is constant."""
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if a.ndim != 1 or a.shape != b.shape:
@@ -44,7 +44,7 @@ def _points(x: NDArray[Any], y: NDArray[Any], least: int) -> tuple[_Floats, _Flo
     return a, b
 
 
-def _product_moment(a: _Floats, b: _Floats) -> float:
+def _product_moment(a: FloatArray, b: FloatArray) -> float:
     """Pearson's r of two vectors that are not constant."""
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         return float("nan")
@@ -72,7 +72,7 @@ def pearson(x: NDArray[Any], y: NDArray[Any]) -> float:
     return float("nan") if points is None else _product_moment(*points)
 
 
-def _ranks(values: _Floats) -> _Floats:
+def _ranks(values: FloatArray) -> FloatArray:
     """Ranks from 1, equal values sharing the mean of theirs."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (counts.cumsum() - (counts - 1) / 2)[inverse]
@@ -182,12 +182,12 @@ class PreferenceAgreement:
         return self.tied / self.pairs if self.pairs else float("nan")
 
 
-def _signs(first: _Floats, second: _Floats) -> NDArray[np.int64]:
+def _signs(first: FloatArray, second: FloatArray) -> NDArray[np.int64]:
     """+1 where the first is higher, -1 where the second is, 0 where they are equal."""
     return (first > second).astype(np.int64) - (first < second)
 
 
-def _weights(groups: NDArray[Any] | None, kept: NDArray[np.bool_]) -> _Floats:
+def _weights(groups: NDArray[Any] | None, kept: NDArray[np.bool_]) -> FloatArray:
     """Weights of the kept pairs that make a weighted sum their mean, or the mean over groups."""
     count = int(np.count_nonzero(kept))
     if groups is None or count == 0:
@@ -196,7 +196,7 @@ def _weights(groups: NDArray[Any] | None, kept: NDArray[np.bool_]) -> _Floats:
     return 1 / (sizes[inverse] * len(sizes))
 
 
-def _mean(values: _Floats, groups: NDArray[Any] | None, kept: NDArray[np.bool_]) -> float:
+def _mean(values: FloatArray, groups: NDArray[Any] | None, kept: NDArray[np.bool_]) -> float:
     """Mean of the kept values, or of their means over groups; NaN without any."""
     if not kept.any():
         return float("nan")
@@ -206,7 +206,7 @@ def _mean(values: _Floats, groups: NDArray[Any] | None, kept: NDArray[np.bool_])
 
 
 def _calibrate(
-    human: NDArray[np.int64], sign: NDArray[np.int64], gap: _Floats, weights: _Floats
+    human: NDArray[np.int64], sign: NDArray[np.int64], gap: FloatArray, weights: FloatArray
 ) -> float:
     """The smallest gap that, taken as a tie with all below it, gives the highest accuracy."""
     order = np.argsort(gap, kind="stable")
@@ -300,9 +300,9 @@ class PairOutcomes:
     wanted: NDArray[np.int64]
     sign: NDArray[np.int64]
     raw_sign: NDArray[np.int64]
-    gap: _Floats
-    right: _Floats
-    balance: _Floats
+    gap: FloatArray
+    right: FloatArray
+    balance: FloatArray
     used: NDArray[np.bool_]
     epsilon: float
 
@@ -342,7 +342,7 @@ def _outcomes(
     kept: NDArray[np.bool_],
     wanted: NDArray[np.int64],
     raw_sign: NDArray[np.int64],
-    gap: _Floats,
+    gap: FloatArray,
     ties: TieRule,
     epsilon: float,
 ) -> PairOutcomes:

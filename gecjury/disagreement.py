@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.corpus import Corpus
 from gecjury.judgments import JudgmentPairs, RankedItem
-from gecjury.scoretable import FloatArray, ScoreTable
+from gecjury.scoretable import ScoreTable
 
 __all__ = [
     "Camp",

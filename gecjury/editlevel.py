@@ -15,12 +15,13 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks import Benchmark
 from gecjury.corpus import Corpus, fingerprint
 from gecjury.edits import Edit, apply_edits
 from gecjury.runtime import Runtime
 from gecjury.scorer import Plan
-from gecjury.scoretable import FloatArray, IntArray, Statistics
+from gecjury.scoretable import Statistics
 from gecjury.signature import Signature
 
 __all__ = [

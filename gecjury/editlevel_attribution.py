@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.attribution import Method, Subsets
 from gecjury.corpus import Corpus, Group, Version
 from gecjury.editlevel import EditCase
@@ -24,7 +25,6 @@ from gecjury.edits import Edit, apply_edits
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
 from gecjury.scorer import GroupScorer, Plan, Scorer
-from gecjury.scoretable import FloatArray
 
 __all__ = [
     "METHODS",

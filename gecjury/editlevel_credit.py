@@ -20,13 +20,13 @@ from pathlib import Path
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.corpus import Corpus
 from gecjury.editlevel import EditCase, EditScorer, cases_print
 from gecjury.editlevel_attribution import METHODS, attribute_edits, plan_attribution
 from gecjury.errors import InputError
 from gecjury.runtime import Runtime
 from gecjury.scorer import Plan, Scorer
-from gecjury.scoretable import FloatArray
 from gecjury.textfiles import read_text, write_text
 
 __all__ = [

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.editlevel import EditCase
-from gecjury.scoretable import FloatArray, IntArray
 
 __all__ = [
     "CONFIDENCE",
@@ -31,8 +30,6 @@ CONFIDENCE = 0.95
 _FEWEST, _FEWEST_INVALID = 100, 15
 # Resamples handled at once; bounds memory.
 _AT_ONCE = 100
-
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

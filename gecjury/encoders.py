@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gecjury.arrays import Float32Array
 from gecjury.batches import cpu_threads, equal_batches, work_through
+from gecjury.caches import VectorCache
 from gecjury.checkpoints import Checkpoint, resolve
 from gecjury.devices import pick_device
 from gecjury.encodermodels import hidden_index, length_limit, read_model
 from gecjury.errors import MissingExtraError, OptionError
 from gecjury.runtime import Runtime
-from gecjury.vectorcache import VectorCache
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +26,6 @@ __all__ = [
     "Encoded",
     "Encoder",
     "EncoderSpec",
-    "Float32Array",
     "Pooling",
     "forget",
     "load_encoder",
@@ -34,7 +33,6 @@ __all__ = [
 
 Pooling = Literal["mean", "cls"]
 DType = Literal["float32", "bfloat16"]
-Float32Array = NDArray[np.float32]
 
 _KEPT = 4  # encoders held in memory
 _REMEMBERED = 512 * 1024**2  # bytes of vectors an encoder holds in memory

@@ -11,6 +11,8 @@ GecjuryError (exit 2: wrong use, or unusable input, data or output)
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 __all__ = [
     "FAMILIES",
     "DataError",
@@ -21,6 +23,9 @@ __all__ = [
     "OptionError",
     "OutputError",
     "family_of",
+    "known_name",
+    "nearest",
+    "nearest_of",
 ]
 
 
@@ -68,3 +73,32 @@ def family_of(module: str) -> str | None:
     """The family that a dotted module belongs to (`gecjury.refbased.errant`: `refbased`)."""
     name = module.removeprefix("gecjury.").partition(".")[0]
     return name if name in FAMILIES and module.startswith("gecjury.") else None
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A clause naming what the user may have meant, or all that is known."""
+    import difflib
+
+    names = sorted(known)
+    close = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"known: {', '.join(names)}" if names else "there are none"
+
+
+def nearest_of(name: str, known: Sequence[str]) -> str:
+    """A clause naming what the user may have meant, and all that is known in the order given."""
+    every = f"there are: {', '.join(known)}" if known else "there are none"
+    clause = nearest(name, known)
+    return f"{clause} {every[0].upper()}{every[1:]}" if clause.startswith("did") else every
+
+
+def known_name(what: str, name: str, names: Sequence[str]) -> str:
+    """The name itself if it is one of the names.
+
+    Raises:
+        OptionError: it is none of them; gives the nearest ones and all.
+    """
+    if name in names:
+        return name
+    raise OptionError(f"unknown {what} {name!r}: {nearest_of(name, names)}")

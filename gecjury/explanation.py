@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from gecjury.arrays import FloatArray
 from gecjury.edits import Edit
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
-from gecjury.scoretable import FloatArray
 
 __all__ = ["EXPLAINERS", "Explanation", "HeatMap", "edit_label", "explainer", "heat_map_html"]
 

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from gecjury.cache import DiskCache, text_key
+from gecjury.caches import DiskCache, text_key
 from gecjury.edits import Edit
 from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.extractor import Extractor, Found, Pair

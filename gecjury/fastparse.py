@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from gecjury.arrays import Float32Array, IntArray
 
 __all__ = ["Attributes", "FastPipeline", "Key"]
 
@@ -29,8 +30,6 @@ Key = tuple[str, str, str]
 """Text, tag and dependency."""
 Attributes = tuple[str, str, int, str]
 """Tag, dependency, part of speech and lemma."""
-FloatArray = NDArray[np.float32]
-IntArray = NDArray[np.int64]
 
 
 class FastPipeline:
@@ -127,7 +126,7 @@ class FastPipeline:
 
         return [Doc(self._nlp.vocab, words=words) for words in sentences]
 
-    def vectors(self, sentences: Sequence[list[str]]) -> list[FloatArray]:
+    def vectors(self, sentences: Sequence[list[str]]) -> list[Float32Array]:
         """The encoder's vectors, tokens × width, one array a sentence.
 
         The sentences stand in one line with `pad` zero rows before, between and after them, as
@@ -153,7 +152,7 @@ class FastPipeline:
         ]
 
 
-def _convolve(block: Any, values: FloatArray, ids: IntArray) -> tuple[FloatArray, IntArray]:
+def _convolve(block: Any, values: Float32Array, ids: IntArray) -> tuple[Float32Array, IntArray]:
     """One residual block with a window of one, computed once for each distinct window."""
     count = len(values)
     before = np.concatenate([ids[:1], ids[:-1]])

@@ -20,8 +20,7 @@ from types import MappingProxyType
 from typing import Literal, NoReturn
 
 from gecjury.download import Download, Unreachable, download_all, sha256_of
-from gecjury.errors import DataError, OptionError
-from gecjury.naming import nearest_of
+from gecjury.errors import DataError, OptionError, nearest_of
 
 __all__ = [
     "BASE_URL",

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.errors import MissingExtraError, OptionError, OutputError
 from gecjury.explanation import HeatMap
-from gecjury.scoretable import FloatArray
 
 __all__ = ["bars", "check_figure", "heat_map", "lines", "points"]
 

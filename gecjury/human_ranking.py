@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.errors import OptionError
 from gecjury.judgments import JudgmentPairs
 from gecjury.ranking import Ranking, wins_to_scores
@@ -18,11 +19,8 @@ from gecjury.skill import Game, rate
 
 __all__ = ["human_expected_wins", "human_trueskill", "human_trueskill_sampled"]
 
-_Floats = NDArray[np.float64]
-_Integers = NDArray[np.int64]
 
-
-def _wins(pairs: JudgmentPairs) -> _Integers:
+def _wins(pairs: JudgmentPairs) -> IntArray:
     """How often the row was preferred to the column."""
     size = len(pairs.systems)
     wins = np.zeros((size, size), dtype=np.int64)
@@ -148,9 +146,9 @@ def human_trueskill_sampled(
 
 
 def _draw_all(
-    means: _Floats,
-    variances: _Floats,
-    won: _Floats,
+    means: FloatArray,
+    variances: FloatArray,
+    won: FloatArray,
     met: NDArray[np.bool_],
     game: Game,
     draws: int,
@@ -182,7 +180,9 @@ def _draw_all(
         variances[runs, second] = other * (1 - other * w)
 
 
-def _corrections(gap: _Floats, width: _Floats, outcome: _Floats) -> tuple[_Floats, _Floats]:
+def _corrections(
+    gap: FloatArray, width: FloatArray, outcome: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """The corrections v and w of `rate`, for arrays; gaps here are small, so no tail is cut off."""
     from scipy.special import ndtr
 

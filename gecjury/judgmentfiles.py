@@ -17,18 +17,16 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray
 from gecjury.corpus import Corpus
-from gecjury.errors import InputError
+from gecjury.errors import InputError, nearest_of
 from gecjury.judgments import FIRST_SENTENCE, SKIP_UNKNOWN, RankedItem
-from gecjury.naming import nearest_of
 from gecjury.ratings import rank_ratings
 from gecjury.textfiles import read_text
 
 __all__ = ["FORMS", "Judged", "known_items", "read_judgments"]
 
-_Floats = NDArray[np.float64]
 
 FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ratings": (("sentence", "system", "score"), ("annotator", "aspect")),
@@ -52,7 +50,7 @@ class Judged:
     """
 
     items: tuple[RankedItem, ...]
-    raters: Mapping[str, _Floats] = field(default_factory=dict)
+    raters: Mapping[str, FloatArray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 

@@ -20,6 +20,7 @@ from xml.sax import SAXParseException
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.errors import InputError, OptionError
 
 __all__ = [
@@ -43,9 +44,6 @@ SKIP_UNKNOWN = (
     'skip` or unknown_systems = "skip" in benchmark.toml'
 )
 """What to do about a system that nobody has an output of."""
-
-_Integers = NDArray[np.int64]
-_Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +97,14 @@ class JudgmentPairs:
         annotators: names of the annotators, in order of first appearance.
     """
 
-    sentence: _Integers
-    first: _Integers
-    second: _Integers
-    first_rank: _Integers
-    second_rank: _Integers
-    preference: _Integers
-    annotator: _Integers
-    item: _Integers
+    sentence: IntArray
+    first: IntArray
+    second: IntArray
+    first_rank: IntArray
+    second_rank: IntArray
+    preference: IntArray
+    annotator: IntArray
+    item: IntArray
     shared: NDArray[np.bool_]
     systems: tuple[str, ...]
     annotators: tuple[str, ...]
@@ -114,7 +112,7 @@ class JudgmentPairs:
     def __len__(self) -> int:
         return len(self.preference)
 
-    def select(self, mask: NDArray[np.bool_] | _Integers) -> JudgmentPairs:
+    def select(self, mask: NDArray[np.bool_] | IntArray) -> JudgmentPairs:
         """The pairs that a boolean mask or an index array picks, in its order."""
         return JudgmentPairs(
             self.sentence[mask],
@@ -376,8 +374,8 @@ def expand_pairs(
 
 
 def pair_scores(
-    pairs: JudgmentPairs, scores: _Floats, columns: _Integers | None = None
-) -> tuple[_Floats, _Floats]:
+    pairs: JudgmentPairs, scores: FloatArray, columns: IntArray | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Scores of both sides of every pair, from a table of systems × sentences.
 
     Args:

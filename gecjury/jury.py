@@ -11,13 +11,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from gecjury.arrays import IntArray
 from gecjury.corpus import Corpus
 from gecjury.errors import GecjuryError, OptionError
 from gecjury.jurymodel import JuryModel, Member, identity, read_jury, same_identity
 from gecjury.runtime import Runtime
 from gecjury.scorefiles import score_with_files
 from gecjury.scorer import MeanScorer, Plan, Scorer
-from gecjury.scoretable import IntArray, Scores, ScoreTable, Statistics
+from gecjury.scoretable import Scores, ScoreTable, Statistics
 from gecjury.signature import Signature
 
 __all__ = ["Jury", "member_scores"]

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.leakage import sentence_key
 from gecjury.registry import load
 from gecjury.scorer import Scorer
-from gecjury.scoretable import FloatArray
 from gecjury.textfiles import read_text, write_text
 
 __all__ = ["FORMAT", "JuryModel", "Member", "read_jury", "write_jury"]

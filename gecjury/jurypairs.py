@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark, View
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError
@@ -16,7 +17,6 @@ from gecjury.jury import member_scores
 from gecjury.jurymodel import Member
 from gecjury.leakage import sentence_key
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray
 
 __all__ = ["TrainingPairs", "collect_pairs", "scores_of"]
 

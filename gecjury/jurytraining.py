@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.errors import InputError, OptionError
 from gecjury.jurymodel import JuryModel, Member, identity
 from gecjury.jurypairs import TrainingPairs
@@ -19,7 +20,6 @@ from gecjury.likeness import effective_size, every_pair, likeness_weights
 from gecjury.logistic import agreement, equal_weights, fit_preferences, folds_of, impute
 from gecjury.report import plain
 from gecjury.runtime import Runtime
-from gecjury.scoretable import BoolArray, FloatArray, IntArray
 
 __all__ = ["STRENGTHS", "train_jury"]
 

@@ -12,9 +12,9 @@ import itertools
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.errors import InputError
 from gecjury.logistic import fit_preferences
-from gecjury.scoretable import FloatArray
 
 __all__ = ["Sides", "effective_size", "every_pair", "likeness_weights"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.errors import OptionError
-from gecjury.scoretable import BoolArray, FloatArray, IntArray
 
 __all__ = ["agreement", "equal_weights", "fit_preferences", "folds_of", "impute"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.maege import Annotated, Chain
-from gecjury.scoretable import FloatArray
 
 __all__ = [
     "ChainAgreement",

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus import Corpus, Version
 from gecjury.edits import Edit
 from gecjury.m2 import M2Sentence
@@ -16,7 +17,6 @@ from gecjury.maegereferences import ALL, References, gold_block
 from gecjury.runtime import Runtime
 from gecjury.scorefiles import score_with_files
 from gecjury.scorer import Scorer
-from gecjury.scoretable import FloatArray, IntArray
 
 __all__ = ["Pool", "PoolScores", "pool_texts", "score_pool"]
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from gecjury.aggregate import Aggregate, aggregate_scores
 from gecjury.agreement import AnnotatorAgreement, annotator_agreement
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark, View
-from gecjury.benchmarktable import known_name
 from gecjury.chance import chance_scores
 from gecjury.correlation import (
     PreferenceAgreement,
@@ -23,9 +23,9 @@ from gecjury.correlation import (
     preference_agreement,
     spearman,
 )
-from gecjury.errors import InputError, OptionError
+from gecjury.errors import InputError, OptionError, known_name
 from gecjury.judgments import JudgmentPairs, expand_pairs
-from gecjury.scoretable import FloatArray, ScoreTable
+from gecjury.scoretable import ScoreTable
 from gecjury.softaccuracy import (
     confidence,
     judged_differences,

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray
 from gecjury.errors import OptionError
 from gecjury.resampling import pairwise_accuracies, pearsons, spearmans, taus
-from gecjury.scoretable import FloatArray
 
 __all__ = [
     "PERMUTATIONS",

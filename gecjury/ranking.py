@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray
 from gecjury.errors import OptionError
 from gecjury.skill import Game, Outcome, rate
 
@@ -27,7 +28,6 @@ __all__ = [
     "wins_to_scores",
 ]
 
-_Floats = NDArray[np.float64]
 
 _CHUNK = 4096  # sentences whose comparisons are laid out at a time
 
@@ -44,13 +44,13 @@ class Ranking:
             several passes those of the skills over the passes. None for the others.
     """
 
-    scores: _Floats
+    scores: FloatArray
     compared: int
     missing: int
-    deviations: _Floats | None = None
+    deviations: FloatArray | None = None
 
 
-def _comparisons(scores: _Floats) -> Iterator[tuple[list[int], list[int], list[int]]]:
+def _comparisons(scores: FloatArray) -> Iterator[tuple[list[int], list[int], list[int]]]:
     """Outcomes of a table, a stretch of sentences at a time: sentences, then pairs of systems."""
     first, second = np.triu_indices(len(scores), 1)
     for start in range(0, scores.shape[1], _CHUNK):
@@ -66,13 +66,13 @@ def _comparisons(scores: _Floats) -> Iterator[tuple[list[int], list[int], list[i
         )
 
 
-def _stream(scores: _Floats) -> Iterator[Outcome]:
+def _stream(scores: FloatArray) -> Iterator[Outcome]:
     """Outcomes of a table one by one."""
     for first, second, sign in _comparisons(scores):
         yield from zip(first, second, sign, strict=True)
 
 
-def _table(scores: NDArray[Any]) -> _Floats:
+def _table(scores: NDArray[Any]) -> FloatArray:
     """The table as floats, its shape checked."""
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2:
@@ -160,7 +160,7 @@ def trueskill_shuffled(
     return Ranking(means.mean(axis=0), compared, missing, means.std(axis=0))
 
 
-def wins_to_scores(wins: NDArray[np.int64]) -> _Floats:
+def wins_to_scores(wins: NDArray[np.int64]) -> FloatArray:
     """Expected Wins from a table of wins.
 
     Args:

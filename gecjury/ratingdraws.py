@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark
 from gecjury.ratings import rated_points, within_sources
 
 __all__ = ["rating_draws", "weighted_pearsons"]
 
-_Floats = NDArray[np.float64]
 
 _CHUNK = 100  # draws that are laid out at a time
 
 
 def rating_draws(
-    benchmark: Benchmark, sentences: _Floats, counts: _Floats
-) -> dict[str, dict[str, _Floats]]:
+    benchmark: Benchmark, sentences: FloatArray, counts: FloatArray
+) -> dict[str, dict[str, FloatArray]]:
     """Correlations with ratings over resampled sources.
 
     A source drawn twice brings all its corrections twice.
@@ -48,7 +48,7 @@ def rating_draws(
     return found
 
 
-def weighted_pearsons(weights: _Floats, x: _Floats, y: _Floats) -> _Floats:
+def weighted_pearsons(weights: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
     """Pearson's r of the points (n,) under each draw's weights, draws × n; NaN where undefined."""
     varies = _varies(_held(weights, x)) & _varies(_held(weights, y))
     # Centred and scaled first: a draw's mean is near, so that little cancels.
@@ -58,25 +58,25 @@ def weighted_pearsons(weights: _Floats, x: _Floats, y: _Floats) -> _Floats:
     return _from_sums(total, sums.T, varies)
 
 
-def _standard(values: _Floats) -> _Floats:
+def _standard(values: FloatArray) -> FloatArray:
     """The values around their mean, at most 1 in size."""
     centred = values - values.mean() if len(values) else values
     scale = np.abs(centred).max(initial=0.0)
-    scaled: _Floats = centred / scale if scale > 0 else centred
+    scaled: FloatArray = centred / scale if scale > 0 else centred
     return scaled
 
 
-def _from_sums(total: _Floats, sums: _Floats, varies: NDArray[np.bool_]) -> _Floats:
+def _from_sums(total: FloatArray, sums: FloatArray, varies: NDArray[np.bool_]) -> FloatArray:
     """Pearson's r from Σa, Σb, Σa², Σb², Σab of each draw."""
     one, two, square, other, product = sums
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = (square - one * one / total) * (other - two * two / total)
-        r: _Floats = (product - one * two / total) / np.sqrt(spread)
+        r: FloatArray = (product - one * two / total) / np.sqrt(spread)
     r[~varies] = np.nan
     return np.clip(r, -1.0, 1.0)
 
 
-def _held(weights: _Floats, values: _Floats) -> _Floats:
+def _held(weights: FloatArray, values: FloatArray) -> FloatArray:
     """How much weight each distinct value has, ascending: draws × values."""
     if not len(values):
         return np.zeros((len(weights), 0))
@@ -85,13 +85,13 @@ def _held(weights: _Floats, values: _Floats) -> _Floats:
     return np.add.reduceat(weights[:, order], starts, axis=1)
 
 
-def _varies(held: _Floats) -> NDArray[np.bool_]:
+def _varies(held: FloatArray) -> NDArray[np.bool_]:
     """Which draws hold more than one value."""
     varies: NDArray[np.bool_] = np.count_nonzero(held, axis=1) > 1
     return varies
 
 
-def _spearmans(weights: _Floats, x: _Floats, y: _Floats) -> _Floats:
+def _spearmans(weights: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
     """Spearman's ρ: Pearson's r of the ranks that the points have in each draw."""
     found = np.empty(len(weights))
     place_x = np.unique(x, return_inverse=True)[1]
@@ -115,7 +115,7 @@ def _spearmans(weights: _Floats, x: _Floats, y: _Floats) -> _Floats:
     return found
 
 
-def _ranks(held: _Floats) -> _Floats:
+def _ranks(held: FloatArray) -> FloatArray:
     """The rank of each value, points of equal value sharing the mean of theirs."""
-    ranks: _Floats = held.cumsum(axis=1) - (held - 1) / 2
+    ranks: FloatArray = held.cumsum(axis=1) - (held - 1) / 2
     return ranks

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark
 from gecjury.corpus import Corpus
 from gecjury.correlation import kendall, pearson, spearman
@@ -26,13 +27,12 @@ __all__ = [
     "within_sources",
 ]
 
-_Floats = NDArray[np.float64]
 
 _DIGITS = 9  # Means of the same ratings in another order may differ beyond.
 
 
 def rank_ratings(
-    ratings: _Floats, corpus: Corpus, annotator: str = "mean rating"
+    ratings: FloatArray, corpus: Corpus, annotator: str = "mean rating"
 ) -> tuple[RankedItem, ...]:
     """One ranking item for each rated sentence: equal ratings are a tie.
 
@@ -96,7 +96,7 @@ class RatingAgreement:
 
 
 def rating_agreement(
-    benchmark: Benchmark, sentences: _Floats, system_scores: _Floats
+    benchmark: Benchmark, sentences: FloatArray, system_scores: FloatArray
 ) -> list[RatingAgreement]:
     """Agreement of a metric with each aspect that a benchmark's corrections were rated for.
 
@@ -141,18 +141,18 @@ class RatedPoints:
         missing: rated corrections that were not scored.
     """
 
-    human: _Floats
-    metric: _Floats
+    human: FloatArray
+    metric: FloatArray
     scored: NDArray[np.bool_]
     missing: int
 
     @property
-    def ratings(self) -> _Floats:
+    def ratings(self) -> FloatArray:
         """The ratings that count, shape (n,)."""
         return self.human[self.scored]
 
     @property
-    def scores(self) -> _Floats:
+    def scores(self) -> FloatArray:
         """Their scores, shape (n,)."""
         return self.metric[self.scored]
 
@@ -162,7 +162,7 @@ class RatedPoints:
         return np.nonzero(self.scored)[1]
 
 
-def rated_points(corpus: Corpus, ratings: _Floats, sentences: _Floats) -> RatedPoints:
+def rated_points(corpus: Corpus, ratings: FloatArray, sentences: FloatArray) -> RatedPoints:
     """Choose the corrections that count; see `RatingAgreement`.
 
     Args:
@@ -193,7 +193,7 @@ def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
 
 
 def _one_against_rest(
-    benchmark: Benchmark, aspect: str, table: _Floats
+    benchmark: Benchmark, aspect: str, table: FloatArray
 ) -> Iterator[RatingAgreement]:
     from dataclasses import replace
 
@@ -205,8 +205,8 @@ def _one_against_rest(
 
 
 def within_sources(
-    human: _Floats, metric: _Floats, kept: NDArray[np.bool_]
-) -> tuple[_Floats, NDArray[np.intp]]:
+    human: FloatArray, metric: FloatArray, kept: NDArray[np.bool_]
+) -> tuple[FloatArray, NDArray[np.intp]]:
     """Kendall's τ-b among the kept corrections of each source, where it is defined.
 
     Args:
@@ -223,11 +223,11 @@ def within_sources(
     given = np.where(both, np.sign(metric[first] - metric[second]), 0.0)
     untied = np.abs(wanted).sum(axis=0) * np.abs(given).sum(axis=0)
     defined = untied > 0
-    taus: _Floats = (wanted * given).sum(axis=0)[defined] / np.sqrt(untied[defined])
+    taus: FloatArray = (wanted * given).sum(axis=0)[defined] / np.sqrt(untied[defined])
     return taus, np.nonzero(defined)[0]
 
 
-def raters_with_mean(raters: Mapping[str, _Floats]) -> dict[str, _Floats]:
+def raters_with_mean(raters: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     """The aspects that several rated, and with several of them their mean by rater."""
     known = {aspect: table for aspect, table in raters.items() if len(table) > 1}
     if len(known) > 1:
@@ -254,21 +254,21 @@ def _mean_agreement(aspect: str, parts: list[RatingAgreement]) -> RatingAgreemen
     )
 
 
-def mean_over_raters(table: _Floats) -> _Floats:
+def mean_over_raters(table: FloatArray) -> FloatArray:
     """Mean over the first axis of what is there; NaN where nothing is."""
     present = ~np.isnan(table)
     counts = present.sum(axis=0)
     sums = np.where(present, table, 0.0).sum(axis=0)
-    means: _Floats = np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+    means: FloatArray = np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
     return means
 
 
-def _means(table: _Floats) -> _Floats:
+def _means(table: FloatArray) -> FloatArray:
     """Mean of each system's ratings; NaN without any."""
     return mean_over_raters(table.T)
 
 
-def _distinct(ratings: _Floats, corpus: Corpus) -> NDArray[np.bool_]:
+def _distinct(ratings: FloatArray, corpus: Corpus) -> NDArray[np.bool_]:
     """The first of the systems that share a text and its rating, sentence by sentence."""
     kept = ~np.isnan(ratings)
     for row in range(len(corpus)):

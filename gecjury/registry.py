@@ -10,8 +10,7 @@ from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
-from gecjury.errors import GecjuryError, MissingExtraError, OptionError, family_of
-from gecjury.naming import nearest
+from gecjury.errors import GecjuryError, MissingExtraError, OptionError, family_of, nearest
 from gecjury.scorer import Scorer
 
 __all__ = [

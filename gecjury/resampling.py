@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.errors import OptionError
-from gecjury.scoretable import FloatArray, IntArray, draw_weights
 
 __all__ = [
     "OVER",

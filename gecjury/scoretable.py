@@ -9,22 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.signature import Signature
 
-__all__ = [
-    "BoolArray",
-    "FloatArray",
-    "IntArray",
-    "ScoreTable",
-    "Scores",
-    "Statistics",
-    "SystemScores",
-    "draw_weights",
-]
-
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+__all__ = ["ScoreTable", "Scores", "Statistics", "SystemScores"]
 
 
 @dataclass(frozen=True)
@@ -70,18 +58,6 @@ class Scores:
         """
         parts = (self.score, self.precision, self.recall)
         return Scores(*(None if part is None else _mean(part, draws) for part in parts))  # type: ignore[arg-type]  # the score is never None
-
-
-def draw_weights(draws: IntArray | None, count: int) -> FloatArray:
-    """How often each of `count` sentences stands in each resampled corpus: B × count.
-
-    Without draws one row of ones: the corpus itself.
-    """
-    if draws is None:
-        return np.ones((1, count))
-    rows = np.repeat(np.arange(len(draws)), draws.shape[1])
-    flat = np.bincount(rows * count + draws.ravel(), minlength=len(draws) * count)
-    return flat.reshape(len(draws), count).astype(np.float64)
 
 
 def _mean(values: FloatArray, draws: IntArray | None) -> FloatArray:

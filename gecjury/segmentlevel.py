@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray
 from gecjury.correlation import (
     PreferenceAgreement,
     kendall,
@@ -17,7 +18,6 @@ from gecjury.correlation import (
     spearman,
 )
 from gecjury.errors import OptionError
-from gecjury.scoretable import FloatArray
 
 __all__ = [
     "GroupBy",

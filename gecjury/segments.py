@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.agreement import annotator_agreement
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark, View
 from gecjury.correlation import pair_outcomes
 from gecjury.judgments import expand_pairs
 from gecjury.metaeval import Study
 from gecjury.ratingdraws import weighted_pearsons
 from gecjury.ratings import mean_over_raters, rated_points, raters_with_mean
-from gecjury.scoretable import FloatArray
 from gecjury.segmentlevel import (
     GroupBy,
     GroupedPairs,

@@ -11,13 +11,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import Float32Array, FloatArray
 from gecjury.errors import OptionError
-from gecjury.scoretable import FloatArray
 from gecjury.skill import Game
 
 __all__ = ["Wave", "rate_draws", "score_waves"]
 
-_Single = NDArray[np.float32]
 
 _MISSING = 9.0
 _CELLS = 60_000  # skills held side by side: what a wave of comparisons needs stays in the cache
@@ -31,11 +30,11 @@ _ONE = np.float32(1.0)
 
 # Gauss and Legendre's rule of five points on [−1, 1]: two nodes that count on either side, their
 # weights, and the weight of the centre.
-_NODES: _Single = np.array(
+_NODES: Float32Array = np.array(
     [[math.sqrt(5 - 2 * math.sqrt(10 / 7)) / 3], [math.sqrt(5 + 2 * math.sqrt(10 / 7)) / 3]],
     dtype=np.float32,
 )
-_WEIGHTS: _Single = np.array(
+_WEIGHTS: Float32Array = np.array(
     [[(322 + 13 * math.sqrt(70)) / 900], [(322 - 13 * math.sqrt(70)) / 900]], dtype=np.float32
 )
 _CENTRE = np.float32(128 / 225)
@@ -57,8 +56,8 @@ class Wave:
     """
 
     rows: NDArray[np.int64]
-    early: _Single
-    late: _Single
+    early: Float32Array
+    late: Float32Array
 
 
 def score_waves(scores: Sequence[FloatArray]) -> list[Wave]:
@@ -150,7 +149,7 @@ def _turns(times: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _rate(
     waves: Sequence[Wave], turns: NDArray[np.int64], systems: int, metrics: int, game: Game
-) -> _Single:
+) -> Float32Array:
     """Means of the skills of some draws, S × M × draws."""
     # Skills in units of √2·β, so that the noise of a comparison is 1.
     unit = math.sqrt(2) * game.beta
@@ -168,15 +167,15 @@ def _rate(
                 wave.late.take(before, axis=1, out=codes[start:], mode="clip")
                 _play(means, variances, wave.rows, codes.ravel(), margin)
         before = now
-    scaled: _Single = (means * np.float32(unit)).reshape(systems, metrics, draws)
+    scaled: Float32Array = (means * np.float32(unit)).reshape(systems, metrics, draws)
     return scaled
 
 
 def _play(
-    means: _Single,
-    variances: _Single,
+    means: Float32Array,
+    variances: Float32Array,
     rows: NDArray[np.int64],
-    codes: _Single,
+    codes: Float32Array,
     margin: np.float32,
 ) -> None:
     """Update the skills of a wave's systems in place.
@@ -236,7 +235,7 @@ def _table() -> FloatArray:
     return chords.ravel()
 
 
-def _won(x: _Single) -> tuple[_Single, _Single]:
+def _won(x: Float32Array) -> tuple[Float32Array, Float32Array]:
     """Corrections v and w of the winner, from how far it leads beyond the margin of a draw."""
     place = x * _SCALE
     place -= _SCALE * np.float32(_LOW)
@@ -249,7 +248,7 @@ def _won(x: _Single) -> tuple[_Single, _Single]:
     return v, x
 
 
-def _drawn(gap: _Single, width: _Single) -> tuple[_Single, _Single]:
+def _drawn(gap: Float32Array, width: Float32Array) -> tuple[Float32Array, Float32Array]:
     """Corrections of a draw: v = E(X) and w = 1 − Var(X) of a normal variable X within a width.
 
     X lies within `width` of −gap. With X = u − gap the density is exp(gap·u − u²/2) but for a

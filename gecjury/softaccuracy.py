@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.judgments import JudgmentPairs
 from gecjury.permutation import permutation_signs
-from gecjury.scoretable import FloatArray
 
 __all__ = [
     "confidence",

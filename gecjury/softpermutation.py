@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.permutation import (
     PERMUTATIONS,
     permutation_signs,
@@ -14,7 +15,6 @@ from gecjury.permutation import (
     share_at_least,
     standardise,
 )
-from gecjury.scoretable import FloatArray
 from gecjury.softaccuracy import normal_confidence, score_differences, soft_pairwise_accuracy
 
 __all__ = ["perm_both_spa"]

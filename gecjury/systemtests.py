@@ -12,11 +12,12 @@ import numpy as np
 
 from gecjury.aggregate import Aggregate, aggregate_scores
 from gecjury.aggregatedraws import Entry, metric_draws, win_rates
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.errors import OptionError
 from gecjury.permutation import holm_matrix, permutation_signs, share_at_least
 from gecjury.resampling import Interval, interval, make_draws
 from gecjury.scorer import MeanScorer, Scorer
-from gecjury.scoretable import FloatArray, IntArray, ScoreTable, Statistics
+from gecjury.scoretable import ScoreTable, Statistics
 
 __all__ = [
     "SystemTests",

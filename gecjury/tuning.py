@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.aggregate import Aggregate, aggregate_scores
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks import View
 from gecjury.corpus import Corpus
 from gecjury.correlation import pearson, preference_agreement, spearman
@@ -23,7 +24,7 @@ from gecjury.registry import load, parse
 from gecjury.runtime import Runtime
 from gecjury.scorefiles import score_with_files
 from gecjury.scorer import Scorer
-from gecjury.scoretable import FloatArray, IntArray, ScoreTable, Statistics
+from gecjury.scoretable import ScoreTable, Statistics
 
 __all__ = [
     "MEASURES",

@@ -13,6 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from gecjury.aggregatedraws import Entry, human_draws, metric_draws, win_rates
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks import View
 from gecjury.correlation import PairOutcomes, pair_outcomes
 from gecjury.metaeval import Study
@@ -26,7 +27,6 @@ from gecjury.permutation import (
     share_at_least,
 )
 from gecjury.resampling import Draws, Interval, Over, correlations, interval, make_draws
-from gecjury.scoretable import FloatArray
 from gecjury.softaccuracy import normal_confidence, soft_pairwise_accuracy
 from gecjury.softpermutation import perm_both_spa
 

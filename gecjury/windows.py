@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.correlation import TieRule, pearson, preference_agreement, spearman
 from gecjury.errors import OptionError
 
 __all__ = ["PairTable", "Windows", "human_ranks", "pair_table", "window_correlations"]
-
-_Floats = NDArray[np.float64]
-_Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +28,19 @@ class Windows:
     """
 
     size: int
-    starts: _Integers
-    systems: _Integers
-    pearson: _Floats
-    spearman: _Floats
+    starts: IntArray
+    systems: IntArray
+    pearson: FloatArray
+    spearman: FloatArray
 
 
-def _order(human: _Floats) -> _Integers:
+def _order(human: FloatArray) -> IntArray:
     """Indices of the systems with a human score, best first, equals in the order given."""
     order = np.argsort(-human, kind="stable")
     return np.asarray(order[~np.isnan(human[order])], dtype=np.int64)
 
 
-def human_ranks(human: NDArray[Any]) -> _Integers:
+def human_ranks(human: NDArray[Any]) -> IntArray:
     """Rank of each system in the human ranking.
 
     Args:
@@ -102,8 +100,8 @@ class PairTable:
         ties: the rule for ties of the metric.
     """
 
-    accuracy: _Floats
-    counts: _Integers
+    accuracy: FloatArray
+    counts: IntArray
     ties: TieRule
 
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from gecjury.corpus import Corpus, Group
-from gecjury.errors import OptionError
+from gecjury.errors import OptionError, nearest_of
 from gecjury.judges.asking import Question, ask
 from gecjury.judges.audit import audit_of, merge_audits
 from gecjury.judges.backend import Member
@@ -29,7 +29,6 @@ from gecjury.judges.panel import combine
 from gecjury.judges.pointwise import pointwise_ballots
 from gecjury.judges.protocols import MakeBallots, Options
 from gecjury.judges.settings import Asking, Wording, load_wording
-from gecjury.naming import nearest_of
 from gecjury.prompts import CRITERIA
 from gecjury.runtime import Runtime
 from gecjury.scorer import GroupScorer

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.corpus import Corpus
 from gecjury.editlevel import EditCase
 from gecjury.edits import Edit
@@ -32,7 +33,7 @@ from gecjury.judges.reply import Failure, read_validity
 from gecjury.judges.settings import Asking, Wording, load_wording, render_fenced
 from gecjury.runtime import Runtime
 from gecjury.scorer import MeanScorer, Plan
-from gecjury.scoretable import FloatArray, Statistics
+from gecjury.scoretable import Statistics
 
 __all__ = ["VERDICT_SCHEMA", "EditVerdict"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.corpus import Corpus
 from gecjury.edits import Edit
 from gecjury.encoders import Pooling, load_encoder
@@ -15,7 +16,6 @@ from gecjury.refbased.editvectors import EditSet, all_texts, differences, edit_v
 from gecjury.refbased.transport import Problem, objective, pot_plan
 from gecjury.refbased.uot_errant import UOTERRANT, Place, Tally, credit
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray
 
 __all__ = [
     "EditTable",

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray
+from gecjury.caches import VectorCache
 from gecjury.checkpoints import Checkpoint, quiet_transformers, resolve, state_dict
 from gecjury.devices import pick_device
 from gecjury.errors import DataError, InputError, MissingExtraError, OptionError
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray
-from gecjury.vectorcache import VectorCache
 
 __all__ = ["BARTScore"]
 

@@ -12,15 +12,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import Float32Array, FloatArray
+from gecjury.caches import VectorCache
 from gecjury.encoders import Encoder, EncoderSpec, load_encoder
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray
-from gecjury.vectorcache import VectorCache
 
 __all__ = ["BERTScore", "baseline_f", "customary_layer"]
 
 Pair = tuple[str, str]
-Float32Array = NDArray[np.float32]
 
 # Layers that the bert-score package takes for want of a choice, by model name without its owner.
 _LAYERS = {

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus import Corpus
 from gecjury.refbased.clemecounts import (
     CORPUS_WEIGHTS,
@@ -28,7 +29,7 @@ from gecjury.refbased.editscorer import EditScorer, check_beta
 from gecjury.refbased.running import choose_running
 from gecjury.refbased.runningrules import FirstBest, RatioRule, choose_best
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
+from gecjury.scoretable import Scores, Statistics
 
 __all__ = ["CLEME", "CLEME2"]
 

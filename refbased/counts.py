@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["f_beta", "ratio"]
+from gecjury.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
+__all__ = ["f_beta", "ratio"]
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any], empty: float) -> FloatArray:

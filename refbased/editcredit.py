@@ -13,6 +13,7 @@ from typing import cast
 
 import numpy as np
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus import Corpus
 from gecjury.editlevel import EditCase
 from gecjury.editlevel_credit import EditCounts
@@ -28,7 +29,6 @@ from gecjury.refbased.maxmatch import GoldEdit, match
 from gecjury.refbased.runningrules import best_f, choose_best
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
-from gecjury.scoretable import FloatArray, IntArray
 
 __all__ = [
     "chosen_credit",

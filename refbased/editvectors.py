@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+from gecjury.arrays import Float32Array, FloatArray
 from gecjury.edits import Edit, apply_edits
-from gecjury.encoders import Encoded, Encoder, Float32Array
-from gecjury.scoretable import FloatArray
+from gecjury.encoders import Encoded, Encoder
 
 __all__ = [
     "Cost",

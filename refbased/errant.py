@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import IntArray
 from gecjury.corpus import Corpus
 from gecjury.corpusedits import CorpusEdits
 from gecjury.edits import Edit
@@ -16,7 +17,7 @@ from gecjury.refbased.editscorer import EditScorer, check_beta
 from gecjury.refbased.running import choose_running
 from gecjury.refbased.runningrules import RatioRule, best_f, choose_best, prf
 from gecjury.runtime import Runtime
-from gecjury.scoretable import IntArray, Scores, Statistics
+from gecjury.scoretable import Scores, Statistics
 
 __all__ = ["ERRANT", "SentenceERRANT", "edit_keys"]
 

@@ -7,13 +7,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refbased.counts import ratio
 from gecjury.refbased.ngrams import count_overlaps
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
-from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics, draw_weights
+from gecjury.scoretable import Scores, Statistics
 
 __all__ = ["GLEU", "OfficialGLEU"]
 

@@ -23,13 +23,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import IntArray, draw_weights
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.refbased.counts import ratio
 from gecjury.refbased.threeway import Column, align_many
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
-from gecjury.scoretable import IntArray, Scores, Statistics, draw_weights
+from gecjury.scoretable import Scores, Statistics
 
 __all__ = [
     "COUNTS",

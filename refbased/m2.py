@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.m2 import M2Sentence
@@ -18,7 +19,7 @@ from gecjury.refbased.running import choose_running
 from gecjury.refbased.runningrules import RatioRule, choose_best
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
-from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
+from gecjury.scoretable import Scores, Statistics
 
 __all__ = ["M2", "SentenceM2", "gold_edits"]
 

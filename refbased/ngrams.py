@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import Int32Array
+
 __all__ = ["UNITS", "Overlaps", "count_overlaps"]
 
-Counts = NDArray[np.int32]
 
 UNITS: dict[str, Callable[[str], list[str]]] = {
     "word": str.split,
@@ -70,14 +71,14 @@ class Overlaps:
             None unless asked for.
     """
 
-    s: Counts
-    r: Counts
-    h: Counts
-    sr: Counts
-    sh: Counts
-    rh: Counts
-    srh: Counts
-    sh_not_r: Counts | None
+    s: Int32Array
+    r: Int32Array
+    h: Int32Array
+    sr: Int32Array
+    sh: Int32Array
+    rh: Int32Array
+    srh: Int32Array
+    sh_not_r: Int32Array | None
 
 
 def count_overlaps(
@@ -109,7 +110,7 @@ def count_overlaps(
     count, systems, refs = len(sources), len(hypotheses), len(references)
     split = UNITS[unit]
 
-    def zeros(*shape: int) -> Counts:
+    def zeros(*shape: int) -> Int32Array:
         return np.zeros((*shape, order), dtype=np.int32)
 
     result = Overlaps(
@@ -203,7 +204,7 @@ def _count_chunk(
 def _sum_rows(
     result: Overlaps,
     rows: range,
-    counts: Counts,
+    counts: Int32Array,
     row_of: NDArray[np.int64],
     slots: NDArray[np.int64],
     refs: int,
@@ -217,7 +218,7 @@ def _sum_rows(
     local = row_of[starts]
     at = local + rows.start
 
-    def total(values: Counts) -> Counts:
+    def total(values: Int32Array) -> Int32Array:
         sums: Any = np.add.reduceat(values, starts, axis=0, dtype=np.int32)
         return sums  # type: ignore[no-any-return]
 
@@ -225,7 +226,7 @@ def _sum_rows(
     chosen = slots[local].T
     line = np.arange(len(local))
 
-    def spread(values: Counts) -> Counts:
+    def spread(values: Int32Array) -> Int32Array:
         return total(values)[line, chosen]
 
     source, hypotheses = counts[:, 0], counts[:, 1 + refs :]

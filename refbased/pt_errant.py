@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gecjury.arrays import IntArray
 from gecjury.corpus import Corpus
 from gecjury.edits import Edit, apply_edits
 from gecjury.refbased.editscorer import EditScorer, check_beta
@@ -15,7 +16,7 @@ from gecjury.refbased.running import choose_running
 from gecjury.refbased.runningrules import RatioRule, best_f, choose_best, prf
 from gecjury.refbased.weightmodels import WeightModel, Weights, weight_model
 from gecjury.runtime import Runtime
-from gecjury.scoretable import IntArray, Scores, Statistics
+from gecjury.scoretable import Scores, Statistics
 
 __all__ = ["PTERRANT", "EditWeights"]
 

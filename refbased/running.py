@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.refbased.runningdraws import sum_draws
 from gecjury.refbased.runningrules import FirstBest, choose_best
-from gecjury.scoretable import FloatArray, IntArray
 
 __all__ = ["choose_running"]
 

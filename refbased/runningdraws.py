@@ -16,8 +16,8 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.refbased.runningrules import FirstBest, RatioRule, choose_best
-from gecjury.scoretable import FloatArray, IntArray
 
 __all__ = ["sum_draws"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.refbased.counts import f_beta, ratio
-from gecjury.scoretable import FloatArray, IntArray
 
 __all__ = ["FirstBest", "RatioRule", "best_f", "choose_best", "prf"]
 

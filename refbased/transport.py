@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.errors import MissingExtraError, OptionError
-from gecjury.scoretable import FloatArray
 
 __all__ = [
     "Penalties",

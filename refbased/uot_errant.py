@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus import Corpus
 from gecjury.corpusedits import CorpusEdits
 from gecjury.edits import Edit
@@ -28,7 +29,7 @@ from gecjury.refbased.transport import (
     solve,
 )
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
+from gecjury.scoretable import Scores, Statistics
 
 __all__ = ["UOTERRANT", "Alignment", "Place", "Tally", "credit"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
+from gecjury.arrays import FloatArray
 from gecjury.errors import OptionError
 from gecjury.refbased.bartscore import BARTScore
 from gecjury.refbased.bertscore import BERTScore
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray
 
 __all__ = ["WeightModel", "Weights", "weight_model"]
 

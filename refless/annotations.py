@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus import fingerprint
 from gecjury.errors import InputError
 from gecjury.refless.columns import ColumnMap, Scale, known_columns
-from gecjury.scoretable import FloatArray, IntArray
 from gecjury.textfiles import read_text
 
 __all__ = ["Annotations", "read_annotations"]

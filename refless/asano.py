@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refless.bundle import open_bundle
@@ -17,7 +18,7 @@ from gecjury.refless.regressor import weights_print
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scorer import MeanScorer
-from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
+from gecjury.scoretable import Scores, Statistics
 
 __all__ = ["Asano"]
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.corpus import Corpus
 from gecjury.errors import InputError
 from gecjury.leakage import corpus_texts, sentence_key
@@ -40,7 +41,6 @@ from gecjury.refless.regressor import (
     model_device,
 )
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray
 from gecjury.textfiles import read_text
 
 __all__ = [

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.refless.distance import indel_ratio
 from gecjury.refless.meteor import Meteor, align_words
-from gecjury.scoretable import FloatArray
 
 __all__ = [
     "PAIR_FEATURES",

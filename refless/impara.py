@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.corpus import Corpus
 from gecjury.encoders import EncoderSpec, load_encoder
 from gecjury.errors import InputError, OptionError
@@ -27,7 +28,7 @@ from gecjury.refless.regressor import (
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scorer import MeanScorer
-from gecjury.scoretable import FloatArray, Statistics
+from gecjury.scoretable import Statistics
 from gecjury.textfiles import read_text
 
 __all__ = ["FORMAT", "IMPARA"]

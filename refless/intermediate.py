@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.correlation import spearman
 from gecjury.errors import InputError
 from gecjury.refless.annotations import Annotations
@@ -29,7 +30,6 @@ from gecjury.refless.pairs import (
 from gecjury.refless.regressor import cut_length, load_model, load_tokenizer, predict, save_model
 from gecjury.refless.train import TrainSettings, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray
 
 __all__ = [
     "INTERMEDIATE",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.correlation import spearman
-from gecjury.scoretable import FloatArray, IntArray
 
 __all__ = ["PENALTIES", "WIDTHS", "Block", "KernelModel", "fit_kernel"]
 

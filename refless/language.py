@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.refless.regressor import (
     batches_by_length,
     check_folder,
@@ -17,7 +18,6 @@ from gecjury.refless.regressor import (
     quiet_transformers,
 )
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray
 
 __all__ = ["mean_log_probabilities"]
 

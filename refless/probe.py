@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.encoders import EncoderSpec, load_encoder
 from gecjury.errors import InputError
 from gecjury.leakage import normalise
@@ -25,7 +26,6 @@ from gecjury.refless.kernel import Block, KernelModel, fit_kernel
 from gecjury.refless.regressor import load_tokenizer, output_errors
 from gecjury.refless.splits import Split
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray
 
 __all__ = ["KERNEL_FILE", "Probe", "fit_probe", "open_probe", "plain_text", "save_probe"]
 

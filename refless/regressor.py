@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.errors import DataError, GecjuryError, InputError, MissingExtraError, OutputError
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray
 
 __all__ = [
     "EMBEDDED",

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gecjury.arrays import IntArray, draw_weights
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refless.distance import indel_ratio, token_sort_ratio
@@ -16,7 +17,7 @@ from gecjury.refless.regressor import weights_print
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
-from gecjury.scoretable import IntArray, Scores, Statistics, draw_weights
+from gecjury.scoretable import Scores, Statistics
 
 __all__ = ["Scribendi"]
 

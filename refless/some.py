@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refless.bundle import Bundle, open_bundle
@@ -16,7 +17,7 @@ from gecjury.refless.columns import ASPECTS
 from gecjury.refless.regressor import weights_print
 from gecjury.runtime import Runtime
 from gecjury.scorer import MeanScorer
-from gecjury.scoretable import FloatArray, IntArray, Scores, Statistics
+from gecjury.scoretable import Scores, Statistics
 
 __all__ = ["SOME", "distinct_pairs"]
 

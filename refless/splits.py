@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gecjury.arrays import IntArray
 from gecjury.errors import InputError
 from gecjury.leakage import normalise
 from gecjury.refless.annotations import Annotations
-from gecjury.scoretable import IntArray
 
 __all__ = ["Split", "split_as_named", "split_by_source"]
 

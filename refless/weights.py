@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks import Benchmark
 from gecjury.correlation import pearson
 from gecjury.errors import InputError, OptionError
 from gecjury.judgments import expand_pairs
-from gecjury.scoretable import FloatArray, IntArray
 
 __all__ = ["PAPER_WEIGHTS", "search_weights", "simplex"]
 

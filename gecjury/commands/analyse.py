@@ -98,8 +98,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _corpus(args: argparse.Namespace) -> tuple[Corpus, Benchmark | None]:
-    from gecjury.errors import OptionError
-    from gecjury.naming import nearest
+    from gecjury.errors import OptionError, nearest
 
     corpus, benchmark = benchmark_or_files(args, args.corpus, args.sets, args.references)
     if args.only:

@@ -80,11 +80,11 @@ def run(args: argparse.Namespace) -> int:
     """Damage, score, sum up, print."""
     import numpy as np
 
+    from gecjury.arrays import draw_weights
     from gecjury.attack import attack_corpora, score_attacks
     from gecjury.cli import runtime_from
     from gecjury.report import print_result
     from gecjury.scorefiles import check_writable
-    from gecjury.scoretable import draw_weights
 
     scorers = load_scorers(args.metrics)
     attacks = _attacks(args, scorers)
@@ -121,8 +121,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _attacks(args: argparse.Namespace, scorers: list[Scorer]) -> list[Perturbation]:
     """The perturbations asked for; those for language models only if one reads the texts."""
-    from gecjury.errors import OptionError
-    from gecjury.naming import nearest
+    from gecjury.errors import OptionError, nearest
     from gecjury.perturbations import PERTURBATIONS
 
     if args.resamples < 1:
@@ -144,8 +143,7 @@ def _damaged(
     """Damaged outputs, the user's own among them."""
     from gecjury.attack import Damaged, damage
     from gecjury.corpus import read_versions
-    from gecjury.errors import InputError, OptionError
-    from gecjury.naming import nearest
+    from gecjury.errors import InputError, OptionError, nearest
 
     victims = list(dict.fromkeys(args.victims or corpus.names))
     for name in victims:

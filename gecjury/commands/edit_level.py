@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gecjury.arrays import FloatArray, IntArray
     from gecjury.benchmarks import Benchmark
     from gecjury.editlevel import EditCase
     from gecjury.editlevel_measures import EditAgreement
     from gecjury.report import Table
     from gecjury.runtime import Runtime
     from gecjury.scorer import Plan, Scorer
-    from gecjury.scoretable import FloatArray, IntArray
 
     Task = tuple[Scorer, str]
     """A metric and how its credits are made."""

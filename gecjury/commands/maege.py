@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from gecjury.commands.inputs import add_metrics, dry_run, load_scorers
 
 if TYPE_CHECKING:
+    from gecjury.arrays import FloatArray
     from gecjury.maege import Annotated, Sampled
     from gecjury.maegescores import Pool, PoolScores
     from gecjury.report import Table
-    from gecjury.scoretable import FloatArray
 
 __all__ = ["add_arguments", "run"]
 
@@ -156,7 +156,7 @@ def _weights(args: argparse.Namespace, sentences: int) -> FloatArray:
     """How often each sentence stands in each resample."""
     import numpy as np
 
-    from gecjury.scoretable import draw_weights
+    from gecjury.arrays import draw_weights
 
     rng = np.random.default_rng([args.seed, 2])
     return draw_weights(rng.integers(sentences, size=(args.resamples, sentences)), sentences)

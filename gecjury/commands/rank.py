@@ -9,8 +9,9 @@ from gecjury.commands.inputs import add_files, add_metrics, score_files
 from gecjury.commands.resample import add_resampling, check_resampling
 
 if TYPE_CHECKING:
+    from gecjury.arrays import FloatArray
     from gecjury.report import Column
-    from gecjury.scoretable import FloatArray, ScoreTable
+    from gecjury.scoretable import ScoreTable
     from gecjury.systemtests import SystemTests
 
 __all__ = ["add_arguments", "run"]

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gecjury.arrays import FloatArray
     from gecjury.benchmarks import View
     from gecjury.metaeval import Study
     from gecjury.report import Table
-    from gecjury.scoretable import FloatArray, ScoreTable
+    from gecjury.scoretable import ScoreTable
     from gecjury.segments import SegmentAgreement, Segments
 
 __all__ = ["add_grouping", "check_grouping", "segment_tables"]

@@ -7,11 +7,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gecjury.arrays import FloatArray
     from gecjury.jurymodel import JuryModel, Member
     from gecjury.jurypairs import TrainingPairs
     from gecjury.report import Table
     from gecjury.runtime import Runtime
-    from gecjury.scoretable import FloatArray
 
 __all__ = ["JURY", "add_jury_options", "train"]
 

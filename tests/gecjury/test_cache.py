@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gecjury.cache import DiskCache, text_key
+from gecjury.caches import DiskCache, text_key
 
 PARTS = {"tagger": "one", "errant": "3.0.2"}
 
@@ -75,7 +75,7 @@ def test_an_unusable_folder_costs_no_result(tmp_path: Path) -> None:
 def test_processes_write_side_by_side(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     program = (
-        "import sys; from pathlib import Path; from gecjury.cache import DiskCache\n"
+        "import sys; from pathlib import Path; from gecjury.caches import DiskCache\n"
         "for i in range(30):\n"
         "    DiskCache(Path(sys.argv[1]), {}).put({f'{sys.argv[2]} {i}': 'x' * 100})\n"
     )

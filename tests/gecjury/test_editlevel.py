@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark, load_benchmark
 from gecjury.cli import main
 from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
@@ -28,7 +29,7 @@ from gecjury.editlevel_measures import edit_agreement
 from gecjury.errors import DataError, InputError, OptionError
 from gecjury.registry import load
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray, Statistics
+from gecjury.scoretable import Statistics
 from gecjury.verdicts import EditVerdict, JudgedSource
 from tests.gecjury.test_editlevel_attribution import SEEN, Judge, Many
 

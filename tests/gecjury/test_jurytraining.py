@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks import load_benchmark
 from gecjury.errors import InputError, OptionError
 from gecjury.judgments import expand_pairs
@@ -15,7 +16,6 @@ from gecjury.jurypairs import TrainingPairs, collect_pairs, scores_of
 from gecjury.jurytraining import train_jury
 from gecjury.leakage import sentence_key
 from gecjury.runtime import Runtime
-from gecjury.scoretable import FloatArray
 
 MEMBERS = (Member("gleu"), Member("green"), Member("errant"))
 

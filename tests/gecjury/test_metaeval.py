@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from gecjury.aggregate import aggregate_scores
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark, ranked_groups
 from gecjury.chance import chance_scores
 from gecjury.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
 from gecjury.judgments import RankedItem
 from gecjury.metaeval import Study
-from gecjury.scoretable import FloatArray, Scores, ScoreTable, Statistics
+from gecjury.scoretable import Scores, ScoreTable, Statistics
 from gecjury.signature import Signature
 
 NAN = float("nan")

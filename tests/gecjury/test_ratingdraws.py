@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from gecjury.arrays import draw_weights
 from gecjury.benchmarks import Benchmark
 from gecjury.corpus import Corpus, Version
 from gecjury.ratingdraws import rating_draws
 from gecjury.ratings import rating_agreement
-from gecjury.scoretable import draw_weights
 
 
 def made(ratings: np.ndarray, texts: list[list[str]]) -> Benchmark:

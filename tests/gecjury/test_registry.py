@@ -10,8 +10,7 @@ import pytest
 
 import gecjury
 from gecjury import registry
-from gecjury.errors import MissingExtraError, OptionError
-from gecjury.naming import nearest
+from gecjury.errors import MissingExtraError, OptionError, nearest
 from gecjury.refbased.gleu import GLEU, OfficialGLEU
 from gecjury.refbased.green import GREEN
 from gecjury.registry import load, parse

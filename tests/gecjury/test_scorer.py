@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import gecjury
+from gecjury.arrays import draw_weights
 from gecjury.corpus import Corpus, Group, Version
 from gecjury.errors import GecjuryError, InputError
 from gecjury.runtime import Runtime
 from gecjury.scorer import GroupScorer, MeanScorer
-from gecjury.scoretable import Statistics, draw_weights
+from gecjury.scoretable import Statistics
 
 NAN = math.nan
 

@@ -9,11 +9,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from gecjury.arrays import IntArray, draw_weights
 from gecjury.corpus import Corpus
 from gecjury.permutation import permutation_signs
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
-from gecjury.scoretable import IntArray, Scores, ScoreTable, Statistics, draw_weights
+from gecjury.scoretable import Scores, ScoreTable, Statistics
 from gecjury.signature import Signature
 from gecjury.systemtests import (
     approximate_randomisation,

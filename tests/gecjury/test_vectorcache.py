@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gecjury.vectorcache import VectorCache
+from gecjury.caches import VectorCache
 
 
 def vector(value: float) -> np.ndarray:
@@ -32,7 +32,7 @@ def test_many_keys_are_read_in_one_call(tmp_path: Path) -> None:
 
 def test_least_recently_used_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(100))
-    monkeypatch.setattr("gecjury.vectorcache.time.time", lambda: float(next(clock)))
+    monkeypatch.setattr("gecjury.caches.time.time", lambda: float(next(clock)))
     cache = VectorCache(tmp_path / "v.sqlite", limit=48)  # three vectors of 16 bytes
     for name in (b"a", b"b", b"c"):
         cache.write({name: vector(1)})

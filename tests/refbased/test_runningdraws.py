@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.arrays import FloatArray
 from gecjury.refbased.cleme import CLEME, CLEME2
 from gecjury.refbased.m2 import M2
 from gecjury.refbased.running import choose_running
 from gecjury.refbased.runningdraws import sum_draws
 from gecjury.refbased.runningrules import FirstBest, RatioRule, best_f
-from gecjury.scoretable import FloatArray
 
 BETAS = [0.0, 0.3, 0.5, 1.0, 2.0]
 KINDS = ["small", "sparse", "weighted", "real", "tiny", "large"]

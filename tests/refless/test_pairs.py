@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.arrays import FloatArray
 from gecjury.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
 from gecjury.fetch import DataFolder
@@ -24,7 +25,6 @@ from gecjury.refless.pairs import (
     read_parallel,
     token_edits,
 )
-from gecjury.scoretable import FloatArray
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=8)
 
