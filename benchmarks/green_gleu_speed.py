@@ -171,7 +171,7 @@ def measure(texts: Texts, peer: dict[str, Any], runs: int) -> dict[str, Any]:
     import numpy as np
 
     import gecjury
-    from gecjury.ranking import trueskill
+    from gecjury.stats.ranking import trueskill
 
     for name in ("green", "gleu"):
         gecjury.load(name)  # imports the metric's module, which is not to be timed

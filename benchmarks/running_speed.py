@@ -22,7 +22,6 @@ import numpy as np
 from benchmarks.green_gleu_speed import add_data_option
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus import Corpus, read_corpus
-from gecjury.permutation import permutation_signs
 from gecjury.refbased.cleme import CLEME
 from gecjury.refbased.errant import ERRANT
 from gecjury.refbased.m2 import M2
@@ -31,6 +30,7 @@ from gecjury.refbased.runningrules import FirstBest, choose_best
 from gecjury.registry import load
 from gecjury.runtime import Runtime
 from gecjury.scorefiles import score_with_files
+from gecjury.stats.permutation import permutation_signs
 
 METRICS = ("errant", "m2", "cleme:assumption=dependent")
 PERMUTATIONS = 1000

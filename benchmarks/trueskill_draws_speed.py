@@ -3,9 +3,9 @@
     python -m benchmarks.trueskill_draws_speed [--data DIR] [--scores DIR] [--passes 5]
 
 GJG15: 13 systems × 1,312 sentences, GLEU and ERRANT, 1,000 draws: what `gecjury compare gjg15`
-computes for two metrics. One after another is `gecjury.ranking.trueskill` of each draw's sentences,
-timed on a few draws and scaled. Exit status 1 if skills differ by more than 2e-5, or if the ratio
-of processor seconds is below 20.
+computes for two metrics. One after another is `gecjury.stats.ranking.trueskill` of each draw's
+sentences, timed on a few draws and scaled. Exit status 1 if skills differ by more than 2e-5, or if
+the ratio of processor seconds is below 20.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.benchmarks import load_benchmark
-from gecjury.ranking import trueskill
 from gecjury.registry import load
-from gecjury.resampling import make_draws
 from gecjury.runtime import Runtime
 from gecjury.scorefiles import score_with_files
-from gecjury.skill import Game
-from gecjury.skilldraws import rate_draws, score_waves
+from gecjury.stats.bootstrap import make_draws
+from gecjury.stats.ranking import trueskill
+from gecjury.stats.trueskill import Game, rate_draws, score_waves
 
 METRICS = ("gleu", "errant")
 RESAMPLES = 1000

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 import trueskill as package
 
-from gecjury.ranking import trueskill
+from gecjury.stats.ranking import trueskill
 
 SYSTEMS, SENTENCES = 15, 391
 SETTINGS = {"mu": 0.0, "sigma": 0.5, "beta": 0.25, "tau": 0.0, "draw_probability": 0.25}

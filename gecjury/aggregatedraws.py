@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.aggregate import Aggregate
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks import Benchmark, View
 from gecjury.judgments import JudgmentPairs
 from gecjury.scoretable import Scores
-from gecjury.skill import Game
-from gecjury.skilldraws import rate_draws, score_waves
+from gecjury.stats.ranking import Aggregate
+from gecjury.stats.trueskill import Game, rate_draws, score_waves
 
 __all__ = ["Entry", "human_draws", "metric_draws", "win_rates", "wins_of_draws"]
 
@@ -63,7 +62,7 @@ def metric_draws(
 
 def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | None) -> FloatArray:
     """TrueSkill of every draw; where nothing is ever preferred, no skill moves."""
-    game = Game(0.0, 0.5, 0.25, 0.0, 0.25)  # the constants of `gecjury.ranking.trueskill`
+    game = Game(0.0, 0.5, 0.25, 0.0, 0.25)  # the constants of `gecjury.stats.ranking.trueskill`
     found = np.full((len(tables), len(counts), len(tables[0])), game.mu)
     moved = [
         number

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from gecjury import figures
-from gecjury.aggregate import aggregate_scores
 from gecjury.benchmarks import Benchmark
 from gecjury.corpus import Corpus
-from gecjury.correlation import pearson, spearman
 from gecjury.errors import InputError, OptionError
 from gecjury.registry import load
 from gecjury.report import Column, Table
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
+from gecjury.stats.correlation import pearson, spearman
+from gecjury.stats.ranking import aggregate_scores
 
 __all__ = ["cost", "edits", "layers", "map", "norms", "penalties", "scatter", "solver"]
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.errors import OptionError
 from gecjury.judgments import JudgmentPairs
-from gecjury.ranking import Ranking, wins_to_scores
-from gecjury.skill import Game, rate
+from gecjury.stats.ranking import Ranking, wins_to_scores
+from gecjury.stats.trueskill import Game, rate
 
 __all__ = ["human_expected_wins", "human_trueskill", "human_trueskill_sampled"]
 

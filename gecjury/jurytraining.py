@@ -17,9 +17,9 @@ from gecjury.errors import InputError, OptionError
 from gecjury.jurymodel import JuryModel, Member, identity
 from gecjury.jurypairs import TrainingPairs
 from gecjury.likeness import effective_size, every_pair, likeness_weights
-from gecjury.logistic import agreement, equal_weights, fit_preferences, folds_of, impute
 from gecjury.report import plain
 from gecjury.runtime import Runtime
+from gecjury.stats.logistic import agreement, equal_weights, fit_preferences, folds_of, impute
 
 __all__ = ["STRENGTHS", "train_jury"]
 

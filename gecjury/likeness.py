@@ -14,7 +14,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.errors import InputError
-from gecjury.logistic import fit_preferences
+from gecjury.stats.logistic import fit_preferences
 
 __all__ = ["Sides", "effective_size", "every_pair", "likeness_weights"]
 

@@ -9,33 +9,31 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.aggregate import Aggregate, aggregate_scores
 from gecjury.agreement import AnnotatorAgreement, annotator_agreement
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark, View
 from gecjury.chance import chance_scores
-from gecjury.correlation import (
-    PreferenceAgreement,
-    TieRule,
-    kendall,
-    pairwise_accuracy,
-    pearson,
-    preference_agreement,
-    spearman,
-)
 from gecjury.errors import InputError, OptionError, known_name
 from gecjury.judgments import JudgmentPairs, expand_pairs
 from gecjury.scoretable import ScoreTable
-from gecjury.softaccuracy import (
+from gecjury.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
+from gecjury.stats.preferences import (
+    PairTable,
+    PreferenceAgreement,
+    TieRule,
+    pair_table,
+    preference_agreement,
+)
+from gecjury.stats.ranking import Aggregate, aggregate_scores
+from gecjury.stats.soft_accuracy import (
     confidence,
-    judged_differences,
     score_differences,
     soft_pairwise_accuracy,
     soft_signs,
 )
-from gecjury.windows import PairTable, Windows, human_ranks, pair_table, window_correlations
+from gecjury.stats.windows import Windows, human_ranks, window_correlations
 
-__all__ = ["Result", "Study", "SystemAgreement"]
+__all__ = ["Result", "Study", "SystemAgreement", "judged_differences"]
 
 HUMAN_KINDS = ("trueskill", "expected-wins", "mean")
 
@@ -359,3 +357,28 @@ class Study:
             size=size,
             ties=self.ties,
         )
+
+
+def judged_differences(pairs: JudgmentPairs, sentences: int) -> FloatArray:
+    """What annotators preferred on each sentence, for every pair of systems.
+
+    A ranking gives no score of a sentence, but it says of two systems which is better: the mean
+    of +1 (the first), −1 (the second) and 0 (a tie) over all judgments of the two on the sentence.
+
+    Args:
+        pairs: judgments, ties included.
+        sentences: how many the corpus has.
+
+    Returns:
+        Sentences × pairs of systems, between −1 and 1; NaN where nobody compared the two.
+    """
+    size = len(pairs.systems)
+    first, second = np.triu_indices(size, 1)
+    place = np.full((size, size), -1, dtype=np.int64)
+    place[first, second] = np.arange(len(first))
+    cell = pairs.sentence * len(first) + place[pairs.first, pairs.second]
+    width = sentences * len(first)
+    sums = np.bincount(cell, pairs.preference.astype(np.float64), minlength=width)
+    counts = np.bincount(cell, minlength=width)
+    means = np.divide(sums, counts, out=np.full(width, np.nan), where=counts > 0)
+    return np.asarray(means.reshape(sentences, len(first)))

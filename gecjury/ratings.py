@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark
 from gecjury.corpus import Corpus
-from gecjury.correlation import kendall, pearson, spearman
 from gecjury.judgments import RankedItem
+from gecjury.stats.correlation import kendall, pearson, spearman
 
 __all__ = [
     "RatedPoints",

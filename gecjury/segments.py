@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from gecjury.agreement import annotator_agreement
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark, View
-from gecjury.correlation import pair_outcomes
 from gecjury.judgments import expand_pairs
 from gecjury.metaeval import Study
 from gecjury.ratingdraws import weighted_pearsons
 from gecjury.ratings import mean_over_raters, rated_points, raters_with_mean
-from gecjury.segmentlevel import (
+from gecjury.stats.grouped import (
     GroupBy,
     GroupedPairs,
     accuracy_with_ties,
     group_correlations,
     grouped_pairs,
 )
+from gecjury.stats.preferences import pair_outcomes
 from gecjury.uncertainty import calibrated_sums
 
 __all__ = [

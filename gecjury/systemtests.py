@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.aggregate import Aggregate, aggregate_scores
 from gecjury.aggregatedraws import Entry, metric_draws, win_rates
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.errors import OptionError
-from gecjury.permutation import holm_matrix, permutation_signs, share_at_least
-from gecjury.resampling import Interval, interval, make_draws
 from gecjury.scorer import MeanScorer, Scorer
 from gecjury.scoretable import ScoreTable, Statistics
+from gecjury.stats.bootstrap import Interval, interval, make_draws
+from gecjury.stats.permutation import holm_matrix, permutation_signs, share_at_least
+from gecjury.stats.ranking import Aggregate, aggregate_scores
 
 __all__ = [
     "SystemTests",

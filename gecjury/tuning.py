@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.aggregate import Aggregate, aggregate_scores
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks import View
 from gecjury.corpus import Corpus
-from gecjury.correlation import pearson, preference_agreement, spearman
 from gecjury.errors import OptionError
 from gecjury.leakage import normalise
 from gecjury.metaeval import Study
@@ -25,6 +23,9 @@ from gecjury.runtime import Runtime
 from gecjury.scorefiles import score_with_files
 from gecjury.scorer import Scorer
 from gecjury.scoretable import ScoreTable, Statistics
+from gecjury.stats.correlation import pearson, spearman
+from gecjury.stats.preferences import preference_agreement
+from gecjury.stats.ranking import Aggregate, aggregate_scores
 
 __all__ = [
     "MEASURES",

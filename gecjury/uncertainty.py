@@ -15,9 +15,10 @@ import numpy as np
 from gecjury.aggregatedraws import Entry, human_draws, metric_draws, win_rates
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks import View
-from gecjury.correlation import PairOutcomes, pair_outcomes
 from gecjury.metaeval import Study
-from gecjury.permutation import (
+from gecjury.stats.bootstrap import Draws, Interval, Over, interval, make_draws
+from gecjury.stats.correlation import correlations
+from gecjury.stats.permutation import (
     PERMUTATIONS,
     SystemStatistic,
     cluster_ranks,
@@ -26,9 +27,8 @@ from gecjury.permutation import (
     permutation_signs,
     share_at_least,
 )
-from gecjury.resampling import Draws, Interval, Over, correlations, interval, make_draws
-from gecjury.softaccuracy import normal_confidence, soft_pairwise_accuracy
-from gecjury.softpermutation import perm_both_spa
+from gecjury.stats.preferences import PairOutcomes, pair_outcomes
+from gecjury.stats.soft_accuracy import normal_confidence, perm_both_spa, soft_pairwise_accuracy
 
 __all__ = [
     "Intervals",

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.correlation import spearman
 from gecjury.refless.annotations import Annotations
 from gecjury.refless.bundle import Linear
 from gecjury.refless.features import pair_features, piece_counter, sentence_features
 from gecjury.refless.splits import Split
+from gecjury.stats.correlation import spearman
 
 __all__ = ["additions", "fit_features"]
 

@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.correlation import spearman
 from gecjury.errors import InputError
 from gecjury.refless.annotations import Annotations
 from gecjury.refless.noise import spoil
@@ -30,6 +29,7 @@ from gecjury.refless.pairs import (
 from gecjury.refless.regressor import cut_length, load_model, load_tokenizer, predict, save_model
 from gecjury.refless.train import TrainSettings, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
+from gecjury.stats.correlation import spearman
 
 __all__ = [
     "INTERMEDIATE",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.correlation import spearman
+from gecjury.stats.correlation import spearman
 
 __all__ = ["PENALTIES", "WIDTHS", "Block", "KernelModel", "fit_kernel"]
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.correlation import spearman
 from gecjury.errors import InputError
 from gecjury.refless.annotations import Annotations
 from gecjury.refless.intermediate import freeze_embeddings, tokenise
@@ -18,6 +17,7 @@ from gecjury.refless.regressor import load_model, load_tokenizer, predict, save_
 from gecjury.refless.splits import Split
 from gecjury.refless.train import TrainSettings, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
+from gecjury.stats.correlation import spearman
 from gecjury.textfiles import read_text, write_text
 
 __all__ = ["train_member"]

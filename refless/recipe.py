@@ -13,7 +13,6 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus import fingerprint
-from gecjury.correlation import pearson, spearman
 from gecjury.errors import OptionError
 from gecjury.leakage import sentence_key
 from gecjury.refless.annotations import Annotations
@@ -32,6 +31,7 @@ from gecjury.refless.regressor import encoder_location, load_tokenizer, output_e
 from gecjury.refless.splits import Split
 from gecjury.refless.train import TrainSettings, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
+from gecjury.stats.correlation import pearson, spearman
 from gecjury.textfiles import read_text, write_text
 
 __all__ = ["Recipe", "Report", "aspect_figures", "train_some"]

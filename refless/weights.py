@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks import Benchmark
-from gecjury.correlation import pearson
 from gecjury.errors import InputError, OptionError
 from gecjury.judgments import expand_pairs
+from gecjury.stats.correlation import pearson
 
 __all__ = ["PAPER_WEIGHTS", "search_weights", "simplex"]
 

@@ -124,7 +124,7 @@ def _rating_rows(
     """A row for each metric and aspect, with intervals unless they are not wanted."""
     from gecjury.ratingdraws import rating_draws
     from gecjury.ratings import rating_agreement
-    from gecjury.resampling import interval, make_draws
+    from gecjury.stats.bootstrap import interval, make_draws
 
     benchmark = study.benchmark
     draws = None

@@ -172,8 +172,8 @@ def _row(
     """A metric's results as JSON."""
     import numpy as np
 
-    from gecjury.correlation import pearson, spearman
     from gecjury.maegemeasures import agreement, agreement_interval, chain_sums, gold_scores
+    from gecjury.stats.correlation import pearson, spearman
 
     sums = [
         chain_sums(

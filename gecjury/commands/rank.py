@@ -37,9 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score, rank, test, print; equal scores share a rank."""
-    from gecjury.aggregate import aggregate_scores
     from gecjury.commands.inputs import load_scorers
     from gecjury.report import Table, print_result
+    from gecjury.stats.ranking import aggregate_scores
 
     _check(args)
     tables = score_files(args)

@@ -112,8 +112,8 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """A row for each metric and aspect (or view), then chance, then people."""
     from gecjury.chance import chance_scores
-    from gecjury.resampling import make_draws
     from gecjury.segments import mean_rater, ranked_segments, rated_segments, two_annotators
+    from gecjury.stats.bootstrap import make_draws
 
     benchmark = study.benchmark
     counts = None
@@ -155,7 +155,7 @@ def _row(
     found: Segments,
     counts: FloatArray | None,
 ) -> dict[str, Any]:
-    from gecjury.resampling import interval
+    from gecjury.stats.bootstrap import interval
 
     drawn = {} if counts is None else found.draws(counts)
     bounds = {name: list(interval(v, args.confidence)[0]) for name, v in drawn.items()}

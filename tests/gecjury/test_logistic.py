@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.errors import OptionError
-from gecjury.logistic import agreement, equal_weights, fit_preferences, folds_of, impute
+from gecjury.stats.logistic import agreement, equal_weights, fit_preferences, folds_of, impute
 
 
 def test_one_feature_by_hand() -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from gecjury import load, registry
 from gecjury.cli import main
-from gecjury.correlation import pearson
 from gecjury.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
 from gecjury.m2 import parse_m2
@@ -27,6 +26,7 @@ from gecjury.maegemeasures import (
 )
 from gecjury.maegereferences import ALL, of_annotators, other_annotators
 from gecjury.maegescores import pool_texts, score_pool
+from gecjury.stats.correlation import pearson
 from tests.gecjury import test_scorer
 
 M2 = """\

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gecjury.aggregate import aggregate_scores
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark, ranked_groups
 from gecjury.chance import chance_scores
@@ -17,6 +16,7 @@ from gecjury.judgments import RankedItem
 from gecjury.metaeval import Study
 from gecjury.scoretable import Scores, ScoreTable, Statistics
 from gecjury.signature import Signature
+from gecjury.stats.ranking import aggregate_scores
 
 NAN = float("nan")
 SOURCES = ("a b", "c d", "e f")

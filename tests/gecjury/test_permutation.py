@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.errors import OptionError
-from gecjury.permutation import (
+from gecjury.stats.permutation import (
     cluster_ranks,
     holm,
     holm_matrix,

@@ -20,7 +20,7 @@ from gecjury.human_ranking import (
     human_trueskill_sampled,
 )
 from gecjury.judgments import JudgmentPairs, RankedItem, expand_pairs, read_rankings
-from gecjury.ranking import expected_wins, mean_score, trueskill, trueskill_shuffled
+from gecjury.stats.ranking import expected_wins, mean_score, trueskill, trueskill_shuffled
 
 SEEDA = [
     "BART",

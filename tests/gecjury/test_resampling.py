@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gecjury.correlation import kendall, pairwise_accuracy, pearson, spearman
 from gecjury.errors import OptionError
-from gecjury.ranking import expected_wins, trueskill
-from gecjury.resampling import correlations, interval, make_draws
-from gecjury.skill import Game
-from gecjury.skilldraws import rate_draws, score_waves
+from gecjury.stats.bootstrap import interval, make_draws
+from gecjury.stats.correlation import correlations, kendall, pairwise_accuracy, pearson, spearman
+from gecjury.stats.ranking import expected_wins, trueskill
+from gecjury.stats.trueskill import Game, rate_draws, score_waves
 
 GAME = Game(0.0, 0.5, 0.25, 0.0, 0.25)
 
@@ -114,7 +113,7 @@ def test_draws_are_rated_alike_however_they_are_split(monkeypatch: pytest.Monkey
     waves = score_waves([rng.integers(4, size=(6, 20)).astype(float) for _ in range(2)])
     counts = rng.integers(3, size=(7, 20)).astype(float)
     whole = rate_draws(waves, counts, 6, GAME, metrics=2)
-    monkeypatch.setattr("gecjury.skilldraws._CELLS", 24)
+    monkeypatch.setattr("gecjury.stats.trueskill._CELLS", 24)
     split = rate_draws(waves, counts, 6, GAME, metrics=2, workers=2)
     assert split.tolist() == whole.tolist()
     alone = [rate_draws(waves, row[None], 6, GAME, metrics=2)[:, 0] for row in counts]

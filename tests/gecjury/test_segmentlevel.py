@@ -12,7 +12,7 @@ import pytest
 import scipy.stats
 
 from gecjury.errors import OptionError
-from gecjury.segmentlevel import GroupBy, grouped_accuracy, grouped_correlation
+from gecjury.stats.grouped import GroupBy, grouped_accuracy, grouped_correlation
 
 NAN = float("nan")
 GOLD, METRIC = [1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 3, 7]  # CorrelationTest, two systems

@@ -17,8 +17,8 @@ from gecjury.corpus import Corpus, Version
 from gecjury.errors import OptionError
 from gecjury.judgments import RankedItem
 from gecjury.metaeval import Study
-from gecjury.segmentlevel import GroupBy, grouped_accuracy, grouped_correlation
 from gecjury.segments import mean_rater, ranked_segments, rated_segments, two_annotators
+from gecjury.stats.grouped import GroupBy, grouped_accuracy, grouped_correlation
 
 NAN = float("nan")
 GROUPINGS: tuple[GroupBy, ...] = ("item", "system", "none")

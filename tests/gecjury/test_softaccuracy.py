@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.judgments import RankedItem, expand_pairs
-from gecjury.permutation import permutation_signs
-from gecjury.softaccuracy import (
+from gecjury.metaeval import judged_differences
+from gecjury.stats.permutation import permutation_signs
+from gecjury.stats.soft_accuracy import (
     confidence,
-    judged_differences,
     normal_confidence,
     score_differences,
     soft_pairwise_accuracy,

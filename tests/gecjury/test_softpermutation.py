@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from gecjury.permutation import standardise
-from gecjury.softaccuracy import normal_confidence, score_differences, soft_pairwise_accuracy
-from gecjury.softpermutation import perm_both_spa
+from gecjury.stats.permutation import standardise
+from gecjury.stats.soft_accuracy import (
+    normal_confidence,
+    perm_both_spa,
+    score_differences,
+    soft_pairwise_accuracy,
+)
 
 NAN = float("nan")
 

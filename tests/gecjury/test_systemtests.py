@@ -11,11 +11,11 @@ import pytest
 
 from gecjury.arrays import IntArray, draw_weights
 from gecjury.corpus import Corpus
-from gecjury.permutation import permutation_signs
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
 from gecjury.scoretable import Scores, ScoreTable, Statistics
 from gecjury.signature import Signature
+from gecjury.stats.permutation import permutation_signs
 from gecjury.systemtests import (
     approximate_randomisation,
     compare_systems,

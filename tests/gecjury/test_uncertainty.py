@@ -10,11 +10,12 @@ import pytest
 
 from gecjury.aggregatedraws import Entry, human_draws, win_rates
 from gecjury.benchmarks import Benchmark, load_benchmark
-from gecjury.correlation import pearson, preference_agreement
 from gecjury.judgmentfiles import known_items
 from gecjury.metaeval import Study
-from gecjury.permutation import holm_matrix, perm_both
-from gecjury.softpermutation import perm_both_spa
+from gecjury.stats.correlation import pearson
+from gecjury.stats.permutation import holm_matrix, perm_both
+from gecjury.stats.preferences import preference_agreement
+from gecjury.stats.soft_accuracy import perm_both_spa
 from gecjury.uncertainty import Resampling, SystemStatistic, Uncertainty
 
 RULES = ("half", "official", "loss", "drop", "calibrated")

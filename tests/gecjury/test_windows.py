@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.correlation import pearson, preference_agreement, spearman
 from gecjury.errors import OptionError
 from gecjury.judgments import expand_pairs, pair_scores, read_rankings
-from gecjury.windows import human_ranks, pair_table, window_correlations
+from gecjury.stats.correlation import pearson, spearman
+from gecjury.stats.preferences import pair_table, preference_agreement
+from gecjury.stats.windows import human_ranks, window_correlations
 
 NAN = float("nan")
 BASE = [

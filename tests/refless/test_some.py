@@ -190,7 +190,7 @@ def test_a_trained_folder_is_plain_transformers(trained: tuple[Path, Annotations
 
 
 def test_reported_figures_are_those_of_the_saved_model(trained: tuple[Path, Annotations]) -> None:
-    from gecjury.correlation import pearson
+    from gecjury.stats.correlation import pearson
 
     folder, data = trained
     bundle = open_bundle(str(folder))

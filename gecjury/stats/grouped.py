@@ -10,14 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
-from gecjury.correlation import (
-    PreferenceAgreement,
-    kendall,
-    pearson,
-    preference_agreement,
-    spearman,
-)
 from gecjury.errors import OptionError
+from gecjury.stats.correlation import kendall, pearson, spearman
+from gecjury.stats.preferences import PreferenceAgreement, preference_agreement
 
 __all__ = [
     "GroupBy",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 from gecjury.errors import OptionError
-from gecjury.resampling import pairwise_accuracies, pearsons, spearmans, taus
+from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, taus
 
 __all__ = [
     "PERMUTATIONS",

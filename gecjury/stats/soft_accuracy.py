@@ -1,4 +1,4 @@
-"""PERM-BOTH on soft pairwise accuracy: the cells of two metrics swapped, their confidences anew."""
+"""Soft pairwise accuracy: whether a metric tells systems apart as confidently as humans do."""
 
 from __future__ import annotations
 
@@ -8,16 +8,109 @@ from itertools import combinations
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.permutation import (
+from gecjury.stats.permutation import (
     PERMUTATIONS,
     permutation_signs,
     random_signs,
     share_at_least,
     standardise,
 )
-from gecjury.softaccuracy import normal_confidence, score_differences, soft_pairwise_accuracy
 
-__all__ = ["perm_both_spa"]
+__all__ = [
+    "confidence",
+    "normal_confidence",
+    "perm_both_spa",
+    "score_differences",
+    "soft_pairwise_accuracy",
+    "soft_signs",
+]
+
+
+def score_differences(scores: FloatArray) -> FloatArray:
+    """Sentence scores of the first minus those of the second system of every pair.
+
+    Args:
+        scores: systems × sentences, NaN where there is none.
+
+    Returns:
+        Sentences × pairs, in the order (0, 1), (0, 2), ...; NaN where either is missing.
+    """
+    first, second = np.triu_indices(len(scores), 1)
+    difference: FloatArray = (scores[first] - scores[second]).T
+    return difference
+
+
+def soft_signs(sentences: int, permutations: int = 1000, seed: int = 0) -> FloatArray:
+    """Signs for `confidence`; the same for humans and every metric, as in mt-metrics-eval."""
+    return permutation_signs(sentences, permutations, seed)[0]
+
+
+def confidence(differences: FloatArray, signs: FloatArray, ties: float = 0.5) -> FloatArray:
+    """One-sided p of the paired permutation test that the first system of a pair is better.
+
+    Args:
+        differences: N × pairs, see `score_differences`; NaN takes no part.
+        signs: K × N.
+        ties: how much a permuted sum counts that equals the observed one. One half (the mid-p
+            value) makes p of (a, b) and of (b, a) add up to 1, so that the order of the systems
+            does not matter; 1 is mt-metrics-eval's rule. They differ only where scores are so
+            coarse that sums coincide.
+
+    Returns:
+        p between 0 and 1, shape (pairs,); NaN for a pair without any sentence in common.
+    """
+    known = ~np.isnan(differences)
+    values = np.where(known, differences, 0.0)
+    null, observed = signs @ values, values.sum(axis=0)
+    slack = 1e-9 * np.abs(values).sum(axis=0)
+    above, equal = null > observed + slack, np.abs(null - observed) <= slack
+    found = above.mean(axis=0) + ties * equal.mean(axis=0)
+    return np.where(known.any(axis=0), found, np.nan)
+
+
+def normal_confidence(differences: FloatArray, counts: FloatArray) -> FloatArray:
+    """`confidence` of many resampled corpora, by the normal limit of the permutation distribution.
+
+    Args:
+        differences: N × pairs.
+        counts: B × N, how often each draw holds each sentence.
+
+    Returns:
+        p, B × pairs; NaN for a pair without any sentence in common in the draw.
+    """
+    from scipy.special import ndtr
+
+    known = ~np.isnan(differences)
+    values = np.where(known, differences, 0.0)
+    total, variance = counts @ values, counts @ values**2
+    common = counts @ known.astype(np.float64) > 0
+    # Differences that are all 0 say nothing either way.
+    score = np.divide(total, np.sqrt(variance), out=np.zeros_like(total), where=variance > 0)
+    return np.where(common, ndtr(-score), np.nan)
+
+
+def soft_pairwise_accuracy(
+    human: FloatArray, metric: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
+    """SPA = 1 − mean |p_human − p_metric| over pairs of systems (Thompson et al. 2024).
+
+    Args:
+        human: p of humans, (..., pairs).
+        metric: p of the metric, (..., pairs).
+        weights: how often each pair counts, (..., pairs); by default once.
+
+    Returns:
+        Between 0 and 1, higher is better; NaN without any pair that both know.
+    """
+    gap = np.abs(human - metric)
+    known = ~np.isnan(gap)
+    weight = known * (1.0 if weights is None else weights)
+    total = weight.sum(axis=-1)
+    far = (weight * np.where(known, gap, 0.0)).sum(axis=-1)
+    return np.asarray(
+        1 - np.divide(far, total, out=np.full(np.shape(total), np.nan), where=total > 0)
+    )
+
 
 _CHUNK = 500  # permutations held at once
 
@@ -31,9 +124,10 @@ def perm_both_spa(
 ) -> tuple[FloatArray, FloatArray]:
     """Are two metrics' soft pairwise accuracies different? Two-sided, by PERM-BOTH.
 
-    As in `gecjury.permutation.perm_both` every cell (a system on a sentence) of two standardised
-    metrics is swapped with probability one half. SPA asks for a permutation test of every pair of
-    systems; inside another permutation test that test's normal limit is taken, for humans too.
+    As in `gecjury.stats.permutation.perm_both` every cell (a system on a sentence) of two
+    standardised metrics is swapped with probability one half. SPA asks for a permutation test of
+    every pair of systems; inside another permutation test that test's normal limit is taken, for
+    humans too.
 
     Args:
         wanted: human differences, sentences × pairs of systems, NaN where nobody compared the two.

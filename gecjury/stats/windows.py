@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.correlation import TieRule, pearson, preference_agreement, spearman
 from gecjury.errors import OptionError
+from gecjury.stats.correlation import pearson, spearman
 
-__all__ = ["PairTable", "Windows", "human_ranks", "pair_table", "window_correlations"]
+__all__ = ["Windows", "human_ranks", "window_correlations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,70 +88,3 @@ def window_correlations(human: NDArray[Any], metric: NDArray[Any], size: int) ->
         np.array([pearson(scores[run], others[run]) for run in systems], dtype=np.float64),
         np.array([spearman(scores[run], others[run]) for run in systems], dtype=np.float64),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class PairTable:
-    """Agreement with human preferences, broken down by two labels of a pair.
-
-    Attributes:
-        accuracy: shape (size, size), symmetric; NaN in cells without pairs.
-        counts: pairs in each cell, those with missing scores left out; symmetric.
-        ties: the rule for ties of the metric.
-    """
-
-    accuracy: FloatArray
-    counts: IntArray
-    ties: TieRule
-
-
-def pair_table(
-    rows: NDArray[Any],
-    columns: NDArray[Any],
-    human: NDArray[Any],
-    first: NDArray[Any],
-    second: NDArray[Any],
-    *,
-    size: int,
-    ties: TieRule = "half",
-) -> PairTable:
-    """Accuracy and count of pairs by two labels, e.g. by system or by rank in the human ranking.
-
-    By system the labels are `pairs.first` and `pairs.second`; by human rank, with
-    `ranks = human_ranks(scores)`, they are `ranks[pairs.first]` and `ranks[pairs.second]`; by the
-    ranks that the annotator gave, `pairs.first_rank - 1` and `pairs.second_rank - 1`.
-
-    Args:
-        rows: label of the first of each pair, 0 to size - 1; a negative one leaves the pair out.
-        columns: label of the second.
-        human: +1, -1 or 0, as for `preference_agreement`.
-        first: metric score of the first.
-        second: metric score of the second.
-        size: number of labels.
-        ties: rule for ties of the metric; `calibrated` would fit every cell and is refused.
-
-    Returns:
-        The two tables; which side of a pair bore which label makes no difference to the cell.
-
-    Raises:
-        OptionError: `calibrated`, an unknown rule, a label out of range or unequal lengths.
-    """
-    if ties == "calibrated":
-        raise OptionError("pairwise analysis with ties='calibrated': choose half, loss, drop, ...")
-    one, two = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
-    wanted = np.asarray(human, dtype=np.int64)
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if len({one.shape, two.shape, wanted.shape, a.shape, b.shape}) > 1:
-        raise OptionError("pairs of different lengths: expected one label, preference and score")
-    if len(one) and max(one.max(), two.max()) >= size:
-        raise OptionError(f"label {max(one.max(), two.max())}: expected less than {size}")
-    accuracy = np.full((size, size), np.nan)
-    counts = np.zeros((size, size), dtype=np.int64)
-    cell = np.where((one < 0) | (two < 0), -1, np.minimum(one, two) * size + np.maximum(one, two))
-    for code in np.unique(cell[cell >= 0]):
-        here = cell == code
-        found = preference_agreement(wanted[here], a[here], b[here], ties=ties)
-        i, j = divmod(int(code), size)
-        accuracy[i, j] = accuracy[j, i] = found.accuracy
-        counts[i, j] = counts[j, i] = found.pairs - (found.tied if ties == "drop" else 0)
-    return PairTable(accuracy, counts, ties)

@@ -1,8 +1,4 @@
-"""How well metric scores agree with human ones: between systems, and pair by pair.
-
-Arrays in, numbers out. A missing score (NaN) takes its point or its pair out, and pairs left out
-are counted. A correlation that is not defined is NaN.
-"""
+"""Pairs that people preferred or tied, and what a metric's scores say of them."""
 
 from __future__ import annotations
 
@@ -12,140 +8,22 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.errors import OptionError
+from gecjury.stats.correlation import _signs
 
 __all__ = [
     "PairOutcomes",
+    "PairTable",
     "PreferenceAgreement",
     "TieRule",
-    "kendall",
     "pair_outcomes",
-    "pairwise_accuracy",
-    "pearson",
+    "pair_table",
     "preference_agreement",
-    "spearman",
 ]
-
 
 TieRule = Literal["official", "half", "loss", "drop", "calibrated"]
 """What becomes of a pair that the metric ties; see `preference_agreement`."""
-
-
-def _points(x: NDArray[Any], y: NDArray[Any], least: int) -> tuple[FloatArray, FloatArray] | None:
-    """The points present in both; None if too few or if either is constant."""
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.ndim != 1 or a.shape != b.shape:
-        raise OptionError(f"scores of shapes {a.shape} and {b.shape}: expected two equal vectors")
-    present = ~(np.isnan(a) | np.isnan(b))
-    a, b = a[present], b[present]
-    if len(a) < least or (a == a[0]).all() or (b == b[0]).all():
-        return None
-    return a, b
-
-
-def _product_moment(a: FloatArray, b: FloatArray) -> float:
-    """Pearson's r of two vectors that are not constant."""
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        return float("nan")
-    a, b = a - a.mean(), b - b.mean()
-    # Scaled first, so that squares of tiny or huge scores stay within the range of a float.
-    a, b = a / np.abs(a).max(), b / np.abs(b).max()
-    r = float((a / np.linalg.norm(a)) @ (b / np.linalg.norm(b)))
-    return max(-1.0, min(1.0, r))
-
-
-def pearson(x: NDArray[Any], y: NDArray[Any]) -> float:
-    """Pearson's product-moment correlation.
-
-    Args:
-        x: scores, shape (n,).
-        y: scores of the same things, shape (n,).
-
-    Returns:
-        Between -1 and 1; NaN for fewer than 3 points, a constant vector or an infinite score.
-
-    Raises:
-        OptionError: the shapes differ or are not one-dimensional.
-    """
-    points = _points(x, y, 3)
-    return float("nan") if points is None else _product_moment(*points)
-
-
-def _ranks(values: FloatArray) -> FloatArray:
-    """Ranks from 1, equal values sharing the mean of theirs."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (counts.cumsum() - (counts - 1) / 2)[inverse]
-
-
-def spearman(x: NDArray[Any], y: NDArray[Any]) -> float:
-    """Spearman's rank correlation: Pearson's of the ranks, ties sharing their mean rank.
-
-    Args:
-        x: scores, shape (n,).
-        y: scores of the same things, shape (n,).
-
-    Returns:
-        Between -1 and 1; NaN for fewer than 3 points or a constant vector.
-
-    Raises:
-        OptionError: the shapes differ or are not one-dimensional.
-    """
-    points = _points(x, y, 3)
-    if points is None:
-        return float("nan")
-    return _product_moment(_ranks(points[0]), _ranks(points[1]))
-
-
-def kendall(x: NDArray[Any], y: NDArray[Any]) -> float:
-    """Kendall's τ-b: (concordant - discordant) / √(pairs untied in x · pairs untied in y).
-
-    Args:
-        x: scores, shape (n,).
-        y: scores of the same things, shape (n,).
-
-    Returns:
-        Between -1 and 1; NaN for fewer than 2 points or a constant vector.
-
-    Raises:
-        OptionError: the shapes differ or are not one-dimensional.
-    """
-    points = _points(x, y, 2)
-    if points is None:
-        return float("nan")
-    a, b = points
-    balance = untied_a = untied_b = 0
-    for i in range(len(a) - 1):
-        sign_a = (a[i + 1 :] > a[i]).astype(np.int64) - (a[i + 1 :] < a[i])
-        sign_b = (b[i + 1 :] > b[i]).astype(np.int64) - (b[i + 1 :] < b[i])
-        balance += int(sign_a @ sign_b)
-        untied_a += int(np.count_nonzero(sign_a))
-        untied_b += int(np.count_nonzero(sign_b))
-    return float(balance / np.sqrt(untied_a) / np.sqrt(untied_b))
-
-
-def pairwise_accuracy(human: NDArray[Any], metric: NDArray[Any]) -> float:
-    """Share of pairs of systems that a metric orders as the human scores do (Kocmi et al. 2021).
-
-    Pairs with equal human scores are left out; a pair that the metric ties counts one half.
-
-    Args:
-        human: human scores, shape (systems,).
-        metric: metric scores, shape (systems,).
-
-    Returns:
-        Between 0 and 1; NaN for fewer than 3 systems or a constant vector.
-
-    Raises:
-        OptionError: the shapes differ or are not one-dimensional.
-    """
-    points = _points(human, metric, 3)
-    if points is None:
-        return float("nan")
-    first, second = np.triu_indices(len(points[0]), 1)
-    wanted, given = (_signs(scores[first], scores[second]) for scores in points)
-    decided = wanted != 0
-    return float(((wanted * given)[decided].mean() + 1) / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +58,6 @@ class PreferenceAgreement:
     def tied_share(self) -> float:
         """Share of pairs that the metric ties; NaN without pairs."""
         return self.tied / self.pairs if self.pairs else float("nan")
-
-
-def _signs(first: FloatArray, second: FloatArray) -> NDArray[np.int64]:
-    """+1 where the first is higher, -1 where the second is, 0 where they are equal."""
-    return (first > second).astype(np.int64) - (first < second)
 
 
 def _weights(groups: NDArray[Any] | None, kept: NDArray[np.bool_]) -> FloatArray:
@@ -358,3 +231,70 @@ def _outcomes(
         right = (balance + 1) / 2
     used = ~tied if ties == "drop" else np.full(len(wanted), True)
     return PairOutcomes(kept, wanted, sign, raw_sign, gap, right, balance, used, epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class PairTable:
+    """Agreement with human preferences, broken down by two labels of a pair.
+
+    Attributes:
+        accuracy: shape (size, size), symmetric; NaN in cells without pairs.
+        counts: pairs in each cell, those with missing scores left out; symmetric.
+        ties: the rule for ties of the metric.
+    """
+
+    accuracy: FloatArray
+    counts: IntArray
+    ties: TieRule
+
+
+def pair_table(
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    human: NDArray[Any],
+    first: NDArray[Any],
+    second: NDArray[Any],
+    *,
+    size: int,
+    ties: TieRule = "half",
+) -> PairTable:
+    """Accuracy and count of pairs by two labels, e.g. by system or by rank in the human ranking.
+
+    By system the labels are `pairs.first` and `pairs.second`; by human rank, with
+    `ranks = human_ranks(scores)`, they are `ranks[pairs.first]` and `ranks[pairs.second]`; by the
+    ranks that the annotator gave, `pairs.first_rank - 1` and `pairs.second_rank - 1`.
+
+    Args:
+        rows: label of the first of each pair, 0 to size - 1; a negative one leaves the pair out.
+        columns: label of the second.
+        human: +1, -1 or 0, as for `preference_agreement`.
+        first: metric score of the first.
+        second: metric score of the second.
+        size: number of labels.
+        ties: rule for ties of the metric; `calibrated` would fit every cell and is refused.
+
+    Returns:
+        The two tables; which side of a pair bore which label makes no difference to the cell.
+
+    Raises:
+        OptionError: `calibrated`, an unknown rule, a label out of range or unequal lengths.
+    """
+    if ties == "calibrated":
+        raise OptionError("pairwise analysis with ties='calibrated': choose half, loss, drop, ...")
+    one, two = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
+    wanted = np.asarray(human, dtype=np.int64)
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if len({one.shape, two.shape, wanted.shape, a.shape, b.shape}) > 1:
+        raise OptionError("pairs of different lengths: expected one label, preference and score")
+    if len(one) and max(one.max(), two.max()) >= size:
+        raise OptionError(f"label {max(one.max(), two.max())}: expected less than {size}")
+    accuracy = np.full((size, size), np.nan)
+    counts = np.zeros((size, size), dtype=np.int64)
+    cell = np.where((one < 0) | (two < 0), -1, np.minimum(one, two) * size + np.maximum(one, two))
+    for code in np.unique(cell[cell >= 0]):
+        here = cell == code
+        found = preference_agreement(wanted[here], a[here], b[here], ties=ties)
+        i, j = divmod(int(code), size)
+        accuracy[i, j] = accuracy[j, i] = found.accuracy
+        counts[i, j] = counts[j, i] = found.pairs - (found.tied if ties == "drop" else 0)
+    return PairTable(accuracy, counts, ties)

@@ -1,0 +1,109 @@
+"""Bootstrap draws of sentences and systems, and correlations of every draw at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from gecjury.arrays import FloatArray, IntArray, draw_weights
+from gecjury.errors import OptionError
+
+__all__ = ["OVER", "Draws", "Interval", "Over", "interval", "make_draws"]
+
+Over = Literal["both", "sentences", "systems", "none"]
+"""What a bootstrap draws with replacement."""
+OVER: tuple[Over, ...] = get_args(Over)
+
+Interval = tuple[float, float]
+"""Lower and upper bound; NaN where no draw gave a value."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Resampled corpora and sets of systems.
+
+    Attributes:
+        sentences: B × N sentence indices, each row ascending; None where sentences are kept.
+        systems: B × S system indices; None where systems are kept.
+        counts: B × N, how often each sentence stands in each draw; one row of ones without draws.
+        size: B.
+        width: how many systems the indices are of; None where that is as many as are drawn.
+    """
+
+    sentences: IntArray | None
+    systems: IntArray | None
+    counts: FloatArray
+    size: int
+    width: int | None = None
+
+    @property
+    def multiplicity(self) -> FloatArray | None:
+        """B × S, how often each system stands in each draw; None where systems are kept."""
+        if self.systems is None:
+            return None
+        return draw_weights(self.systems, self.width or self.systems.shape[1])
+
+
+def make_draws(
+    over: Over,
+    resamples: int,
+    sentences: int,
+    systems: int,
+    seed: int,
+    among: IntArray | None = None,
+) -> Draws:
+    """Draw corpora and sets of systems with replacement, each of the original's size.
+
+    The sentences of a draw stand in the order of the file, so that whatever depends on the order
+    (TrueSkill in one pass, references chosen against a running total) depends on it as it does in
+    the corpus itself.
+
+    Args:
+        over: what is drawn; `both` draws the two independently (BOOT-BOTH of Deutsch, Dror and
+            Roth 2021).
+        resamples: B.
+        sentences: N.
+        systems: S.
+        seed: of the generator.
+        among: the systems that are drawn from, as many as there are of them; by default all.
+
+    Raises:
+        OptionError: an unknown kind, or fewer than 1 resample.
+    """
+    if over not in OVER:
+        raise OptionError(f"resampling {over!r}: expected {', '.join(OVER)}")
+    if resamples < 1:
+        raise OptionError(f"resamples={resamples}: expected 1 or more")
+    rng = np.random.default_rng(seed)
+    lines = groups = None
+    if over in ("both", "sentences"):
+        lines = np.sort(rng.integers(sentences, size=(resamples, sentences)), axis=1)
+    if over in ("both", "systems"):
+        known = np.arange(systems) if among is None else among
+        groups = known[rng.integers(len(known), size=(resamples, len(known)))]
+    return Draws(lines, groups, draw_weights(lines, sentences), resamples, systems)
+
+
+def interval(values: FloatArray, confidence: float = 0.95) -> tuple[Interval, int]:
+    """Percentile interval of a statistic's draws.
+
+    Args:
+        values: shape (B,); NaN where a draw does not define the statistic.
+        confidence: share of draws between the bounds, above 0 and below 1.
+
+    Returns:
+        The bounds, and how many draws were dropped as undefined.
+
+    Raises:
+        OptionError: a confidence out of its range.
+    """
+    if not 0 < confidence < 1:
+        raise OptionError(f"confidence={confidence}: expected a number between 0 and 1")
+    kept = values[~np.isnan(values)]
+    if not len(kept):
+        return (float("nan"), float("nan")), len(values)
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(kept, [tail, 1 - tail])
+    return (float(low), float(high)), len(values) - len(kept)
