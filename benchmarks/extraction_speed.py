@@ -23,9 +23,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gecjury.edits import Edit
+from gecjury.corpus.edits import Edit
+from gecjury.corpus.m2 import read_m2
 from gecjury.extraction import extract_edits
-from gecjury.m2 import read_m2
 from gecjury.runtime import Runtime
 from gecjury.tagger import load_tagger
 from gecjury.textfiles import read_lines

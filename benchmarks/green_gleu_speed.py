@@ -138,7 +138,7 @@ def read_seeda(data: Path | None, part: str) -> Texts:
     Raises:
         SystemExit: the folder is not given or holds no such data.
     """
-    from gecjury.m2 import read_m2
+    from gecjury.corpus.m2 import read_m2
     from gecjury.textfiles import read_lines
 
     folder = Path(data or ".") / "SEEDA" / "outputs" / part

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.refbased import imeasure, threeway
 
 Lines = list[list[str]]

@@ -27,7 +27,7 @@ os.environ.setdefault("OPENAI_API_KEY", "none")
 
 
 def corpus_of(items: int, mark: str):
-    from gecjury.corpus import Corpus, Version
+    from gecjury.corpus.corpus import Corpus, Version
 
     source = tuple(f"Item {n} {mark} go to school on every days ." for n in range(items))
     systems = {
@@ -52,7 +52,7 @@ def rate(scorer, corpus, runtime) -> float:
 
 def one_at_a_time(scorer, corpus, runtime) -> float:
     """Each source in a call of its own, the engine loaded and warm."""
-    from gecjury.corpus import Corpus
+    from gecjury.corpus.corpus import Corpus
 
     parts = [
         Corpus((corpus.sources[n],), {name: v.take([n]) for name, v in corpus.systems.items()})

@@ -21,7 +21,8 @@ import numpy as np
 
 from benchmarks.green_gleu_speed import add_data_option
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.corpus import Corpus, read_corpus
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.reading import read_corpus
 from gecjury.refbased.cleme import CLEME
 from gecjury.refbased.errant import ERRANT
 from gecjury.refbased.m2 import M2

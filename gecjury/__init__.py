@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import load_benchmark
-    from gecjury.corpus import Corpus, read_corpus
+    from gecjury.corpus.corpus import Corpus
+    from gecjury.corpus.reading import read_corpus
     from gecjury.registry import load
     from gecjury.runtime import Runtime
     from gecjury.scoretable import ScoreTable
@@ -31,12 +32,12 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Corpus": "gecjury.corpus",
+    "Corpus": "gecjury.corpus.corpus",
     "Runtime": "gecjury.runtime",
     "ScoreTable": "gecjury.scoretable",
     "load": "gecjury.registry",
     "load_benchmark": "gecjury.benchmarks",
-    "read_corpus": "gecjury.corpus",
+    "read_corpus": "gecjury.corpus.corpus",
 }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gecjury import figures
 from gecjury.benchmarks import Benchmark
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.registry import load
 from gecjury.report import Column, Table

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError
 from gecjury.perturbations import Perturbation, Victim, perturb
 from gecjury.runtime import Runtime

@@ -20,10 +20,10 @@ from typing import Literal
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus import Corpus, Version
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import OptionError
-from gecjury.m2 import M2Sentence
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
 

@@ -26,7 +26,8 @@ from gecjury.benchmarktable import (
     benchmark_info,
     looks_like_path,
 )
-from gecjury.corpus import Corpus, Group, Version, fingerprint, read_versions
+from gecjury.corpus.corpus import Corpus, Group, Version, fingerprint
+from gecjury.corpus.reading import read_versions
 from gecjury.errors import DataError, InputError, OptionError, known_name
 from gecjury.fetch import DataFolder, open_data
 from gecjury.judgments import RankedItem

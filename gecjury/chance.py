@@ -9,7 +9,7 @@ import numpy as np
 
 from gecjury.agreement import constant_scores, random_scores
 from gecjury.arrays import FloatArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 
 __all__ = ["chance_scores"]
 

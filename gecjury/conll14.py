@@ -10,11 +10,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gecjury.benchmarks import Benchmark, Columns, Request, View, ranked_groups
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.m2 import M2Sentence, read_m2
 from gecjury.errors import DataError
 from gecjury.fetch import DataFolder
 from gecjury.judgments import RankedItem, read_rankings
-from gecjury.m2 import M2Sentence, read_m2
 from gecjury.textfiles import read_lines
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gecjury.corpus import Corpus
-from gecjury.edits import Edit
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit
 from gecjury.runtime import Runtime
 
 __all__ = ["CorpusEdits", "corpus_edits"]

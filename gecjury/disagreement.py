@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.judgments import JudgmentPairs, RankedItem
 from gecjury.scoretable import ScoreTable
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks import Benchmark
-from gecjury.corpus import Corpus, fingerprint
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.corpus import Corpus, fingerprint
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.runtime import Runtime
 from gecjury.scorer import Plan
 from gecjury.scoretable import Statistics

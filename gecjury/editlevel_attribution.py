@@ -19,9 +19,9 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.attribution import Method, Subsets
-from gecjury.corpus import Corpus, Group, Version
+from gecjury.corpus.corpus import Corpus, Group, Version
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.editlevel import EditCase
-from gecjury.edits import Edit, apply_edits
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
 from gecjury.scorer import GroupScorer, Plan, Scorer

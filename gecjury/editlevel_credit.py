@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.editlevel import EditCase, EditScorer, cases_print
 from gecjury.editlevel_attribution import METHODS, attribute_edits, plan_attribution
 from gecjury.errors import InputError

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gecjury.benchmarks import Benchmark, Columns, Request, View, ranked_groups
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError
 from gecjury.judgments import RankedItem, expand_pairs, read_rankings
 from gecjury.textfiles import read_lines

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from gecjury.arrays import FloatArray
-from gecjury.edits import Edit
+from gecjury.corpus.edits import Edit
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer

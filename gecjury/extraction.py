@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.caches import DiskCache, text_key
-from gecjury.edits import Edit
+from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.extractor import Extractor, Found, Pair
 from gecjury.runtime import Runtime

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from gecjury.alignment import Aligner
 from gecjury.classification import Classifier
-from gecjury.edits import Edit
+from gecjury.corpus.edits import Edit
 from gecjury.merging import LONGEST_RUN, merge_operations
 from gecjury.parsing import Parsed, Parser
 

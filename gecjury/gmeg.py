@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.benchmarks import Benchmark, Request
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError
 from gecjury.ratings import rank_ratings
 from gecjury.textfiles import read_lines, read_text

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.benchmarks import Benchmark, Columns, Request, ranked_groups
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError
 from gecjury.judgments import RankedItem, expand_pairs
 from gecjury.textfiles import read_lines, read_text

@@ -19,7 +19,7 @@ from typing import NoReturn
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, nearest_of
 from gecjury.judgments import FIRST_SENTENCE, SKIP_UNKNOWN, RankedItem
 from gecjury.ratings import rank_ratings

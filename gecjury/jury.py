@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from gecjury.arrays import IntArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, OptionError
 from gecjury.jurymodel import JuryModel, Member, identity, read_jury, same_identity
 from gecjury.runtime import Runtime

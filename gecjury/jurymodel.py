@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError, OptionError
-from gecjury.leakage import sentence_key
 from gecjury.registry import load
 from gecjury.scorer import Scorer
 from gecjury.textfiles import read_text, write_text
@@ -95,7 +95,7 @@ class JuryModel:
         weights: one a member, on standardised scores.
         identities: for each member what its scores depend on (settings, version, checkpoints), to
             notice that another metric goes by the same name now.
-        sources: hashes of the training sources, see `gecjury.leakage.sentence_key`.
+        sources: hashes of the training sources, see `gecjury.corpus.leakage.sentence_key`.
         record: how the jury was trained and what cross-validation gave, as JSON values.
     """
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark, View
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError
 from gecjury.judgments import expand_pairs
 from gecjury.jury import member_scores
 from gecjury.jurymodel import Member
-from gecjury.leakage import sentence_key
 from gecjury.runtime import Runtime
 
 __all__ = ["TrainingPairs", "collect_pairs", "scores_of"]
@@ -29,7 +29,7 @@ class TrainingPairs:
         name: the benchmark.
         preferred: scores of the preferred corrections, pairs × members; NaN = no score.
         other: scores of the others.
-        sources: for each pair the hash of its source, see `gecjury.leakage.sentence_key`.
+        sources: for each pair the hash of its source, see `gecjury.corpus.leakage.sentence_key`.
         record: counts, as JSON values.
     """
 

@@ -15,9 +15,9 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
-from gecjury.m2 import M2Sentence
 
 __all__ = [
     "MEANS",

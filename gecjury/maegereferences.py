@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gecjury.corpus import Version, read_versions
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.corpus import Version
+from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence, read_m2
+from gecjury.corpus.reading import read_versions
 from gecjury.errors import InputError, OptionError, known_name
 from gecjury.fetch import open_data
-from gecjury.m2 import NOOP, M2Annotation, M2Sentence, read_m2
 from gecjury.maege import Annotated, count_annotators
 
 __all__ = [

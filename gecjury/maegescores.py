@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.corpus import Corpus, Version
-from gecjury.edits import Edit
-from gecjury.m2 import M2Sentence
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.edits import Edit
+from gecjury.corpus.m2 import M2Sentence
 from gecjury.maege import Chain, Sampled
 from gecjury.maegereferences import ALL, References, gold_block
 from gecjury.runtime import Runtime

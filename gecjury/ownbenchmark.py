@@ -18,7 +18,8 @@ import numpy as np
 
 from gecjury.benchmarks import Benchmark, Columns, Request, View, ranked_groups
 from gecjury.benchmarktable import BENCHMARKS, UNKNOWN_SYSTEMS, BenchmarkInfo
-from gecjury.corpus import Corpus, read_corpus, system_name
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.reading import read_corpus, system_name
 from gecjury.errors import InputError, nearest_of
 from gecjury.judgmentfiles import Judged, known_items, read_judgments
 from gecjury.judgments import expand_pairs, read_rankings

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.judgments import RankedItem
 from gecjury.stats.correlation import kendall, pearson, spearman
 

@@ -21,10 +21,9 @@ from typing import ClassVar
 import numpy as np
 
 from gecjury.arrays import IntArray
-from gecjury.corpus import Corpus, Group, Version
+from gecjury.corpus.corpus import Corpus, Group, Version, distinct_groups
+from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
-from gecjury.grouping import distinct_groups
-from gecjury.m2 import M2Sentence
 from gecjury.runtime import Runtime
 from gecjury.scoretable import Scores, ScoreTable, Statistics
 from gecjury.signature import Setting, Signature, package_versions

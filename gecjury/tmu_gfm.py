@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.benchmarks import Benchmark, Request
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError
 from gecjury.ratings import mean_over_raters, rank_ratings
 from gecjury.registry import held_out_sources

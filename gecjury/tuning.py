@@ -14,9 +14,9 @@ import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks import View
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.leakage import normalise
 from gecjury.errors import OptionError
-from gecjury.leakage import normalise
 from gecjury.metaeval import Study
 from gecjury.registry import load, parse
 from gecjury.runtime import Runtime

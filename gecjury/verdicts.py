@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError
 
 __all__ = ["EditVerdict", "JudgedSource", "VerdictProblem", "read_edit_verdicts"]

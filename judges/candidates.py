@@ -11,8 +11,8 @@ from types import ModuleType
 
 import numpy as np
 
-from gecjury.corpus import Corpus, Group, fingerprint
-from gecjury.edits import Edit
+from gecjury.corpus.corpus import Corpus, Group, fingerprint
+from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError, MissingExtraError
 from gecjury.judges.fence import ARROW, mark_safe, one_line
 from gecjury.runtime import Runtime

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from gecjury.corpus import Corpus, Group
+from gecjury.corpus.corpus import Corpus, Group
 from gecjury.errors import OptionError, nearest_of
 from gecjury.judges.asking import Question, ask
 from gecjury.judges.audit import audit_of, merge_audits

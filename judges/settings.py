@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking import Question, Work, count_work
 from gecjury.judges.backend import BACKENDS, DEFAULT_MODELS, Member
@@ -177,7 +177,7 @@ class Asking(Scorer):
         """The prompt with its digest, and a context file's."""
         extra = {"prompt": self.wording().id}
         if self.context not in ("corpus", "neighbours", "none"):
-            from gecjury.corpus import fingerprint
+            from gecjury.corpus.corpus import fingerprint
             from gecjury.textfiles import read_lines
 
             extra["context"] = fingerprint(read_lines(self.context))[:8]

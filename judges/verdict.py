@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit
 from gecjury.editlevel import EditCase
-from gecjury.edits import Edit
 from gecjury.errors import OptionError
 from gecjury.judges.asking import Question, ask
 from gecjury.judges.audit import audit_of, merge_audits

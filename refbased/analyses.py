@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus import Corpus
-from gecjury.edits import Edit
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit
 from gecjury.encoders import Pooling, load_encoder
 from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.refbased.editvectors import EditSet, all_texts, differences, edit_vectors, masses

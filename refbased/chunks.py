@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gecjury.edits import Edit
+from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError
 
 __all__ = ["ChunkText", "Partition", "partition"]

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.edits import Edit
+from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError, OutputError
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.clemecounts import (
     CORPUS_WEIGHTS,
     COUNTS,

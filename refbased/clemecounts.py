@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.edits import Edit
+from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError
 from gecjury.refbased.chunks import ChunkText, partition
 

@@ -14,10 +14,10 @@ from typing import cast
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.editlevel import EditCase
 from gecjury.editlevel_credit import EditCounts
-from gecjury.edits import Edit, apply_edits
 from gecjury.refbased.chunks import partition
 from gecjury.refbased.chunkweights import Weights, chunk_sequence, judge, verdicts
 from gecjury.refbased.cleme import CLEME

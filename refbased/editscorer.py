@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.corpusedits import CorpusEdits, corpus_edits
 from gecjury.errors import OptionError
 from gecjury.extraction import extraction_signature

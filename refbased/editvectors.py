@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from gecjury.arrays import Float32Array, FloatArray
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.encoders import Encoded, Encoder
 
 __all__ = [

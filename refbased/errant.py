@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import IntArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit
 from gecjury.corpusedits import CorpusEdits
-from gecjury.edits import Edit
 from gecjury.refbased.editscorer import EditScorer, check_beta
 from gecjury.refbased.running import choose_running
 from gecjury.refbased.runningrules import RatioRule, best_f, choose_best, prf

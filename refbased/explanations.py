@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from gecjury.corpus import Corpus, Version
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.explanation import Explanation, HeatMap, edit_label
 from gecjury.refbased.chunks import partition
 from gecjury.refbased.editvectors import EditSet

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray, draw_weights
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refbased.counts import ratio
 from gecjury.refbased.ngrams import count_overlaps

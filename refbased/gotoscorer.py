@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray, draw_weights
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.refbased.chunkweights import Weights, accuracy, judge, precision_recall_f
 from gecjury.refbased.editscorer import EditScorer, check_beta

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import IntArray, draw_weights
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.refbased.counts import ratio
 from gecjury.refbased.threeway import Column, align_many

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
-from gecjury.m2 import M2Sentence
 from gecjury.refbased.counts import ratio
 from gecjury.refbased.editscorer import check_beta
 from gecjury.refbased.maxmatch import Counts, GoldEdit, f_beta, match

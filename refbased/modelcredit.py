@@ -7,10 +7,10 @@ from typing import cast
 
 import numpy as np
 
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit
 from gecjury.editlevel import EditCase
 from gecjury.editlevel_credit import EditCounts
-from gecjury.edits import Edit
 from gecjury.refbased.editcredit import chosen_credit, distinct_corrections, reference_edits
 from gecjury.refbased.editvectors import EditSet
 from gecjury.refbased.pt_errant import PTERRANT, EditWeights

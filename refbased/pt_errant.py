@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from gecjury.arrays import IntArray
-from gecjury.corpus import Corpus
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.refbased.editscorer import EditScorer, check_beta
 from gecjury.refbased.running import choose_running
 from gecjury.refbased.runningrules import RatioRule, best_f, choose_best, prf

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError
 from gecjury.refbased.m2 import M2, gold_edits
 from gecjury.refbased.maxmatch import GoldEdit, SystemEdit, extract_system_edits

@@ -10,9 +10,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit
 from gecjury.corpusedits import CorpusEdits
-from gecjury.edits import Edit
 from gecjury.encoders import DType, EncoderSpec, Pooling, load_encoder
 from gecjury.errors import OptionError
 from gecjury.refbased.counts import f_beta, ratio

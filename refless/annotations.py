@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.corpus import fingerprint
+from gecjury.corpus.corpus import fingerprint
 from gecjury.errors import InputError
 from gecjury.refless.columns import ColumnMap, Scale, known_columns
 from gecjury.textfiles import read_text

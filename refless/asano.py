@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refless.bundle import open_bundle
 from gecjury.refless.language import mean_log_probabilities

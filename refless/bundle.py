@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.leakage import corpus_texts, sentence_key
 from gecjury.errors import InputError
-from gecjury.leakage import corpus_texts, sentence_key
 from gecjury.refless.columns import ASPECTS
 from gecjury.refless.features import (
     PAIR_FEATURES,

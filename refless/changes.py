@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.runtime import Runtime
 from gecjury.scorer import MeanScorer
 from gecjury.scoretable import Statistics

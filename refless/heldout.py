@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gecjury.leakage import normalise
+from gecjury.corpus.leakage import normalise
 from gecjury.refless.annotations import read_annotations
 from gecjury.refless.splits import split_by_source
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.encoders import EncoderSpec, load_encoder
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.bundle import KEYS_FILE, MANIFEST, Bundle

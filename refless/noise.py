@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gecjury.edits import Edit
+from gecjury.corpus.edits import Edit
 from gecjury.refless.pairs import Correction
 
 __all__ = ["spoil"]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus import fingerprint
+from gecjury.corpus.corpus import fingerprint
+from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import OptionError
-from gecjury.leakage import sentence_key
 from gecjury.refless.annotations import Annotations
 from gecjury.refless.bundle import FORMAT, KEYS_FILE, MANIFEST, Bundle, assemble
 from gecjury.refless.featurefit import additions, fit_features

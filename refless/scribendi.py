@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from gecjury.arrays import IntArray, draw_weights
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refless.distance import indel_ratio, token_sort_ratio
 from gecjury.refless.language import mean_log_probabilities

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refless.bundle import Bundle, open_bundle
 from gecjury.refless.columns import ASPECTS

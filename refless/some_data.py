@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.benchmarks import load_benchmark
+from gecjury.corpus.leakage import normalise
 from gecjury.errors import InputError, OptionError
-from gecjury.leakage import normalise
 from gecjury.refless.annotations import Annotations, read_annotations
 from gecjury.refless.columns import Scale
 from gecjury.refless.splits import Split

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import IntArray
+from gecjury.corpus.leakage import normalise
 from gecjury.errors import InputError
-from gecjury.leakage import normalise
 from gecjury.refless.annotations import Annotations
 
 __all__ = ["Split", "split_as_named", "split_by_source"]
@@ -33,7 +33,7 @@ def split_by_source(
 ) -> Split:
     """Draw a split in which each source, and so all its corrections, stands in one part.
 
-    Sources are compared after normalising (see `gecjury.leakage.normalise`); rows without a
+    Sources are compared after normalising (see `gecjury.corpus.leakage.normalise`); rows without a
     source are grouped by their own text. The shares are met as nearly as whole groups allow: on
     TMU-GFM about the 3,376/422/423 of Yoshimura et al. (2020), whose own split is not public.
 

@@ -158,7 +158,7 @@ def _claim(
     folder: Path, settings: TrainSettings, examples: Sequence[Example], objective: Objective
 ) -> None:
     """Mark the checkpoints' folder as this run's, or refuse another run's."""
-    from gecjury.corpus import fingerprint
+    from gecjury.corpus.corpus import fingerprint
 
     record = {
         "settings": asdict(settings),

@@ -232,8 +232,8 @@ def _steps(args: argparse.Namespace) -> IntermediateData:
 def _leak_warnings(args: argparse.Namespace, texts: list[str], what: str) -> list[str]:
     """Warn on stderr of sentences shared with benchmarks whose data is here."""
     from gecjury.benchmarks import load_benchmark
+    from gecjury.corpus.leakage import corpus_texts, find_leaks, warning
     from gecjury.errors import DataError
-    from gecjury.leakage import corpus_texts, find_leaks, warning
 
     found = []
     for name in args.check:

@@ -9,7 +9,7 @@ from gecjury.commands.inputs import benchmark_or_files
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import Benchmark
-    from gecjury.corpus import Corpus
+    from gecjury.corpus.corpus import Corpus
     from gecjury.report import Table
 
 __all__ = ["KINDS", "add_arguments", "run"]

@@ -10,7 +10,7 @@ from gecjury.commands.inputs import add_metrics, benchmark_or_files, dry_run, lo
 
 if TYPE_CHECKING:
     from gecjury.attack import AttackScores, Damaged, Effect
-    from gecjury.corpus import Corpus
+    from gecjury.corpus.corpus import Corpus
     from gecjury.perturbations import Perturbation
     from gecjury.report import Table
     from gecjury.scorer import Scorer
@@ -142,7 +142,7 @@ def _damaged(
 ) -> list[Damaged]:
     """Damaged outputs, the user's own among them."""
     from gecjury.attack import Damaged, damage
-    from gecjury.corpus import read_versions
+    from gecjury.corpus.reading import read_versions
     from gecjury.errors import InputError, OptionError, nearest
 
     victims = list(dict.fromkeys(args.victims or corpus.names))

@@ -16,13 +16,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Report on all files; exit 2 if any finding makes scoring impossible."""
-    from gecjury.doctor import Finding, examine
+    from gecjury.corpus.doctor import Finding, examine
     from gecjury.errors import GecjuryError
     from gecjury.report import Column, Table, print_result
 
     reports, findings = examine(args.source, args.hypotheses, args.references)
     if args.m2:
-        from gecjury.corpus import read_corpus
+        from gecjury.corpus.reading import read_corpus
 
         try:
             read_corpus(args.source, [], gold=args.m2)

@@ -26,11 +26,12 @@ def run(args: argparse.Namespace) -> int:
     from collections import Counter
 
     from gecjury.cli import runtime_from
-    from gecjury.corpus import Corpus, read_sources, read_versions, system_name
+    from gecjury.corpus.corpus import Corpus
+    from gecjury.corpus.m2 import M2Annotation, M2Sentence, format_m2
+    from gecjury.corpus.reading import read_sources, read_versions, system_name
     from gecjury.corpusedits import corpus_edits
     from gecjury.errors import InputError
     from gecjury.extraction import extraction_signature
-    from gecjury.m2 import M2Annotation, M2Sentence, format_m2
     from gecjury.report import print_table
     from gecjury.textfiles import write_text
 

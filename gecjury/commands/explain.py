@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gecjury.attribution import Attribution
-    from gecjury.corpus import Version
-    from gecjury.edits import Edit
+    from gecjury.corpus.corpus import Version
+    from gecjury.corpus.edits import Edit
     from gecjury.explanation import Explanation
     from gecjury.report import Table
 
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _texts(args: argparse.Namespace) -> tuple[str, Version, list[Version]]:
     """The source, its correction and the references, each a sentence or a line of a file."""
-    from gecjury.corpus import read_sources
+    from gecjury.corpus.reading import read_sources
     from gecjury.errors import InputError
 
     given = [args.source, args.hypothesis, *args.references]
@@ -112,7 +112,8 @@ def _texts(args: argparse.Namespace) -> tuple[str, Version, list[Version]]:
 
 def _lines(text: str, line: int) -> list[Version]:
     """A sentence given as such, or one line of a file; of M2 one version an annotator."""
-    from gecjury.corpus import Version, read_versions
+    from gecjury.corpus.corpus import Version
+    from gecjury.corpus.reading import read_versions
 
     if not _is_file(text):
         return [Version((text,))]
@@ -142,7 +143,7 @@ def _edits(
     scorer: Any, source: str, versions: list[Version], runtime: Any
 ) -> list[tuple[Edit, ...]]:
     """Each version's edits: its own, or extracted as the metric would."""
-    from gecjury.corpus import Corpus
+    from gecjury.corpus.corpus import Corpus
     from gecjury.corpusedits import corpus_edits
 
     corpus = Corpus((source,), {"hypothesis": versions[0]}, tuple(versions[1:]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import Benchmark
-    from gecjury.corpus import Corpus
+    from gecjury.corpus.corpus import Corpus
     from gecjury.report import Table
     from gecjury.runtime import Runtime
     from gecjury.scorer import Plan, Scorer
@@ -67,7 +67,7 @@ def load_scorers(names: list[str]) -> list[Scorer]:
 
 def read_files(args: argparse.Namespace) -> Corpus:
     """Read the files that `add_files` declared."""
-    from gecjury.corpus import read_corpus
+    from gecjury.corpus.reading import read_corpus
 
     return read_corpus(args.source, args.hypotheses, args.references, args.m2)
 
@@ -94,7 +94,7 @@ def benchmark_or_files(
     from pathlib import Path
 
     from gecjury.benchmarks import load_benchmark
-    from gecjury.corpus import read_corpus
+    from gecjury.corpus.reading import read_corpus
     from gecjury.errors import OptionError
 
     source, *outputs = inputs

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gecjury.m2 import M2Sentence
+    from gecjury.corpus.m2 import M2Sentence
 
 __all__ = ["add_arguments", "run"]
 
@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Carry out one action."""
+    from gecjury.corpus.m2 import format_m2, read_m2
     from gecjury.errors import InputError
-    from gecjury.m2 import format_m2, read_m2
     from gecjury.textfiles import read_text
 
     if args.action == "check":
@@ -108,7 +108,7 @@ def _merge(corpora: list[tuple[M2Sentence, ...]], chosen: list[int] | None) -> l
     """Blocks with the annotators of all files, those of later files numbered on."""
     from dataclasses import replace
 
-    from gecjury.m2 import M2Sentence
+    from gecjury.corpus.m2 import M2Sentence
 
     offsets, offset = [], 0
     for blocks in corpora:
@@ -128,8 +128,8 @@ def _merge(corpora: list[tuple[M2Sentence, ...]], chosen: list[int] | None) -> l
 
 def _check(args: argparse.Namespace) -> int:
     """Report on every file; a malformed one does not hide the others."""
+    from gecjury.corpus.m2 import read_m2
     from gecjury.errors import GecjuryError
-    from gecjury.m2 import read_m2
     from gecjury.report import Column, Table, print_result
 
     files, problems = [], []

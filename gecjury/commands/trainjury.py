@@ -157,7 +157,7 @@ def _collect(
 def _like(args: argparse.Namespace, members: list[Member], runtime: Runtime) -> FloatArray:
     """The members' scores of the outputs that training pairs are to be like."""
     from gecjury.benchmarks import load_benchmark
-    from gecjury.corpus import read_corpus
+    from gecjury.corpus.reading import read_corpus
     from gecjury.jurypairs import scores_of
 
     if len(args.like) > 1:
@@ -181,8 +181,8 @@ def _excluded(args: argparse.Namespace) -> frozenset[str]:
     from pathlib import Path
 
     from gecjury.benchmarks import BENCHMARKS, load_benchmark
-    from gecjury.corpus import read_sources
-    from gecjury.leakage import sentence_key
+    from gecjury.corpus.leakage import sentence_key
+    from gecjury.corpus.reading import read_sources
 
     texts: list[str] = []
     for name in args.exclude:

@@ -207,7 +207,7 @@ def rate_draws(
     metrics: int = 1,
     workers: int = 1,
 ) -> FloatArray:
-    """TrueSkill of every draw, as `gecjury.stats.trueskill.rate` gives it for the draw's sentences in order.
+    """TrueSkill of every draw, as `rate` gives it for the sentences of the draw in order.
 
     A draw takes its sentences in the order of the file, one that it holds k times k times running.
     All draws are played side by side, each at a sentence of its own.

@@ -19,7 +19,7 @@ spacy = pytest.importorskip("spacy")
 from spacy.tokens import Doc  # noqa: E402
 
 from gecjury import alignment, merging  # noqa: E402
-from gecjury.edits import apply_edits  # noqa: E402
+from gecjury.corpus.edits import apply_edits  # noqa: E402
 from gecjury.extractor import Extractor  # noqa: E402
 from gecjury.parsing import Parsed  # noqa: E402
 

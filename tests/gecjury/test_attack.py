@@ -13,7 +13,7 @@ import pytest
 from gecjury import load, registry
 from gecjury.attack import Damaged, Pair, attack_corpora, damage, effect, score_attacks
 from gecjury.cli import main
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError
 from gecjury.perturbations import PERTURBATIONS
 from gecjury.scorer import Scorer

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gecjury.attribution import attribute
-from gecjury.corpus import Corpus
-from gecjury.edits import Edit
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
 from gecjury.scorer import MeanScorer

@@ -15,7 +15,7 @@ import pytest
 from gecjury.benchmarks import Benchmark, load_benchmark
 from gecjury.caveats import Repeats, caveats, check_scored, count_repeats
 from gecjury.cli import main
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError
 from gecjury.judgments import RankedItem, expand_pairs
 from gecjury.metaeval import Study

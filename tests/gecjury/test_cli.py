@@ -296,7 +296,7 @@ def test_a_full_memory_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) ->
     def full(*args: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("gecjury.corpus.read_corpus", full)
+    monkeypatch.setattr("gecjury.corpus.reading.read_corpus", full)
     status, out, err = shell(*command())
     assert (status, out) == (2, "")
     assert err == "gecjury: out of memory; score fewer files at once\n"
@@ -306,7 +306,7 @@ def test_an_interrupt_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> 
     def stop(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gecjury.corpus.read_corpus", stop)
+    monkeypatch.setattr("gecjury.corpus.reading.read_corpus", stop)
     assert shell(*command()) == (130, "", "gecjury: interrupted\n")
 
 

@@ -8,17 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.corpus import (
-    Corpus,
-    Group,
-    Version,
-    read_corpus,
-    read_gold,
-    read_sources,
-    read_versions,
-    system_name,
-)
-from gecjury.edits import Edit
+from gecjury.corpus.corpus import Corpus, Group, Version
+from gecjury.corpus.edits import Edit
+from gecjury.corpus.reading import read_corpus, read_gold, read_sources, read_versions, system_name
 from gecjury.errors import InputError
 
 M2 = """\

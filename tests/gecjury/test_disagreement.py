@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.disagreement import camps, consensus, scaled_ranks, sentence_views
 from gecjury.judgments import RankedItem, expand_pairs
 from gecjury.scoretable import Scores, ScoreTable, Statistics

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.doctor import Finding, examine
+from gecjury.corpus.doctor import Finding, examine
 
 SOURCE = [
     "This are the first sentence of a text .",

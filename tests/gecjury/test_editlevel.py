@@ -16,7 +16,7 @@ from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark, load_benchmark
 from gecjury.cli import main
 from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.editlevel import EditCase, annotator_pairs, baselines, edit_cases, edit_types
 from gecjury.editlevel_credit import (
     CREDITS,

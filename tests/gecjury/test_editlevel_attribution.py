@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from gecjury.attribution import attribute
-from gecjury.corpus import Corpus, Group
+from gecjury.corpus.corpus import Corpus, Group
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.editlevel import EditCase
 from gecjury.editlevel_attribution import METHODS, attribute_edits, variant_corpus
-from gecjury.edits import Edit, apply_edits
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
 from gecjury.scorer import GroupScorer
@@ -134,8 +134,8 @@ def test_side_by_side_only_compares_within_a_group(kind: str) -> None:
 
 
 def test_references_gold_and_contexts_follow_their_source() -> None:
-    from gecjury.corpus import Version
-    from gecjury.m2 import M2Sentence
+    from gecjury.corpus.corpus import Version
+    from gecjury.corpus.m2 import M2Sentence
 
     gold = tuple(M2Sentence(source, ()) for source in CORPUS.sources)
     corpus = Corpus(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.corpus.edits import Edit
 from gecjury.editlevel import EditCase
 from gecjury.editlevel_measures import (
     edit_agreement,
@@ -14,7 +15,6 @@ from gecjury.editlevel_measures import (
     ranking_measures,
     source_halves,
 )
-from gecjury.edits import Edit
 
 NAN = float("nan")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError
 
 TOKENS = ["I", "has", "two", "cat"]

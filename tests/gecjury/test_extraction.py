@@ -9,12 +9,12 @@ errant = pytest.importorskip("errant")
 pytest.importorskip("spacy")
 
 from gecjury import extraction  # noqa: E402
-from gecjury.edits import Edit, apply_edits  # noqa: E402
+from gecjury.corpus.edits import Edit, apply_edits  # noqa: E402
+from gecjury.corpus.m2 import read_m2  # noqa: E402
 from gecjury.errors import InputError, MissingExtraError, OptionError  # noqa: E402
 from gecjury.extraction import extract, extract_edits, extraction_signature  # noqa: E402
 from gecjury.extractor import Extractor, Found  # noqa: E402
 from gecjury.fastparse import FastPipeline  # noqa: E402
-from gecjury.m2 import read_m2  # noqa: E402
 from gecjury.parsing import Parser  # noqa: E402
 from gecjury.runtime import Runtime  # noqa: E402
 from gecjury.tagger import load_tagger  # noqa: E402

@@ -7,8 +7,7 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gecjury.corpus import Corpus, Version
-from gecjury.grouping import distinct_groups
+from gecjury.corpus.corpus import Corpus, Version, distinct_groups
 
 
 def corpus_of(lines: list[list[str]]) -> Corpus:

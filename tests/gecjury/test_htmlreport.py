@@ -15,7 +15,7 @@ import pytest
 from gecjury.benchmarks import Benchmark
 from gecjury.citations import PAPERS, paper
 from gecjury.cli import main
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.htmlbrowser import marked
 from gecjury.htmlreport import report_page
 from gecjury.htmltables import significance_table

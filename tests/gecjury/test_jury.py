@@ -12,11 +12,12 @@ import pytest
 
 from gecjury.benchmarks import load_benchmark
 from gecjury.cli import main
-from gecjury.corpus import Corpus, Version, read_corpus
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.leakage import sentence_key
+from gecjury.corpus.reading import read_corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.jury import Jury
 from gecjury.jurymodel import JuryModel, Member, identity, read_jury, write_jury
-from gecjury.leakage import sentence_key
 from gecjury.registry import load
 from gecjury.runtime import Runtime
 from gecjury.scorefiles import score_with_files

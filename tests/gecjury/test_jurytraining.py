@@ -9,12 +9,12 @@ import pytest
 
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks import load_benchmark
+from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError, OptionError
 from gecjury.judgments import expand_pairs
 from gecjury.jurymodel import Member
 from gecjury.jurypairs import TrainingPairs, collect_pairs, scores_of
 from gecjury.jurytraining import train_jury
-from gecjury.leakage import sentence_key
 from gecjury.runtime import Runtime
 
 MEMBERS = (Member("gleu"), Member("green"), Member("errant"))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.benchmarks import load_benchmark
-from gecjury.leakage import corpus_texts, find_leaks, normalise, sentence_key, warning
+from gecjury.corpus.leakage import corpus_texts, find_leaks, normalise, sentence_key, warning
 from gecjury.refless.annotations import read_annotations
 
 

@@ -9,16 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gecjury.edits import Edit
+from gecjury.corpus.edits import Edit
+from gecjury.corpus.m2 import M2Annotation, M2Sentence, format_m2, looks_like_m2, parse_m2, read_m2
 from gecjury.errors import InputError
-from gecjury.m2 import (
-    M2Annotation,
-    M2Sentence,
-    format_m2,
-    looks_like_m2,
-    parse_m2,
-    read_m2,
-)
 
 SAMPLE = """\
 S This are a sentence .

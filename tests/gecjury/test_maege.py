@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from gecjury import load, registry
 from gecjury.cli import main
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.m2 import parse_m2
 from gecjury.errors import InputError, OptionError
-from gecjury.m2 import parse_m2
 from gecjury.maege import Annotated, Chain, Sampled, annotated, build_chain, sample
 from gecjury.maegemeasures import (
     agreement,

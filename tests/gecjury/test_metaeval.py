@@ -10,7 +10,7 @@ import pytest
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks import Benchmark, ranked_groups
 from gecjury.chance import chance_scores
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
 from gecjury.judgments import RankedItem
 from gecjury.metaeval import Study

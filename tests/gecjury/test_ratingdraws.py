@@ -9,7 +9,7 @@ import pytest
 
 from gecjury.arrays import draw_weights
 from gecjury.benchmarks import Benchmark
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.ratingdraws import rating_draws
 from gecjury.ratings import rating_agreement
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gecjury.benchmarks import Benchmark
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.ratings import mean_over_raters, one_rater, rank_ratings, rating_agreement
 
 NAN = float("nan")

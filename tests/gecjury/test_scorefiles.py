@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gecjury
-from gecjury.corpus import Corpus, Group, Version
+from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.errors import InputError, OutputError
 from gecjury.runtime import Runtime
 from gecjury.scorefiles import check_writable, read_rows, score_with_files

@@ -12,7 +12,7 @@ import pytest
 
 import gecjury
 from gecjury.arrays import draw_weights
-from gecjury.corpus import Corpus, Group, Version
+from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.errors import GecjuryError, InputError
 from gecjury.runtime import Runtime
 from gecjury.scorer import GroupScorer, MeanScorer

@@ -13,7 +13,7 @@ import pytest
 from gecjury.benchmarks import Benchmark, load_benchmark
 from gecjury.commands.resample import check_statistic
 from gecjury.commands.segmenttable import check_grouping
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
 from gecjury.judgments import RankedItem
 from gecjury.metaeval import Study

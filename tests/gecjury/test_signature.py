@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import gecjury
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.runtime import Runtime
 from gecjury.signature import Signature, package_versions
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gecjury.arrays import IntArray, draw_weights
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
 from gecjury.scoretable import Scores, ScoreTable, Statistics

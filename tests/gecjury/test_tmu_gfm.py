@@ -45,7 +45,7 @@ def test_means_are_those_of_the_release(data_dir: Path) -> None:
 
 
 def test_the_test_part_is_what_training_never_sees(data_dir: Path) -> None:
-    from gecjury.leakage import normalise
+    from gecjury.corpus.leakage import normalise
     from gecjury.refless.annotations import read_annotations
     from gecjury.refless.splits import split_by_source
 

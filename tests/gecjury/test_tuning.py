@@ -11,7 +11,7 @@ import pytest
 
 from gecjury.benchmarks import load_benchmark
 from gecjury.cli import main
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
 from gecjury.metaeval import Study
 from gecjury.registry import load

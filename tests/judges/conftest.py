@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.registry import load
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer

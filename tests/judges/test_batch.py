@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.registry import load
 from gecjury.runtime import Runtime

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.benchmarks import load_benchmark
-from gecjury.corpus import Corpus, Version
-from gecjury.edits import Edit
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.edits import Edit
 from gecjury.judges.candidates import marked
 from gecjury.judges.fence import mark_safe, nonce, one_line
 from gecjury.judges.kobayashi import LLMS

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from gecjury.benchmarks import load_benchmark
-from gecjury.corpus import Corpus, Group, Version
-from gecjury.edits import Edit
+from gecjury.corpus.corpus import Corpus, Group, Version
+from gecjury.corpus.edits import Edit
 from gecjury.errors import OptionError
 from gecjury.judges import asking
 from gecjury.judges.backend import Deliver, Member, Parcel

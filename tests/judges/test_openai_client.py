@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
@@ -127,7 +127,7 @@ def test_retry_after_is_honoured_by_all(
 def test_concurrency_falls_under_rate_limits_and_stays_below_the_option(
     serve: Serve, judge: Make, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gecjury.corpus import Version
+    from gecjury.corpus.corpus import Version
     from gecjury.judges import asking
     from gecjury.judges.backend import Member
     from gecjury.judges.openai_client import OpenAIBackend

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.editlevel import EditCase
 from gecjury.editlevel_measures import edit_agreement
-from gecjury.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking import Question
 from gecjury.judges.audit import order_flips, position_means, repeat_agreement

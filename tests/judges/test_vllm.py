@@ -18,7 +18,7 @@ import pytest
 
 from gecjury.benchmarks import load_benchmark
 from gecjury.cli import main
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError
 from gecjury.registry import load
 from gecjury.runtime import Runtime

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from gecjury.cli import main
-from gecjury.corpus import Corpus, Version
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.refbased.analyses import (
     compare_with_pot,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gecjury.edits import Edit
+from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError, OutputError
 from gecjury.refbased.chunkweights import (
     Chunk,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError
 from gecjury.refbased.chunks import partition
 from gecjury.refbased.clemecounts import (

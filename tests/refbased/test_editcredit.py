@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.m2 import M2Annotation, M2Sentence
 from gecjury.editlevel import EditCase
-from gecjury.edits import Edit, apply_edits
-from gecjury.m2 import M2Annotation, M2Sentence
 from gecjury.refbased.cleme import CLEME
 from gecjury.refbased.editcredit import credit_cleme, credit_errant, credit_gotoscorer, credit_m2
 from gecjury.refbased.errant import ERRANT

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gecjury.corpus import Corpus, Version, read_corpus
-from gecjury.edits import Edit
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.edits import Edit
+from gecjury.corpus.reading import read_corpus
 from gecjury.refbased.errant import ERRANT, SentenceERRANT, edit_keys
 from gecjury.refbased.running import choose_running
 from gecjury.registry import load

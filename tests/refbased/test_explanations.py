@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gecjury.cli import main
-from gecjury.edits import Edit
+from gecjury.corpus.edits import Edit
 from gecjury.explanation import explainer
 from gecjury.registry import load
 from gecjury.runtime import Runtime

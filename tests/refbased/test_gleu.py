@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gecjury
+from gecjury.corpus.m2 import read_m2
 from gecjury.errors import OptionError
-from gecjury.m2 import read_m2
 from gecjury.refbased.gleu import GLEU, OfficialGLEU
 from gecjury.scoretable import ScoreTable
 from gecjury.textfiles import read_lines

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gecjury.benchmarks import load_benchmark
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.m2 import parse_m2
 from gecjury.errors import InputError
-from gecjury.m2 import parse_m2
 from gecjury.registry import load
 
 GOLD = """S a b c d

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gecjury.corpus import Corpus, Version
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import OptionError
 from gecjury.refbased.bartscore import BARTScore
 from gecjury.refbased.bertscore import BERTScore

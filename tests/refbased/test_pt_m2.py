@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.m2 import parse_m2
 from gecjury.errors import OptionError
-from gecjury.m2 import parse_m2
 from gecjury.refbased.bartscore import BARTScore
 from gecjury.refbased.bertscore import BERTScore
 from gecjury.refbased.pt_m2 import PTM2

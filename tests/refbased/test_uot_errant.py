@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.corpus import Corpus, Version
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import OptionError
 from gecjury.refbased.editvectors import EditSet, costs, edit_texts, masses
 from gecjury.refbased.uot_errant import UOTERRANT, credit

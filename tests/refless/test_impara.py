@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gecjury import load
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.leakage import normalise
 from gecjury.errors import InputError, OptionError
-from gecjury.leakage import normalise
 from gecjury.refless.impara_training import split_corrections, train_impara
 from gecjury.refless.pairs import Correction, token_edits
 from gecjury.refless.train import TrainSettings

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gecjury import load
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.language import mean_log_probabilities
 from gecjury.refless.meteor import Meteor

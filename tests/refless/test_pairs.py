@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.arrays import FloatArray
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
 from gecjury.fetch import DataFolder
 from gecjury.refless.noise import spoil

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gecjury import load
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.annotations import Annotations
 from gecjury.refless.bundle import open_bundle

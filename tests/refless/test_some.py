@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from gecjury import load
-from gecjury.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError, OptionError
 from gecjury.refless.annotations import Annotations
 from gecjury.refless.bundle import MANIFEST, open_bundle

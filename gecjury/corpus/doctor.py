@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gecjury.corpus import read_sources, read_versions, system_name
+from gecjury.corpus.reading import read_sources, read_versions, system_name
 from gecjury.errors import InputError
 from gecjury.textfiles import read_lines, read_text
 

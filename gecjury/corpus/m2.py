@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from gecjury.edits import Edit, apply_edits
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError
 from gecjury.textfiles import read_lines
 

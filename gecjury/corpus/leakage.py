@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gecjury.corpus import Corpus
+from gecjury.corpus.corpus import Corpus
 
 __all__ = ["Leak", "corpus_texts", "find_leaks", "normalise", "sentence_key", "warning"]
 

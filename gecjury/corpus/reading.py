@@ -1,0 +1,203 @@
+"""What is scored: sources with the hypotheses and references that correct them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.m2 import M2Sentence, looks_like_m2, parse_m2
+from gecjury.errors import InputError
+from gecjury.textfiles import read_lines
+
+__all__ = ["read_corpus", "read_gold", "read_versions", "system_name"]
+
+
+def system_name(path: str | Path) -> str:
+    """A system's name: its file name without folder, `.gz`, and `.txt`, `.m2` or `.jsonl`."""
+    name = Path(path).name
+    for ending in (".gz", ".txt", ".m2", ".jsonl"):
+        name = name.removesuffix(ending)
+    return name
+
+
+def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Version, ...]:
+    """Read a text, M2 or JSON-lines file; the kind is told by its content.
+
+    Args:
+        path: the file. Text gives one version, M2 one for each annotator (an annotator without
+            lines on a sentence left it as it is), JSON lines one from the strings or from the
+            objects' `text` fields.
+        overlaps: see `gecjury.corpus.m2.read_m2`.
+
+    Raises:
+        InputError: names file and line.
+    """
+    lines = read_lines(path)
+    if looks_like_m2(lines):
+        return _m2_versions(parse_m2(lines, str(path), overlaps=overlaps))
+    if _is_json_lines(path, lines):
+        return (
+            Version(
+                tuple(
+                    _json_text(line, f"{path}, line {i + 1}", ("text", "hypothesis"))
+                    for i, line in enumerate(lines)
+                )
+            ),
+        )
+    return (Version(tuple(lines)),)
+
+
+def read_gold(path: str | Path, *, overlaps: str = "reject") -> tuple[M2Sentence, ...]:
+    """Read gold edits, which must be M2.
+
+    Raises:
+        InputError: the file is not M2 or is malformed; names file and line.
+    """
+    lines = read_lines(path)
+    if lines[0] != "S" and not lines[0].startswith("S "):
+        raise InputError(
+            f"{path}: not an M2 file (no `S ` line at the top); gold edits must be M2. "
+            "Plain-text references are given with -r"
+        )
+    return parse_m2(lines, str(path), overlaps=overlaps)
+
+
+def read_corpus(
+    source: str | Path,
+    hypotheses: Sequence[str | Path],
+    references: Sequence[str | Path] = (),
+    gold: str | Path | None = None,
+) -> Corpus:
+    """Read the files of one evaluation and check that they belong together.
+
+    Args:
+        source: the sentences to correct: text, JSON lines (strings, or objects with `source`),
+            or M2, whose S lines are taken.
+        hypotheses: one file a system.
+        references: text or M2 files, in order. `NAME=FILE` adds the file to a further set of
+            references of that name; see `Corpus.with_references`.
+        gold: M2 file with the annotators' edits.
+
+    Raises:
+        InputError: a file cannot be read, a system is named twice, or line counts differ.
+    """
+    systems: dict[str, Version] = {}
+    labels = {"source": str(source)}
+    for path in hypotheses:
+        name = system_name(path)
+        label = f"system {name}"
+        if name in systems:
+            raise InputError(
+                f"system {name} is named twice ({labels[label]} and {path}): "
+                "a system is called by its file name, so rename one of the two"
+            )
+        versions = read_versions(path)
+        if len(versions) != 1:
+            raise InputError(
+                f"{path}: an M2 file of {len(versions)} annotators; "
+                "a hypothesis file holds the edits of one"
+            )
+        systems[name] = versions[0]
+        labels[label] = str(path)
+    sources = read_sources(source)
+    lists: list[Version] = []
+    named: dict[str, list[Version]] = {}
+    for given in references:
+        name, path = _name_of(given)
+        for version in read_versions(path):
+            if name:
+                if (lines := len(version.lines)) != len(sources):
+                    raise InputError(f"{path} has {lines} lines, but {source} has {len(sources)}")
+                named.setdefault(name, []).append(version)
+                continue
+            labels[f"reference {len(lists)}"] = str(path)
+            lists.append(version)
+    blocks = None if gold is None else read_gold(gold)
+    if gold is not None:
+        labels["gold"] = str(gold)
+    return Corpus(
+        sources,
+        systems,
+        tuple(lists),
+        blocks,
+        _labels=labels,
+        reference_name=f"{len(lists)} given" if lists else "",
+        reference_sets={name: partial(tuple, versions) for name, versions in named.items()},
+    )
+
+
+def _name_of(reference: str | Path) -> tuple[str, str | Path]:
+    """The set that a reference belongs to ("" for the main one), and its file."""
+    name, separator, path = str(reference).partition("=")
+    if separator and re.fullmatch(r"[\w-]+", name) and not Path(reference).exists():
+        return name, path
+    return "", reference
+
+
+def read_sources(path: str | Path) -> tuple[str, ...]:
+    """Read sources: text lines, the S lines of an M2 file, or JSON lines."""
+    lines = read_lines(path)
+    if looks_like_m2(lines):
+        return tuple(block.source for block in parse_m2(lines, str(path), overlaps="keep"))
+    if _is_json_lines(path, lines):
+        return tuple(
+            _json_text(line, f"{path}, line {i + 1}", ("source", "text"))
+            for i, line in enumerate(lines)
+        )
+    return tuple(lines)
+
+
+def _m2_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
+    annotators = sorted({a for block in blocks for a in block.annotators}) or [0]
+    return tuple(
+        Version(
+            tuple(block.text(annotator) for block in blocks),
+            tuple(block.edits(annotator) for block in blocks),
+            tuple(block.source for block in blocks),
+        )
+        for annotator in annotators
+    )
+
+
+def _is_json_lines(path: str | Path, lines: Sequence[str]) -> bool:
+    """Whether a file is JSON lines: its first line is an object, or every line is a string.
+
+    One line in quotation marks proves nothing, since `" Yes . "` is a sentence as well. A file that
+    is one JSON list is refused.
+    """
+    whole = _json_or_none("\n".join(lines)) if lines[0].startswith("[") else None
+    if isinstance(whole, list) and whole and all(isinstance(value, str | dict) for value in whole):
+        raise InputError(f"{path}: one JSON list; expected one value a line, e.g. `jq -c '.[]'`")
+    if lines[0].lstrip().startswith("{"):
+        return isinstance(_json_or_none(lines[0]), dict)
+    if len(lines) < 2 or not lines[0].startswith('"'):
+        return False
+    return all(isinstance(_json_or_none(line), str) for line in lines)
+
+
+def _json_or_none(line: str) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json_text(line: str, where: str, keys: Sequence[str]) -> str:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        # Besides bad syntax: numbers of thousands of digits, and values nested without end.
+        raise InputError(f"{where}: not JSON ({error}); expected one value a line") from None
+    if isinstance(value, dict):
+        value = next((value[key] for key in keys if key in value), None)
+    if not isinstance(value, str):
+        raise InputError(
+            f"{where}: expected a string or an object with the string field `{keys[0]}`"
+        )
+    if "\n" in value:
+        raise InputError(f"{where}: the text holds a line break; a sentence is one line")
+    return value
