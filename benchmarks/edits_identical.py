@@ -18,8 +18,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gecjury.corpus.m2 import read_m2
-from gecjury.extractor import Extractor
-from gecjury.tagger import load_tagger
+from gecjury.extraction.pipeline import Extractor
+from gecjury.extraction.tagger import load_tagger
 from gecjury.textfiles import read_lines
 
 

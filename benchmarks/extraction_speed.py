@@ -25,9 +25,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.m2 import read_m2
-from gecjury.extraction import extract_edits
+from gecjury.extraction.extract import extract_edits
+from gecjury.extraction.tagger import load_tagger
 from gecjury.runtime import Runtime
-from gecjury.tagger import load_tagger
 from gecjury.textfiles import read_lines
 
 Edits = list[list[tuple[Edit, ...]]]

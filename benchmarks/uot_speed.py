@@ -51,7 +51,7 @@ class Published:
         import errant
         from transformers import AutoModel, AutoTokenizer
 
-        from gecjury.tagger import load_tagger, parse_tokenised
+        from gecjury.extraction.tagger import load_tagger, parse_tokenised
 
         quiet_transformers()
         folder = resolve(encoder).folder

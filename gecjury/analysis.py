@@ -130,7 +130,7 @@ def edits(args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime:
 
 
 def _edit_counts(corpus: Corpus, runtime: Runtime) -> dict[str, int]:
-    from gecjury.corpusedits import corpus_edits
+    from gecjury.extraction.extract import corpus_edits
 
     found = corpus_edits(replace(corpus, references=()), "embedded", "spacy2", runtime)
     return {

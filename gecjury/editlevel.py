@@ -163,7 +163,7 @@ def edit_types(cases: Sequence[EditCase], runtime: Runtime) -> tuple[str, ...]:
     Raises:
         MissingExtraError: spaCy or errant is not installed.
     """
-    from gecjury.extraction import extract
+    from gecjury.extraction.extract import extract
 
     pairs = list(dict.fromkeys((case.source, case.edits) for case in cases))
     texts = [" ".join(apply_edits(source.split(), edits)) for source, edits in pairs]

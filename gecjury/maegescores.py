@@ -102,7 +102,7 @@ class Pool:
         lines = [[version.lines[row] for row in rows] for version in references]
         edits: list[list[tuple[Edit, ...]]] = []
         if rows:
-            from gecjury.extraction import extract
+            from gecjury.extraction.extract import extract
 
             edits = extract(sources, lines, runtime=runtime).edits
         for place, row in enumerate(rows):

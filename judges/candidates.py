@@ -198,7 +198,7 @@ def _extract(sources: Sequence[str], texts: Sequence[str], runtime: Runtime) -> 
 def _extraction() -> ModuleType:
     """The module that extracts edits, which needs packages of its own."""
     try:
-        return import_module("gecjury.extraction")
+        return import_module("gecjury.extraction.extract")
     except ModuleNotFoundError as error:
         raise MissingExtraError(
             f"edits have to be extracted, and the package {error.name} for that is not installed: "

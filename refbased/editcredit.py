@@ -46,7 +46,7 @@ Correction = tuple[int, tuple[Edit, ...]]
 
 def reference_edits(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> list[list[list[Edit]]]:
     """The edits of every reference, R × N, without `noop`."""
-    from gecjury.corpusedits import corpus_edits
+    from gecjury.extraction.extract import corpus_edits
 
     tagger, pos = scorer.settings()["tagger"], scorer.settings()["pos"]
     found = corpus_edits(corpus.with_systems([]), str(tagger), str(pos), runtime)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpusedits import CorpusEdits, corpus_edits
 from gecjury.errors import OptionError
-from gecjury.extraction import extraction_signature
+from gecjury.extraction.extract import CorpusEdits, corpus_edits, extraction_signature
 from gecjury.runtime import Runtime
 from gecjury.scorer import Scorer
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gecjury.arrays import IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
-from gecjury.corpusedits import CorpusEdits
+from gecjury.extraction.extract import CorpusEdits
 from gecjury.refbased.editscorer import EditScorer, check_beta
 from gecjury.refbased.running import choose_running
 from gecjury.refbased.runningrules import RatioRule, best_f, choose_best, prf

@@ -161,7 +161,7 @@ def main() -> int:
     parser.add_argument("--scheme", default="spacy2")
     parser.add_argument("--confusions", type=int, default=0, help="how many confusions to list")
     arguments = parser.parse_args()
-    from gecjury.tagger import load_tagger
+    from gecjury.extraction.tagger import load_tagger
 
     extractor = Extractor(load_tagger(arguments.tagger, arguments.scheme))
     report = compare(extractor, arguments.folder, arguments.confusions)

@@ -1,6 +1,6 @@
 """Train the embedded English tagger on the English Web Treebank; one seed, one result.
 
-    python tools/train_tagger.py ../shared/data/ud/en_ewt --output gecjury/tagger/model
+    python tools/train_tagger.py ../shared/data/ud/en_ewt --output gecjury/extraction/tagger/model
 
 The treebank's dependencies are rewritten as ClearNLP's (`clearnlp.py`), each sentence is shown
 plainly or roughened the way learner text is rough (lower case, missing final stop, typing slips),
@@ -26,7 +26,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 from clearnlp import Tree, convert, read_conllu  # noqa: E402
 from lexicon import lookup_table, unambiguous_words  # noqa: E402
 
-from gecjury.tagger.schemes import attribute_patterns  # noqa: E402
+from gecjury.extraction.tagger.schemes import attribute_patterns  # noqa: E402
 
 VERSION = "1.0.0"
 # Forms that learners write and the treebank lacks.
@@ -86,7 +86,7 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("treebank", type=Path, help="folder with en_ewt-ud-{train,dev,test}.conllu")
-    parser.add_argument("--output", type=Path, default=Path("gecjury/tagger/model"))
+    parser.add_argument("--output", type=Path, default=Path("gecjury/extraction/tagger/model"))
     parser.add_argument("--train", default="train,dev", help="parts of the treebank to learn from")
     parser.add_argument("--docbin", type=Path, help="also write the converted trees here")
     for name, field in Settings.__dataclass_fields__.items():

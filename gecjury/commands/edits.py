@@ -29,9 +29,8 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.corpus.corpus import Corpus
     from gecjury.corpus.m2 import M2Annotation, M2Sentence, format_m2
     from gecjury.corpus.reading import read_sources, read_versions, system_name
-    from gecjury.corpusedits import corpus_edits
     from gecjury.errors import InputError
-    from gecjury.extraction import extraction_signature
+    from gecjury.extraction.extract import corpus_edits, extraction_signature
     from gecjury.report import print_table
     from gecjury.textfiles import write_text
 

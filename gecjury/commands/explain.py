@@ -144,7 +144,7 @@ def _edits(
 ) -> list[tuple[Edit, ...]]:
     """Each version's edits: its own, or extracted as the metric would."""
     from gecjury.corpus.corpus import Corpus
-    from gecjury.corpusedits import corpus_edits
+    from gecjury.extraction.extract import corpus_edits
 
     corpus = Corpus((source,), {"hypothesis": versions[0]}, tuple(versions[1:]))
     tagger = getattr(scorer, "tagger", "embedded")

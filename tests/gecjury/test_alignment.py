@@ -18,10 +18,10 @@ spacy = pytest.importorskip("spacy")
 
 from spacy.tokens import Doc  # noqa: E402
 
-from gecjury import alignment, merging  # noqa: E402
 from gecjury.corpus.edits import apply_edits  # noqa: E402
-from gecjury.extractor import Extractor  # noqa: E402
-from gecjury.parsing import Parsed  # noqa: E402
+from gecjury.extraction import alignment, merging  # noqa: E402
+from gecjury.extraction.parsing import Parsed  # noqa: E402
+from gecjury.extraction.pipeline import Extractor  # noqa: E402
 
 NLP = spacy.blank("en")
 ANNOTATOR = errant.load("en", NLP)

@@ -8,16 +8,16 @@ import pytest
 errant = pytest.importorskip("errant")
 pytest.importorskip("spacy")
 
-from gecjury import extraction  # noqa: E402
 from gecjury.corpus.edits import Edit, apply_edits  # noqa: E402
 from gecjury.corpus.m2 import read_m2  # noqa: E402
 from gecjury.errors import InputError, MissingExtraError, OptionError  # noqa: E402
-from gecjury.extraction import extract, extract_edits, extraction_signature  # noqa: E402
-from gecjury.extractor import Extractor, Found  # noqa: E402
-from gecjury.fastparse import FastPipeline  # noqa: E402
-from gecjury.parsing import Parser  # noqa: E402
+from gecjury.extraction import extract as extraction  # noqa: E402
+from gecjury.extraction.extract import extract, extract_edits, extraction_signature  # noqa: E402
+from gecjury.extraction.parsing import Parser  # noqa: E402
+from gecjury.extraction.pipeline import Extractor, Found  # noqa: E402
+from gecjury.extraction.tagger import load_tagger  # noqa: E402
+from gecjury.extraction.tagger.fast import FastPipeline  # noqa: E402
 from gecjury.runtime import Runtime  # noqa: E402
-from gecjury.tagger import load_tagger  # noqa: E402
 from gecjury.textfiles import read_lines  # noqa: E402
 
 FRESH = Runtime(use_cache=False)
@@ -128,7 +128,7 @@ def test_each_distinct_sentence_is_parsed_once_and_unchanged_ones_never(
         return parse(self, sentences)
 
     monkeypatch.setattr(Parser, "parse", counting)
-    monkeypatch.setattr("gecjury.extractor._WINDOW", 2)
+    monkeypatch.setattr("gecjury.extraction.pipeline._WINDOW", 2)
     sources = ["a b .", "c d .", "e f .", "a  b ."]
     versions = [["a c .", "c d .", "a b .", "a c ."], ["a d .", " c d . ", "e f .", "a b ."]]
     edits = extract(sources, versions, runtime=FRESH)
@@ -140,7 +140,7 @@ def test_each_distinct_sentence_is_parsed_once_and_unchanged_ones_never(
 
 def test_workers_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extraction, "_FEW", 0)
-    monkeypatch.setattr("gecjury.extraction_workers._SMALLEST", 5)
+    monkeypatch.setattr("gecjury.extraction.workers._SMALLEST", 5)
     sources = [a for a, _ in TRICKY]
     versions = [[b for _, b in TRICKY], [b.lower() for _, b in TRICKY]]
     steps: list[float] = []
@@ -165,7 +165,7 @@ def test_workers_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_workers_error_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gecjury.extraction_workers import extract_in_workers
+    from gecjury.extraction.workers import extract_in_workers
 
     with pytest.raises(OptionError, match="no_such_model"):
         list(extract_in_workers([("a", "b")], "no_such_model", "spacy2", 2))
@@ -206,7 +206,7 @@ def test_versions_must_fit_the_sources() -> None:
 
 @pytest.mark.parametrize("version", ["2.3.3", "3.1.0", "4.0"])
 def test_untested_errant_is_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gecjury.extraction.metadata.version", lambda name: version)
+    monkeypatch.setattr("gecjury.extraction.extract.metadata.version", lambda name: version)
     with pytest.raises(OptionError, match=rf"errant {version} .*'errant>=3.0,<3.1'"):
         extract_edits(["a"], [["b"]], runtime=FRESH)
 
@@ -215,7 +215,7 @@ def test_missing_errant_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
         raise extraction.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr("gecjury.extraction.metadata.version", missing)
+    monkeypatch.setattr("gecjury.extraction.extract.metadata.version", missing)
     with pytest.raises(MissingExtraError, match=r"gecjury\[refbased\]"):
         extract_edits(["a"], [["b"]], runtime=FRESH)
 

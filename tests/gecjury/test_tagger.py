@@ -17,9 +17,9 @@ from gecjury.errors import MissingExtraError, OptionError
 
 pytest.importorskip("spacy")
 
-from gecjury import tagger
-from gecjury.tagger import load_tagger, parse_tokenised, tagger_signature
-from gecjury.tagger.schemes import attribute_patterns
+from gecjury.extraction import tagger
+from gecjury.extraction.tagger import load_tagger, parse_tokenised, tagger_signature
+from gecjury.extraction.tagger.schemes import attribute_patterns
 
 _FOLDER = Path(tagger.__file__).parent
 _TOOLS = Path(__file__).resolve().parents[2] / "tools"

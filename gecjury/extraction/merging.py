@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from gecjury.alignment import Operation
-    from gecjury.parsing import Parsed
+    from gecjury.extraction.parsing import Operation, Parsed
 
 __all__ = ["LONGEST_RUN", "Span", "merge_operations"]
 
@@ -48,7 +47,7 @@ def merge_operations(
     """Turn an alignment into the spans of edits.
 
     Args:
-        operations: of `gecjury.alignment.Aligner.align`.
+        operations: of `gecjury.extraction.alignment.Aligner.align`.
         source: the source.
         corrected: the corrected sentence.
 

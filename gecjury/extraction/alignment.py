@@ -21,20 +21,17 @@ insertion and deletion among the cheapest. Three facts save work without changin
    different, so one is decided only where the same bound certifies the costs that it looks at;
    otherwise, as when the end is not certified, the band is widened.
 
-Large matrices run on anti-diagonals in numpy (`gecjury.alignment_large`).
+Large matrices run on anti-diagonals in numpy (`gecjury.extraction.alignment_large`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gecjury.alignment_large import LARGEST, LONGEST, align_coarsely, align_large
-from gecjury.parsing import Parsed
+from gecjury.extraction.alignment_large import LARGEST, LONGEST, align_coarsely, align_large
+from gecjury.extraction.parsing import Operation, Parsed
 
-__all__ = ["Aligner", "Operation"]
-
-Operation = tuple[str, int, int, int, int]
-"""Kind (S, I, D or T), start and end in the source, start and end in the correction."""
+__all__ = ["Aligner"]
 
 _INFINITY = float("inf")
 # Up to this many cells the whole matrix is cheaper than a band that may fail.

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from gecjury import errors
 from gecjury.errors import GecjuryError
-from gecjury.extractor import Extractor, Found, Pair
+from gecjury.extraction.pipeline import Extractor, Found, Pair
 
 __all__ = ["extract_in_workers"]
 
@@ -64,12 +64,12 @@ def extract_in_workers(
 
 class _Worker:
     def __init__(self, tagger: str, pos_scheme: str) -> None:
-        root = str(Path(__file__).parent.parent)
+        root = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         # The processes share the processor already: no further threads within one.
         environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "gecjury.extraction_workers", tagger, pos_scheme],
+            [sys.executable, "-m", "gecjury.extraction.workers", tagger, pos_scheme],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
@@ -115,7 +115,7 @@ def _serve(tagger: str, pos_scheme: str, asked: IO[str], answers: IO[str]) -> No
     for line in asked:
         try:
             if extractor is None:
-                from gecjury.tagger import load_tagger
+                from gecjury.extraction.tagger import load_tagger
 
                 extractor = Extractor(load_tagger(tagger, pos_scheme))
             pairs = [(source, corrected) for source, corrected in json.loads(line)]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from gecjury.fastparse import FastPipeline, Key
+from gecjury.extraction.tagger.fast import FastPipeline, Key
 
-__all__ = ["Parsed", "Parser"]
+__all__ = ["Operation", "Parsed", "Parser"]
 
 # Sentences of like length are parsed together; the size changes the speed alone.
 _BATCH = 128
@@ -178,3 +178,7 @@ def _mark(lower: str) -> int:
     """A 48-bit number for a token in lower case, the same in every process."""
     digest = blake2b(lower.encode("utf-8", "surrogatepass"), digest_size=6)
     return int.from_bytes(digest.digest(), "big")
+
+
+Operation = tuple[str, int, int, int, int]
+"""Kind (S, I, D or T), start and end in the source, start and end in the correction."""

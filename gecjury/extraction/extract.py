@@ -1,9 +1,9 @@
 """ERRANT edits of many sentences at once: each sentence parsed once, each pair aligned once.
 
 `extract_edits` gives what the `errant` package gives for every pair of a source and a corrected
-sentence. It parses distinct sentences in batches, aligns (`gecjury.alignment`), merges
-(`gecjury.merging`) and types (`gecjury.classification`) each distinct pair once across systems
-and references, skips unchanged pairs, and remembers edits on disk.
+sentence. It parses distinct sentences in batches, aligns (`gecjury.extraction.alignment`), merges
+(`gecjury.extraction.merging`) and types (`gecjury.extraction.pipeline`) each distinct pair once
+across systems and references, skips unchanged pairs, and remembers edits on disk.
 """
 
 from __future__ import annotations
@@ -18,12 +18,20 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.caches import DiskCache, text_key
+from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError, MissingExtraError, OptionError
-from gecjury.extractor import Extractor, Found, Pair
+from gecjury.extraction.pipeline import Extractor, Found, Pair
 from gecjury.runtime import Runtime
 
-__all__ = ["Extraction", "extract", "extract_edits", "extraction_signature"]
+__all__ = [
+    "CorpusEdits",
+    "Extraction",
+    "corpus_edits",
+    "extract",
+    "extract_edits",
+    "extraction_signature",
+]
 
 Edits = tuple[Edit, ...]
 Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
@@ -46,8 +54,8 @@ class Extraction:
         edits: one list a version, with the edits of each sentence from left to right.
         pairs: distinct changed pairs of a source and a corrected sentence.
         cached: those of them read from disk.
-        coarse: those too long to be aligned exactly (see `gecjury.alignment_large`), whose edits
-            may differ from ERRANT's.
+        coarse: those too long to be aligned exactly (see `gecjury.extraction.alignment_large`),
+            whose edits may differ from ERRANT's.
     """
 
     edits: list[list[Edits]]
@@ -136,7 +144,7 @@ def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -
         MissingExtraError: errant is not installed.
         OptionError: the tagger is not installed, or errant is outside the tested range.
     """
-    from gecjury.tagger import tagger_signature
+    from gecjury.extraction.tagger import tagger_signature
 
     return {"tagger": tagger_signature(tagger, pos_scheme), "errant": _errant_version()}
 
@@ -194,7 +202,7 @@ def _made(
     pairs: list[Pair], tagger: str, pos_scheme: str, runtime: Runtime
 ) -> Iterator[tuple[Pair, Found]]:
     if runtime.workers > 1 and len(pairs) > _FEW:
-        from gecjury.extraction_workers import extract_in_workers
+        from gecjury.extraction.workers import extract_in_workers
 
         return extract_in_workers(pairs, tagger, pos_scheme, runtime.workers)
     version = json.dumps(_cache_parts(tagger, pos_scheme), sort_keys=True)
@@ -204,7 +212,7 @@ def _made(
 @lru_cache(maxsize=1)
 def _pipeline(tagger: str, pos_scheme: str, version: str) -> Any:
     """The pipeline, kept for the next metric of the run; `version` tells a retrained model."""
-    from gecjury.tagger import load_tagger
+    from gecjury.extraction.tagger import load_tagger
 
     del version
     return load_tagger(tagger, pos_scheme)
@@ -219,7 +227,7 @@ def _cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
         raise MissingExtraError(
             "edits need spaCy, which is not installed: pip install 'gecjury[refbased]'"
         ) from None
-    from gecjury import tagger as package
+    from gecjury.extraction import tagger as package
 
     folder = Path(package.__file__).parent / "model" if tagger == package.EMBEDDED else Path(tagger)
     if folder.is_dir():
@@ -227,3 +235,54 @@ def _cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
         newest = max(path.stat().st_mtime_ns for path in folder.rglob("*"))
         parts["files"] = f"{folder.resolve()} {newest}"
     return parts
+
+
+Lines = Sequence[tuple[Edit, ...]]
+
+
+@dataclass(frozen=True)
+class CorpusEdits:
+    """Edits of every hypothesis and reference, one tuple a sentence.
+
+    Attributes:
+        systems: by system, in the corpus' order.
+        references: by reference, in order.
+        notes: remarks for the user.
+    """
+
+    systems: Mapping[str, Lines]
+    references: tuple[Lines, ...]
+    notes: tuple[str, ...] = ()
+
+
+def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> CorpusEdits:
+    """The edits of all hypotheses and references of a corpus.
+
+    Versions that came with edits (M2) keep them; of the others each distinct sentence is parsed
+    once and each distinct pair aligned once, over systems and references together.
+
+    Args:
+        corpus: the texts.
+        tagger: `embedded` or the name of a spaCy model.
+        pos: part-of-speech scheme of the embedded tagger.
+        runtime: workers, cache, progress.
+
+    Raises:
+        MissingExtraError: spaCy or errant is not installed.
+        OptionError: a tagger, or a version of spaCy or errant, that cannot be used.
+    """
+    versions = [*corpus.systems.values(), *corpus.references]
+    missing = [version.lines for version in versions if version.edits is None]
+    notes: tuple[str, ...] = ()
+    extracted: list[list[tuple[Edit, ...]]] = []
+    if missing:
+        extraction = extract(
+            corpus.sources, missing, tagger=tagger, pos_scheme=pos, runtime=runtime
+        )
+        extracted, notes = extraction.edits, extraction.notes
+    made = iter(extracted)
+    found = [next(made) if version.edits is None else version.edits for version in versions]
+    count = len(corpus.systems)
+    return CorpusEdits(
+        dict(zip(corpus.systems, found[:count], strict=True)), tuple(found[count:]), notes
+    )

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from gecjury.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from gecjury.alignment import Operation
-    from gecjury.parsing import Parsed
+    from gecjury.extraction.parsing import Operation, Parsed
 
 __all__ = ["LARGEST", "LONGEST", "align_coarsely", "align_large"]
 

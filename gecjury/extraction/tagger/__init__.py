@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.errors import MissingExtraError, OptionError
-from gecjury.tagger.schemes import POS_SCHEMES, attribute_patterns
+from gecjury.extraction.tagger.schemes import POS_SCHEMES, attribute_patterns
 
 __all__ = ["EMBEDDED", "POS_SCHEMES", "load_tagger", "parse_tokenised", "tagger_signature"]
 
