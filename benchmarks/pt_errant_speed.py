@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from gecjury.benchmarks import load_benchmark
-from gecjury.checkpoints import quiet_transformers
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.extraction.extract import corpus_edits
+from gecjury.models.checkpoints import quiet_transformers
 from gecjury.refbased.bertscore import BERTScore
 from gecjury.refbased.pt_errant import PTERRANT
 from gecjury.runtime import Runtime

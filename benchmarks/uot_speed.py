@@ -34,9 +34,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gecjury.benchmarks import load_benchmark
-from gecjury.checkpoints import quiet_transformers, resolve
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.models.checkpoints import quiet_transformers, resolve
 from gecjury.refbased.uot_errant import UOTERRANT
 from gecjury.runtime import Runtime
 

@@ -239,7 +239,7 @@ def _slope(x: list[float], y: list[float]) -> float:
 
 def _forget() -> None:
     """Drop vectors that encoders remember from earlier timings."""
-    from gecjury.encoders import forget
+    from gecjury.models.encoder import forget
 
     forget()
 

@@ -10,8 +10,8 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
-from gecjury.encoders import Pooling, load_encoder
 from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.models.encoder import Pooling, load_encoder
 from gecjury.refbased.editvectors import EditSet, all_texts, differences, edit_vectors, masses
 from gecjury.refbased.transport import Problem, objective, pot_plan
 from gecjury.refbased.uot_errant import UOTERRANT, Place, Tally, credit

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 from gecjury.caches import VectorCache
-from gecjury.checkpoints import Checkpoint, quiet_transformers, resolve, state_dict
-from gecjury.devices import pick_device
 from gecjury.errors import DataError, InputError, MissingExtraError, OptionError
+from gecjury.models.batching import pick_device
+from gecjury.models.checkpoints import Checkpoint, quiet_transformers, resolve, state_dict
 from gecjury.runtime import Runtime
 
 __all__ = ["BARTScore"]
@@ -54,7 +54,7 @@ class BARTScore:
         """Name and pinned version of the model's files.
 
         Raises:
-            GecjuryError: see `gecjury.checkpoints.resolve`.
+            GecjuryError: see `gecjury.models.checkpoints.resolve`.
         """
         return self._checkpoint().identity
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import Float32Array, FloatArray
 from gecjury.caches import VectorCache
-from gecjury.encoders import Encoder, EncoderSpec, load_encoder
+from gecjury.models.encoder import Encoder, EncoderSpec, load_encoder
 from gecjury.runtime import Runtime
 
 __all__ = ["BERTScore", "baseline_f", "customary_layer"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from gecjury.arrays import Float32Array, FloatArray
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.encoders import Encoded, Encoder
+from gecjury.models.encoder import Encoded, Encoder
 
 __all__ = [
     "Cost",

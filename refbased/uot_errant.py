@@ -12,9 +12,9 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
-from gecjury.encoders import DType, EncoderSpec, Pooling, load_encoder
 from gecjury.errors import OptionError
 from gecjury.extraction.extract import CorpusEdits
+from gecjury.models.encoder import DType, EncoderSpec, Pooling, load_encoder
 from gecjury.refbased.counts import f_beta, ratio
 from gecjury.refbased.editscorer import EditScorer, check_beta
 from gecjury.refbased.editvectors import Cost, EditSet, Mass, Vectorise, costs, edit_vectors, masses

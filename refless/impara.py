@@ -13,8 +13,8 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.encoders import EncoderSpec, load_encoder
 from gecjury.errors import InputError, OptionError
+from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.bundle import KEYS_FILE, MANIFEST, Bundle
 from gecjury.refless.regressor import (
     Regressor,

@@ -13,8 +13,8 @@ import numpy as np
 
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import normalise, sentence_key
-from gecjury.encoders import EncoderSpec, load_encoder
 from gecjury.errors import InputError, OptionError
+from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.bundle import KEYS_FILE, MANIFEST
 from gecjury.refless.impara import FORMAT
 from gecjury.refless.intermediate import freeze_embeddings, pair_accuracy, pair_examples

@@ -18,8 +18,8 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.leakage import normalise
-from gecjury.encoders import EncoderSpec, load_encoder
 from gecjury.errors import InputError
+from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.annotations import Annotations
 from gecjury.refless.features import pair_features, piece_counter, sentence_features
 from gecjury.refless.kernel import Block, KernelModel, fit_kernel

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.batches import cpu_threads, equal_batches, work_through
+from gecjury.models.batching import cpu_threads, equal_batches, work_through
 
 
 def test_by_hand() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.checkpoints import resolve
-from gecjury.devices import pick_device
-from gecjury.encoders import Encoder, EncoderSpec, load_encoder
 from gecjury.errors import DataError, InputError, OptionError
+from gecjury.models.batching import pick_device
+from gecjury.models.checkpoints import resolve
+from gecjury.models.encoder import Encoder, EncoderSpec, load_encoder
 from gecjury.runtime import Runtime
 
 torch = pytest.importorskip("torch")

@@ -1,4 +1,4 @@
-"""The only encoder loader: sentences → vectors, every distinct string once, nothing padded."""
+"""What an encoder is made of: its tokenizer and model, and the limits that these set."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gecjury.arrays import Float32Array
-from gecjury.batches import cpu_threads, equal_batches, work_through
 from gecjury.caches import VectorCache
-from gecjury.checkpoints import Checkpoint, resolve
-from gecjury.devices import pick_device
-from gecjury.encodermodels import hidden_index, length_limit, read_model
-from gecjury.errors import MissingExtraError, OptionError
+from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.models.batching import cpu_threads, equal_batches, pick_device, work_through
+from gecjury.models.checkpoints import Checkpoint, quiet_transformers, resolve, state_dict
 from gecjury.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -28,8 +26,68 @@ __all__ = [
     "EncoderSpec",
     "Pooling",
     "forget",
+    "hidden_index",
+    "length_limit",
     "load_encoder",
+    "read_model",
 ]
+
+
+def read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
+    """Tokenizer and model, in evaluation mode on the device."""
+    import torch
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    quiet_transformers()
+    try:
+        config = AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise InputError(
+            f"{checkpoint.folder}: not a model that transformers can read ({error})"
+        ) from None
+    if tokenizer.pad_token_id is None or getattr(config, "is_decoder", False):
+        raise OptionError(
+            f"encoder {spec.name}: a {config.model_type} model is not a sentence encoder (its "
+            "tokenizer cannot pad); choose an encoder such as BERT, ELECTRA, RoBERTa or LaBSE"
+        )
+    model: Any
+    if checkpoint.safe:
+        model = AutoModel.from_pretrained(
+            checkpoint.folder, config=config, use_safetensors=True, trust_remote_code=False
+        )
+    else:
+        weights = state_dict(checkpoint)
+        with torch.device("meta"):
+            drawn = AutoModel.from_config(config)
+        kind: Any = type(drawn)
+        model = kind.from_pretrained(None, config=config, state_dict=weights)
+    if getattr(config, "is_encoder_decoder", False):
+        model = model.get_encoder()
+    numbers = torch.bfloat16 if spec.dtype == "bfloat16" else torch.float32
+    return tokenizer, model.to(device=device, dtype=numbers).eval()
+
+
+def length_limit(wanted: int, tokenizer: Any, config: Any) -> int:
+    """The most word pieces that model and user allow."""
+    positions = getattr(config, "max_position_embeddings", None) or wanted
+    if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
+        positions -= 2  # positions start behind the padding index there
+    return int(min(wanted, tokenizer.model_max_length, positions))
+
+
+def hidden_index(spec: EncoderSpec, config: Any) -> int:
+    """The hidden states that `spec.layer` names, counted from 0 for the embeddings."""
+    count = int(config.num_hidden_layers)
+    layer = count if spec.layer is None else spec.layer
+    index = layer + count + 1 if layer < 0 else layer
+    if not 0 <= index <= count:
+        raise OptionError(
+            f"encoder {spec.name}: layer={spec.layer} is out of range; it has {count} layers: "
+            f"expected 0 (embeddings) to {count}, or -1 to {-count - 1} from the last"
+        )
+    return index
+
 
 Pooling = Literal["mean", "cls"]
 DType = Literal["float32", "bfloat16"]
@@ -60,7 +118,7 @@ class EncoderSpec:
     dtype: DType = "float32"
 
     def checkpoint(self) -> Checkpoint:
-        """The model's files; see `gecjury.checkpoints.resolve` for the errors."""
+        """The model's files; see `gecjury.models.checkpoints.resolve` for the errors."""
         return resolve(self.name, self.revision)
 
 

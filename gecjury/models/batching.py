@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["cpu_threads", "equal_batches", "work_through"]
+from gecjury.errors import OptionError
+
+__all__ = ["cpu_threads", "equal_batches", "pick_device", "work_through"]
 
 T = TypeVar("T")
 
@@ -64,3 +66,25 @@ def work_through(
     finally:
         # The workers' call is also the default of threads to come.
         torch.set_num_threads(before)
+
+
+def pick_device(wanted: str) -> str:
+    """The torch device that `auto`, `cpu`, `cuda`, `cuda:N` or `mps` means here.
+
+    Raises:
+        OptionError: not a device, or one that this machine does not have.
+    """
+    import torch
+
+    cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
+    if wanted == "auto":
+        return "cuda" if cuda else "mps" if mps else "cpu"
+    kind, _, number = wanted.partition(":")
+    if kind not in ("cpu", "cuda", "mps") or (number and not (kind == "cuda" and number.isdigit())):
+        raise OptionError(f"device {wanted!r}: expected auto, cpu, cuda, cuda:N or mps")
+    there = {"cpu": True, "cuda": cuda, "mps": mps}[kind]
+    if there and number:
+        there = int(number) < torch.cuda.device_count()
+    if not there:
+        raise OptionError(f"device {wanted!r} is not on this machine; use --device auto or cpu")
+    return wanted

@@ -1,0 +1,1 @@
+"""Neural models loaded and run: files in, vectors or a network out."""
