@@ -14,9 +14,9 @@ import time
 from gecjury.aggregatedraws import Entry
 from gecjury.benchmarks import load_benchmark
 from gecjury.metaeval import Study
-from gecjury.registry import load
 from gecjury.runtime import Runtime
-from gecjury.scorefiles import score_with_files
+from gecjury.scoring.registry import load
+from gecjury.scoring.score_files import score_with_files
 from gecjury.uncertainty import Resampling, Uncertainty
 
 METRICS = (

@@ -67,8 +67,8 @@ def install_tagger(python: Path) -> None:
 
 def ours(texts: dict[str, Any], workers: int) -> dict[str, Any]:
     """Score everything once, with an empty cache."""
-    from gecjury.registry import load
     from gecjury.runtime import Runtime
+    from gecjury.scoring.registry import load
 
     runtime = Runtime(workers=workers, use_cache=False)
     start, cpu = time.perf_counter(), _cpu()
@@ -97,8 +97,8 @@ def main() -> int:
     options = parser.parse_args()
 
     from gecjury.benchmarks import load_benchmark
-    from gecjury.registry import load
     from gecjury.runtime import Runtime
+    from gecjury.scoring.registry import load
 
     corpus = load_benchmark(
         "seeda", systems="all", references="official-as-published", data=options.data

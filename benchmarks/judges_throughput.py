@@ -83,8 +83,8 @@ def serve(model: Path):
 
 
 def measure(items: int, few: int) -> dict[str, float]:
-    from gecjury.registry import load
     from gecjury.runtime import Runtime
+    from gecjury.scoring.registry import load
     from tests.judges.tinymodel import make_tiny_model
 
     found: dict[str, float] = {}

@@ -28,9 +28,9 @@ from gecjury.refbased.errant import ERRANT
 from gecjury.refbased.m2 import M2
 from gecjury.refbased.running import choose_running
 from gecjury.refbased.runningrules import FirstBest, choose_best
-from gecjury.registry import load
 from gecjury.runtime import Runtime
-from gecjury.scorefiles import score_with_files
+from gecjury.scoring.registry import load
+from gecjury.scoring.score_files import score_with_files
 from gecjury.stats.permutation import permutation_signs
 
 METRICS = ("errant", "m2", "cleme:assumption=dependent")

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.benchmarks import load_benchmark
-from gecjury.registry import load
 from gecjury.runtime import Runtime
-from gecjury.scorefiles import score_with_files
+from gecjury.scoring.registry import load
+from gecjury.scoring.score_files import score_with_files
 from gecjury.stats.bootstrap import make_draws
 from gecjury.stats.ranking import trueskill
 from gecjury.stats.trueskill import Game, rate_draws, score_waves

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from gecjury.benchmarks import load_benchmark
     from gecjury.corpus.corpus import Corpus
     from gecjury.corpus.reading import read_corpus
-    from gecjury.registry import load
     from gecjury.runtime import Runtime
-    from gecjury.scoretable import ScoreTable
+    from gecjury.scoring.registry import load
+    from gecjury.scoring.scores import ScoreTable
 
 __all__ = [
     "Corpus",
@@ -34,8 +34,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Corpus": "gecjury.corpus.corpus",
     "Runtime": "gecjury.runtime",
-    "ScoreTable": "gecjury.scoretable",
-    "load": "gecjury.registry",
+    "ScoreTable": "gecjury.scoring.scores",
+    "load": "gecjury.scoring.registry",
     "load_benchmark": "gecjury.benchmarks",
     "read_corpus": "gecjury.corpus.corpus",
 }

@@ -11,7 +11,7 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks import Benchmark, View
 from gecjury.judgments import JudgmentPairs
-from gecjury.scoretable import Scores
+from gecjury.scoring.scores import Scores
 from gecjury.stats.ranking import Aggregate
 from gecjury.stats.trueskill import Game, rate_draws, score_waves
 

@@ -15,10 +15,10 @@ from gecjury import figures
 from gecjury.benchmarks import Benchmark
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
-from gecjury.registry import load
 from gecjury.report import Column, Table
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
+from gecjury.scoring.registry import load
+from gecjury.scoring.scorer import Scorer
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.ranking import aggregate_scores
 

@@ -13,8 +13,8 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError
 from gecjury.perturbations import Perturbation, Victim, perturb
 from gecjury.runtime import Runtime
-from gecjury.scorefiles import score_with_files
-from gecjury.scorer import Scorer
+from gecjury.scoring.score_files import score_with_files
+from gecjury.scoring.scorer import Scorer
 
 __all__ = [
     "AttackScores",

@@ -25,7 +25,7 @@ from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
+from gecjury.scoring.scorer import Scorer
 
 __all__ = ["EXACT_LIMIT", "Attribution", "Method", "Subsets", "attribute"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.judgments import JudgmentPairs, RankedItem
-from gecjury.scoretable import ScoreTable
+from gecjury.scoring.scores import ScoreTable
 
 __all__ = [
     "Camp",

@@ -9,80 +9,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations
-from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks import Benchmark
-from gecjury.corpus.corpus import Corpus, fingerprint
+from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.runtime import Runtime
-from gecjury.scorer import Plan
-from gecjury.scoretable import Statistics
-from gecjury.signature import Signature
+from gecjury.scoring.by_edit import EditCase
 
-__all__ = [
-    "EditCase",
-    "EditScorer",
-    "annotator_pairs",
-    "baselines",
-    "cases_print",
-    "edit_cases",
-    "edit_types",
-]
-
-
-@dataclass(frozen=True)
-class EditCase:
-    """One edit that annotators judged.
-
-    Attributes:
-        row: the source's row in the benchmark's corpus; -1 where it is not in it.
-        source: the source, tokens joined by single blanks.
-        context: the sentences before and after it.
-        edit: the edit.
-        edits: all edits of the correction it belongs to, itself included.
-        valid: the verdict, as the share of annotators who accepted the edit.
-        correction: text of the correction; it has more edits than `edits` where a verdict on one
-            cannot be read.
-    """
-
-    row: int
-    source: str
-    context: tuple[str, str]
-    edit: Edit
-    edits: tuple[Edit, ...]
-    valid: float
-    correction: str = ""
-
-    @property
-    def complete(self) -> bool:
-        """Whether the edits make the correction."""
-        return " ".join(apply_edits(self.source.split(), self.edits)) == self.correction
-
-
-@runtime_checkable
-class EditScorer(Protocol):
-    """A scorer that can credit single edits."""
-
-    family: ClassVar[str]
-
-    def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
-        """As every scorer has it."""
-
-    def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> Plan | None:
-        """What `edit_scores` would send to a paid service; None if nothing."""
-
-    def edit_scores(
-        self, cases: Sequence[EditCase], runtime: Runtime
-    ) -> tuple[FloatArray, Statistics]:
-        """A score for each case, higher for valid edits and NaN where there is none.
-
-        The statistics' details and notes are taken over, its values are not.
-        """
+__all__ = ["annotator_pairs", "baselines", "cases_print", "edit_cases", "edit_types"]
 
 
 def edit_cases(benchmark: Benchmark) -> list[EditCase]:

@@ -21,10 +21,10 @@ from gecjury.arrays import FloatArray
 from gecjury.attribution import Method, Subsets
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.editlevel import EditCase
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
-from gecjury.scorer import GroupScorer, Plan, Scorer
+from gecjury.scoring.by_edit import EditCase
+from gecjury.scoring.scorer import GroupScorer, Plan, Scorer
 
 __all__ = [
     "METHODS",

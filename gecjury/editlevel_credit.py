@@ -22,11 +22,12 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.editlevel import EditCase, EditScorer, cases_print
+from gecjury.editlevel import cases_print
 from gecjury.editlevel_attribution import METHODS, attribute_edits, plan_attribution
 from gecjury.errors import InputError
 from gecjury.runtime import Runtime
-from gecjury.scorer import Plan, Scorer
+from gecjury.scoring.by_edit import EditCase, EditCounts, EditScorer
+from gecjury.scoring.scorer import Plan, Scorer
 from gecjury.textfiles import read_text, write_text
 
 __all__ = [
@@ -35,7 +36,6 @@ __all__ = [
     "FORMAT",
     "KINDS",
     "Credited",
-    "EditCounts",
     "credit_edits",
     "credit_kind",
     "credit_with_files",
@@ -59,21 +59,6 @@ KINDS = (*COUNTED, *METHODS)
 FORMAT = "gecjury-edit-credits/1"
 # Raised when credits change though no metric did.
 _VERSION = 2
-
-
-@dataclass(frozen=True)
-class EditCounts:
-    """What a metric that counts edits gives N judged ones.
-
-    Attributes:
-        own: credit by the metric's own rule for several references, shape (N,).
-        by_reference: credit under each reference, N × R; NaN where a reference is absent.
-        notes: remarks for the user.
-    """
-
-    own: FloatArray
-    by_reference: FloatArray
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gecjury.arrays import BoolArray, FloatArray, IntArray
-from gecjury.editlevel import EditCase
+from gecjury.scoring.by_edit import EditCase
 
 __all__ = [
     "CONFIDENCE",

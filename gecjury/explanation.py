@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
 
-from gecjury.arrays import FloatArray
-from gecjury.corpus.edits import Edit
 from gecjury.errors import OptionError
-from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
+from gecjury.scoring.by_edit import Explainer, HeatMap
+from gecjury.scoring.scorer import Scorer
 
-__all__ = ["EXPLAINERS", "Explanation", "HeatMap", "edit_label", "explainer", "heat_map_html"]
+__all__ = ["EXPLAINERS", "explainer", "heat_map_html"]
 
 # A metric that can show its work has one line here: (scorer, source, edits, reference edits,
 # runtime) → Explanation.
@@ -23,47 +19,6 @@ EXPLAINERS: Mapping[str, str] = {
     "errant": "gecjury.refbased.explanations:explain_errant",
     "uot-errant": "gecjury.refbased.explanations:explain_uot",
 }
-
-
-@dataclass(frozen=True)
-class HeatMap:
-    """A matrix with a meaning: what was transported from rows to columns.
-
-    Attributes:
-        title: what is shown.
-        rows: labels of the hypothesis' edits, with their masses.
-        columns: labels of the reference's edits, with their masses.
-        values: rows × columns.
-    """
-
-    title: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    values: FloatArray
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """How a metric judged one hypothesis against one reference.
-
-    Attributes:
-        scores: precision, recall, score and whatever else is one number.
-        columns: keys of the rows, in order.
-        rows: one record an edit or chunk.
-        heat_map: the plan, for metrics that have one.
-    """
-
-    scores: Mapping[str, float]
-    columns: Sequence[str]
-    rows: Sequence[Mapping[str, Any]]
-    heat_map: HeatMap | None = None
-    notes: tuple[str, ...] = field(default_factory=tuple)
-
-
-Explainer = Callable[
-    [Scorer, str, tuple[Edit, ...], tuple[Edit, ...], Runtime],
-    Explanation,
-]
 
 
 def explainer(scorer: Scorer) -> Explainer:
@@ -81,11 +36,6 @@ def explainer(scorer: Scorer) -> Explainer:
     module, _, name = target.partition(":")
     found: Explainer = getattr(import_module(module), name)
     return found
-
-
-def edit_label(edit: Edit) -> str:
-    """An edit as the paper writes it: `[27,29] → their`."""
-    return f"[{edit.start},{edit.end}] → {edit.correction or '∅'}"
 
 
 def heat_map_html(heat_map: HeatMap, heading: str, lines: Sequence[tuple[str, str]]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.errors import MissingExtraError, OptionError, OutputError
-from gecjury.explanation import HeatMap
+from gecjury.scoring.by_edit import HeatMap
 
 __all__ = ["bars", "check_figure", "heat_map", "lines", "points"]
 

@@ -12,7 +12,7 @@ from gecjury.htmltables import pair_matrix
 from gecjury.htmltext import Child, Markup, element, join, number
 from gecjury.metaeval import Study
 from gecjury.reportwords import MEASURES, VIEWS, best_rows, percent, tested_measure, value_of
-from gecjury.scoretable import ScoreTable
+from gecjury.scoring.scores import ScoreTable
 from gecjury.svgplots import Estimate, intervals, scatter, window_lines
 
 __all__ = ["overview", "pairs", "scatters", "windows"]

@@ -43,7 +43,7 @@ from gecjury.reportwords import (
     is_compared,
     summarise,
 )
-from gecjury.scoretable import ScoreTable
+from gecjury.scoring.scores import ScoreTable
 from gecjury.textfiles import write_text
 
 __all__ = ["check_page", "report_page", "write_page"]

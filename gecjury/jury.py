@@ -16,10 +16,10 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, OptionError
 from gecjury.jurymodel import JuryModel, Member, identity, read_jury, same_identity
 from gecjury.runtime import Runtime
-from gecjury.scorefiles import score_with_files
-from gecjury.scorer import MeanScorer, Plan, Scorer
-from gecjury.scoretable import Scores, ScoreTable, Statistics
-from gecjury.signature import Signature
+from gecjury.scoring.score_files import score_with_files
+from gecjury.scoring.scorer import MeanScorer, Plan, Scorer
+from gecjury.scoring.scores import Scores, ScoreTable, Statistics
+from gecjury.scoring.signature import Signature
 
 __all__ = ["Jury", "member_scores"]
 

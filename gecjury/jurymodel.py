@@ -19,8 +19,8 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError, OptionError
-from gecjury.registry import load
-from gecjury.scorer import Scorer
+from gecjury.scoring.registry import load
+from gecjury.scoring.scorer import Scorer
 from gecjury.textfiles import read_text, write_text
 
 __all__ = ["FORMAT", "JuryModel", "Member", "read_jury", "write_jury"]

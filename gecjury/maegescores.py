@@ -15,8 +15,8 @@ from gecjury.corpus.m2 import M2Sentence
 from gecjury.maege import Chain, Sampled
 from gecjury.maegereferences import ALL, References, gold_block
 from gecjury.runtime import Runtime
-from gecjury.scorefiles import score_with_files
-from gecjury.scorer import Scorer
+from gecjury.scoring.score_files import score_with_files
+from gecjury.scoring.scorer import Scorer
 
 __all__ = ["Pool", "PoolScores", "pool_texts", "score_pool"]
 

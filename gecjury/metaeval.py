@@ -15,7 +15,7 @@ from gecjury.benchmarks import Benchmark, View
 from gecjury.chance import chance_scores
 from gecjury.errors import InputError, OptionError, known_name
 from gecjury.judgments import JudgmentPairs, expand_pairs
-from gecjury.scoretable import ScoreTable
+from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
 from gecjury.stats.preferences import (
     PairTable,

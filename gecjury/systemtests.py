@@ -13,8 +13,8 @@ import numpy as np
 from gecjury.aggregatedraws import Entry, metric_draws, win_rates
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.errors import OptionError
-from gecjury.scorer import MeanScorer, Scorer
-from gecjury.scoretable import ScoreTable, Statistics
+from gecjury.scoring.scorer import MeanScorer, Scorer
+from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.stats.bootstrap import Interval, interval, make_draws
 from gecjury.stats.permutation import holm_matrix, permutation_signs, share_at_least
 from gecjury.stats.ranking import Aggregate, aggregate_scores

@@ -19,7 +19,7 @@ from gecjury.benchmarks import Benchmark, Request
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError
 from gecjury.ratings import mean_over_raters, rank_ratings
-from gecjury.registry import held_out_sources
+from gecjury.scoring.registry import held_out_sources
 from gecjury.textfiles import read_text
 
 __all__ = ["load_tmu_gfm"]

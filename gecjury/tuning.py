@@ -18,11 +18,12 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import normalise
 from gecjury.errors import OptionError
 from gecjury.metaeval import Study
-from gecjury.registry import load, parse
 from gecjury.runtime import Runtime
-from gecjury.scorefiles import score_with_files
-from gecjury.scorer import Scorer
-from gecjury.scoretable import ScoreTable, Statistics
+from gecjury.scoring.options import parse
+from gecjury.scoring.registry import load
+from gecjury.scoring.score_files import score_with_files
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.preferences import preference_agreement
 from gecjury.stats.ranking import Aggregate, aggregate_scores

@@ -31,8 +31,8 @@ from gecjury.judges.protocols import MakeBallots, Options
 from gecjury.judges.settings import Asking, Wording, load_wording
 from gecjury.prompts import CRITERIA
 from gecjury.runtime import Runtime
-from gecjury.scorer import GroupScorer
-from gecjury.scoretable import Statistics
+from gecjury.scoring.scorer import GroupScorer
+from gecjury.scoring.scores import Statistics
 
 __all__ = ["LLME", "LLMS"]
 

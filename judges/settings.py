@@ -20,8 +20,8 @@ from gecjury.judges.fence import nonce, one_line
 from gecjury.judges.prices import read_prices
 from gecjury.prompts import Prompt, PromptError, criterion, read
 from gecjury.runtime import Runtime
-from gecjury.scorer import Plan, Scorer
-from gecjury.signature import Setting
+from gecjury.scoring.scorer import Plan, Scorer
+from gecjury.scoring.signature import Setting
 
 __all__ = ["Asking", "Wording", "context_lines", "load_wording", "render_fenced"]
 

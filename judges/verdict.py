@@ -13,7 +13,6 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
-from gecjury.editlevel import EditCase
 from gecjury.errors import OptionError
 from gecjury.judges.asking import Question, ask
 from gecjury.judges.audit import audit_of, merge_audits
@@ -32,8 +31,9 @@ from gecjury.judges.panel import combine
 from gecjury.judges.reply import Failure, read_validity
 from gecjury.judges.settings import Asking, Wording, load_wording, render_fenced
 from gecjury.runtime import Runtime
-from gecjury.scorer import MeanScorer, Plan
-from gecjury.scoretable import Statistics
+from gecjury.scoring.by_edit import EditCase
+from gecjury.scoring.scorer import MeanScorer, Plan
+from gecjury.scoring.scores import Statistics
 
 __all__ = ["VERDICT_SCHEMA", "EditVerdict"]
 
@@ -90,7 +90,7 @@ class EditVerdict(Asking, MeanScorer):
     def edit_scores(
         self, cases: Sequence[EditCase], runtime: Runtime
     ) -> tuple[FloatArray, Statistics]:
-        """Verdicts on given edits; see `gecjury.editlevel.EditScorer`."""
+        """Verdicts on given edits; see `gecjury.scoring.by_edit.EditScorer`."""
         return self._verdicts(self._judged(cases), runtime)
 
     def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> Plan:

@@ -29,7 +29,7 @@ from gecjury.refbased.editscorer import EditScorer, check_beta
 from gecjury.refbased.running import choose_running
 from gecjury.refbased.runningrules import FirstBest, RatioRule, choose_best
 from gecjury.runtime import Runtime
-from gecjury.scoretable import Scores, Statistics
+from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["CLEME", "CLEME2"]
 

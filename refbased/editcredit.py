@@ -16,8 +16,6 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.editlevel import EditCase
-from gecjury.editlevel_credit import EditCounts
 from gecjury.refbased.chunks import partition
 from gecjury.refbased.chunkweights import Weights, chunk_sequence, judge, verdicts
 from gecjury.refbased.cleme import CLEME
@@ -28,7 +26,8 @@ from gecjury.refbased.m2 import M2, gold_edits
 from gecjury.refbased.maxmatch import GoldEdit, match
 from gecjury.refbased.runningrules import best_f, choose_best
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
+from gecjury.scoring.by_edit import EditCase, EditCounts
+from gecjury.scoring.scorer import Scorer
 
 __all__ = [
     "chosen_credit",

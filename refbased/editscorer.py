@@ -10,7 +10,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.extraction.extract import CorpusEdits, corpus_edits, extraction_signature
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
+from gecjury.scoring.scorer import Scorer
 
 __all__ = ["EditScorer", "check_beta"]
 

@@ -17,7 +17,7 @@ from gecjury.refbased.editscorer import EditScorer, check_beta
 from gecjury.refbased.running import choose_running
 from gecjury.refbased.runningrules import RatioRule, best_f, choose_best, prf
 from gecjury.runtime import Runtime
-from gecjury.scoretable import Scores, Statistics
+from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["ERRANT", "SentenceERRANT", "edit_keys"]
 

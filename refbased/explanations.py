@@ -9,12 +9,12 @@ import numpy as np
 
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.explanation import Explanation, HeatMap, edit_label
 from gecjury.refbased.chunks import partition
 from gecjury.refbased.editvectors import EditSet
 from gecjury.refbased.uot_errant import UOTERRANT, Alignment, credit
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
+from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label
+from gecjury.scoring.scorer import Scorer
 
 __all__ = ["explain_cleme", "explain_errant", "explain_uot"]
 

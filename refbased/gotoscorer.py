@@ -14,7 +14,7 @@ from gecjury.errors import InputError, OptionError
 from gecjury.refbased.chunkweights import Weights, accuracy, judge, precision_recall_f
 from gecjury.refbased.editscorer import EditScorer, check_beta
 from gecjury.runtime import Runtime
-from gecjury.scoretable import Scores, Statistics
+from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["GoToScorer"]
 

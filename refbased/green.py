@@ -13,8 +13,8 @@ from gecjury.errors import OptionError
 from gecjury.refbased.counts import f_beta, ratio
 from gecjury.refbased.ngrams import count_overlaps
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
-from gecjury.scoretable import Scores, Statistics
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["GREEN"]
 

@@ -29,8 +29,8 @@ from gecjury.errors import InputError, OptionError
 from gecjury.refbased.counts import ratio
 from gecjury.refbased.threeway import Column, align_many
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
-from gecjury.scoretable import Scores, Statistics
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = [
     "COUNTS",

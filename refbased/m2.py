@@ -18,8 +18,8 @@ from gecjury.refbased.maxmatch import Counts, GoldEdit, f_beta, match
 from gecjury.refbased.running import choose_running
 from gecjury.refbased.runningrules import RatioRule, choose_best
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
-from gecjury.scoretable import Scores, Statistics
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["M2", "SentenceM2", "gold_edits"]
 

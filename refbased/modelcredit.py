@@ -9,15 +9,14 @@ import numpy as np
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
-from gecjury.editlevel import EditCase
-from gecjury.editlevel_credit import EditCounts
 from gecjury.refbased.editcredit import chosen_credit, distinct_corrections, reference_edits
 from gecjury.refbased.editvectors import EditSet
 from gecjury.refbased.pt_errant import PTERRANT, EditWeights
 from gecjury.refbased.runningrules import best_f, choose_best
 from gecjury.refbased.uot_errant import UOTERRANT
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
+from gecjury.scoring.by_edit import EditCase, EditCounts
+from gecjury.scoring.scorer import Scorer
 
 __all__ = ["credit_pt_errant", "credit_uot"]
 

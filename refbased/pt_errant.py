@@ -16,7 +16,7 @@ from gecjury.refbased.running import choose_running
 from gecjury.refbased.runningrules import RatioRule, best_f, choose_best, prf
 from gecjury.refbased.weightmodels import WeightModel, Weights, weight_model
 from gecjury.runtime import Runtime
-from gecjury.scoretable import Scores, Statistics
+from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["PTERRANT", "EditWeights"]
 

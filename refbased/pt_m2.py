@@ -15,7 +15,7 @@ from gecjury.refbased.maxmatch import GoldEdit, SystemEdit, extract_system_edits
 from gecjury.refbased.pt_errant import EditWeights
 from gecjury.refbased.weightmodels import WeightModel, Weights, weight_model
 from gecjury.runtime import Runtime
-from gecjury.scoretable import Statistics
+from gecjury.scoring.scores import Statistics
 
 __all__ = ["PTM2"]
 

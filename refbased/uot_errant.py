@@ -29,7 +29,7 @@ from gecjury.refbased.transport import (
     solve,
 )
 from gecjury.runtime import Runtime
-from gecjury.scoretable import Scores, Statistics
+from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["UOTERRANT", "Alignment", "Place", "Tally", "credit"]
 

@@ -17,8 +17,8 @@ from gecjury.refless.meteor import Meteor
 from gecjury.refless.regressor import weights_print
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
-from gecjury.scorer import MeanScorer
-from gecjury.scoretable import Scores, Statistics
+from gecjury.scoring.scorer import MeanScorer
+from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["Asano"]
 

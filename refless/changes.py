@@ -9,8 +9,8 @@ import numpy as np
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.runtime import Runtime
-from gecjury.scorer import MeanScorer
-from gecjury.scoretable import Statistics
+from gecjury.scoring.scorer import MeanScorer
+from gecjury.scoring.scores import Statistics
 
 __all__ = ["Changes"]
 

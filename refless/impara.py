@@ -27,8 +27,8 @@ from gecjury.refless.regressor import (
 )
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
-from gecjury.scorer import MeanScorer
-from gecjury.scoretable import Statistics
+from gecjury.scoring.scorer import MeanScorer
+from gecjury.scoring.scores import Statistics
 from gecjury.textfiles import read_text
 
 __all__ = ["FORMAT", "IMPARA"]

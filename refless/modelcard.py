@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gecjury.signature import package_versions
+from gecjury.scoring.signature import package_versions
 
 __all__ = ["figures_table", "model_card", "shown_name", "training_versions"]
 

@@ -16,8 +16,8 @@ from gecjury.refless.language import mean_log_probabilities
 from gecjury.refless.regressor import weights_print
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
-from gecjury.scoretable import Scores, Statistics
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["Scribendi"]
 

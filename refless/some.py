@@ -16,8 +16,8 @@ from gecjury.refless.bundle import Bundle, open_bundle
 from gecjury.refless.columns import ASPECTS
 from gecjury.refless.regressor import weights_print
 from gecjury.runtime import Runtime
-from gecjury.scorer import MeanScorer
-from gecjury.scoretable import Scores, Statistics
+from gecjury.scoring.scorer import MeanScorer
+from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["SOME", "distinct_pairs"]
 

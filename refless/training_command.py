@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from gecjury.errors import OptionError
-    from gecjury.registry import missing_extra
+    from gecjury.scoring.registry import missing_extra
 
     if args.target != "weights" and not args.output:
         raise OptionError(f"train {args.target}: name the folder for the model with -o DIR")
@@ -323,9 +323,9 @@ def _weights(args: argparse.Namespace) -> int:
     from gecjury.cli import runtime_from
     from gecjury.errors import OptionError
     from gecjury.refless.weights import search_weights
-    from gecjury.registry import load
     from gecjury.report import Column, Table, print_result
-    from gecjury.scorefiles import score_with_files
+    from gecjury.scoring.registry import load
+    from gecjury.scoring.score_files import score_with_files
 
     if len(args.inputs) > 1:
         raise OptionError("train weights takes one benchmark")

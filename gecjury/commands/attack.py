@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gecjury.corpus.corpus import Corpus
     from gecjury.perturbations import Perturbation
     from gecjury.report import Table
-    from gecjury.scorer import Scorer
+    from gecjury.scoring.scorer import Scorer
 
 __all__ = ["add_arguments", "run"]
 
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.attack import attack_corpora, score_attacks
     from gecjury.cli import runtime_from
     from gecjury.report import print_result
-    from gecjury.scorefiles import check_writable
+    from gecjury.scoring.score_files import check_writable
 
     scorers = load_scorers(args.metrics)
     attacks = _attacks(args, scorers)

@@ -117,7 +117,7 @@ def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     from gecjury.commands.resample import check_resampling, check_statistic, weigh
     from gecjury.htmlreport import check_page, write_page
     from gecjury.report import print_result
-    from gecjury.scorefiles import check_writable, score_with_files
+    from gecjury.scoring.score_files import check_writable, score_with_files
 
     check_resampling(args)
     _check_shuffles(args)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gecjury.benchmarks import Benchmark, View
     from gecjury.metaeval import Result, Study
     from gecjury.report import Table
-    from gecjury.scoretable import ScoreTable
+    from gecjury.scoring.scores import ScoreTable
 
 __all__ = ["audits", "main_table", "make_document", "pairwise_tables", "window_tables"]
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray, IntArray
     from gecjury.benchmarks import Benchmark
-    from gecjury.editlevel import EditCase
     from gecjury.editlevel_measures import EditAgreement
     from gecjury.report import Table
     from gecjury.runtime import Runtime
-    from gecjury.scorer import Plan, Scorer
+    from gecjury.scoring.by_edit import EditCase
+    from gecjury.scoring.scorer import Plan, Scorer
 
     Task = tuple[Scorer, str]
     """A metric and how its credits are made."""
@@ -49,10 +49,10 @@ def edit_tasks(
         OptionError: credits asked for at another level, or of a kind that a metric cannot give.
         DataError: the level was asked for and the benchmark has no verdicts.
     """
-    from gecjury.editlevel import EditScorer
     from gecjury.editlevel_attribution import check_attribution
     from gecjury.editlevel_credit import CREDITS, credit_kind
     from gecjury.errors import OptionError
+    from gecjury.scoring.by_edit import EditScorer
 
     if credit and level not in ("edit", "all"):
         raise OptionError(f"--credit is for --level edit or all, not {level}")

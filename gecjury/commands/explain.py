@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from gecjury.attribution import Attribution
     from gecjury.corpus.corpus import Version
     from gecjury.corpus.edits import Edit
-    from gecjury.explanation import Explanation
     from gecjury.report import Table
+    from gecjury.scoring.by_edit import Explanation
 
 __all__ = ["add_arguments", "run"]
 
@@ -45,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.errors import InputError, OptionError
     from gecjury.explanation import EXPLAINERS, explainer
     from gecjury.figures import check_figure
-    from gecjury.registry import load
     from gecjury.report import print_result
+    from gecjury.scoring.registry import load
 
     scorer = load(args.metric)
     alignment = args.attribution is None or scorer.name in EXPLAINERS
@@ -214,8 +214,8 @@ def _attribution(
     document: dict[str, Any],
 ) -> Table:
     from gecjury.attribution import attribute
-    from gecjury.explanation import edit_label
     from gecjury.report import Column, Table
+    from gecjury.scoring.by_edit import edit_label
 
     found: Attribution = attribute(
         scorer,

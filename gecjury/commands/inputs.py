@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from gecjury.corpus.corpus import Corpus
     from gecjury.report import Table
     from gecjury.runtime import Runtime
-    from gecjury.scorer import Plan, Scorer
-    from gecjury.scoretable import ScoreTable
+    from gecjury.scoring.scorer import Plan, Scorer
+    from gecjury.scoring.scores import ScoreTable
 
 __all__ = [
     "add_files",
@@ -60,7 +60,7 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
 
 def load_scorers(names: list[str]) -> list[Scorer]:
     """Load every metric before any file is read, so that a typing error costs nothing."""
-    from gecjury.registry import load
+    from gecjury.scoring.registry import load
 
     return [load(name) for name in dict.fromkeys(names)]
 
@@ -184,7 +184,7 @@ def score_files(args: argparse.Namespace) -> list[ScoreTable] | None:
     Whatever can be refused (a metric, a file, the output folder) is refused before any scoring.
     """
     from gecjury.cli import runtime_from
-    from gecjury.scorefiles import check_writable, score_with_files
+    from gecjury.scoring.score_files import check_writable, score_with_files
 
     scorers = load_scorers(args.metrics)
     corpus = read_files(args)

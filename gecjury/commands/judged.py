@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from gecjury.metaeval import Result, Study
     from gecjury.ratings import RatingAgreement
     from gecjury.report import Table
-    from gecjury.scorer import Scorer
-    from gecjury.scoretable import ScoreTable
+    from gecjury.scoring.scorer import Scorer
+    from gecjury.scoring.scores import ScoreTable
 
 __all__ = ["check_benchmark", "rating_tables", "with_caveats"]
 

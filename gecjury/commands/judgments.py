@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """List, export or import."""
     from gecjury.cli import runtime_from
-    from gecjury.registry import judgment_stores
     from gecjury.report import print_table
+    from gecjury.scoring.registry import judgment_stores
 
     stores = judgment_stores()
     folder = runtime_from(args).cache_folder("judgments")

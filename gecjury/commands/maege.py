@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.cli import runtime_from
     from gecjury.maegescores import pool_texts, score_pool
     from gecjury.report import print_result
-    from gecjury.scorefiles import check_writable
+    from gecjury.scoring.score_files import check_writable
 
     scorers = load_scorers(args.metrics)
     corpus, draws, references = _prepare(args)

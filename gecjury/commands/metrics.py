@@ -23,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List metrics; one whose package is missing is listed with the remedy."""
-    from gecjury.registry import METRICS
     from gecjury.report import Column, Table, print_result
+    from gecjury.scoring.registry import METRICS
 
     rows = [_row(name) for name in args.names or METRICS]
     keys = ["name", "family", "needs", "summary"]
@@ -42,8 +42,8 @@ def _row(name: str) -> dict[str, Any]:
     from dataclasses import asdict
 
     from gecjury.errors import MissingExtraError
-    from gecjury.optionhelp import options_of
-    from gecjury.registry import METRICS, load, scorer_class
+    from gecjury.scoring.options import options_of
+    from gecjury.scoring.registry import METRICS, load, scorer_class
 
     try:
         found = scorer_class(name)

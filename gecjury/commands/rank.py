@@ -11,7 +11,7 @@ from gecjury.commands.resample import add_resampling, check_resampling
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
     from gecjury.report import Column
-    from gecjury.scoretable import ScoreTable
+    from gecjury.scoring.scores import ScoreTable
     from gecjury.systemtests import SystemTests
 
 __all__ = ["add_arguments", "run"]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gecjury.benchmarks import View
     from gecjury.metaeval import Result, Study
-    from gecjury.scorer import Scorer
-    from gecjury.scoretable import ScoreTable
+    from gecjury.scoring.scorer import Scorer
+    from gecjury.scoring.scores import ScoreTable
     from gecjury.uncertainty import Significance, Uncertainty
 
 __all__ = [

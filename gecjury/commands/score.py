@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gecjury.commands.inputs import add_files, add_metrics, audit_tables, score_files
 
 if TYPE_CHECKING:
-    from gecjury.scoretable import ScoreTable
+    from gecjury.scoring.scores import ScoreTable
 
 __all__ = ["add_arguments", "run"]
 

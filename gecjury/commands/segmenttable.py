@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gecjury.benchmarks import View
     from gecjury.metaeval import Study
     from gecjury.report import Table
-    from gecjury.scoretable import ScoreTable
+    from gecjury.scoring.scores import ScoreTable
     from gecjury.segments import SegmentAgreement, Segments
 
 __all__ = ["add_grouping", "check_grouping", "segment_tables"]

@@ -22,7 +22,7 @@ _SHARED = {"jury": ("human", "systems", "seed", "check"), "weights": ("check",)}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the targets and their options."""
     from gecjury.commands.trainjury import JURY, add_jury_options
-    from gecjury.registry import TRAINING
+    from gecjury.scoring.registry import TRAINING
 
     import_module(TRAINING).add_arguments(parser, {"jury": JURY})
     add_jury_options(parser)
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Train or search; results on stdout."""
     from gecjury.commands.trainjury import train
-    from gecjury.registry import TRAINING
+    from gecjury.scoring.registry import TRAINING
 
     _check(args)
     if args.target == "jury":

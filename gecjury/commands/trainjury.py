@@ -84,7 +84,7 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.jurymodel import write_jury
     from gecjury.jurytraining import STRENGTHS, train_jury
     from gecjury.report import print_result
-    from gecjury.scorefiles import check_writable
+    from gecjury.scoring.score_files import check_writable
 
     members = _members(args.metrics)
     if args.like_references and not args.like:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gecjury.metaeval import Study
     from gecjury.report import Table
     from gecjury.runtime import Runtime
-    from gecjury.scorer import Scorer
+    from gecjury.scoring.scorer import Scorer
     from gecjury.tuning import Found, Grid, Trial
 
 __all__ = ["add_arguments", "run"]
@@ -66,9 +66,10 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from gecjury.cli import runtime_from
-    from gecjury.registry import parse, scorer_class
     from gecjury.report import print_result
-    from gecjury.scorefiles import check_writable
+    from gecjury.scoring.options import parse
+    from gecjury.scoring.registry import scorer_class
+    from gecjury.scoring.score_files import check_writable
 
     name, options = parse(args.what)
     scorer_class(name)
@@ -109,7 +110,7 @@ def _study(args: argparse.Namespace, name: str) -> Study:
 def _grid(args: argparse.Namespace) -> Grid:
     """What is tried; fills in how its paper did it where the command line is silent."""
     from gecjury.errors import OptionError
-    from gecjury.registry import parse
+    from gecjury.scoring.options import parse
     from gecjury.tuning import PRESETS, parse_grid
 
     name, options = parse(args.what)
@@ -187,7 +188,7 @@ def _given(trial: Trial, found: Found) -> float:
 
 def _swept(grid: Grid, study: Study, runtime: Runtime) -> Any:
     """Sentence scores of all values at once, where the metric has a way to get them."""
-    from gecjury.registry import search_of
+    from gecjury.scoring.registry import search_of
 
     scorer = grid.scorer()
     if scorer.name == "uot-errant" and grid.option == "lambda":
@@ -197,9 +198,9 @@ def _swept(grid: Grid, study: Study, runtime: Runtime) -> Any:
 
 def _tune_weights(args: argparse.Namespace, runtime: Runtime) -> tuple[list[Table], dict[str, Any]]:
     """SOME's three weights, by the search that `train weights` does."""
-    from gecjury.registry import load, search_of
     from gecjury.report import Table
-    from gecjury.scorefiles import score_with_files
+    from gecjury.scoring.registry import load, search_of
+    from gecjury.scoring.score_files import score_with_files
 
     study = _study(args, args.benchmark)
     tests = [_study(args, name) for name in args.test]

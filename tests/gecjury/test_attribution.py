@@ -13,8 +13,8 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
-from gecjury.scorer import MeanScorer
-from gecjury.scoretable import Statistics
+from gecjury.scoring.scorer import MeanScorer
+from gecjury.scoring.scores import Statistics
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from gecjury.errors import InputError
 from gecjury.judgments import RankedItem, expand_pairs
 from gecjury.metaeval import Study
 from gecjury.refbased.green import GREEN
-from gecjury.registry import load
 from gecjury.runtime import Runtime
-from gecjury.scoretable import Statistics
+from gecjury.scoring.registry import load
+from gecjury.scoring.scores import Statistics
 
 SYSTEMS = ("good", "half", "none")
 RATINGS = "sentence,system,score\n"

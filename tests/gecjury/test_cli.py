@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gecjury import registry
 from gecjury.cli import COMMANDS, _parser, runtime_from
+from gecjury.scoring import registry
 from tests.gecjury import test_scorer
 from tests.shell import (
     FIXED,

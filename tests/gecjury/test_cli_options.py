@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gecjury import registry
+from gecjury.scoring import registry
 from tests.shell import (
     FIXED,
     SCORE,

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 import gecjury
-from gecjury import registry
 from gecjury.cli import COMMANDS
+from gecjury.scoring import registry
 from tests.shell import (
     REPOSITORY,
     Shell,

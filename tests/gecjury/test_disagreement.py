@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.disagreement import camps, consensus, scaled_ranks, sentence_views
 from gecjury.judgments import RankedItem, expand_pairs
-from gecjury.scoretable import Scores, ScoreTable, Statistics
-from gecjury.signature import Signature
+from gecjury.scoring.scores import Scores, ScoreTable, Statistics
+from gecjury.scoring.signature import Signature
 
 SOURCES = ("a b", "c d")
 OUTPUTS = {"x": ("a B", "c d"), "y": ("A b", "c d"), "z": ("a B", "c d")}

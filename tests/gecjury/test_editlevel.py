@@ -17,19 +17,14 @@ from gecjury.benchmarks import Benchmark, load_benchmark
 from gecjury.cli import main
 from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.editlevel import EditCase, annotator_pairs, baselines, edit_cases, edit_types
-from gecjury.editlevel_credit import (
-    CREDITS,
-    EditCounts,
-    credit_edits,
-    credit_kind,
-    credit_with_files,
-)
+from gecjury.editlevel import annotator_pairs, baselines, edit_cases, edit_types
+from gecjury.editlevel_credit import CREDITS, credit_edits, credit_kind, credit_with_files
 from gecjury.editlevel_measures import edit_agreement
 from gecjury.errors import DataError, InputError, OptionError
-from gecjury.registry import load
 from gecjury.runtime import Runtime
-from gecjury.scoretable import Statistics
+from gecjury.scoring.by_edit import EditCase, EditCounts
+from gecjury.scoring.registry import load
+from gecjury.scoring.scores import Statistics
 from gecjury.verdicts import EditVerdict, JudgedSource
 from tests.gecjury.test_editlevel_attribution import SEEN, Judge, Many
 
@@ -277,7 +272,7 @@ def test_what_cannot_be_is_refused_before_any_scoring() -> None:
 
 
 def test_a_dry_run_counts_the_requests_of_attribution() -> None:
-    from gecjury.scorer import Plan
+    from gecjury.scoring.scorer import Plan
 
     @dataclass(frozen=True)
     class Paid(Many):

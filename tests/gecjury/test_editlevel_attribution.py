@@ -12,12 +12,12 @@ import pytest
 from gecjury.attribution import attribute
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.editlevel import EditCase
 from gecjury.editlevel_attribution import METHODS, attribute_edits, variant_corpus
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
-from gecjury.scorer import GroupScorer
-from gecjury.scoretable import Statistics
+from gecjury.scoring.by_edit import EditCase
+from gecjury.scoring.scorer import GroupScorer
+from gecjury.scoring.scores import Statistics
 from tests.gecjury.test_attribution import Toy
 
 SEEN: list[Corpus] = []

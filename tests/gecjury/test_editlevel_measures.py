@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.corpus.edits import Edit
-from gecjury.editlevel import EditCase
 from gecjury.editlevel_measures import (
     edit_agreement,
     pooled_types,
     ranking_measures,
     source_halves,
 )
+from gecjury.scoring.by_edit import EditCase
 
 NAN = float("nan")
 

@@ -22,9 +22,9 @@ from gecjury.htmltables import significance_table
 from gecjury.htmltext import Markup, data_block, element, join, number
 from gecjury.judgments import RankedItem
 from gecjury.metaeval import Study
-from gecjury.registry import METRICS
-from gecjury.scoretable import Scores, ScoreTable, Statistics
-from gecjury.signature import Signature
+from gecjury.scoring.registry import METRICS
+from gecjury.scoring.scores import Scores, ScoreTable, Statistics
+from gecjury.scoring.signature import Signature
 
 EVIL = '<script>alert("x")</script>'
 SOURCE = "He go </script><img src=x onerror=alert(1)> & home \u202e\x00 ."
@@ -251,7 +251,9 @@ def test_the_segment_level_stands_on_the_page(tmp_path: Path) -> None:
 def test_a_bad_place_is_told_before_scoring(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gecjury.scorefiles.score_with_files", lambda *_: pytest.fail("scored"))
+    monkeypatch.setattr(
+        "gecjury.scoring.score_files.score_with_files", lambda *_: pytest.fail("scored")
+    )
     (tmp_path / "file").write_text("")
     for bad in (tmp_path, tmp_path / "file" / "report.html"):
         assert compare(bad) == 2

@@ -18,9 +18,9 @@ from gecjury.corpus.reading import read_corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.jury import Jury
 from gecjury.jurymodel import JuryModel, Member, identity, read_jury, write_jury
-from gecjury.registry import load
 from gecjury.runtime import Runtime
-from gecjury.scorefiles import score_with_files
+from gecjury.scoring.registry import load
+from gecjury.scoring.score_files import score_with_files
 
 
 def model(*members: Member, weights: tuple[float, ...], sources: frozenset[str]) -> JuryModel:

@@ -16,8 +16,8 @@ import pytest
 
 from gecjury.cli import COMMANDS
 from gecjury.errors import FAMILIES, family_of
-from gecjury.registry import METRICS, load, scorer_class
-from gecjury.scorer import Scorer
+from gecjury.scoring.registry import METRICS, load, scorer_class
+from gecjury.scoring.scorer import Scorer
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 OUTSIDE = {"refbased", "refless", "judges", "prompts"}
@@ -102,7 +102,10 @@ def test_no_pickle_and_no_global_random_numbers(name: str) -> None:
 def test_comparing_and_printing_import_no_scorer(name: str) -> None:
     path = MODULES[name]
     found = set(imports(ast.parse(path.read_text(encoding="utf-8")), name, path))
-    assert not {"gecjury.scorer", "gecjury.registry", "gecjury.scorefiles"} & found
+    assert (
+        not {"gecjury.scoring.scorer", "gecjury.scoring.registry", "gecjury.scoring.score_files"}
+        & found
+    )
 
 
 def test_no_module_is_called_utils() -> None:

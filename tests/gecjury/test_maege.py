@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gecjury import load, registry
+from gecjury import load
 from gecjury.cli import main
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import parse_m2
@@ -26,6 +26,7 @@ from gecjury.maegemeasures import (
 )
 from gecjury.maegereferences import ALL, of_annotators, other_annotators
 from gecjury.maegescores import pool_texts, score_pool
+from gecjury.scoring import registry
 from gecjury.stats.correlation import pearson
 from tests.gecjury import test_scorer
 

@@ -14,8 +14,8 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
 from gecjury.judgments import RankedItem
 from gecjury.metaeval import Study
-from gecjury.scoretable import Scores, ScoreTable, Statistics
-from gecjury.signature import Signature
+from gecjury.scoring.scores import Scores, ScoreTable, Statistics
+from gecjury.scoring.signature import Signature
 from gecjury.stats.ranking import aggregate_scores
 
 NAN = float("nan")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gecjury.errors import MissingExtraError
-from gecjury.optionhelp import Option, options_of
-from gecjury.registry import METRICS, load
+from gecjury.scoring.options import Option, options_of
+from gecjury.scoring.registry import METRICS, load
 
 
 @pytest.mark.parametrize("name", METRICS)

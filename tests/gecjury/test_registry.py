@@ -9,11 +9,12 @@ from typing import ClassVar, Literal
 import pytest
 
 import gecjury
-from gecjury import registry
 from gecjury.errors import MissingExtraError, OptionError, nearest
 from gecjury.refbased.gleu import GLEU, OfficialGLEU
 from gecjury.refbased.green import GREEN
-from gecjury.registry import load, parse
+from gecjury.scoring import registry
+from gecjury.scoring.options import parse
+from gecjury.scoring.registry import load
 from tests.gecjury.test_scorer import Length
 
 

@@ -16,8 +16,8 @@ import gecjury
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.errors import InputError, OutputError
 from gecjury.runtime import Runtime
-from gecjury.scorefiles import check_writable, read_rows, score_with_files
-from gecjury.scoretable import ScoreTable, Statistics
+from gecjury.scoring.score_files import check_writable, read_rows, score_with_files
+from gecjury.scoring.scores import ScoreTable, Statistics
 from tests.gecjury.test_scorer import Length, Longest
 
 CALLS: list[tuple[str, ...]] = []

@@ -15,8 +15,8 @@ from gecjury.arrays import draw_weights
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.errors import GecjuryError, InputError
 from gecjury.runtime import Runtime
-from gecjury.scorer import GroupScorer, MeanScorer
-from gecjury.scoretable import Statistics
+from gecjury.scoring.scorer import GroupScorer, MeanScorer
+from gecjury.scoring.scores import Statistics
 
 NAN = math.nan
 

@@ -10,7 +10,7 @@ import pytest
 import gecjury
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.runtime import Runtime
-from gecjury.signature import Signature, package_versions
+from gecjury.scoring.signature import Signature, package_versions
 
 CORPUS = Corpus(
     ("a b", "c"),

@@ -12,9 +12,9 @@ import pytest
 from gecjury.arrays import IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
-from gecjury.scoretable import Scores, ScoreTable, Statistics
-from gecjury.signature import Signature
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Scores, ScoreTable, Statistics
+from gecjury.scoring.signature import Signature
 from gecjury.stats.permutation import permutation_signs
 from gecjury.systemtests import (
     approximate_randomisation,

@@ -14,8 +14,8 @@ from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
 from gecjury.metaeval import Study
-from gecjury.registry import load
 from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
 from gecjury.tuning import (
     Trial,
     curves,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.registry import load
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
+from gecjury.scoring.registry import load
+from gecjury.scoring.scorer import Scorer
 from tests.judges.faultserver import Behaviour, FaultServer
 
 SOURCES = ("She go to school .", "I likes cats .", "He is here .")

@@ -12,9 +12,9 @@ import pytest
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
-from gecjury.registry import load
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
+from gecjury.scoring.registry import load
+from gecjury.scoring.scorer import Scorer
 from tests.judges.faultserver import FaultServer, batch_lines, finish_with, score_of
 
 Serve = Callable[..., FaultServer]

@@ -18,8 +18,8 @@ from gecjury.judges.fence import mark_safe, nonce, one_line
 from gecjury.judges.kobayashi import LLMS
 from gecjury.judges.listwise import render_listwise
 from gecjury.judges.settings import load_wording, render_fenced
-from gecjury.registry import load
 from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
 from tests.judges.attacks import ATTACKS
 
 HEADINGS = ["# context", "# targets", "# output format"]

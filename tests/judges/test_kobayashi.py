@@ -21,8 +21,8 @@ from gecjury.judges import asking
 from gecjury.judges.backend import Deliver, Member, Parcel
 from gecjury.judges.exchange import Reply, TokenLogprob
 from gecjury.judges.prices import Price
-from gecjury.registry import load
 from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
 from tests.judges.faultserver import score_of, sound_reply, targets_of
 
 Say = Callable[[Parcel], Reply]

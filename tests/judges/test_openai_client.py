@@ -15,7 +15,7 @@ import pytest
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
+from gecjury.scoring.scorer import Scorer
 from tests.judges.faultserver import FaultServer, Said, completion, score_of, sound_reply
 
 Serve = Callable[..., FaultServer]
@@ -266,7 +266,7 @@ def test_lasting_faults_end_the_run_with_one_line(
 
 def test_no_key(monkeypatch: pytest.MonkeyPatch, corpus: Corpus, runtime: Runtime) -> None:
     pytest.importorskip("openai")
-    from gecjury.registry import load
+    from gecjury.scoring.registry import load
 
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(OptionError, match=r"no key for OpenAI: set \$OPENAI_API_KEY"):
@@ -275,7 +275,7 @@ def test_no_key(monkeypatch: pytest.MonkeyPatch, corpus: Corpus, runtime: Runtim
 
 def test_an_unreachable_server(corpus: Corpus, runtime: Runtime) -> None:
     pytest.importorskip("openai")
-    from gecjury.registry import load
+    from gecjury.scoring.registry import load
 
     scorer = load("llm-s:base_url=http://127.0.0.1:9/v1,model=tiny")
     with pytest.raises(InputError, match=r"http://127.0.0.1:9/v1 gives no answer: no connection"):

@@ -20,8 +20,8 @@ from gecjury.benchmarks import load_benchmark
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError
-from gecjury.registry import load
 from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
 from tests.judges.attacks import ATTACKS
 from tests.judges.tinymodel import make_tiny_model
 

@@ -11,7 +11,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.reading import read_corpus
 from gecjury.errors import InputError, OptionError
-from gecjury.registry import load
+from gecjury.scoring.registry import load
 
 SOURCE = ("a b c d", "e f")
 RIGHT, WRONG, NEEDLESS = Edit(1, 2, "B", "R"), Edit(1, 2, "x", "R"), Edit(0, 1, "E", "R")

@@ -11,13 +11,13 @@ import pytest
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Annotation, M2Sentence
-from gecjury.editlevel import EditCase
 from gecjury.refbased.cleme import CLEME
 from gecjury.refbased.editcredit import credit_cleme, credit_errant, credit_gotoscorer, credit_m2
 from gecjury.refbased.errant import ERRANT
 from gecjury.refbased.gotoscorer import GoToScorer
 from gecjury.refbased.m2 import M2
 from gecjury.runtime import Runtime
+from gecjury.scoring.by_edit import EditCase
 
 SOURCE = "a b c d e"
 GO, IN, OUT = Edit(0, 1, "A", "R:X"), Edit(3, 3, "in", "M:X"), Edit(4, 5, "", "U:X")

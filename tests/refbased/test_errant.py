@@ -12,7 +12,7 @@ from gecjury.corpus.edits import Edit
 from gecjury.corpus.reading import read_corpus
 from gecjury.refbased.errant import ERRANT, SentenceERRANT, edit_keys
 from gecjury.refbased.running import choose_running
-from gecjury.registry import load
+from gecjury.scoring.registry import load
 
 A = Edit(0, 1, "The", "R:ORTH")
 B = Edit(2, 2, "a", "M:DET")

@@ -11,8 +11,8 @@ import pytest
 from gecjury.cli import main
 from gecjury.corpus.edits import Edit
 from gecjury.explanation import explainer
-from gecjury.registry import load
 from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
 
 pytest.importorskip("torch")
 pytest.importorskip("errant")

@@ -16,7 +16,7 @@ import gecjury
 from gecjury.corpus.m2 import read_m2
 from gecjury.errors import OptionError
 from gecjury.refbased.gleu import GLEU, OfficialGLEU
-from gecjury.scoretable import ScoreTable
+from gecjury.scoring.scores import ScoreTable
 from gecjury.textfiles import read_lines
 from tests.fakes import Texts, corpora, grams, tokens_of
 

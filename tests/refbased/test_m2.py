@@ -11,7 +11,7 @@ from gecjury.benchmarks import load_benchmark
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import parse_m2
 from gecjury.errors import InputError
-from gecjury.registry import load
+from gecjury.scoring.registry import load
 
 GOLD = """S a b c d
 A 1 2|||X|||B|||REQUIRED|||-NONE-|||0

@@ -13,8 +13,8 @@ from gecjury.errors import OptionError
 from gecjury.refbased.bartscore import BARTScore
 from gecjury.refbased.bertscore import BERTScore
 from gecjury.refbased.pt_errant import PTERRANT
-from gecjury.registry import load
 from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
 
 pytest.importorskip("torch")
 

@@ -7,7 +7,7 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.registry import load
+from gecjury.scoring.registry import load
 
 TOKENS = st.lists(st.sampled_from(["a", "b", "bc"]), max_size=7).map(tuple)
 

@@ -25,8 +25,8 @@ from gecjury.corpus.corpus import Corpus, Group, Version, distinct_groups
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
-from gecjury.scoretable import Scores, ScoreTable, Statistics
-from gecjury.signature import Setting, Signature, package_versions
+from gecjury.scoring.scores import Scores, ScoreTable, Statistics
+from gecjury.scoring.signature import Setting, Signature, package_versions
 
 __all__ = ["GroupScorer", "MeanScorer", "Plan", "Scorer"]
 

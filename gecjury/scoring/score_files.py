@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OutputError
 from gecjury.runtime import Runtime
-from gecjury.scorer import Scorer
-from gecjury.scoretable import ScoreTable, Statistics
-from gecjury.signature import Signature
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import ScoreTable, Statistics
+from gecjury.scoring.signature import Signature
 from gecjury.textfiles import read_text, write_text
 
 __all__ = ["FORMAT", "check_writable", "read_rows", "score_with_files", "write_table"]

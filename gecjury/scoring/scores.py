@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray, draw_weights
-from gecjury.signature import Signature
+from gecjury.scoring.signature import Signature
 
 __all__ = ["ScoreTable", "Scores", "Statistics", "SystemScores"]
 

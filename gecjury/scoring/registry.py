@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -11,17 +10,10 @@ from importlib import import_module
 from pathlib import Path
 
 from gecjury.errors import GecjuryError, MissingExtraError, OptionError, family_of, nearest
-from gecjury.scorer import Scorer
+from gecjury.scoring.options import _convert, parse
+from gecjury.scoring.scorer import Scorer
 
-__all__ = [
-    "METRICS",
-    "TRAINING",
-    "held_out_sources",
-    "judgment_stores",
-    "load",
-    "parse",
-    "scorer_class",
-]
+__all__ = ["METRICS", "TRAINING", "held_out_sources", "judgment_stores", "load", "scorer_class"]
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
@@ -148,83 +140,3 @@ def load(name: str, /, **options: object) -> Scorer:
         raise
     except (TypeError, ValueError) as error:
         raise OptionError(f"{plain}: {error}") from None
-
-
-def parse(text: str) -> tuple[str, dict[str, str]]:
-    r"""Split `name:option=value,option=value`; a comma inside a value is written `\,`.
-
-    Raises:
-        OptionError: an option without `=`, or given twice.
-    """
-    name, _, rest = text.partition(":")
-    options: dict[str, str] = {}
-    for part in re.split(r"(?<!\\),", rest) if rest else []:
-        key, separator, value = part.replace("\\,", ",").partition("=")
-        if not separator or not key:
-            raise OptionError(
-                f"{text!r}: {part!r} is not `option=value`; options are separated by commas"
-            )
-        if key in options:
-            raise OptionError(f"{text!r}: option {key} is given twice")
-        options[key] = value
-    return name, options
-
-
-def _convert(value: object, hint: object, where: str) -> object:
-    kinds = typing.get_args(hint) if _is_union(hint) else (hint,)
-    if value is None and type(None) in kinds:
-        return None
-    if typing.get_origin(hint) is typing.Literal:
-        choices = typing.get_args(hint)
-        if value not in choices:
-            close = nearest(str(value), map(str, choices))
-            raise OptionError(
-                f"{where}: {value!r} is not one of {', '.join(map(str, choices))}"
-                + (f"; {close}" if close.startswith("did") else "")
-            )
-        return value
-    if not isinstance(value, str):
-        # By exact type, since Python counts True among the whole numbers.
-        if type(value) in kinds:
-            return value
-        if type(value) is int and float in kinds:
-            return float(value)
-        raise OptionError(f"{where}: {value!r} is not of the kind {_kind_names(kinds)}")
-    if value == "none" and type(None) in kinds:
-        return None
-    for kind in kinds:
-        try:
-            return _read(value, kind)
-        except ValueError:
-            continue
-    raise OptionError(f"{where}: {value!r} is not of the kind {_kind_names(kinds)}")
-
-
-def _is_union(hint: object) -> bool:
-    return typing.get_origin(hint) in (typing.Union, types.UnionType)
-
-
-def expected(hint: object) -> str:
-    """What a value of an option may be, in words."""
-    if typing.get_origin(hint) is typing.Literal:
-        return ", ".join(map(str, typing.get_args(hint)))
-    return _kind_names(typing.get_args(hint) if _is_union(hint) else (hint,))
-
-
-def _kind_names(kinds: tuple[object, ...]) -> str:
-    words = {bool: "true/false", int: "whole number", float: "number", str: "text"}
-    return " or ".join(words[k] for k in kinds if isinstance(k, type) and k in words)
-
-
-def _read(text: str, kind: object) -> object:
-    if kind is bool:
-        if text.lower() not in ("true", "false"):
-            raise ValueError(text)
-        return text.lower() == "true"
-    if kind is int:
-        return int(text)
-    if kind is float:
-        return float(text)
-    if kind is str:
-        return text
-    raise ValueError(text)

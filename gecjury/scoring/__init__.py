@@ -1,0 +1,1 @@
+"""What a metric is, and what it leaves behind."""

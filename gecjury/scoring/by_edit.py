@@ -1,0 +1,128 @@
+"""What a scorer may say of single edits: credit, verdicts, explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from gecjury.arrays import FloatArray
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.runtime import Runtime
+from gecjury.scoring.scorer import Plan, Scorer
+from gecjury.scoring.scores import Statistics
+from gecjury.scoring.signature import Signature
+
+__all__ = ["EditCase", "EditCounts", "EditScorer", "Explanation", "HeatMap", "edit_label"]
+
+
+@dataclass(frozen=True)
+class EditCase:
+    """One edit that annotators judged.
+
+    Attributes:
+        row: the source's row in the benchmark's corpus; -1 where it is not in it.
+        source: the source, tokens joined by single blanks.
+        context: the sentences before and after it.
+        edit: the edit.
+        edits: all edits of the correction it belongs to, itself included.
+        valid: the verdict, as the share of annotators who accepted the edit.
+        correction: text of the correction; it has more edits than `edits` where a verdict on one
+            cannot be read.
+    """
+
+    row: int
+    source: str
+    context: tuple[str, str]
+    edit: Edit
+    edits: tuple[Edit, ...]
+    valid: float
+    correction: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the edits make the correction."""
+        return " ".join(apply_edits(self.source.split(), self.edits)) == self.correction
+
+
+@runtime_checkable
+class EditScorer(Protocol):
+    """A scorer that can credit single edits."""
+
+    family: ClassVar[str]
+
+    def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
+        """As every scorer has it."""
+
+    def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> Plan | None:
+        """What `edit_scores` would send to a paid service; None if nothing."""
+
+    def edit_scores(
+        self, cases: Sequence[EditCase], runtime: Runtime
+    ) -> tuple[FloatArray, Statistics]:
+        """A score for each case, higher for valid edits and NaN where there is none.
+
+        The statistics' details and notes are taken over, its values are not.
+        """
+
+
+@dataclass(frozen=True)
+class EditCounts:
+    """What a metric that counts edits gives N judged ones.
+
+    Attributes:
+        own: credit by the metric's own rule for several references, shape (N,).
+        by_reference: credit under each reference, N × R; NaN where a reference is absent.
+        notes: remarks for the user.
+    """
+
+    own: FloatArray
+    by_reference: FloatArray
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A matrix with a meaning: what was transported from rows to columns.
+
+    Attributes:
+        title: what is shown.
+        rows: labels of the hypothesis' edits, with their masses.
+        columns: labels of the reference's edits, with their masses.
+        values: rows × columns.
+    """
+
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: FloatArray
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How a metric judged one hypothesis against one reference.
+
+    Attributes:
+        scores: precision, recall, score and whatever else is one number.
+        columns: keys of the rows, in order.
+        rows: one record an edit or chunk.
+        heat_map: the plan, for metrics that have one.
+    """
+
+    scores: Mapping[str, float]
+    columns: Sequence[str]
+    rows: Sequence[Mapping[str, Any]]
+    heat_map: HeatMap | None = None
+    notes: tuple[str, ...] = field(default_factory=tuple)
+
+
+Explainer = Callable[
+    [Scorer, str, tuple[Edit, ...], tuple[Edit, ...], Runtime],
+    Explanation,
+]
+
+
+def edit_label(edit: Edit) -> str:
+    """An edit as the paper writes it: `[27,29] → their`."""
+    return f"[{edit.start},{edit.end}] → {edit.correction or '∅'}"

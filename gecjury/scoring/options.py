@@ -1,0 +1,152 @@
+"""What the options of a metric mean: read from its settings and its docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from gecjury.errors import OptionError, nearest
+from gecjury.scoring.scorer import Scorer
+
+__all__ = ["Option", "options_of", "parse"]
+
+_ENTRY = re.compile(r"(\w+): (.*)")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a metric.
+
+    Attributes:
+        option: as it is typed.
+        default: the value in effect where it is not given.
+        expected: kind of value, or the values that there are.
+        meaning: what it does; empty where its class does not tell.
+    """
+
+    option: str
+    default: object
+    expected: str
+    meaning: str
+
+
+def options_of(scorer: Scorer) -> list[Option]:
+    """Every option of a metric, in order.
+
+    Args:
+        scorer: the metric as it is loaded without options.
+    """
+    hints = typing.get_type_hints(type(scorer))
+    meanings: dict[str, str] = {}
+    for base in reversed(type(scorer).__mro__):
+        meanings |= _attributes(base.__doc__ or "")
+    return [
+        Option(
+            field.name,
+            getattr(scorer, field.name),
+            expected(hints[field.name]),
+            meanings.get(field.name, ""),
+        )
+        for field in fields(scorer)
+    ]
+
+
+def _attributes(docstring: str) -> Mapping[str, str]:
+    """The entries of a docstring's section `Attributes:`, each on one line."""
+    _, _, section = inspect.cleandoc(docstring).partition("\nAttributes:\n")
+    found: dict[str, list[str]] = {}
+    open_entry: list[str] = []
+    for line in section.splitlines():
+        if line.strip() and not line.startswith(" "):
+            break
+        entry = _ENTRY.fullmatch(line.strip())
+        if entry and re.match(r" {4}\S", line):
+            open_entry = found.setdefault(entry[1], [])
+            open_entry.append(entry[2])
+        elif line.strip():
+            open_entry.append(line.strip())
+    return {name: " ".join(parts).replace("`", "") for name, parts in found.items()}
+
+
+def parse(text: str) -> tuple[str, dict[str, str]]:
+    r"""Split `name:option=value,option=value`; a comma inside a value is written `\,`.
+
+    Raises:
+        OptionError: an option without `=`, or given twice.
+    """
+    name, _, rest = text.partition(":")
+    options: dict[str, str] = {}
+    for part in re.split(r"(?<!\\),", rest) if rest else []:
+        key, separator, value = part.replace("\\,", ",").partition("=")
+        if not separator or not key:
+            raise OptionError(
+                f"{text!r}: {part!r} is not `option=value`; options are separated by commas"
+            )
+        if key in options:
+            raise OptionError(f"{text!r}: option {key} is given twice")
+        options[key] = value
+    return name, options
+
+
+def _convert(value: object, hint: object, where: str) -> object:
+    kinds = typing.get_args(hint) if _is_union(hint) else (hint,)
+    if value is None and type(None) in kinds:
+        return None
+    if typing.get_origin(hint) is typing.Literal:
+        choices = typing.get_args(hint)
+        if value not in choices:
+            close = nearest(str(value), map(str, choices))
+            raise OptionError(
+                f"{where}: {value!r} is not one of {', '.join(map(str, choices))}"
+                + (f"; {close}" if close.startswith("did") else "")
+            )
+        return value
+    if not isinstance(value, str):
+        # By exact type, since Python counts True among the whole numbers.
+        if type(value) in kinds:
+            return value
+        if type(value) is int and float in kinds:
+            return float(value)
+        raise OptionError(f"{where}: {value!r} is not of the kind {_kind_names(kinds)}")
+    if value == "none" and type(None) in kinds:
+        return None
+    for kind in kinds:
+        try:
+            return _read(value, kind)
+        except ValueError:
+            continue
+    raise OptionError(f"{where}: {value!r} is not of the kind {_kind_names(kinds)}")
+
+
+def _is_union(hint: object) -> bool:
+    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+
+
+def expected(hint: object) -> str:
+    """What a value of an option may be, in words."""
+    if typing.get_origin(hint) is typing.Literal:
+        return ", ".join(map(str, typing.get_args(hint)))
+    return _kind_names(typing.get_args(hint) if _is_union(hint) else (hint,))
+
+
+def _kind_names(kinds: tuple[object, ...]) -> str:
+    words = {bool: "true/false", int: "whole number", float: "number", str: "text"}
+    return " or ".join(words[k] for k in kinds if isinstance(k, type) and k in words)
+
+
+def _read(text: str, kind: object) -> object:
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError(text)
+        return text.lower() == "true"
+    if kind is int:
+        return int(text)
+    if kind is float:
+        return float(text)
+    if kind is str:
+        return text
+    raise ValueError(text)
