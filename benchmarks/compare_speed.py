@@ -12,7 +12,7 @@ import argparse
 import time
 
 from gecjury.aggregatedraws import Entry
-from gecjury.benchmarks import load_benchmark
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.metaeval import Study
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load

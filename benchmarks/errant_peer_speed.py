@@ -96,7 +96,7 @@ def main() -> int:
     add_peer_option(parser)
     options = parser.parse_args()
 
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
     from gecjury.runtime import Runtime
     from gecjury.scoring.registry import load
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.benchmarks import load_benchmark
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.extraction.extract import corpus_edits

@@ -24,7 +24,7 @@ def ours(folder: Path, data: str | None, hidden: int, layers: int) -> None:
     import torch
 
     from gecjury import load
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
     from gecjury.runtime import Runtime
 
     torch.set_num_threads(1)

@@ -33,7 +33,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gecjury.benchmarks import load_benchmark
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.models.checkpoints import quiet_transformers, resolve

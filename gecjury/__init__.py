@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
     from gecjury.corpus.corpus import Corpus
     from gecjury.corpus.reading import read_corpus
     from gecjury.runtime import Runtime
@@ -36,7 +36,7 @@ _HOMES = {
     "Runtime": "gecjury.runtime",
     "ScoreTable": "gecjury.scoring.scores",
     "load": "gecjury.scoring.registry",
-    "load_benchmark": "gecjury.benchmarks",
+    "load_benchmark": "gecjury.benchmarks.benchmark",
     "read_corpus": "gecjury.corpus.corpus",
 }
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.benchmarks import Benchmark, View
-from gecjury.judgments import JudgmentPairs
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import JudgmentPairs
+from gecjury.benchmarks.table import View
 from gecjury.scoring.scores import Scores
 from gecjury.stats.ranking import Aggregate
 from gecjury.stats.trueskill import Game, rate_draws, score_waves
@@ -145,7 +146,8 @@ def human_draws(
     are computed anew. So is TrueSkill, in its limit: with β = σN/40 for N judgments (WMT's
     convention) a performance is so wide that every win moves the two means by the same step, and
     what remains is wins minus losses. On SEEDA and GJG15 that correlates with
-    `gecjury.human_ranking.human_trueskill` at .9999 and with the published columns at .997 or more.
+    `gecjury.benchmarks.human_scores.human_trueskill` at .9999 and with the published columns at
+    .997 or more.
 
     Args:
         benchmark: with the judgments.

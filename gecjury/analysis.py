@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gecjury import figures
-from gecjury.benchmarks import Benchmark
+from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.report import Column, Table

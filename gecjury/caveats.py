@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.benchmarks import BENCHMARKS, Benchmark, View
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import JudgmentPairs
+from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.errors import InputError
-from gecjury.judgments import JudgmentPairs
 from gecjury.metaeval import Result, Study
 
 __all__ = ["Repeats", "caveats", "check_scored", "check_study", "count_repeats", "need_message"]

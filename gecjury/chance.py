@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gecjury.agreement import constant_scores, random_scores
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 
-__all__ = ["chance_scores"]
+__all__ = ["chance_scores", "constant_scores", "random_scores"]
 
 
 def chance_scores(corpus: Corpus, seed: int = 0) -> Mapping[str, FloatArray]:
@@ -43,3 +43,30 @@ def _likeness_to_source(corpus: Corpus) -> FloatArray:
                 known[line] = 2 * (tokens & source).total() / total if total else 1.0
             scores[row, column] = known[line]
     return scores
+
+
+def constant_scores(systems: int, sentences: int) -> NDArray[np.float64]:
+    """Scores of a metric that says the same of everything.
+
+    Args:
+        systems: number of systems.
+        sentences: number of sentences.
+
+    Returns:
+        Zeros, shape (systems, sentences).
+    """
+    return np.zeros((systems, sentences))
+
+
+def random_scores(systems: int, sentences: int, seed: int = 0) -> NDArray[np.float64]:
+    """Scores of a metric that knows nothing: uniform between 0 and 1, the same for the same seed.
+
+    Args:
+        systems: number of systems.
+        sentences: number of sentences.
+        seed: seed of the generator.
+
+    Returns:
+        Scores, shape (systems, sentences).
+    """
+    return np.random.default_rng(seed).random((systems, sentences))

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import FloatArray
+from gecjury.benchmarks.judgments import JudgmentPairs, RankedItem
 from gecjury.corpus.corpus import Corpus
-from gecjury.judgments import JudgmentPairs, RankedItem
 from gecjury.scoring.scores import ScoreTable
 
 __all__ = [

@@ -1,8 +1,9 @@
 """Edit-level meta-evaluation: the edits that annotators judged, their types, chance, ceiling.
 
-The verdicts come with the benchmark (`gecjury.verdicts`). Credit comes from a scorer's own method
-`edit_scores` (`EditScorer`), from a metric's counts (`gecjury.editlevel_credit`) or by attribution
-(`gecjury.editlevel_attribution`); `gecjury.editlevel_measures` holds it against the verdicts.
+The verdicts come with the benchmark (`gecjury.benchmarks.edit_verdicts`). Credit comes from a
+scorer's own method `edit_scores` (`EditScorer`), from a metric's counts
+(`gecjury.editlevel_credit`) or by attribution (`gecjury.editlevel_attribution`);
+`gecjury.editlevel_measures` holds it against the verdicts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from itertools import permutations
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.benchmarks import Benchmark
+from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.runtime import Runtime

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.benchmarks import View
+from gecjury.benchmarks.table import View
 from gecjury.htmltables import pair_matrix
 from gecjury.htmltext import Child, Markup, element, join, number
 from gecjury.metaeval import Study

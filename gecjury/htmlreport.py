@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury import __version__
-from gecjury.benchmarks import BENCHMARKS, View
+from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.citations import paper
 from gecjury.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.errors import OutputError

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.benchmarks import Benchmark, View
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import expand_pairs
+from gecjury.benchmarks.table import View
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError
-from gecjury.judgments import expand_pairs
 from gecjury.jury import member_scores
 from gecjury.jurymodel import Member
 from gecjury.runtime import Runtime

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gecjury.benchmarks.data_folder import open_data
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence, read_m2
 from gecjury.corpus.reading import read_versions
 from gecjury.errors import InputError, OptionError, known_name
-from gecjury.fetch import open_data
 from gecjury.maege import Annotated, count_annotators
 
 __all__ = [
@@ -72,7 +72,7 @@ def read_blocks(
 
     Args:
         given: names of `CORPORA` or files.
-        data: folder with benchmark data; see `gecjury.fetch.open_data`.
+        data: folder with benchmark data; see `gecjury.benchmarks.data_folder.open_data`.
         cache: cache folder instead of the user's.
 
     Raises:

@@ -9,12 +9,13 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.agreement import AnnotatorAgreement, annotator_agreement
 from gecjury.arrays import FloatArray
-from gecjury.benchmarks import Benchmark, View
+from gecjury.benchmarks.annotators import AnnotatorAgreement, annotator_agreement
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import JudgmentPairs, expand_pairs
+from gecjury.benchmarks.table import View
 from gecjury.chance import chance_scores
 from gecjury.errors import InputError, OptionError, known_name
-from gecjury.judgments import JudgmentPairs, expand_pairs
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
 from gecjury.stats.preferences import (

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
-from gecjury.benchmarks import Benchmark
+from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.ratings import rated_points, within_sources
 
 __all__ = ["rating_draws", "weighted_pearsons"]

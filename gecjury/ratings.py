@@ -10,57 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
-from gecjury.benchmarks import Benchmark
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import _DIGITS, mean_over_raters
 from gecjury.corpus.corpus import Corpus
-from gecjury.judgments import RankedItem
 from gecjury.stats.correlation import kendall, pearson, spearman
 
 __all__ = [
     "RatedPoints",
     "RatingAgreement",
-    "mean_over_raters",
     "one_rater",
-    "rank_ratings",
     "rated_points",
     "raters_with_mean",
     "rating_agreement",
     "within_sources",
 ]
-
-
-_DIGITS = 9  # Means of the same ratings in another order may differ beyond.
-
-
-def rank_ratings(
-    ratings: FloatArray, corpus: Corpus, annotator: str = "mean rating"
-) -> tuple[RankedItem, ...]:
-    """One ranking item for each rated sentence: equal ratings are a tie.
-
-    Args:
-        ratings: systems of the corpus × sentences; NaN where there is none.
-        corpus: gives the texts; systems that share text and rating share a place.
-        annotator: whose ratings they are.
-    """
-    items = []
-    for row in range(len(corpus)):
-        places: dict[tuple[float, str], list[str]] = {}
-        for name, rating in zip(corpus.names, ratings[:, row], strict=True):
-            if not math.isnan(rating):
-                text = corpus.systems[name].lines[row]
-                places.setdefault((-round(float(rating), _DIGITS), text), []).append(name)
-        if not places:
-            continue
-        order = sorted({rating for rating, _ in places})
-        items.append(
-            RankedItem(
-                str(row),
-                row,
-                annotator,
-                tuple(tuple(systems) for systems in places.values()),
-                tuple(order.index(rating) + 1 for rating, _ in places),
-            )
-        )
-    return tuple(items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,15 +215,6 @@ def _mean_agreement(aspect: str, parts: list[RatingAgreement]) -> RatingAgreemen
         mean("system_pearson"),
         mean("system_spearman"),
     )
-
-
-def mean_over_raters(table: FloatArray) -> FloatArray:
-    """Mean over the first axis of what is there; NaN where nothing is."""
-    present = ~np.isnan(table)
-    counts = present.sum(axis=0)
-    sums = np.where(present, table, 0.0).sum(axis=0)
-    means: FloatArray = np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
-    return means
 
 
 def _means(table: FloatArray) -> FloatArray:

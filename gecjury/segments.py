@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.agreement import annotator_agreement
 from gecjury.arrays import FloatArray
-from gecjury.benchmarks import Benchmark, View
-from gecjury.judgments import expand_pairs
+from gecjury.benchmarks.annotators import annotator_agreement
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import expand_pairs, mean_over_raters
+from gecjury.benchmarks.table import View
 from gecjury.metaeval import Study
 from gecjury.ratingdraws import weighted_pearsons
-from gecjury.ratings import mean_over_raters, rated_points, raters_with_mean
+from gecjury.ratings import rated_points, raters_with_mean
 from gecjury.stats.grouped import (
     GroupBy,
     GroupedPairs,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.benchmarks import View
+from gecjury.benchmarks.table import View
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import normalise
 from gecjury.errors import OptionError

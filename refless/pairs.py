@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
+from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import looks_like_m2, parse_m2
 from gecjury.corpus.reading import read_sources, read_versions
 from gecjury.errors import InputError, OptionError
-from gecjury.fetch import DataFolder
 from gecjury.refless.regressor import cut_length
 from gecjury.textfiles import read_lines
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.benchmarks import load_benchmark
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.leakage import normalise
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.annotations import Annotations, read_annotations
@@ -89,7 +89,7 @@ def read_rated_sets(
         GMEG dev (FCE and Wiki): outputs of six systems and sources with mean ratings from 0 to
         100, as aspect `rating`; and GUG, as aspect `grammaticality`.
     """
-    from gecjury.fetch import open_data
+    from gecjury.benchmarks.data_folder import open_data
 
     outputs: list[str] = []
     ratings: list[float] = []

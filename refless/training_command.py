@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gecjury.commands.trainoptions import add_train_options
 
 if TYPE_CHECKING:
-    from gecjury.fetch import DataFolder
+    from gecjury.benchmarks.data_folder import DataFolder
     from gecjury.refless.annotations import Annotations
     from gecjury.refless.intermediate import IntermediateData
     from gecjury.refless.recipe import Recipe
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _folder(args: argparse.Namespace) -> DataFolder:
-    from gecjury.fetch import open_data
+    from gecjury.benchmarks.data_folder import open_data
 
     return open_data(args.data, cache=args.cache)
 
@@ -231,7 +231,7 @@ def _steps(args: argparse.Namespace) -> IntermediateData:
 
 def _leak_warnings(args: argparse.Namespace, texts: list[str], what: str) -> list[str]:
     """Warn on stderr of sentences shared with benchmarks whose data is here."""
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
     from gecjury.corpus.leakage import corpus_texts, find_leaks, warning
     from gecjury.errors import DataError
 
@@ -319,7 +319,7 @@ def _impara(args: argparse.Namespace) -> int:
 
 
 def _weights(args: argparse.Namespace) -> int:
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
     from gecjury.cli import runtime_from
     from gecjury.errors import OptionError
     from gecjury.refless.weights import search_weights

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.benchmarks import Benchmark
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.errors import InputError, OptionError
-from gecjury.judgments import expand_pairs
 from gecjury.stats.correlation import pearson
 
 __all__ = ["PAPER_WEIGHTS", "search_weights", "simplex"]

@@ -1,6 +1,6 @@
 """Make the judgments of the embedded sample benchmark from its table of qualities.
 
-The judgments are simulated, by the rule stated here and in `gecjury/sample/README.md`; they are
+The judgments are simulated, by the rule stated here and in `README.md` of the sample; they are
 evidence about no metric. Run from the repository root:
 
     python tools/make_sample_judgments.py            write judgments_{edit,sentence}.xml
@@ -40,7 +40,7 @@ TURNS: Mapping[int, tuple[str, ...]] = {1: ("rater1",), 2: ("rater2",), 3: RATER
 ERROR = 2  # cost of one remaining error, hence the size of a slip
 TOP_FLUENCY = 2
 
-_SAMPLE = Path(__file__).resolve().parent.parent / "gecjury" / "sample"
+_SAMPLE = Path(__file__).resolve().parent.parent / "gecjury" / "benchmarks" / "sample"
 
 
 class Quality(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gecjury.commands.inputs import benchmark_or_files
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks import Benchmark
+    from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.corpus.corpus import Corpus
     from gecjury.report import Table
 

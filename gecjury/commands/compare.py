@@ -12,7 +12,7 @@ from gecjury.commands.resample import add_resampling, add_statistic
 from gecjury.commands.segmenttable import add_grouping, check_grouping, segment_tables
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks import View
+    from gecjury.benchmarks.table import View
     from gecjury.metaeval import Study
 
 __all__ = ["add_arguments", "compare", "run"]
@@ -173,7 +173,7 @@ def _check_shuffles(args: argparse.Namespace) -> None:
 
 def _study(args: argparse.Namespace, name: str) -> tuple[Study, tuple[View, ...]]:
     """The benchmark as it was asked for, and the views to be shown."""
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
     from gecjury.metaeval import Study
 
     view = None if args.human in (None, "both") else args.human

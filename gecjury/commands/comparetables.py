@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gecjury.commands.inputs import audit_tables
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks import Benchmark, View
+    from gecjury.benchmarks.benchmark import Benchmark
+    from gecjury.benchmarks.table import View
     from gecjury.metaeval import Result, Study
     from gecjury.report import Table
     from gecjury.scoring.scores import ScoreTable

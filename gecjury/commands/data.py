@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gecjury.fetch import DataFile, DataFolder
+    from gecjury.benchmarks.data_folder import DataFile, DataFolder
 
 __all__ = ["add_arguments", "run"]
 
@@ -47,8 +47,8 @@ def run(args: argparse.Namespace) -> int:
     """Run one action; returns the exit status."""
     from pathlib import Path
 
+    from gecjury.benchmarks.data_folder import open_data
     from gecjury.errors import DataError, OptionError
-    from gecjury.fetch import open_data
 
     action: str = args.action
     if action in ("fetch", "path") and not args.names:
@@ -75,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _sets(names: list[str]) -> dict[str, tuple[DataFile, ...]]:
     """The files of the named data sets; of all without names or with `all`."""
+    from gecjury.benchmarks.data_folder import DATASETS, dataset_files
     from gecjury.errors import OptionError
-    from gecjury.fetch import DATASETS, dataset_files
 
     if "sample" in names:
         raise OptionError("the sample comes with the package: nothing to fetch or verify")
@@ -94,7 +94,7 @@ def _present(folder: DataFolder, files: tuple[DataFile, ...]) -> int:
 
 
 def _list(folder: DataFolder, form: str) -> int:
-    from gecjury.benchmarktable import BENCHMARKS
+    from gecjury.benchmarks.table import BENCHMARKS
     from gecjury.report import Column, print_table
 
     where = "cache" if folder.origin == "cache" else "data"
@@ -178,8 +178,8 @@ def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str
 
 
 def _path(folder: DataFolder, name: str, form: str) -> int:
+    from gecjury.benchmarks.data_folder import own_folder
     from gecjury.errors import DataError
-    from gecjury.fetch import own_folder
     from gecjury.report import print_table
 
     path = folder.root / own_folder(name)

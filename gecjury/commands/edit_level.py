@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray, IntArray
-    from gecjury.benchmarks import Benchmark
+    from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.editlevel_measures import EditAgreement
     from gecjury.report import Table
     from gecjury.runtime import Runtime

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks import Benchmark
+    from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.corpus.corpus import Corpus
     from gecjury.report import Table
     from gecjury.runtime import Runtime
@@ -93,7 +93,7 @@ def benchmark_or_files(
     """
     from pathlib import Path
 
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
     from gecjury.corpus.reading import read_corpus
     from gecjury.errors import OptionError
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks import View
+    from gecjury.benchmarks.table import View
     from gecjury.metaeval import Result, Study
     from gecjury.ratings import RatingAgreement
     from gecjury.report import Table

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks import View
+    from gecjury.benchmarks.table import View
     from gecjury.metaeval import Result, Study
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import ScoreTable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
-    from gecjury.benchmarks import View
+    from gecjury.benchmarks.table import View
     from gecjury.metaeval import Study
     from gecjury.report import Table
     from gecjury.scoring.scores import ScoreTable

@@ -133,7 +133,7 @@ def _members(names: list[str]) -> list[Member]:
 def _collect(
     args: argparse.Namespace, members: list[Member], runtime: Runtime
 ) -> list[TrainingPairs]:
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
     from gecjury.jurypairs import collect_pairs
 
     excluded = _excluded(args)
@@ -156,7 +156,7 @@ def _collect(
 
 def _like(args: argparse.Namespace, members: list[Member], runtime: Runtime) -> FloatArray:
     """The members' scores of the outputs that training pairs are to be like."""
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
     from gecjury.corpus.reading import read_corpus
     from gecjury.jurypairs import scores_of
 
@@ -180,7 +180,8 @@ def _excluded(args: argparse.Namespace) -> frozenset[str]:
     """Hashes of the sources of what is named: benchmarks, or files."""
     from pathlib import Path
 
-    from gecjury.benchmarks import BENCHMARKS, load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
+    from gecjury.benchmarks.table import BENCHMARKS
     from gecjury.corpus.leakage import sentence_key
     from gecjury.corpus.reading import read_sources
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks import Benchmark
+    from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.metaeval import Study
     from gecjury.report import Table
     from gecjury.runtime import Runtime
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _study(args: argparse.Namespace, name: str) -> Study:
     """A benchmark to tune or test on; its first human column where the one named is not there."""
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
     from gecjury.metaeval import Study
 
     found: Benchmark = load_benchmark(

@@ -9,15 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.agreement import (
-    annotator_agreement,
-    annotator_kappa,
-    cohen_kappa,
-    constant_scores,
-    random_scores,
-)
+from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa, cohen_kappa
+from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
+from gecjury.chance import constant_scores, random_scores
 from gecjury.errors import OptionError
-from gecjury.judgments import RankedItem, expand_pairs, read_rankings
 
 BASE = [
     "BART",

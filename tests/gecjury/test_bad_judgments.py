@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.benchmarks import Benchmark, load_benchmark
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import RankedItem, expand_pairs
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.caveats import Repeats, caveats, check_scored, count_repeats
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError
-from gecjury.judgments import RankedItem, expand_pairs
 from gecjury.metaeval import Study
 from gecjury.refbased.green import GREEN
 from gecjury.runtime import Runtime

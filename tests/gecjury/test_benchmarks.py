@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gecjury.benchmarks import BENCHMARKS, Benchmark, load_benchmark, ranked_groups
+from gecjury.benchmarks.benchmark import Benchmark, ranked_groups
+from gecjury.benchmarks.data_folder import open_data
+from gecjury.benchmarks.judgments import RankedItem, count_pairs
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.errors import DataError, InputError, OptionError
-from gecjury.fetch import open_data
-from gecjury.judgments import RankedItem, count_pairs
 from gecjury.textfiles import read_lines
 
 SEEDA_SYSTEMS = [

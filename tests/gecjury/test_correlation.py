@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from gecjury.benchmarks.judgments import expand_pairs, pair_scores, read_rankings
 from gecjury.errors import OptionError
-from gecjury.judgments import expand_pairs, pair_scores, read_rankings
 from gecjury.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
 from gecjury.stats.preferences import TieRule, preference_agreement
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.benchmarks.data_folder import dataset_files, manifest
 from gecjury.commands import data
 from gecjury.errors import DataError, OptionError
-from gecjury.fetch import dataset_files, manifest
 
 
 def run(*arguments: str, data_folder: Path | None = None, form: str = "json") -> int:

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from gecjury.arrays import FloatArray
-from gecjury.benchmarks import Benchmark, load_benchmark
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.edit_verdicts import EditVerdict, JudgedSource
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
 from gecjury.corpus.corpus import Corpus, Version
@@ -25,7 +27,6 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.registry import load
 from gecjury.scoring.scores import Statistics
-from gecjury.verdicts import EditVerdict, JudgedSource
 from tests.gecjury.test_editlevel_attribution import SEEN, Judge, Many
 
 SOURCES = ("a b c", "d e f", "g h i")

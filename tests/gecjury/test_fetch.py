@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from gecjury import fetch
-from gecjury.download import Download, Unreachable, download_all
+from gecjury.benchmarks import data_folder as fetch
+from gecjury.benchmarks.data_folder import DataFile, DataFolder, dataset_files, manifest, open_data
+from gecjury.benchmarks.download import Download, Unreachable, download_all
 from gecjury.errors import DataError, OptionError
-from gecjury.fetch import DataFile, DataFolder, dataset_files, manifest, open_data
 
 REPO, COMMIT = "owner/repo", "0123abcd"
 FILES = {
@@ -261,7 +261,8 @@ def test_ctrl_c_ends_at_once_and_leaves_what_the_next_fetch_continues(
 ) -> None:
     server.faults[BIG_URL] = ["stall"]
     program = (
-        "import sys; from pathlib import Path; from gecjury.fetch import open_data\n"
+        "import sys; from pathlib import Path; "
+        "from gecjury.benchmarks.data_folder import open_data\n"
         "open_data(url=sys.argv[1], table=Path(sys.argv[2])).path(sys.argv[3])"
     )
     child = subprocess.Popen(

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.benchmarks import Benchmark
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import RankedItem
 from gecjury.citations import PAPERS, paper
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
@@ -20,7 +21,6 @@ from gecjury.htmlbrowser import marked
 from gecjury.htmlreport import report_page
 from gecjury.htmltables import significance_table
 from gecjury.htmltext import Markup, data_block, element, join, number
-from gecjury.judgments import RankedItem
 from gecjury.metaeval import Study
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.benchmarks import load_benchmark
+from gecjury.benchmarks.judgments import expand_pairs
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.errors import DataError
-from gecjury.judgments import expand_pairs
 
 SIX = ("AMU", "CAMB", "NMT", "NUS", "orig", "turk")
 
@@ -81,7 +81,7 @@ def test_absent_outputs_are_named_with_their_place(data_dir: Path, with_outputs:
 
 
 def test_ranks_that_differ_within_a_ranking_are_refused(tmp_path: Path) -> None:
-    from gecjury.jfleg import _read_items
+    from gecjury.benchmarks.loaders.jfleg import _read_items
 
     path = tmp_path / "pairwise.csv"
     head = "srcIndex,judgeId,system1Id,system2Id,system1rank,system2rank\n"

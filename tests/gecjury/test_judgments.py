@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.benchmarks.judgments import (
+    RankedItem,
+    count_pairs,
+    expand_pairs,
+    pair_scores,
+    read_rankings,
+)
 from gecjury.errors import InputError, OptionError
-from gecjury.judgments import RankedItem, count_pairs, expand_pairs, pair_scores, read_rankings
 
 SEEDA = [
     "BART",

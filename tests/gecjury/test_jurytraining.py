@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from gecjury.arrays import FloatArray
-from gecjury.benchmarks import load_benchmark
+from gecjury.benchmarks.judgments import expand_pairs
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError, OptionError
-from gecjury.judgments import expand_pairs
 from gecjury.jurymodel import Member
 from gecjury.jurypairs import TrainingPairs, collect_pairs, scores_of
 from gecjury.jurytraining import train_jury

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.benchmarks import load_benchmark
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.leakage import corpus_texts, find_leaks, normalise, sentence_key, warning
 from gecjury.refless.annotations import read_annotations
 

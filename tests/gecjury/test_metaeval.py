@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from gecjury.arrays import FloatArray
-from gecjury.benchmarks import Benchmark, ranked_groups
+from gecjury.benchmarks.benchmark import Benchmark, ranked_groups
+from gecjury.benchmarks.judgments import RankedItem
 from gecjury.chance import chance_scores
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
-from gecjury.judgments import RankedItem
 from gecjury.metaeval import Study
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature

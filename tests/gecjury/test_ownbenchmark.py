@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.benchmarks import load_benchmark
+from gecjury.benchmarks.judgments import expand_pairs
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 from gecjury.errors import InputError, OptionError
-from gecjury.judgments import expand_pairs
 
-SAMPLE = Path(__file__).resolve().parents[2] / "gecjury" / "sample"
+SAMPLE = Path(__file__).resolve().parents[2] / "gecjury" / "benchmarks" / "sample"
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gecjury.errors import OptionError
-from gecjury.human_ranking import (
+from gecjury.benchmarks.human_scores import (
     human_expected_wins,
     human_trueskill,
     human_trueskill_sampled,
 )
-from gecjury.judgments import JudgmentPairs, RankedItem, expand_pairs, read_rankings
+from gecjury.benchmarks.judgments import JudgmentPairs, RankedItem, expand_pairs, read_rankings
+from gecjury.errors import OptionError
 from gecjury.stats.ranking import expected_wins, mean_score, trueskill, trueskill_shuffled
 
 SEEDA = [

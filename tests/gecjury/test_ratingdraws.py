@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gecjury.arrays import draw_weights
-from gecjury.benchmarks import Benchmark
+from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.ratingdraws import rating_draws
 from gecjury.ratings import rating_agreement

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from gecjury.benchmarks import Benchmark
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import mean_over_raters, rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.ratings import mean_over_raters, one_rater, rank_ratings, rating_agreement
+from gecjury.ratings import one_rater, rating_agreement
 
 NAN = float("nan")
 # B and C correct the first source alike, the second not.

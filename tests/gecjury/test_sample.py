@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
-_SAMPLE = _REPOSITORY / "gecjury" / "sample"
+_SAMPLE = _REPOSITORY / "gecjury" / "benchmarks" / "sample"
 _LINES = 68
 _SYSTEMS = {"INPUT", "careful", "cautious", "fluent", "hasty", "noisy", "spelling"}
 _REFERENCES = ("reference0", "reference1", "reference2")

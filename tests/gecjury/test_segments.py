@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.benchmarks import Benchmark, load_benchmark
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import RankedItem
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.commands.resample import check_statistic
 from gecjury.commands.segmenttable import check_grouping
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
-from gecjury.judgments import RankedItem
 from gecjury.metaeval import Study
 from gecjury.segments import mean_rater, ranked_segments, rated_segments, two_annotators
 from gecjury.stats.grouped import GroupBy, grouped_accuracy, grouped_correlation

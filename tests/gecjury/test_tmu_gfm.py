@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gecjury.benchmarks import load_benchmark
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 
 

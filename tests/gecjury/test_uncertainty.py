@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from gecjury.aggregatedraws import Entry, human_draws, win_rates
-from gecjury.benchmarks import Benchmark, load_benchmark
-from gecjury.judgmentfiles import known_items
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.benchmarks.own_judgments import known_items
 from gecjury.metaeval import Study
 from gecjury.stats.correlation import pearson
 from gecjury.stats.permutation import holm_matrix, perm_both

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gecjury.benchmarks.judgments import expand_pairs, pair_scores, read_rankings
 from gecjury.errors import OptionError
-from gecjury.judgments import expand_pairs, pair_scores, read_rankings
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.preferences import pair_table, preference_agreement
 from gecjury.stats.windows import human_ranks, window_correlations

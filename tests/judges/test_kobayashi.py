@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.benchmarks import load_benchmark
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit
 from gecjury.errors import OptionError

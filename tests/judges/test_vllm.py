@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.benchmarks import load_benchmark
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError

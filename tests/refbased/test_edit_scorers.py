@@ -42,7 +42,7 @@ def test_i_measure_counts_of_bart_on_seeda(data_dir: Path) -> None:
     Three references among the 391 are word-tokenised anew by the official program; without that,
     as here, FN is 594 and precision is untouched.
     """
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
 
     benchmark = load_benchmark("seeda", data=data_dir)
     only = benchmark.corpus.with_systems(["BART"])

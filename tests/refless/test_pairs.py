@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.arrays import FloatArray
+from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
-from gecjury.fetch import DataFolder
 from gecjury.refless.noise import spoil
 from gecjury.refless.pairs import (
     Correction,
@@ -126,7 +126,7 @@ def test_parallel_text_from_files(tmp_path: Path) -> None:
 
 
 def test_named_sets_are_found(data_dir: Path) -> None:
-    from gecjury.fetch import open_data
+    from gecjury.benchmarks.data_folder import open_data
 
     found = read_parallel(["jfleg", "gmeg-dev"], lambda: open_data(data_dir))
     # (754 + 747) × 4 + (968 + 992) × 4 corrections.

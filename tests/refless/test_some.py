@@ -247,7 +247,7 @@ def test_weights_are_searched_on_the_simplex() -> None:
     grid = simplex()
     assert len(grid) == 5151
     assert np.allclose(grid.sum(axis=1), 1)
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
 
     benchmark = load_benchmark("sample", view="sentence")
     # The third aspect is what humans said, the others are noise: it must get most weight.

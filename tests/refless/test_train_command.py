@@ -132,7 +132,7 @@ def test_wrong_use_ends_with_status_2(
 def test_leakage_is_warned_of_while_training(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
 ) -> None:
-    from gecjury.benchmarks import load_benchmark
+    from gecjury.benchmarks.load import load_benchmark
 
     data = ratings(tmp_path / "r.tsv", 40)
     source = load_benchmark("sample").corpus.sources[0]

@@ -6,10 +6,11 @@ import importlib.resources
 from collections.abc import Sequence
 from pathlib import Path
 
-from gecjury.benchmarks import Benchmark, Columns, Request, View, ranked_groups
+from gecjury.benchmarks.benchmark import Benchmark, Columns, Request, ranked_groups
+from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
+from gecjury.benchmarks.table import View
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError
-from gecjury.judgments import RankedItem, expand_pairs, read_rankings
 from gecjury.textfiles import read_lines
 
 __all__ = ["load_sample"]
@@ -18,10 +19,12 @@ _VIEWS: tuple[View, ...] = ("edit", "sentence")
 
 
 def load_sample(request: Request) -> Benchmark:
-    """The sample; see `gecjury.benchmarks.load_benchmark`. It is never evidence."""
+    """The sample; see `gecjury.benchmarks.load.load_benchmark`. It is never evidence."""
     info = request.info
     names, every = info.system_sets[request.systems], info.system_sets["all"]
-    with importlib.resources.as_file(importlib.resources.files("gecjury") / "sample") as folder:
+    with importlib.resources.as_file(
+        importlib.resources.files("gecjury.benchmarks") / "sample"
+    ) as folder:
         sources = tuple(read_lines(folder / "source.txt"))
         rankings: dict[View, tuple[RankedItem, ...]] = {
             view: read_rankings(
@@ -69,7 +72,7 @@ def _version(path: Path) -> Version:
 
 def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
     """The human columns, computed from the rankings as the published ones of SEEDA were."""
-    from gecjury.human_ranking import human_expected_wins, human_trueskill
+    from gecjury.benchmarks.human_scores import human_expected_wins, human_trueskill
 
     pairs = expand_pairs(items, systems)
     return {

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.benchmarks import Benchmark, Columns, Request, ranked_groups
+from gecjury.benchmarks.benchmark import Benchmark, Columns, Request, ranked_groups
+from gecjury.benchmarks.judgments import RankedItem, expand_pairs
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError
-from gecjury.judgments import RankedItem, expand_pairs
 from gecjury.textfiles import read_lines, read_text
 
 __all__ = ["load_jfleg"]
@@ -33,7 +33,7 @@ _EXTRA = "NUS"  # Compared with one other system at a time, beside the ranking o
 
 
 def load_jfleg(request: Request) -> Benchmark:
-    """The judged sentences of JFLEG dev; see `gecjury.benchmarks.load_benchmark`."""
+    """The judged sentences of JFLEG dev; see `gecjury.benchmarks.load.load_benchmark`."""
     info, folder = request.info, request.folder
     paths = folder.paths([_PAIRS, _SENTENCES, _SOURCE, *_REFERENCES], wanted_by="jfleg")
     line_of = _gug_lines(paths[_SENTENCES])
@@ -153,7 +153,7 @@ def _item(number: str, line: int, judge: str, ranks: Mapping[str, int]) -> Ranke
 
 def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
     """Human scores recomputed from all pairs, by the procedure of the field's published columns."""
-    from gecjury.human_ranking import human_expected_wins, human_trueskill_sampled
+    from gecjury.benchmarks.human_scores import human_expected_wins, human_trueskill_sampled
 
     pairs = expand_pairs(items, systems)
     skills = human_trueskill_sampled(pairs, np.random.default_rng(0), 100)

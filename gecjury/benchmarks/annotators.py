@@ -14,18 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import IntArray
+from gecjury.benchmarks.judgments import JudgmentPairs, RankedItem
 from gecjury.errors import OptionError
-from gecjury.judgments import JudgmentPairs, RankedItem
 
-__all__ = [
-    "AnnotatorAgreement",
-    "Kappa",
-    "annotator_agreement",
-    "annotator_kappa",
-    "cohen_kappa",
-    "constant_scores",
-    "random_scores",
-]
+__all__ = ["AnnotatorAgreement", "Kappa", "annotator_agreement", "annotator_kappa", "cohen_kappa"]
 
 _Key = tuple[int, str, str]
 
@@ -218,30 +210,3 @@ def _pooled_kappa(couples: list[tuple[int, int]], pool: list[int]) -> float:
     observed = sum(a == b for a, b in couples) / len(couples)
     expected = sum((pool.count(label) / len(pool)) ** 2 for label in (-1, 0, 1))
     return (observed - expected) / (1 - expected) if expected < 1 else float("nan")
-
-
-def constant_scores(systems: int, sentences: int) -> NDArray[np.float64]:
-    """Scores of a metric that says the same of everything.
-
-    Args:
-        systems: number of systems.
-        sentences: number of sentences.
-
-    Returns:
-        Zeros, shape (systems, sentences).
-    """
-    return np.zeros((systems, sentences))
-
-
-def random_scores(systems: int, sentences: int, seed: int = 0) -> NDArray[np.float64]:
-    """Scores of a metric that knows nothing: uniform between 0 and 1, the same for the same seed.
-
-    Args:
-        systems: number of systems.
-        sentences: number of sentences.
-        seed: seed of the generator.
-
-    Returns:
-        Scores, shape (systems, sentences).
-    """
-    return np.random.default_rng(seed).random((systems, sentences))

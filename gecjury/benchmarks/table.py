@@ -94,7 +94,7 @@ def _table() -> dict[str, BenchmarkInfo]:
             },
             _CONLL14_SETS,
             ("edit", "sentence"),
-            "gecjury.conll14:load_seeda",
+            "gecjury.benchmarks.loaders.conll14:load_seeda",
         ),
         BenchmarkInfo(
             "gjg15",
@@ -103,7 +103,7 @@ def _table() -> dict[str, BenchmarkInfo]:
             {"base": _GJG15, "all": _GJG15},
             _CONLL14_SETS,
             ("sentence",),
-            "gecjury.conll14:load_gjg15",
+            "gecjury.benchmarks.loaders.conll14:load_gjg15",
         ),
         *(
             BenchmarkInfo(
@@ -117,7 +117,7 @@ def _table() -> dict[str, BenchmarkInfo]:
                 },
                 ("official",),
                 ("sentence",),
-                "gecjury.gmeg:load_gmeg",
+                "gecjury.benchmarks.loaders.gmeg:load_gmeg",
             )
             for split in ("dev", "test")
             for domain in ("fce", "wiki", "yahoo")
@@ -129,7 +129,7 @@ def _table() -> dict[str, BenchmarkInfo]:
             {"base": _JFLEG[4:], "all": _JFLEG},
             ("official",),
             ("sentence",),
-            "gecjury.jfleg:load_jfleg",
+            "gecjury.benchmarks.loaders.jfleg:load_jfleg",
         ),
         *(
             BenchmarkInfo(
@@ -140,7 +140,7 @@ def _table() -> dict[str, BenchmarkInfo]:
                 {"base": _TMU, "all": _TMU},
                 (),
                 ("sentence",),
-                "gecjury.tmu_gfm:load_tmu_gfm",
+                "gecjury.benchmarks.loaders.tmu_gfm:load_tmu_gfm",
             )
             for name in ("tmu-gfm", "tmu-gfm-test")
         ),
@@ -151,7 +151,7 @@ def _table() -> dict[str, BenchmarkInfo]:
             {"base": _without(_SAMPLE, "INPUT"), "input": _SAMPLE, "all": _SAMPLE},
             ("official",),
             ("edit", "sentence"),
-            "gecjury.embedded:load_sample",
+            "gecjury.benchmarks.loaders.sample:load_sample",
         ),
     ]
     return {row.name: row for row in rows}

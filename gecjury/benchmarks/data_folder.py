@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NoReturn
 
-from gecjury.download import Download, Unreachable, download_all, sha256_of
+from gecjury.benchmarks.download import Download, Unreachable, download_all, sha256_of
 from gecjury.errors import DataError, OptionError, nearest_of
 
 __all__ = [
@@ -98,7 +98,9 @@ def manifest(table: Path | None = None) -> Mapping[str, DataFile]:
     Raises:
         DataError: the table is damaged; names the line.
     """
-    source = importlib.resources.files("gecjury") / "manifest.tsv" if table is None else table
+    source = (
+        importlib.resources.files("gecjury.benchmarks") / "manifest.tsv" if table is None else table
+    )
     files: dict[str, DataFile] = {}
     for number, line in enumerate(source.read_text(encoding="utf-8").splitlines()[1:], 2):
         fields = line.split("\t")

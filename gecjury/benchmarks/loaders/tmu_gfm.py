@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.benchmarks import Benchmark, Request
+from gecjury.benchmarks.benchmark import Benchmark, Request
+from gecjury.benchmarks.judgments import mean_over_raters, rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError
-from gecjury.ratings import mean_over_raters, rank_ratings
 from gecjury.scoring.registry import held_out_sources
 from gecjury.textfiles import read_text
 
@@ -32,7 +32,7 @@ _Row = Mapping[str, str]
 
 
 def load_tmu_gfm(request: Request) -> Benchmark:
-    """TMU-GFM or its test part; see `gecjury.benchmarks.load_benchmark`."""
+    """TMU-GFM or its test part; see `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     names = info.system_sets[request.systems]
     path = request.folder.paths([_FILE], wanted_by="tmu-gfm")[_FILE]

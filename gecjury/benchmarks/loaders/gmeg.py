@@ -17,10 +17,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.benchmarks import Benchmark, Request
+from gecjury.benchmarks.benchmark import Benchmark, Request
+from gecjury.benchmarks.judgments import rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError
-from gecjury.ratings import rank_ratings
 from gecjury.textfiles import read_lines, read_text
 
 __all__ = ["load_gmeg"]
@@ -31,7 +31,7 @@ _COLUMN = {"ref0": "ref"}
 
 
 def load_gmeg(request: Request) -> Benchmark:
-    """GMEG; see `gecjury.benchmarks.load_benchmark`."""
+    """GMEG; see `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     _, split, domain = info.name.split("-")
     start = f"GMEG/data/{split}/{domain}"

@@ -1,13 +1,12 @@
 """Benchmarks: a corpus with human judgments of its systems, loaded by name from pinned files.
 
 The table `BENCHMARKS` says what each one offers (system sets, reference sets, views); the files
-and their checksums stand in the manifest (`gecjury.fetch`). How a benchmark's files are read is
-told in the module that its table row names.
+and their checksums stand in the manifest (`gecjury.benchmarks.data_folder`). How a benchmark's
+files are read is told in the module that its table row names.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,35 +17,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.benchmarktable import (
-    BENCHMARKS,
-    UNKNOWN_SYSTEMS,
-    BenchmarkInfo,
-    View,
-    benchmark_info,
-    looks_like_path,
-)
+from gecjury.benchmarks.data_folder import DataFolder
+from gecjury.benchmarks.judgments import RankedItem
+from gecjury.benchmarks.table import BenchmarkInfo, View
 from gecjury.corpus.corpus import Corpus, Group, Version, fingerprint
 from gecjury.corpus.reading import read_versions
-from gecjury.errors import DataError, InputError, OptionError, known_name
-from gecjury.fetch import DataFolder, open_data
-from gecjury.judgments import RankedItem
+from gecjury.errors import DataError, InputError, OptionError
 
 if TYPE_CHECKING:
-    from gecjury.verdicts import EditVerdict, JudgedSource, VerdictProblem
+    from gecjury.benchmarks.edit_verdicts import EditVerdict, JudgedSource, VerdictProblem
 
+__all__ = ["Benchmark", "Request", "ranked_groups"]
+
+if TYPE_CHECKING:
     Verdicts = tuple[tuple[EditVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]
-
-__all__ = [
-    "BENCHMARKS",
-    "Benchmark",
-    "BenchmarkInfo",
-    "Request",
-    "View",
-    "benchmark_info",
-    "load_benchmark",
-    "ranked_groups",
-]
 
 Columns = Mapping[str, Mapping[str, float]]
 """Published scores: kind (`trueskill`, `expected-wins`, `mean`), then system, higher is better."""
@@ -148,7 +132,7 @@ class Benchmark:
         return self._verdicts is not None
 
     def verdicts(self) -> Verdicts:
-        """The annotators' verdicts on single edits; see `gecjury.verdicts.read_edit_verdicts`.
+        """The annotators' verdicts on single edits; see `read_edit_verdicts`.
 
         Raises:
             DataError: the benchmark has none, or the files are not to be had.
@@ -246,98 +230,6 @@ class Request:
                     )
                 versions.append(version)
         return tuple(versions)
-
-
-def load_benchmark(
-    name: str,
-    *,
-    systems: str = "base",
-    references: str | Path | Sequence[str | Path] = "official",
-    view: str | None = None,
-    whole: bool = False,
-    unknown_systems: str | None = None,
-    data: str | Path | None = None,
-    url: str | None = None,
-    cache: str | Path | None = None,
-) -> Benchmark:
-    """Load a benchmark from a folder, the cache, or by download.
-
-    Args:
-        name: one of `BENCHMARKS`, or the path of an own one: a folder or a `.toml` file, see
-            `gecjury.ownbenchmark`.
-        systems: a system set of the benchmark: `base`, `fluency`, `input`, `all` for SEEDA;
-            `base`, `all` for GJG15, JFLEG and TMU-GFM; `base`, `paper`, `all` for GMEG; `base`,
-            `input` for the sample.
-        references: a reference set, a file, or a sequence of either. A file (text, M2, JSON lines)
-            has a line for each sentence loaded or for each line of the full output files. A
-            benchmark without references takes the default for none.
-        view: which human judgments `corpus.groups` follows, `edit` or `sentence`; by default the
-            benchmark's first.
-        whole: SEEDA only: all 1,312 sentences of CoNLL-2014, not the 391 judged ones.
-        unknown_systems: own benchmarks only: `skip` leaves out, and counts, judgments of systems
-            without output; by default they are refused, unless `benchmark.toml` says otherwise.
-        data: folder laid out like the manifest; see `gecjury.fetch.open_data`.
-        url: base of download addresses; see `gecjury.fetch.open_data`.
-        cache: cache folder instead of the user's; see `gecjury.fetch.open_data`.
-
-    Raises:
-        OptionError: an unknown benchmark, set or view; names the nearest ones.
-        DataError: files are missing, altered, not to be fetched or not supplied.
-        InputError: a given reference file cannot be used.
-    """
-    info = _info(name)
-    known_name(f"system set of {info.name}", systems, tuple(info.system_sets))
-    chosen = view or info.views[0]
-    known_name(f"view of {info.name}", chosen, info.views)
-    if whole and info.name != "seeda":
-        raise OptionError(f"whole=True is for seeda: {info.name} always loads all its sentences")
-    if unknown_systems is not None:
-        known_name("value of unknown_systems", unknown_systems, UNKNOWN_SYSTEMS)
-        if info.name in BENCHMARKS:
-            raise OptionError(
-                f"unknown_systems={unknown_systems} is for judgments of your own: {info.name} has "
-                "an output of every system it was judged with, or says which it lacks"
-            )
-    request = Request(
-        info,
-        systems,
-        _references(info, references),
-        lambda: open_data(data, url=url, cache=cache),
-        "edit" if chosen == "edit" else "sentence",
-        whole,
-        unknown_systems,
-    )
-    module, _, function = info.loader.partition(":")
-    loader: Callable[[Request], Benchmark] = getattr(importlib.import_module(module), function)
-    return loader(request)
-
-
-def _info(name: str) -> BenchmarkInfo:
-    """The table row of a name, or what an own benchmark offers."""
-    if name.lower() in BENCHMARKS or not looks_like_path(name):
-        return benchmark_info(name)
-    from gecjury.ownbenchmark import own_info
-
-    return own_info(Path(name))
-
-
-def _references(
-    info: BenchmarkInfo, given: str | Path | Sequence[str | Path]
-) -> tuple[str | Path, ...]:
-    parts = (given,) if isinstance(given, str | Path) else tuple(given)
-    if not info.reference_sets and parts in ((), ("official",)):
-        return ()
-    if not parts:
-        raise OptionError(
-            f"no references given for {info.name}; name a set ({', '.join(info.reference_sets)}) "
-            "or files"
-        )
-    for part in parts:
-        if part not in info.reference_sets and not Path(part).exists():
-            known_name(
-                f"reference set of {info.name} (and no file)", str(part), info.reference_sets
-            )
-    return parts
 
 
 def ranked_groups(

@@ -9,16 +9,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from gecjury.benchmarks import Benchmark, Columns, Request, View, ranked_groups
+from gecjury.benchmarks.benchmark import Benchmark, Columns, Request, ranked_groups
+from gecjury.benchmarks.data_folder import DataFolder
+from gecjury.benchmarks.judgments import RankedItem, read_rankings
+from gecjury.benchmarks.table import View
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import M2Sentence, read_m2
 from gecjury.errors import DataError
-from gecjury.fetch import DataFolder
-from gecjury.judgments import RankedItem, read_rankings
 from gecjury.textfiles import read_lines
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks import Verdicts
+    from gecjury.benchmarks.benchmark import Verdicts
 
 __all__ = ["load_gjg15", "load_seeda"]
 
@@ -66,7 +67,7 @@ _CONTEXT_NOTE = (
 
 
 def load_seeda(request: Request) -> Benchmark:
-    """SEEDA (Kobayashi et al. 2024); see `gecjury.benchmarks.load_benchmark`."""
+    """SEEDA (Kobayashi et al. 2024); see `gecjury.benchmarks.load.load_benchmark`."""
     info, folder = request.info, request.folder
     every = info.system_sets["all"]
     # The corrections of every system: an item is judged as the annotator saw it.
@@ -127,7 +128,7 @@ def load_seeda(request: Request) -> Benchmark:
 
 
 def load_gjg15(request: Request) -> Benchmark:
-    """GJG15 (Grundkiewicz et al. 2015); see `gecjury.benchmarks.load_benchmark`."""
+    """GJG15 (Grundkiewicz et al. 2015); see `gecjury.benchmarks.load.load_benchmark`."""
     info, folder = request.info, request.folder
     names = info.system_sets[request.systems]
     outputs = {name: f"GJG15/data/original/official_submissions/{name}" for name in names}
@@ -256,7 +257,7 @@ def _column(path: Path, systems: Sequence[str]) -> dict[str, float]:
 
 
 def _read_verdicts(folder: DataFolder) -> Verdicts:
-    from gecjury.verdicts import read_edit_verdicts
+    from gecjury.benchmarks.edit_verdicts import read_edit_verdicts
 
     step = "SEEDA/data/EditEval_Step1"
     folder.paths([name for name in folder.files if name.startswith(step)], wanted_by="seeda")

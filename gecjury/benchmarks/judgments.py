@@ -8,7 +8,7 @@ judgment of texts into judgments of systems.
 from __future__ import annotations
 
 import io
-import xml.sax.handler
+import math
 import xml.sax.xmlreader
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray
+from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 
 __all__ = [
@@ -32,7 +33,9 @@ __all__ = [
     "RankedItem",
     "count_pairs",
     "expand_pairs",
+    "mean_over_raters",
     "pair_scores",
+    "rank_ratings",
     "read_rankings",
 ]
 
@@ -392,3 +395,47 @@ def pair_scores(
     first = np.where(absent, np.nan, scores[pairs.first, column])
     second = np.where(absent, np.nan, scores[pairs.second, column])
     return first, second
+
+
+_DIGITS = 9  # Means of the same ratings in another order may differ beyond.
+
+
+def rank_ratings(
+    ratings: FloatArray, corpus: Corpus, annotator: str = "mean rating"
+) -> tuple[RankedItem, ...]:
+    """One ranking item for each rated sentence: equal ratings are a tie.
+
+    Args:
+        ratings: systems of the corpus × sentences; NaN where there is none.
+        corpus: gives the texts; systems that share text and rating share a place.
+        annotator: whose ratings they are.
+    """
+    items = []
+    for row in range(len(corpus)):
+        places: dict[tuple[float, str], list[str]] = {}
+        for name, rating in zip(corpus.names, ratings[:, row], strict=True):
+            if not math.isnan(rating):
+                text = corpus.systems[name].lines[row]
+                places.setdefault((-round(float(rating), _DIGITS), text), []).append(name)
+        if not places:
+            continue
+        order = sorted({rating for rating, _ in places})
+        items.append(
+            RankedItem(
+                str(row),
+                row,
+                annotator,
+                tuple(tuple(systems) for systems in places.values()),
+                tuple(order.index(rating) + 1 for rating, _ in places),
+            )
+        )
+    return tuple(items)
+
+
+def mean_over_raters(table: FloatArray) -> FloatArray:
+    """Mean over the first axis of what is there; NaN where nothing is."""
+    present = ~np.isnan(table)
+    counts = present.sum(axis=0)
+    sums = np.where(present, table, 0.0).sum(axis=0)
+    means: FloatArray = np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+    return means

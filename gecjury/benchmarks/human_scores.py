@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray
+from gecjury.benchmarks.judgments import JudgmentPairs
 from gecjury.errors import OptionError
-from gecjury.judgments import JudgmentPairs
 from gecjury.stats.ranking import Ranking, wins_to_scores
 from gecjury.stats.trueskill import Game, rate
 

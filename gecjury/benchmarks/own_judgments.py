@@ -19,10 +19,9 @@ from typing import NoReturn
 import numpy as np
 
 from gecjury.arrays import FloatArray
+from gecjury.benchmarks.judgments import FIRST_SENTENCE, SKIP_UNKNOWN, RankedItem, rank_ratings
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, nearest_of
-from gecjury.judgments import FIRST_SENTENCE, SKIP_UNKNOWN, RankedItem
-from gecjury.ratings import rank_ratings
 from gecjury.textfiles import read_text
 
 __all__ = ["FORMS", "Judged", "known_items", "read_judgments"]

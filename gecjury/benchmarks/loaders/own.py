@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.benchmarks import Benchmark, Columns, Request, View, ranked_groups
-from gecjury.benchmarktable import BENCHMARKS, UNKNOWN_SYSTEMS, BenchmarkInfo
+from gecjury.benchmarks.benchmark import Benchmark, Columns, Request, ranked_groups
+from gecjury.benchmarks.judgments import expand_pairs, mean_over_raters, read_rankings
+from gecjury.benchmarks.own_judgments import Judged, known_items, read_judgments
+from gecjury.benchmarks.table import BENCHMARKS, UNKNOWN_SYSTEMS, BenchmarkInfo, View
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_corpus, system_name
 from gecjury.errors import InputError, nearest_of
-from gecjury.judgmentfiles import Judged, known_items, read_judgments
-from gecjury.judgments import expand_pairs, read_rankings
-from gecjury.ratings import mean_over_raters
 from gecjury.textfiles import read_text
 
 __all__ = ["Layout", "load_own", "own_info", "read_layout"]
@@ -85,13 +84,13 @@ def own_info(path: Path) -> BenchmarkInfo:
         sets,
         ("official",) if layout.references else (),
         tuple(layout.judgments),
-        "gecjury.ownbenchmark:load_own",
+        "gecjury.benchmarks.loaders.own:load_own",
         path,
     )
 
 
 def load_own(request: Request) -> Benchmark:
-    """An own benchmark; see `gecjury.benchmarks.load_benchmark`."""
+    """An own benchmark; see `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     assert info.path is not None  # own_info set it
     layout = read_layout(info.path)
@@ -163,7 +162,7 @@ def _human(judged: Judged, systems: Sequence[str]) -> Columns:
     if judged.raters:
         mean = np.mean([mean_over_raters(table) for table in judged.raters.values()], axis=0)
         return {"mean": dict(zip(systems, mean_over_raters(mean.T).tolist(), strict=True))}
-    from gecjury.human_ranking import human_expected_wins, human_trueskill
+    from gecjury.benchmarks.human_scores import human_expected_wins, human_trueskill
 
     pairs = expand_pairs(judged.items, systems)
     skills = human_trueskill(pairs).scores.copy()

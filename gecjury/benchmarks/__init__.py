@@ -1,0 +1,1 @@
+"""Corpora with what people said of them, loaded by name; no metric."""

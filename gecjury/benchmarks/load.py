@@ -1,0 +1,112 @@
+"""Benchmarks by name, folder or file."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gecjury.benchmarks.benchmark import Benchmark, Request
+from gecjury.benchmarks.data_folder import open_data
+from gecjury.benchmarks.table import (
+    BENCHMARKS,
+    UNKNOWN_SYSTEMS,
+    BenchmarkInfo,
+    benchmark_info,
+    looks_like_path,
+)
+from gecjury.errors import OptionError, known_name
+
+__all__ = ["load_benchmark"]
+
+
+def load_benchmark(
+    name: str,
+    *,
+    systems: str = "base",
+    references: str | Path | Sequence[str | Path] = "official",
+    view: str | None = None,
+    whole: bool = False,
+    unknown_systems: str | None = None,
+    data: str | Path | None = None,
+    url: str | None = None,
+    cache: str | Path | None = None,
+) -> Benchmark:
+    """Load a benchmark from a folder, the cache, or by download.
+
+    Args:
+        name: one of `BENCHMARKS`, or the path of an own one: a folder or a `.toml` file, see
+            `gecjury.benchmarks.loaders.own`.
+        systems: a system set of the benchmark: `base`, `fluency`, `input`, `all` for SEEDA;
+            `base`, `all` for GJG15, JFLEG and TMU-GFM; `base`, `paper`, `all` for GMEG; `base`,
+            `input` for the sample.
+        references: a reference set, a file, or a sequence of either. A file (text, M2, JSON lines)
+            has a line for each sentence loaded or for each line of the full output files. A
+            benchmark without references takes the default for none.
+        view: which human judgments `corpus.groups` follows, `edit` or `sentence`; by default the
+            benchmark's first.
+        whole: SEEDA only: all 1,312 sentences of CoNLL-2014, not the 391 judged ones.
+        unknown_systems: own benchmarks only: `skip` leaves out, and counts, judgments of systems
+            without output; by default they are refused, unless `benchmark.toml` says otherwise.
+        data: folder laid out like the manifest; see `gecjury.benchmarks.data_folder.open_data`.
+        url: base of download addresses; see `gecjury.benchmarks.data_folder.open_data`.
+        cache: cache folder instead of the user's; see `gecjury.benchmarks.data_folder.open_data`.
+
+    Raises:
+        OptionError: an unknown benchmark, set or view; names the nearest ones.
+        DataError: files are missing, altered, not to be fetched or not supplied.
+        InputError: a given reference file cannot be used.
+    """
+    info = _info(name)
+    known_name(f"system set of {info.name}", systems, tuple(info.system_sets))
+    chosen = view or info.views[0]
+    known_name(f"view of {info.name}", chosen, info.views)
+    if whole and info.name != "seeda":
+        raise OptionError(f"whole=True is for seeda: {info.name} always loads all its sentences")
+    if unknown_systems is not None:
+        known_name("value of unknown_systems", unknown_systems, UNKNOWN_SYSTEMS)
+        if info.name in BENCHMARKS:
+            raise OptionError(
+                f"unknown_systems={unknown_systems} is for judgments of your own: {info.name} has "
+                "an output of every system it was judged with, or says which it lacks"
+            )
+    request = Request(
+        info,
+        systems,
+        _references(info, references),
+        lambda: open_data(data, url=url, cache=cache),
+        "edit" if chosen == "edit" else "sentence",
+        whole,
+        unknown_systems,
+    )
+    module, _, function = info.loader.partition(":")
+    loader: Callable[[Request], Benchmark] = getattr(importlib.import_module(module), function)
+    return loader(request)
+
+
+def _info(name: str) -> BenchmarkInfo:
+    """The table row of a name, or what an own benchmark offers."""
+    if name.lower() in BENCHMARKS or not looks_like_path(name):
+        return benchmark_info(name)
+    from gecjury.benchmarks.loaders.own import own_info
+
+    return own_info(Path(name))
+
+
+def _references(
+    info: BenchmarkInfo, given: str | Path | Sequence[str | Path]
+) -> tuple[str | Path, ...]:
+    parts = (given,) if isinstance(given, str | Path) else tuple(given)
+    if not info.reference_sets and parts in ((), ("official",)):
+        return ()
+    if not parts:
+        raise OptionError(
+            f"no references given for {info.name}; name a set ({', '.join(info.reference_sets)}) "
+            "or files"
+        )
+    for part in parts:
+        if part not in info.reference_sets and not Path(part).exists():
+            known_name(
+                f"reference set of {info.name} (and no file)", str(part), info.reference_sets
+            )
+    return parts

@@ -1,0 +1,1 @@
+"""One module a benchmark: its files in, a `Benchmark` out."""
