@@ -11,13 +11,13 @@ from __future__ import annotations
 import argparse
 import time
 
-from gecjury.aggregatedraws import Entry
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.metaeval import Study
+from gecjury.metaeval.resampled import Entry
+from gecjury.metaeval.study import Study
+from gecjury.metaeval.uncertainty import Resampling, Uncertainty
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
-from gecjury.uncertainty import Resampling, Uncertainty
 
 METRICS = (
     "green", "green:unit=char", "green:n=6", "gleu", "gleu-official", "errant", "errant:beta=1",

@@ -10,9 +10,9 @@ import difflib
 import math
 from collections.abc import Sequence
 
-from gecjury.disagreement import Correction, SentenceView
 from gecjury.htmltables import boxed
 from gecjury.htmltext import Child, Markup, element, join, number
+from gecjury.metaeval.disagreement import Correction, SentenceView
 from gecjury.reportwords import FAMILIES
 
 __all__ = ["marked", "sentence_browser"]

@@ -10,7 +10,7 @@ import numpy as np
 from gecjury.benchmarks.table import View
 from gecjury.htmltables import pair_matrix
 from gecjury.htmltext import Child, Markup, element, join, number
-from gecjury.metaeval import Study
+from gecjury.metaeval.study import Study
 from gecjury.reportwords import MEASURES, VIEWS, best_rows, percent, tested_measure, value_of
 from gecjury.scoring.scores import ScoreTable
 from gecjury.svgplots import Estimate, intervals, scatter, window_lines

@@ -19,7 +19,6 @@ from typing import Any
 from gecjury import __version__
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.citations import paper
-from gecjury.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.errors import OutputError
 from gecjury.htmlbrowser import sentence_browser
 from gecjury.htmledits import edit_section, rating_section, segment_section
@@ -31,7 +30,8 @@ from gecjury.htmltables import (
     significance_table,
 )
 from gecjury.htmltext import Child, Markup, data_block, element, join, number, void
-from gecjury.metaeval import Study
+from gecjury.metaeval.disagreement import Consensus, camps, consensus, sentence_views
+from gecjury.metaeval.study import Study
 from gecjury.report import to_json
 from gecjury.reportwarnings import warnings
 from gecjury.reportwords import (

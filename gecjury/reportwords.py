@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gecjury.disagreement import Consensus
 from gecjury.htmltext import number
+from gecjury.metaeval.disagreement import Consensus
 
 __all__ = [
     "FAMILIES",

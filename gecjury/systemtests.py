@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.aggregatedraws import Entry, metric_draws, win_rates
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.errors import OptionError
+from gecjury.metaeval.resampled import Entry, metric_draws, win_rates
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.stats.bootstrap import Interval, interval, make_draws

@@ -17,7 +17,7 @@ from gecjury.benchmarks.table import View
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import normalise
 from gecjury.errors import OptionError
-from gecjury.metaeval import Study
+from gecjury.metaeval.study import Study
 from gecjury.runtime import Runtime
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import load

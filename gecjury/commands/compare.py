@@ -13,7 +13,7 @@ from gecjury.commands.segmenttable import add_grouping, check_grouping, segment_
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.table import View
-    from gecjury.metaeval import Study
+    from gecjury.metaeval.study import Study
 
 __all__ = ["add_arguments", "compare", "run"]
 
@@ -174,7 +174,7 @@ def _check_shuffles(args: argparse.Namespace) -> None:
 def _study(args: argparse.Namespace, name: str) -> tuple[Study, tuple[View, ...]]:
     """The benchmark as it was asked for, and the views to be shown."""
     from gecjury.benchmarks.load import load_benchmark
-    from gecjury.metaeval import Study
+    from gecjury.metaeval.study import Study
 
     view = None if args.human in (None, "both") else args.human
     benchmark = load_benchmark(

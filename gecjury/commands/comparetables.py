@@ -10,7 +10,7 @@ from gecjury.commands.inputs import audit_tables
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.benchmarks.table import View
-    from gecjury.metaeval import Result, Study
+    from gecjury.metaeval.study import Result, Study
     from gecjury.report import Table
     from gecjury.scoring.scores import ScoreTable
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray, IntArray
     from gecjury.benchmarks.benchmark import Benchmark
-    from gecjury.editlevel_measures import EditAgreement
+    from gecjury.metaeval.edits.measures import EditAgreement
     from gecjury.report import Table
     from gecjury.runtime import Runtime
     from gecjury.scoring.by_edit import EditCase
@@ -49,9 +49,9 @@ def edit_tasks(
         OptionError: credits asked for at another level, or of a kind that a metric cannot give.
         DataError: the level was asked for and the benchmark has no verdicts.
     """
-    from gecjury.editlevel_attribution import check_attribution
-    from gecjury.editlevel_credit import CREDITS, credit_kind
     from gecjury.errors import OptionError
+    from gecjury.metaeval.edits.credit import CREDITS, credit_kind
+    from gecjury.metaeval.edits.variants import check_attribution
     from gecjury.scoring.by_edit import EditScorer
 
     if credit and level not in ("edit", "all"):
@@ -77,8 +77,8 @@ def edit_tasks(
 
 def plan_edits(tasks: list[Task], benchmark: Benchmark, runtime: Runtime) -> list[Plan]:
     """What the edit level would send to a paid service."""
-    from gecjury.editlevel import edit_cases
-    from gecjury.editlevel_credit import plan_credit
+    from gecjury.metaeval.edits.cases import edit_cases
+    from gecjury.metaeval.edits.credit import plan_credit
 
     if not tasks:
         return []
@@ -100,7 +100,7 @@ def compare_edits(
     kinds were asked for); with no rows at all they are made. The document takes `edit_ceiling`
     and `edit_chance`.
     """
-    from gecjury.editlevel_credit import credit_with_files
+    from gecjury.metaeval.edits.credit import credit_with_files
 
     if not tasks[0]:
         return [], 0
@@ -141,7 +141,7 @@ class _Trial:
     Attributes:
         cases: judged edits.
         types: ERRANT's types of them; empty where no tagger is installed.
-        pairs: see `gecjury.editlevel.annotator_pairs`.
+        pairs: see `gecjury.metaeval.edits.cases.annotator_pairs`.
         resamples: for intervals.
         seed: of halves, resamples and the random row.
         notes: remarks for the user.
@@ -156,8 +156,8 @@ class _Trial:
 
     @classmethod
     def load(cls, benchmark: Benchmark, runtime: Runtime, args: argparse.Namespace) -> _Trial:
-        from gecjury.editlevel import annotator_pairs, edit_cases, edit_types
         from gecjury.errors import MissingExtraError
+        from gecjury.metaeval.edits.cases import annotator_pairs, edit_cases, edit_types
 
         cases = edit_cases(benchmark)
         types: tuple[str, ...] = ()
@@ -178,7 +178,7 @@ class _Trial:
         return cls(cases, types, pairs, resamples, args.seed, notes)
 
     def agreement(self, scores: FloatArray, threshold: float | None) -> EditAgreement:
-        from gecjury.editlevel_measures import edit_agreement, pooled_types
+        from gecjury.metaeval.edits.measures import edit_agreement, pooled_types
 
         types = pooled_types(self.types, self.cases) if self.types else ()
         return edit_agreement(
@@ -192,7 +192,7 @@ class _Trial:
 
     def beside_ceiling(self, scores: FloatArray) -> dict[str, Any]:
         """A metric on the edits and verdicts that the ceiling is made of."""
-        from gecjury.editlevel_measures import edit_agreement
+        from gecjury.metaeval.edits.measures import edit_agreement
 
         pairs, _, place = self.pairs
         found = edit_agreement(pairs, scores[place], threshold=None, seed=self.seed)
@@ -200,7 +200,7 @@ class _Trial:
         return {key: getattr(found, key) for key in keys}
 
     def ceiling(self) -> dict[str, Any]:
-        from gecjury.editlevel_measures import edit_agreement
+        from gecjury.metaeval.edits.measures import edit_agreement
 
         pairs, verdicts, place = self.pairs
         agreed = edit_agreement(pairs, verdicts, resamples=self.resamples, seed=self.seed)
@@ -208,7 +208,7 @@ class _Trial:
         return {"edits": edits, "pairs": len(pairs), **_plain(agreed)}
 
     def chance(self) -> dict[str, Any]:
-        from gecjury.editlevel import baselines
+        from gecjury.metaeval.edits.cases import baselines
 
         return {
             name: _plain(self.agreement(scores, None))

@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gecjury.attribution import Attribution
     from gecjury.corpus.corpus import Version
     from gecjury.corpus.edits import Edit
+    from gecjury.metaeval.edits.attribution import Attribution
     from gecjury.report import Table
     from gecjury.scoring.by_edit import Explanation
 
@@ -213,7 +213,7 @@ def _attribution(
     runtime: Any,
     document: dict[str, Any],
 ) -> Table:
-    from gecjury.attribution import attribute
+    from gecjury.metaeval.edits.attribution import attribute
     from gecjury.report import Column, Table
     from gecjury.scoring.by_edit import edit_label
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.table import View
-    from gecjury.metaeval import Result, Study
-    from gecjury.ratings import RatingAgreement
+    from gecjury.metaeval.ratings import RatingAgreement
+    from gecjury.metaeval.study import Result, Study
     from gecjury.report import Table
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import ScoreTable
@@ -25,8 +25,8 @@ def check_benchmark(
     Raises:
         InputError: a metric needs what it lacks, or nothing of the level can be computed.
     """
-    from gecjury.caveats import check_study, need_message
     from gecjury.errors import InputError
+    from gecjury.metaeval.cautions import check_study, need_message
 
     check_study(study, views, level)
     for scorer in scorers:
@@ -54,7 +54,7 @@ def with_caveats(
     """
     from dataclasses import replace
 
-    from gecjury.caveats import caveats, check_scored
+    from gecjury.metaeval.cautions import caveats, check_scored
 
     check_scored(results)
     noted = dict.fromkeys(note for part in scored for note in part.statistics.notes)
@@ -81,8 +81,8 @@ def rating_tables(
     benchmark = study.benchmark
     if not benchmark.rated or not tables:
         return []
-    from gecjury.chance import chance_scores
-    from gecjury.ratings import one_rater
+    from gecjury.metaeval.chance import chance_scores
+    from gecjury.metaeval.ratings import one_rater
     from gecjury.report import Column, Table
 
     scores = {result.signature: result.scores for result in results}
@@ -122,8 +122,7 @@ def _rating_rows(
     args: argparse.Namespace, study: Study, entries: Sequence[tuple[str, str, Any, Any]]
 ) -> list[dict[str, Any]]:
     """A row for each metric and aspect, with intervals unless they are not wanted."""
-    from gecjury.ratingdraws import rating_draws
-    from gecjury.ratings import rating_agreement
+    from gecjury.metaeval.ratings import rating_agreement, rating_draws
     from gecjury.stats.bootstrap import interval, make_draws
 
     benchmark = study.benchmark

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.table import View
-    from gecjury.metaeval import Result, Study
+    from gecjury.metaeval.study import Result, Study
+    from gecjury.metaeval.uncertainty import Significance, Uncertainty
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import ScoreTable
-    from gecjury.uncertainty import Significance, Uncertainty
 
 __all__ = [
     "Found",
@@ -117,8 +117,8 @@ def weigh(
     chance: list[Result],
 ) -> tuple[list[Result], list[Result], Found]:
     """Put intervals and clusters into results, and say how they were found."""
-    from gecjury.aggregatedraws import Entry
-    from gecjury.uncertainty import Resampling, Uncertainty
+    from gecjury.metaeval.resampled import Entry
+    from gecjury.metaeval.uncertainty import Resampling, Uncertainty
 
     found = Found()
     if args.resample == "none":
@@ -164,7 +164,7 @@ def weigh(
 
 
 def _entry(scorer: Scorer, table: ScoreTable) -> Any:
-    from gecjury.aggregatedraws import Entry
+    from gecjury.metaeval.resampled import Entry
 
     return Entry(
         table.signature.label,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
     from gecjury.benchmarks.table import View
-    from gecjury.metaeval import Study
+    from gecjury.metaeval.segments import SegmentAgreement, Segments
+    from gecjury.metaeval.study import Study
     from gecjury.report import Table
     from gecjury.scoring.scores import ScoreTable
-    from gecjury.segments import SegmentAgreement, Segments
 
 __all__ = ["add_grouping", "check_grouping", "segment_tables"]
 
@@ -111,8 +111,13 @@ def _rows(
     grouping: Any,
 ) -> list[dict[str, Any]]:
     """A row for each metric and aspect (or view), then chance, then people."""
-    from gecjury.chance import chance_scores
-    from gecjury.segments import mean_rater, ranked_segments, rated_segments, two_annotators
+    from gecjury.metaeval.chance import chance_scores
+    from gecjury.metaeval.segments import (
+        mean_rater,
+        ranked_segments,
+        rated_segments,
+        two_annotators,
+    )
     from gecjury.stats.bootstrap import make_draws
 
     benchmark = study.benchmark

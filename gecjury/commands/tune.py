@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
-    from gecjury.metaeval import Study
+    from gecjury.metaeval.study import Study
     from gecjury.report import Table
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Scorer
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
 def _study(args: argparse.Namespace, name: str) -> Study:
     """A benchmark to tune or test on; its first human column where the one named is not there."""
     from gecjury.benchmarks.load import load_benchmark
-    from gecjury.metaeval import Study
+    from gecjury.metaeval.study import Study
 
     found: Benchmark = load_benchmark(
         name,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa, cohen_kappa
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
-from gecjury.chance import constant_scores, random_scores
 from gecjury.errors import OptionError
+from gecjury.metaeval.chance import constant_scores, random_scores
 
 BASE = [
     "BART",

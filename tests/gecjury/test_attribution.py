@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from gecjury.attribution import attribute
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
 from gecjury.errors import OptionError
+from gecjury.metaeval.edits.attribution import attribute
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics

@@ -15,11 +15,11 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.caveats import Repeats, caveats, check_scored, count_repeats
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError
-from gecjury.metaeval import Study
+from gecjury.metaeval.cautions import Repeats, caveats, check_scored, count_repeats
+from gecjury.metaeval.study import Study
 from gecjury.refbased.green import GREEN
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load

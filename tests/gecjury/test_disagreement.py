@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.disagreement import camps, consensus, scaled_ranks, sentence_views
+from gecjury.metaeval.disagreement import camps, consensus, scaled_ranks, sentence_views
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 

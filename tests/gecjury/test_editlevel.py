@@ -19,10 +19,10 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.editlevel import annotator_pairs, baselines, edit_cases, edit_types
-from gecjury.editlevel_credit import CREDITS, credit_edits, credit_kind, credit_with_files
-from gecjury.editlevel_measures import edit_agreement
 from gecjury.errors import DataError, InputError, OptionError
+from gecjury.metaeval.edits.cases import annotator_pairs, baselines, edit_cases, edit_types
+from gecjury.metaeval.edits.credit import CREDITS, credit_edits, credit_kind, credit_with_files
+from gecjury.metaeval.edits.measures import edit_agreement
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.registry import load
@@ -126,7 +126,7 @@ def counted(values: list[list[float]], own: list[float]) -> Any:
 
 
 def test_references_are_combined_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    import gecjury.editlevel_credit as module
+    import gecjury.metaeval.edits.credit as module
 
     nan = float("nan")
     values = [[1, 0], [0, 0], [nan, 1], [nan, nan], [0.5, 0.25]]
@@ -147,7 +147,7 @@ def test_references_are_combined_as_asked(monkeypatch: pytest.MonkeyPatch) -> No
 def test_any_and_share_are_made_of_what_counts_keeps(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    import gecjury.editlevel_credit as module
+    import gecjury.metaeval.edits.credit as module
 
     asked = []
 
@@ -227,7 +227,9 @@ def compared(scorers: list[Any], **options: Any) -> tuple[dict[str, Any], list[A
 
 
 def test_compare_gives_every_metric_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gecjury.editlevel.edit_types", lambda cases, _: ("R:X",) * len(cases))
+    monkeypatch.setattr(
+        "gecjury.metaeval.edits.cases.edit_types", lambda cases, _: ("R:X",) * len(cases)
+    )
     document, tables, missing = compared([Many(), Verdict()], credit=["counts", "add-one"])
     assert missing == 0
     many, verdict = document["rows"]

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from gecjury.attribution import attribute
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.editlevel_attribution import METHODS, attribute_edits, variant_corpus
 from gecjury.errors import OptionError
+from gecjury.metaeval.edits.attribution import attribute
+from gecjury.metaeval.edits.variants import METHODS, attribute_edits, variant_corpus
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.scorer import GroupScorer

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.corpus.edits import Edit
-from gecjury.editlevel_measures import (
+from gecjury.metaeval.edits.measures import (
     edit_agreement,
     pooled_types,
     ranking_measures,

@@ -21,7 +21,7 @@ from gecjury.htmlbrowser import marked
 from gecjury.htmlreport import report_page
 from gecjury.htmltables import significance_table
 from gecjury.htmltext import Markup, data_block, element, join, number
-from gecjury.metaeval import Study
+from gecjury.metaeval.study import Study
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature

@@ -10,10 +10,10 @@ import pytest
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark, ranked_groups
 from gecjury.benchmarks.judgments import RankedItem
-from gecjury.chance import chance_scores
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
-from gecjury.metaeval import Study
+from gecjury.metaeval.chance import chance_scores
+from gecjury.metaeval.study import Study
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 from gecjury.stats.ranking import aggregate_scores

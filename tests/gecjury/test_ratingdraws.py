@@ -10,8 +10,7 @@ import pytest
 from gecjury.arrays import draw_weights
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.ratingdraws import rating_draws
-from gecjury.ratings import rating_agreement
+from gecjury.metaeval.ratings import rating_agreement, rating_draws
 
 
 def made(ratings: np.ndarray, texts: list[list[str]]) -> Benchmark:

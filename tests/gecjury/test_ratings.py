@@ -10,7 +10,7 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import mean_over_raters, rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.ratings import one_rater, rating_agreement
+from gecjury.metaeval.ratings import one_rater, rating_agreement
 
 NAN = float("nan")
 # B and C correct the first source alike, the second not.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gecjury.disagreement import Consensus
+from gecjury.metaeval.disagreement import Consensus
 from gecjury.reportwarnings import warnings
 from gecjury.reportwords import edit_statement, headline, p_value, summarise
 

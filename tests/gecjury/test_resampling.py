@@ -121,7 +121,7 @@ def test_draws_are_rated_alike_however_they_are_split(monkeypatch: pytest.Monkey
 
 
 def test_no_skill_moves_where_nothing_is_preferred() -> None:
-    from gecjury.aggregatedraws import Entry, metric_draws
+    from gecjury.metaeval.resampled import Entry, metric_draws
 
     tied = np.full((4, 6), 0.3)
     tied[1, 2] = tied[:, 5] = np.nan
@@ -138,7 +138,7 @@ def test_no_skill_moves_where_nothing_is_preferred() -> None:
 
 
 def test_expected_wins_of_draws() -> None:
-    from gecjury.aggregatedraws import Entry, metric_draws, win_rates
+    from gecjury.metaeval.resampled import Entry, metric_draws, win_rates
 
     rng = np.random.default_rng(4)
     table = rng.integers(3, size=(4, 25)).astype(float)

@@ -17,8 +17,8 @@ from gecjury.commands.resample import check_statistic
 from gecjury.commands.segmenttable import check_grouping
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
-from gecjury.metaeval import Study
-from gecjury.segments import mean_rater, ranked_segments, rated_segments, two_annotators
+from gecjury.metaeval.segments import mean_rater, ranked_segments, rated_segments, two_annotators
+from gecjury.metaeval.study import Study
 from gecjury.stats.grouped import GroupBy, grouped_accuracy, grouped_correlation
 
 NAN = float("nan")

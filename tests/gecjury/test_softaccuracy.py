@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs
-from gecjury.metaeval import judged_differences
+from gecjury.metaeval.study import judged_differences
 from gecjury.stats.permutation import permutation_signs
 from gecjury.stats.soft_accuracy import (
     confidence,

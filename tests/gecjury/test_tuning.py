@@ -13,7 +13,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
-from gecjury.metaeval import Study
+from gecjury.metaeval.study import Study
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.tuning import (

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gecjury.aggregatedraws import Entry, human_draws, win_rates
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.own_judgments import known_items
-from gecjury.metaeval import Study
+from gecjury.metaeval.resampled import Entry, human_draws, win_rates
+from gecjury.metaeval.study import Study
+from gecjury.metaeval.uncertainty import Resampling, Uncertainty
 from gecjury.stats.correlation import pearson
-from gecjury.stats.permutation import holm_matrix, perm_both
+from gecjury.stats.permutation import SystemStatistic, holm_matrix, perm_both
 from gecjury.stats.preferences import preference_agreement
 from gecjury.stats.soft_accuracy import perm_both_spa
-from gecjury.uncertainty import Resampling, SystemStatistic, Uncertainty
 
 RULES = ("half", "official", "loss", "drop", "calibrated")
 

@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.editlevel_measures import edit_agreement
 from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking import Question
 from gecjury.judges.audit import order_flips, position_means, repeat_agreement
@@ -35,6 +34,7 @@ from gecjury.judges.reply import Failure
 from gecjury.judges.tokens import counter_for
 from gecjury.judges.verdict import _Case
 from gecjury.judges.vllm_engine import check_canary
+from gecjury.metaeval.edits.measures import edit_agreement
 from gecjury.scoring.by_edit import EditCase
 
 NAN = float("nan")

@@ -22,9 +22,9 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.editlevel import cases_print
-from gecjury.editlevel_attribution import METHODS, attribute_edits, plan_attribution
 from gecjury.errors import InputError
+from gecjury.metaeval.edits.cases import cases_print
+from gecjury.metaeval.edits.variants import METHODS, attribute_edits, plan_attribution
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, EditScorer
 from gecjury.scoring.scorer import Plan, Scorer

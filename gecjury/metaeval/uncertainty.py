@@ -12,10 +12,10 @@ from itertools import combinations
 
 import numpy as np
 
-from gecjury.aggregatedraws import Entry, human_draws, metric_draws, win_rates
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.table import View
-from gecjury.metaeval import Study
+from gecjury.metaeval.resampled import Entry, human_draws, metric_draws, win_rates
+from gecjury.metaeval.study import Study
 from gecjury.stats.bootstrap import Draws, Interval, Over, interval, make_draws
 from gecjury.stats.correlation import correlations
 from gecjury.stats.permutation import (

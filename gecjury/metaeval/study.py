@@ -14,8 +14,8 @@ from gecjury.benchmarks.annotators import AnnotatorAgreement, annotator_agreemen
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgmentPairs, expand_pairs
 from gecjury.benchmarks.table import View
-from gecjury.chance import chance_scores
 from gecjury.errors import InputError, OptionError, known_name
+from gecjury.metaeval.chance import chance_scores
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
 from gecjury.stats.preferences import (
@@ -310,7 +310,7 @@ class Study:
 
     @cached_property
     def chance_sentences(self) -> Mapping[str, FloatArray]:
-        """Sentence scores of the metrics that know nothing, see `gecjury.chance`."""
+        """Sentence scores of the metrics that know nothing, see `gecjury.metaeval.chance`."""
         return chance_scores(self.benchmark.corpus, self.seed)
 
     def chance(self, views: Sequence[View]) -> list[Result]:

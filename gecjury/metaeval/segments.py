@@ -14,9 +14,9 @@ from gecjury.benchmarks.annotators import annotator_agreement
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs, mean_over_raters
 from gecjury.benchmarks.table import View
-from gecjury.metaeval import Study
-from gecjury.ratingdraws import weighted_pearsons
-from gecjury.ratings import rated_points, raters_with_mean
+from gecjury.metaeval.ratings import rated_points, raters_with_mean, weighted_pearsons
+from gecjury.metaeval.study import Study
+from gecjury.metaeval.uncertainty import calibrated_sums
 from gecjury.stats.grouped import (
     GroupBy,
     GroupedPairs,
@@ -25,7 +25,6 @@ from gecjury.stats.grouped import (
     grouped_pairs,
 )
 from gecjury.stats.preferences import pair_outcomes
-from gecjury.uncertainty import calibrated_sums
 
 __all__ = [
     "SegmentAgreement",

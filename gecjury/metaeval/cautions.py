@@ -13,7 +13,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgmentPairs
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.errors import InputError
-from gecjury.metaeval import Result, Study
+from gecjury.metaeval.study import Result, Study
 
 __all__ = ["Repeats", "caveats", "check_scored", "check_study", "count_repeats", "need_message"]
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.attribution import Method, Subsets
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import OptionError
+from gecjury.metaeval.edits.attribution import Method, Subsets
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.scorer import GroupScorer, Plan, Scorer
@@ -83,7 +83,8 @@ def check_attribution(scorer: Scorer, method: str) -> None:
 
     Args:
         scorer: the metric.
-        method: of `METHODS`, by its name here or in `gecjury.attribution`; others are let pass.
+        method: of `METHODS`, by its name here or in `gecjury.metaeval.edits.attribution`; others
+            are let pass.
 
     Raises:
         OptionError: it weighs systems against each other, which variants are not; or Shapley

@@ -2,8 +2,8 @@
 
 The verdicts come with the benchmark (`gecjury.benchmarks.edit_verdicts`). Credit comes from a
 scorer's own method `edit_scores` (`EditScorer`), from a metric's counts
-(`gecjury.editlevel_credit`) or by attribution (`gecjury.editlevel_attribution`);
-`gecjury.editlevel_measures` holds it against the verdicts.
+(`gecjury.metaeval.edits.credit`) or by attribution (`gecjury.metaeval.edits.variants`);
+`gecjury.metaeval.edits.measures` holds it against the verdicts.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Metrics against people's verdicts on single edits."""
