@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gecjury import figures
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
-from gecjury.report import Column, Table
+from gecjury.report import figures
+from gecjury.report.tables import Column, Table
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer

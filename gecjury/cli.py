@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from gecjury import __version__
 from gecjury.errors import GecjuryError, family_of
-from gecjury.report import FORMATS
+from gecjury.report.tables import FORMATS
 
 if TYPE_CHECKING:
     from gecjury.runtime import Runtime

@@ -17,7 +17,7 @@ from gecjury.errors import InputError, OptionError
 from gecjury.jurymodel import JuryModel, Member, identity
 from gecjury.jurypairs import TrainingPairs
 from gecjury.likeness import effective_size, every_pair, likeness_weights
-from gecjury.report import plain
+from gecjury.report.tables import plain
 from gecjury.runtime import Runtime
 from gecjury.stats.logistic import agreement, equal_weights, fit_preferences, folds_of, impute
 

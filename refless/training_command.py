@@ -251,7 +251,7 @@ def _leak_warnings(args: argparse.Namespace, texts: list[str], what: str) -> lis
 
 def _print_report(args: argparse.Namespace, report: Any) -> int:
     from gecjury.refless.train import is_main_process
-    from gecjury.report import Column, Table, print_result
+    from gecjury.report.tables import Column, Table, print_result
 
     if not is_main_process():
         return 0
@@ -275,7 +275,7 @@ def _print_report(args: argparse.Namespace, report: Any) -> int:
 
 def _print_grid(args: argparse.Namespace, trials: Any) -> int:
     from gecjury.refless.train import is_main_process
-    from gecjury.report import Column, Table, print_result
+    from gecjury.report.tables import Column, Table, print_result
 
     if not is_main_process():
         return 0
@@ -297,7 +297,7 @@ def _impara(args: argparse.Namespace) -> int:
     from gecjury.refless.modelcard import shown_name
     from gecjury.refless.pairs import read_parallel
     from gecjury.refless.train import is_main_process
-    from gecjury.report import Column, print_table
+    from gecjury.report.tables import Column, print_table
 
     corrections = read_parallel(args.inputs, lambda: _folder(args))
     texts = [text for c in corrections for text in (c.source, c.text())]
@@ -323,7 +323,7 @@ def _weights(args: argparse.Namespace) -> int:
     from gecjury.cli import runtime_from
     from gecjury.errors import OptionError
     from gecjury.refless.weights import search_weights
-    from gecjury.report import Column, Table, print_result
+    from gecjury.report.tables import Column, Table, print_result
     from gecjury.scoring.registry import load
     from gecjury.scoring.score_files import score_with_files
 

@@ -10,7 +10,7 @@ from gecjury.commands.inputs import benchmark_or_files
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.corpus.corpus import Corpus
-    from gecjury.report import Table
+    from gecjury.report.tables import Table
 
 __all__ = ["KINDS", "add_arguments", "run"]
 
@@ -83,8 +83,8 @@ def run(args: argparse.Namespace) -> int:
     from importlib import import_module
 
     from gecjury.cli import runtime_from
-    from gecjury.figures import check_figure
-    from gecjury.report import print_result
+    from gecjury.report.figures import check_figure
+    from gecjury.report.tables import print_result
 
     if args.figure:
         check_figure(args.figure)

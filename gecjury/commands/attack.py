@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gecjury.attack import AttackScores, Damaged, Effect
     from gecjury.corpus.corpus import Corpus
     from gecjury.perturbations import Perturbation
-    from gecjury.report import Table
+    from gecjury.report.tables import Table
     from gecjury.scoring.scorer import Scorer
 
 __all__ = ["add_arguments", "run"]
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.arrays import draw_weights
     from gecjury.attack import attack_corpora, score_attacks
     from gecjury.cli import runtime_from
-    from gecjury.report import print_result
+    from gecjury.report.tables import print_result
     from gecjury.scoring.score_files import check_writable
 
     scorers = load_scorers(args.metrics)
@@ -228,7 +228,7 @@ def _tables(
     effects: list[tuple[AttackScores, list[Effect]]],
     attacks: list[Perturbation],
 ) -> list[Table]:
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     columns = [Column("metric"), Column("attack")]
     columns += [Column(key, f"{key} %", 1) for key in ("higher", "equal", "lower")]

@@ -18,7 +18,7 @@ def run(args: argparse.Namespace) -> int:
     """Report on all files; exit 2 if any finding makes scoring impossible."""
     from gecjury.corpus.doctor import Finding, examine
     from gecjury.errors import GecjuryError
-    from gecjury.report import Column, Table, print_result
+    from gecjury.report.tables import Column, Table, print_result
 
     reports, findings = examine(args.source, args.hypotheses, args.references)
     if args.m2:

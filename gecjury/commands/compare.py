@@ -106,17 +106,17 @@ def run(args: argparse.Namespace) -> int:
 def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     """Compare metrics on a benchmark; shared with `demo`."""
     from gecjury.cli import runtime_from
-    from gecjury.commands.comparetables import (
+    from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
+    from gecjury.commands.resample import check_resampling, check_statistic, weigh
+    from gecjury.report.comparison import (
         audits,
         main_table,
         make_document,
         pairwise_tables,
         window_tables,
     )
-    from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
-    from gecjury.commands.resample import check_resampling, check_statistic, weigh
-    from gecjury.htmlreport import check_page, write_page
-    from gecjury.report import print_result
+    from gecjury.report.page.page import check_page, write_page
+    from gecjury.report.tables import print_result
     from gecjury.scoring.score_files import check_writable, score_with_files
 
     check_resampling(args)

@@ -95,7 +95,7 @@ def _present(folder: DataFolder, files: tuple[DataFile, ...]) -> int:
 
 def _list(folder: DataFolder, form: str) -> int:
     from gecjury.benchmarks.table import BENCHMARKS
-    from gecjury.report import Column, print_table
+    from gecjury.report.tables import Column, print_table
 
     where = "cache" if folder.origin == "cache" else "data"
     rows: list[dict[str, object]] = []
@@ -129,7 +129,7 @@ def _list(folder: DataFolder, form: str) -> int:
 
 
 def _fetch(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str) -> int:
-    from gecjury.report import print_table
+    from gecjury.report.tables import print_table
 
     files = list({file.path: file for group in sets.values() for file in group}.values())
     missing = [file for file in files if folder.state(file) != "present"]
@@ -153,7 +153,7 @@ def _fetch(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str)
 
 
 def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str) -> int:
-    from gecjury.report import print_table
+    from gecjury.report.tables import print_table
 
     rows: list[dict[str, object]] = []
     worst = 0
@@ -180,7 +180,7 @@ def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str
 def _path(folder: DataFolder, name: str, form: str) -> int:
     from gecjury.benchmarks.data_folder import own_folder
     from gecjury.errors import DataError
-    from gecjury.report import print_table
+    from gecjury.report.tables import print_table
 
     path = folder.root / own_folder(name)
     if not path.is_dir():

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gecjury.arrays import FloatArray, IntArray
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.metaeval.edits.measures import EditAgreement
-    from gecjury.report import Table
+    from gecjury.report.tables import Table
     from gecjury.runtime import Runtime
     from gecjury.scoring.by_edit import EditCase
     from gecjury.scoring.scorer import Plan, Scorer
@@ -280,7 +280,7 @@ def _notes(
 
 
 def _main_table(benchmark: Benchmark, rows: list[dict[str, Any]], notes: list[str]) -> Table:
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     columns = [
         Column("metric"),
@@ -307,7 +307,7 @@ def _main_table(benchmark: Benchmark, rows: list[dict[str, Any]], notes: list[st
 
 def _type_table(found: list[tuple[str, EditAgreement]]) -> Table:
     """AUC by error type, one metric a column."""
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     rows: list[dict[str, Any]] = []
     for kind in found[0][1].by_type:

@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.corpus.reading import read_sources, read_versions, system_name
     from gecjury.errors import InputError
     from gecjury.extraction.extract import corpus_edits, extraction_signature
-    from gecjury.report import print_table
+    from gecjury.report.tables import print_table
     from gecjury.textfiles import write_text
 
     # An unknown tagger is refused before any file is read.

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from gecjury.corpus.corpus import Version
     from gecjury.corpus.edits import Edit
     from gecjury.metaeval.edits.attribution import Attribution
-    from gecjury.report import Table
+    from gecjury.report.tables import Table
     from gecjury.scoring.by_edit import Explanation
 
 __all__ = ["add_arguments", "run"]
@@ -43,9 +43,9 @@ def run(args: argparse.Namespace) -> int:
     """Explain, print, draw."""
     from gecjury.cli import runtime_from
     from gecjury.errors import InputError, OptionError
-    from gecjury.explanation import EXPLAINERS, explainer
-    from gecjury.figures import check_figure
-    from gecjury.report import print_result
+    from gecjury.report.figures import check_figure
+    from gecjury.report.heat_map import EXPLAINERS, explainer
+    from gecjury.report.tables import print_result
     from gecjury.scoring.registry import load
 
     scorer = load(args.metric)
@@ -169,7 +169,7 @@ def _explanation(found: Explanation) -> dict[str, Any]:
 
 
 def _tables(found: Explanation, name: str, chosen: bool) -> list[Table]:
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     scores = ", ".join(f"{key} {value:.4f}" for key, value in found.scores.items())
     title = f"{name}{' (the best, which counts)' if chosen else ''}: {scores}"
@@ -187,8 +187,8 @@ def _tables(found: Explanation, name: str, chosen: bool) -> list[Table]:
 
 def _draw(args: argparse.Namespace, found: Explanation, document: dict[str, Any]) -> None:
     from gecjury.errors import OptionError
-    from gecjury.explanation import heat_map_html
-    from gecjury.figures import heat_map
+    from gecjury.report.figures import heat_map
+    from gecjury.report.heat_map import heat_map_html
     from gecjury.textfiles import write_text
 
     if not args.html and not args.png:
@@ -214,7 +214,7 @@ def _attribution(
     document: dict[str, Any],
 ) -> Table:
     from gecjury.metaeval.edits.attribution import attribute
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
     from gecjury.scoring.by_edit import edit_label
 
     found: Attribution = attribute(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.corpus.corpus import Corpus
-    from gecjury.report import Table
+    from gecjury.report.tables import Table
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Plan, Scorer
     from gecjury.scoring.scores import ScoreTable
@@ -140,7 +140,7 @@ def dry_run(
     """
     if not runtime.dry_run:
         return False
-    from gecjury.report import to_json
+    from gecjury.report.tables import to_json
 
     plans = [plan for scorer in scorers if (plan := scorer.plan(corpus, runtime)) is not None]
     plans += more
@@ -167,7 +167,7 @@ def dry_run(
 
 def audit_tables(tables: list[ScoreTable]) -> list[Table]:
     """Tables of the audits that scorers left with their scores."""
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     found = []
     for table in tables:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.table import View
     from gecjury.metaeval.ratings import RatingAgreement
     from gecjury.metaeval.study import Result, Study
-    from gecjury.report import Table
+    from gecjury.report.tables import Table
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import ScoreTable
 
@@ -83,7 +83,7 @@ def rating_tables(
         return []
     from gecjury.metaeval.chance import chance_scores
     from gecjury.metaeval.ratings import one_rater
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     scores = {result.signature: result.scores for result in results}
     entries = [

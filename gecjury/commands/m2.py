@@ -130,7 +130,7 @@ def _check(args: argparse.Namespace) -> int:
     """Report on every file; a malformed one does not hide the others."""
     from gecjury.corpus.m2 import read_m2
     from gecjury.errors import GecjuryError
-    from gecjury.report import Column, Table, print_result
+    from gecjury.report.tables import Column, Table, print_result
 
     files, problems = [], []
     first: tuple[str, tuple[M2Sentence, ...]] | None = None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
     from gecjury.maege import Annotated, Sampled
     from gecjury.maegescores import Pool, PoolScores
-    from gecjury.report import Table
+    from gecjury.report.tables import Table
 
 __all__ = ["add_arguments", "run"]
 
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     """Draw, score, measure, print."""
     from gecjury.cli import runtime_from
     from gecjury.maegescores import pool_texts, score_pool
-    from gecjury.report import print_result
+    from gecjury.report.tables import print_result
     from gecjury.scoring.score_files import check_writable
 
     scorers = load_scorers(args.metrics)
@@ -242,7 +242,7 @@ def _about(
 def _main_table(
     rows: list[dict[str, Any]], about: dict[str, Any], found: list[PoolScores]
 ) -> Table:
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     columns = [
         Column("metric"),
@@ -301,7 +301,7 @@ def _type_table(
 ) -> Table:
     """Score change by error type, types × metrics; the document takes an entry `by_type`."""
     from gecjury.maegemeasures import type_changes
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     chains = [chain for drawn in draws for chain in drawn.chains]
     places = [pool.chain(chain) for chain in chains]

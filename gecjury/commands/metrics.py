@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gecjury.report import Table
+    from gecjury.report.tables import Table
 
 __all__ = ["add_arguments", "run"]
 
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List metrics; one whose package is missing is listed with the remedy."""
-    from gecjury.report import Column, Table, print_result
+    from gecjury.report.tables import Column, Table, print_result
     from gecjury.scoring.registry import METRICS
 
     rows = [_row(name) for name in args.names or METRICS]
@@ -62,7 +62,7 @@ def _row(name: str) -> dict[str, Any]:
 
 
 def _option_table(row: dict[str, Any]) -> Table:
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     if "explained" not in row:
         return Table([Column("name"), Column("needs")], [row])

@@ -10,7 +10,7 @@ from gecjury.commands.resample import add_resampling, check_resampling
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
-    from gecjury.report import Column
+    from gecjury.report.tables import Column
     from gecjury.scoring.scores import ScoreTable
     from gecjury.systemtests import SystemTests
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Score, rank, test, print; equal scores share a rank."""
     from gecjury.commands.inputs import load_scorers
-    from gecjury.report import Table, print_result
+    from gecjury.report.tables import Table, print_result
     from gecjury.stats.ranking import aggregate_scores
 
     _check(args)
@@ -127,7 +127,7 @@ def _rows(
 
 
 def _columns(tested: bool) -> list[Column]:
-    from gecjury.report import Column
+    from gecjury.report.tables import Column
 
     columns = [Column("rank"), Column("system"), Column("metric")]
     columns.append(Column("score", digits=4, interval="ci95"))

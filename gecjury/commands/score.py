@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score, print, and write score files if asked."""
-    from gecjury.report import Column, Table, print_result
+    from gecjury.report.tables import Column, Table, print_result
 
     tables = score_files(args)
     if tables is None:
@@ -81,7 +81,7 @@ def _rows(table: ScoreTable, sentences: bool) -> list[dict[str, Any]]:
 
 
 def _sentence_table(tables: list[ScoreTable]) -> Any:
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     columns = [Column("line"), Column("metric")]
     # A system may be called `line` or `metric`: its column is then told apart from those.
@@ -105,7 +105,7 @@ def _sentence_table(tables: list[ScoreTable]) -> Any:
 def _type_table(tables: list[ScoreTable], level: int, rows: list[dict[str, Any]]) -> Any:
     """Counts by error type, for metrics that tell them; also put into the rows for JSON."""
     from gecjury.errors import OptionError
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     shown: list[dict[str, Any]] = []
     for table in tables:

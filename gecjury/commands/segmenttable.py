@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.table import View
     from gecjury.metaeval.segments import SegmentAgreement, Segments
     from gecjury.metaeval.study import Study
-    from gecjury.report import Table
+    from gecjury.report.tables import Table
     from gecjury.scoring.scores import ScoreTable
 
 __all__ = ["add_grouping", "check_grouping", "segment_tables"]
@@ -72,7 +72,7 @@ def segment_tables(
     grouping = args.grouping or ("item" if study.benchmark.rated else None)
     if grouping is None or args.level in ("system", "edit") or not tables:
         return []
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     rows = _rows(args, study, views, tables, grouping)
     what = "ratings" if study.benchmark.rated else "rankings"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
     from gecjury.jurymodel import JuryModel, Member
     from gecjury.jurypairs import TrainingPairs
-    from gecjury.report import Table
+    from gecjury.report.tables import Table
     from gecjury.runtime import Runtime
 
 __all__ = ["JURY", "add_jury_options", "train"]
@@ -83,7 +83,7 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.errors import OptionError
     from gecjury.jurymodel import write_jury
     from gecjury.jurytraining import STRENGTHS, train_jury
-    from gecjury.report import print_result
+    from gecjury.report.tables import print_result
     from gecjury.scoring.score_files import check_writable
 
     members = _members(args.metrics)
@@ -195,7 +195,7 @@ def _excluded(args: argparse.Namespace) -> frozenset[str]:
 
 
 def _tables(args: argparse.Namespace, model: JuryModel) -> list[Table]:
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     record = model.record
     members = [

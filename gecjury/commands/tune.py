@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.metaeval.study import Study
-    from gecjury.report import Table
+    from gecjury.report.tables import Table
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Scorer
     from gecjury.tuning import Found, Grid, Trial
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from gecjury.cli import runtime_from
-    from gecjury.report import print_result
+    from gecjury.report.tables import print_result
     from gecjury.scoring.options import parse
     from gecjury.scoring.registry import scorer_class
     from gecjury.scoring.score_files import check_writable
@@ -135,7 +135,7 @@ def _grid(args: argparse.Namespace) -> Grid:
 
 def _tune_grid(args: argparse.Namespace, runtime: Runtime) -> tuple[list[Table], dict[str, Any]]:
     from gecjury.errors import OptionError
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
     from gecjury.tuning import MEASURES, curves, find_best, fold_draws, shown, trial_of
 
     grid = _grid(args)
@@ -198,7 +198,7 @@ def _swept(grid: Grid, study: Study, runtime: Runtime) -> Any:
 
 def _tune_weights(args: argparse.Namespace, runtime: Runtime) -> tuple[list[Table], dict[str, Any]]:
     """SOME's three weights, by the search that `train weights` does."""
-    from gecjury.report import Table
+    from gecjury.report.tables import Table
     from gecjury.scoring.registry import load, search_of
     from gecjury.scoring.score_files import score_with_files
 
@@ -263,7 +263,7 @@ def _elsewhere(
 
 
 def _columns(*keys: str) -> list[Any]:
-    from gecjury.report import Column
+    from gecjury.report.tables import Column
 
     columns = [Column("measure"), *(Column(key, digits=2) for key in keys)]
     columns += [Column("spread", "s.d. over folds")] if keys == ("value",) else []
@@ -273,7 +273,7 @@ def _columns(*keys: str) -> list[Any]:
 def _elsewhere_tables(
     rows: list[dict[str, Any]], keys: list[str], warnings: list[str]
 ) -> list[Table]:
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     if not rows:
         return []

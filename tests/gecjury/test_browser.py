@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gecjury.cli import main
-from gecjury.htmlreport import report_page
+from gecjury.report.page.page import report_page
 from tests import chromium
 from tests.gecjury.test_htmlreport import EVIL, study_of
 

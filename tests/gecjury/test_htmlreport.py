@@ -17,11 +17,12 @@ from gecjury.benchmarks.judgments import RankedItem
 from gecjury.citations import PAPERS, paper
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.htmlbrowser import marked
-from gecjury.htmlreport import report_page
-from gecjury.htmltables import significance_table
-from gecjury.htmltext import Markup, data_block, element, join, number
 from gecjury.metaeval.study import Study
+from gecjury.report.page.browser import marked
+from gecjury.report.page.markup import Markup, data_block, element, join
+from gecjury.report.page.page import report_page
+from gecjury.report.page.tables import significance_table
+from gecjury.report.tables import number
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
@@ -269,7 +270,7 @@ def test_a_failure_leaves_the_old_page(
     def fail(*_: object) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gecjury.htmlreport.report_page", fail)
+    monkeypatch.setattr("gecjury.report.page.page.report_page", fail)
     with pytest.raises((KeyboardInterrupt, SystemExit)):
         raise SystemExit(compare(path))
     assert path.read_text() == "old"

@@ -11,7 +11,7 @@ import re
 import numpy as np
 import pytest
 
-from gecjury.report import FORMATS, Column, Table, print_result, print_table, to_json
+from gecjury.report.tables import FORMATS, Column, Table, print_result, print_table, to_json
 
 NAN = math.nan
 COLUMNS = [Column("system"), Column("score", "Score", digits=2), Column("n"), Column("ok")]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gecjury.metaeval.disagreement import Consensus
-from gecjury.reportwarnings import warnings
-from gecjury.reportwords import edit_statement, headline, p_value, summarise
+from gecjury.report.page.cautions import warnings
+from gecjury.report.page.words import edit_statement, headline, p_value, summarise
 
 
 def row(metric: str, r: float | None, accuracy: float, **more: Any) -> dict[str, Any]:

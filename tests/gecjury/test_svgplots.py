@@ -10,8 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.labelplaces import Box, place_labels
-from gecjury.svgplots import Estimate, intervals, marker, scatter, ticks, window_lines
+from gecjury.report.page.svg import (
+    Box,
+    Estimate,
+    intervals,
+    marker,
+    place_labels,
+    scatter,
+    ticks,
+    window_lines,
+)
 
 NAMES = ("BART", "BERT-fuse", "GECToR-ens", "LM-Critic", "PIE", "REF-M", "Riken-Tohoku", "T5")
 

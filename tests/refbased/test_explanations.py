@@ -10,7 +10,7 @@ import pytest
 
 from gecjury.cli import main
 from gecjury.corpus.edits import Edit
-from gecjury.explanation import explainer
+from gecjury.report.heat_map import explainer
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 

@@ -6,8 +6,16 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from gecjury.htmltext import number
-from gecjury.reportwords import VIEWS, Statement, confidence, is_compared, listed, percent, value_of
+from gecjury.report.page.words import (
+    VIEWS,
+    Statement,
+    confidence,
+    is_compared,
+    listed,
+    percent,
+    value_of,
+)
+from gecjury.report.tables import number
 
 __all__ = ["warnings"]
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.benchmarks.table import View
     from gecjury.metaeval.study import Result, Study
-    from gecjury.report import Table
+    from gecjury.report.tables import Table
     from gecjury.scoring.scores import ScoreTable
 
 __all__ = ["audits", "main_table", "make_document", "pairwise_tables", "window_tables"]
@@ -26,7 +26,7 @@ def main_table(
     more_notes: list[str],
 ) -> Table:
     """Everything at one glance: a row for each metric and view, then chance, then the ceiling."""
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     system = [
         Column("pearson", "r", interval="pearson_ci"),
@@ -240,7 +240,7 @@ def audits(
 
 def window_tables(study: Study, results: list[Result], document: dict[str, Any]) -> list[Table]:
     """Correlations over runs of systems adjacent in the human ranking, into the document too."""
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     names = study.benchmark.corpus.names
     rows: list[dict[str, Any]] = []
@@ -273,7 +273,7 @@ def pairwise_tables(
     study: Study, tables: list[ScoreTable], views: tuple[View, ...], document: dict[str, Any]
 ) -> list[Table]:
     """Agreement by pair of systems and of ranks, into the document too."""
-    from gecjury.report import Column, Table
+    from gecjury.report.tables import Column, Table
 
     shown: list[Table] = []
     document["pairwise"] = []

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gecjury.htmltext import number
 from gecjury.metaeval.disagreement import Consensus
+from gecjury.report.tables import number
 
 __all__ = [
     "FAMILIES",

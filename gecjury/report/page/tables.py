@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gecjury.htmltext import Child, Markup, element, number
-from gecjury.reportwords import FAMILIES, MEASURES, SIGNIFICANT, is_compared, proper, value_of
-from gecjury.svgplots import marker
+from gecjury.report.page.markup import Child, Markup, element
+from gecjury.report.page.svg import marker
+from gecjury.report.page.words import FAMILIES, MEASURES, SIGNIFICANT, is_compared, proper, value_of
+from gecjury.report.tables import number
 
 __all__ = [
     "boxed",

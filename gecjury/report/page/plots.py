@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from gecjury.benchmarks.table import View
-from gecjury.htmltables import pair_matrix
-from gecjury.htmltext import Child, Markup, element, join, number
 from gecjury.metaeval.study import Study
-from gecjury.reportwords import MEASURES, VIEWS, best_rows, percent, tested_measure, value_of
+from gecjury.report.page.markup import Child, Markup, element, join
+from gecjury.report.page.svg import Estimate, intervals, scatter, window_lines
+from gecjury.report.page.tables import pair_matrix
+from gecjury.report.page.words import MEASURES, VIEWS, best_rows, percent, tested_measure, value_of
+from gecjury.report.tables import number
 from gecjury.scoring.scores import ScoreTable
-from gecjury.svgplots import Estimate, intervals, scatter, window_lines
 
 __all__ = ["overview", "pairs", "scatters", "windows"]
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FORMATS", "Column", "Table", "print_result", "print_table", "to_json"]
+__all__ = ["FORMATS", "Column", "Table", "number", "print_result", "print_table", "to_json"]
 
 FORMATS = ("table", "json", "tsv", "markdown", "latex")
 
@@ -293,3 +293,13 @@ _LATEX = str.maketrans(
 
 def _escape(text: str) -> str:
     return text.translate(_LATEX)
+
+
+def number(value: float | int | None, digits: int = 3) -> str:
+    """A number for people: rounded, with a true minus sign, a dash for what is not defined."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "\u202f").replace("-", "−")
+    text = f"{value:.{digits}f}"
+    return text.replace("-", "−") if float(text) else text.removeprefix("-")

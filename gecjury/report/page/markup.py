@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import html
 import json
-import math
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Markup", "data_block", "element", "join", "number", "void"]
+__all__ = ["Markup", "data_block", "element", "join", "void"]
 
 # Control characters are not allowed in HTML, surrogates not in UTF-8; a reader sees that
 # something stood there.
@@ -82,13 +81,3 @@ def data_block(identifier: str, value: Any) -> Markup:
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(f'<script type="application/json" id="{html.escape(identifier)}">{text}</script>')
-
-
-def number(value: float | int | None, digits: int = 3) -> str:
-    """A number for people: rounded, with a true minus sign, a dash for what is not defined."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    if isinstance(value, int):
-        return f"{value:,}".replace(",", "\u202f").replace("-", "−")
-    text = f"{value:.{digits}f}"
-    return text.replace("-", "−") if float(text) else text.removeprefix("-")

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gecjury.htmltables import boxed, family_mark, measure_cell
-from gecjury.htmltext import Child, Markup, element, join, number
-from gecjury.reportwords import FAMILIES
+from gecjury.report.page.markup import Child, Markup, element, join
+from gecjury.report.page.tables import boxed, family_mark, measure_cell
+from gecjury.report.page.words import FAMILIES
+from gecjury.report.tables import number
 
 __all__ = ["edit_section", "rating_section", "segment_section"]
 

@@ -10,10 +10,11 @@ import difflib
 import math
 from collections.abc import Sequence
 
-from gecjury.htmltables import boxed
-from gecjury.htmltext import Child, Markup, element, join, number
 from gecjury.metaeval.disagreement import Correction, SentenceView
-from gecjury.reportwords import FAMILIES
+from gecjury.report.page.markup import Child, Markup, element, join
+from gecjury.report.page.tables import boxed
+from gecjury.report.page.words import FAMILIES
+from gecjury.report.tables import number
 
 __all__ = ["marked", "sentence_browser"]
 

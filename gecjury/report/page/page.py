@@ -20,21 +20,15 @@ from gecjury import __version__
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.citations import paper
 from gecjury.errors import OutputError
-from gecjury.htmlbrowser import sentence_browser
-from gecjury.htmledits import edit_section, rating_section, segment_section
-from gecjury.htmlfigures import overview, pairs, scatters, windows
-from gecjury.htmltables import (
-    family_mark,
-    family_table,
-    judge_costs,
-    significance_table,
-)
-from gecjury.htmltext import Child, Markup, data_block, element, join, number, void
 from gecjury.metaeval.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.metaeval.study import Study
-from gecjury.report import to_json
-from gecjury.reportwarnings import warnings
-from gecjury.reportwords import (
+from gecjury.report.page.browser import sentence_browser
+from gecjury.report.page.cautions import warnings
+from gecjury.report.page.markup import Child, Markup, data_block, element, join, void
+from gecjury.report.page.plots import overview, pairs, scatters, windows
+from gecjury.report.page.sections import edit_section, rating_section, segment_section
+from gecjury.report.page.tables import family_mark, family_table, judge_costs, significance_table
+from gecjury.report.page.words import (
     FAMILIES,
     VIEWS,
     Statement,
@@ -43,6 +37,7 @@ from gecjury.reportwords import (
     is_compared,
     summarise,
 )
+from gecjury.report.tables import number, to_json
 from gecjury.scoring.scores import ScoreTable
 from gecjury.textfiles import write_text
 
@@ -151,7 +146,7 @@ def report_page(document: Document, study: Study, tables: Sequence[ScoreTable]) 
 
 
 def _read(name: str) -> str:
-    return (importlib.resources.files("gecjury") / "page" / name).read_text(encoding="utf-8")
+    return (importlib.resources.files("gecjury.report.page") / name).read_text(encoding="utf-8")
 
 
 def _head(title: str, style: str, script: str) -> Markup:

@@ -1,0 +1,1 @@
+"""The comparison as one page that needs no network."""
