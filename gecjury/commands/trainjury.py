@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
-    from gecjury.jurymodel import JuryModel, Member
-    from gecjury.jurypairs import TrainingPairs
+    from gecjury.jury.model import JuryModel, Member
+    from gecjury.jury.pairs import TrainingPairs
     from gecjury.report.tables import Table
     from gecjury.runtime import Runtime
 
@@ -81,8 +81,8 @@ def train(args: argparse.Namespace) -> int:
 
     from gecjury.cli import runtime_from
     from gecjury.errors import OptionError
-    from gecjury.jurymodel import write_jury
-    from gecjury.jurytraining import STRENGTHS, train_jury
+    from gecjury.jury.model import write_jury
+    from gecjury.jury.training import STRENGTHS, train_jury
     from gecjury.report.tables import print_result
     from gecjury.scoring.score_files import check_writable
 
@@ -120,7 +120,7 @@ def train(args: argparse.Namespace) -> int:
 
 def _members(names: list[str]) -> list[Member]:
     from gecjury.errors import OptionError
-    from gecjury.jurymodel import Member
+    from gecjury.jury.model import Member
 
     members = [Member.parse(name) for name in dict.fromkeys(names)]
     if not members:
@@ -134,7 +134,7 @@ def _collect(
     args: argparse.Namespace, members: list[Member], runtime: Runtime
 ) -> list[TrainingPairs]:
     from gecjury.benchmarks.load import load_benchmark
-    from gecjury.jurypairs import collect_pairs
+    from gecjury.jury.pairs import collect_pairs
 
     excluded = _excluded(args)
     parts = []
@@ -158,7 +158,7 @@ def _like(args: argparse.Namespace, members: list[Member], runtime: Runtime) -> 
     """The members' scores of the outputs that training pairs are to be like."""
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.corpus.reading import read_corpus
-    from gecjury.jurypairs import scores_of
+    from gecjury.jury.pairs import scores_of
 
     if len(args.like) > 1:
         corpus = read_corpus(args.like[0], args.like[1:], args.like_references or [])

@@ -29,7 +29,7 @@ METRICS: Mapping[str, str] = {
     "green": "gecjury.refbased.green:GREEN",
     "i-measure": "gecjury.refbased.imeasure:IMeasure",
     "impara": "gecjury.refless.impara:IMPARA",
-    "jury": "gecjury.jury:Jury",
+    "jury": "gecjury.jury.metric:Jury",
     "llm-e": "gecjury.judges.kobayashi:LLME",
     "llm-s": "gecjury.judges.kobayashi:LLMS",
     "m2": "gecjury.refbased.m2:M2",

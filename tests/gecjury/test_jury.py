@@ -16,8 +16,8 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.reading import read_corpus
 from gecjury.errors import InputError, OptionError
-from gecjury.jury import Jury
-from gecjury.jurymodel import JuryModel, Member, identity, read_jury, write_jury
+from gecjury.jury.metric import Jury
+from gecjury.jury.model import JuryModel, Member, identity, read_jury, write_jury
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files

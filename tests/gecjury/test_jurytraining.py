@@ -12,9 +12,9 @@ from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError, OptionError
-from gecjury.jurymodel import Member
-from gecjury.jurypairs import TrainingPairs, collect_pairs, scores_of
-from gecjury.jurytraining import train_jury
+from gecjury.jury.model import Member
+from gecjury.jury.pairs import TrainingPairs, collect_pairs, scores_of
+from gecjury.jury.training import train_jury
 from gecjury.runtime import Runtime
 
 MEMBERS = (Member("gleu"), Member("green"), Member("errant"))

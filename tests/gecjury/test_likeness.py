@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gecjury.errors import InputError
-from gecjury.likeness import effective_size, every_pair, likeness_weights
+from gecjury.jury.likeness import effective_size, every_pair, likeness_weights
 
 
 def test_effective_size_by_hand() -> None:

@@ -15,8 +15,8 @@ from gecjury.benchmarks.table import View
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError
-from gecjury.jury import member_scores
-from gecjury.jurymodel import Member
+from gecjury.jury.metric import member_scores
+from gecjury.jury.model import Member
 from gecjury.runtime import Runtime
 
 __all__ = ["TrainingPairs", "collect_pairs", "scores_of"]

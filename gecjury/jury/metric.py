@@ -14,7 +14,7 @@ import numpy as np
 from gecjury.arrays import IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, OptionError
-from gecjury.jurymodel import JuryModel, Member, identity, read_jury, same_identity
+from gecjury.jury.model import JuryModel, Member, identity, read_jury, same_identity
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import MeanScorer, Plan, Scorer

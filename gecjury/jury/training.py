@@ -14,9 +14,9 @@ import numpy as np
 
 from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.errors import InputError, OptionError
-from gecjury.jurymodel import JuryModel, Member, identity
-from gecjury.jurypairs import TrainingPairs
-from gecjury.likeness import effective_size, every_pair, likeness_weights
+from gecjury.jury.likeness import effective_size, every_pair, likeness_weights
+from gecjury.jury.model import JuryModel, Member, identity
+from gecjury.jury.pairs import TrainingPairs
 from gecjury.report.tables import plain
 from gecjury.runtime import Runtime
 from gecjury.stats.logistic import agreement, equal_weights, fit_preferences, folds_of, impute

@@ -1,0 +1,1 @@
+"""The metric made of metrics, as human pairs teach."""
