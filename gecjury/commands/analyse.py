@@ -89,7 +89,9 @@ def run(args: argparse.Namespace) -> int:
     if args.figure:
         check_figure(args.figure)
     corpus, benchmark = _corpus(args)
-    analysis = getattr(import_module("gecjury.analysis"), args.kind.replace("lambda", "penalties"))
+    analysis = getattr(
+        import_module("gecjury.experiments.analyses"), args.kind.replace("lambda", "penalties")
+    )
     tables: list[Table]
     document: dict[str, Any]
     tables, document = analysis(args, corpus, benchmark, runtime_from(args))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from gecjury.commands.inputs import add_metrics, benchmark_or_files, dry_run, load_scorers
 
 if TYPE_CHECKING:
-    from gecjury.attack import AttackScores, Damaged, Effect
     from gecjury.corpus.corpus import Corpus
-    from gecjury.perturbations import Perturbation
+    from gecjury.experiments.attack import AttackScores, Damaged, Effect
+    from gecjury.experiments.perturbations import Perturbation
     from gecjury.report.tables import Table
     from gecjury.scoring.scorer import Scorer
 
@@ -81,8 +81,8 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from gecjury.arrays import draw_weights
-    from gecjury.attack import attack_corpora, score_attacks
     from gecjury.cli import runtime_from
+    from gecjury.experiments.attack import attack_corpora, score_attacks
     from gecjury.report.tables import print_result
     from gecjury.scoring.score_files import check_writable
 
@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
 def _attacks(args: argparse.Namespace, scorers: list[Scorer]) -> list[Perturbation]:
     """The perturbations asked for; those for language models only if one reads the texts."""
     from gecjury.errors import OptionError, nearest
-    from gecjury.perturbations import PERTURBATIONS
+    from gecjury.experiments.perturbations import PERTURBATIONS
 
     if args.resamples < 1:
         raise OptionError(f"--resamples {args.resamples}: expected 1 or more")
@@ -141,9 +141,9 @@ def _damaged(
     args: argparse.Namespace, corpus: Corpus, attacks: list[Perturbation]
 ) -> list[Damaged]:
     """Damaged outputs, the user's own among them."""
-    from gecjury.attack import Damaged, damage
     from gecjury.corpus.reading import read_versions
     from gecjury.errors import InputError, OptionError, nearest
+    from gecjury.experiments.attack import Damaged, damage
 
     victims = list(dict.fromkeys(args.victims or corpus.names))
     for name in victims:
@@ -173,7 +173,7 @@ def _damaged(
 
 def _effects(scores: AttackScores, weights: Any) -> list[Effect]:
     """One effect an attack, in order."""
-    from gecjury.attack import effect
+    from gecjury.experiments.attack import effect
 
     names = dict.fromkeys(pair.damaged.attack for pair in scores.pairs)
     return [

@@ -10,8 +10,8 @@ from gecjury.commands.inputs import add_metrics, dry_run, load_scorers
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
-    from gecjury.maege import Annotated, Sampled
-    from gecjury.maegescores import Pool, PoolScores
+    from gecjury.experiments.maege.chains import Annotated, Sampled
+    from gecjury.experiments.maege.scores import Pool, PoolScores
     from gecjury.report.tables import Table
 
 __all__ = ["add_arguments", "run"]
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Draw, score, measure, print."""
     from gecjury.cli import runtime_from
-    from gecjury.maegescores import pool_texts, score_pool
+    from gecjury.experiments.maege.scores import pool_texts, score_pool
     from gecjury.report.tables import print_result
     from gecjury.scoring.score_files import check_writable
 
@@ -116,8 +116,8 @@ def _prepare(args: argparse.Namespace) -> tuple[Annotated, list[Sampled], Any]:
     import numpy as np
 
     from gecjury.errors import OptionError
-    from gecjury.maege import MEANS, annotated, sample
-    from gecjury.maegereferences import CORPORA, choose_references, read_blocks
+    from gecjury.experiments.maege.chains import MEANS, annotated, sample
+    from gecjury.experiments.maege.references import CORPORA, choose_references, read_blocks
 
     for name in ("seeds", "resamples", "sentences"):
         value = getattr(args, name)
@@ -172,7 +172,12 @@ def _row(
     """A metric's results as JSON."""
     import numpy as np
 
-    from gecjury.maegemeasures import agreement, agreement_interval, chain_sums, gold_scores
+    from gecjury.experiments.maege.measures import (
+        agreement,
+        agreement_interval,
+        chain_sums,
+        gold_scores,
+    )
     from gecjury.stats.correlation import pearson, spearman
 
     sums = [
@@ -300,7 +305,7 @@ def _type_table(
     document: dict[str, Any],
 ) -> Table:
     """Score change by error type, types × metrics; the document takes an entry `by_type`."""
-    from gecjury.maegemeasures import type_changes
+    from gecjury.experiments.maege.measures import type_changes
     from gecjury.report.tables import Column, Table
 
     chains = [chain for drawn in draws for chain in drawn.chains]

@@ -10,9 +10,9 @@ from gecjury.commands.resample import add_resampling, check_resampling
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
+    from gecjury.experiments.system_tests import SystemTests
     from gecjury.report.tables import Column
     from gecjury.scoring.scores import ScoreTable
-    from gecjury.systemtests import SystemTests
 
 __all__ = ["add_arguments", "run"]
 
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     for scorer, table in zip(load_scorers(args.metrics), tables, strict=True):
         tests = None
         if args.resample != "none":
-            from gecjury.systemtests import compare_systems
+            from gecjury.experiments.system_tests import compare_systems
 
             tests = compare_systems(
                 scorer,

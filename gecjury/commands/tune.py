@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
+    from gecjury.experiments.tuning import Found, Grid, Trial
     from gecjury.metaeval.study import Study
     from gecjury.report.tables import Table
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Scorer
-    from gecjury.tuning import Found, Grid, Trial
 
 __all__ = ["add_arguments", "run"]
 
@@ -110,8 +110,8 @@ def _study(args: argparse.Namespace, name: str) -> Study:
 def _grid(args: argparse.Namespace) -> Grid:
     """What is tried; fills in how its paper did it where the command line is silent."""
     from gecjury.errors import OptionError
+    from gecjury.experiments.tuning import PRESETS, parse_grid
     from gecjury.scoring.options import parse
-    from gecjury.tuning import PRESETS, parse_grid
 
     name, options = parse(args.what)
     what = args.what
@@ -135,8 +135,8 @@ def _grid(args: argparse.Namespace) -> Grid:
 
 def _tune_grid(args: argparse.Namespace, runtime: Runtime) -> tuple[list[Table], dict[str, Any]]:
     from gecjury.errors import OptionError
+    from gecjury.experiments.tuning import MEASURES, curves, find_best, fold_draws, shown, trial_of
     from gecjury.report.tables import Column, Table
-    from gecjury.tuning import MEASURES, curves, find_best, fold_draws, shown, trial_of
 
     grid = _grid(args)
     study = _study(args, args.benchmark)
@@ -234,7 +234,7 @@ def _rows(
     tuned: Sequence[_Tuned], usual: Scorer, study: Study, runtime: Runtime
 ) -> list[dict[str, Any]]:
     """What the settings found give on a benchmark, each by its measure, beside the default."""
-    from gecjury.tuning import evaluate
+    from gecjury.experiments.tuning import evaluate
 
     scorers = [usual, *(found.scorer for found in tuned)]
     default, *figures = evaluate(scorers, study, study.benchmark.view, runtime)
@@ -249,7 +249,7 @@ def _elsewhere(
     study: Study, tests: list[Study], tuned: Sequence[_Tuned], usual: Scorer, runtime: Runtime
 ) -> tuple[list[str], list[dict[str, Any]]]:
     """What the values found do on other benchmarks, beside the default."""
-    from gecjury.tuning import leak_warning
+    from gecjury.experiments.tuning import leak_warning
 
     warnings, rows = [], []
     for test in tests:

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from gecjury import load
-from gecjury.attack import Damaged, Pair, attack_corpora, damage, effect, score_attacks
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError
-from gecjury.perturbations import PERTURBATIONS
+from gecjury.experiments.attack import Damaged, Pair, attack_corpora, damage, effect, score_attacks
+from gecjury.experiments.perturbations import PERTURBATIONS
 from gecjury.scoring import registry
 from gecjury.scoring.scorer import Scorer
 from tests.gecjury import test_scorer

@@ -16,16 +16,23 @@ from gecjury.cli import main
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import parse_m2
 from gecjury.errors import InputError, OptionError
-from gecjury.maege import Annotated, Chain, Sampled, annotated, build_chain, sample
-from gecjury.maegemeasures import (
+from gecjury.experiments.maege.chains import (
+    Annotated,
+    Chain,
+    Sampled,
+    annotated,
+    build_chain,
+    sample,
+)
+from gecjury.experiments.maege.measures import (
     agreement,
     agreement_interval,
     chain_sums,
     gold_scores,
     type_changes,
 )
-from gecjury.maegereferences import ALL, of_annotators, other_annotators
-from gecjury.maegescores import pool_texts, score_pool
+from gecjury.experiments.maege.references import ALL, of_annotators, other_annotators
+from gecjury.experiments.maege.scores import pool_texts, score_pool
 from gecjury.scoring import registry
 from gecjury.stats.correlation import pearson
 from tests.gecjury import test_scorer
@@ -444,7 +451,7 @@ def test_judges_are_counted_and_not_asked(capsys: pytest.CaptureFixture[str], go
 
 
 def test_conll14_has_the_published_size(data_dir: Path) -> None:
-    from gecjury.maegereferences import read_blocks
+    from gecjury.experiments.maege.references import read_blocks
 
     found = annotated(read_blocks(["conll14"], str(data_dir)))
     # The thesis on SOME (section 5.2.2) kept 808 sentences with 1,704 annotations, among which the

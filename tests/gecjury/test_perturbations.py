@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.errors import OptionError
-from gecjury.perturbations import APPENDED, FORGED, GENERIC, ORDER, PERTURBATIONS, Victim, perturb
+from gecjury.experiments.perturbations import (
+    APPENDED,
+    FORGED,
+    GENERIC,
+    ORDER,
+    PERTURBATIONS,
+    Victim,
+    perturb,
+)
 
 SOURCES = ("He go home now .", "She go home then .", "This are bad , very .")
 LINES = ("He goes home now .", "She goes home then .", "This is bad , very .")

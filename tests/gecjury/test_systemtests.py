@@ -11,17 +11,17 @@ import pytest
 
 from gecjury.arrays import IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
-from gecjury.runtime import Runtime
-from gecjury.scoring.scorer import Scorer
-from gecjury.scoring.scores import Scores, ScoreTable, Statistics
-from gecjury.scoring.signature import Signature
-from gecjury.stats.permutation import permutation_signs
-from gecjury.systemtests import (
+from gecjury.experiments.system_tests import (
     approximate_randomisation,
     compare_systems,
     rank_ranges,
     wmt_clusters,
 )
+from gecjury.runtime import Runtime
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Scores, ScoreTable, Statistics
+from gecjury.scoring.signature import Signature
+from gecjury.stats.permutation import permutation_signs
 
 NAN = float("nan")
 

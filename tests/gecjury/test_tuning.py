@@ -13,10 +13,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
-from gecjury.metaeval.study import Study
-from gecjury.runtime import Runtime
-from gecjury.scoring.registry import load
-from gecjury.tuning import (
+from gecjury.experiments.tuning import (
     Trial,
     curves,
     find_best,
@@ -25,6 +22,9 @@ from gecjury.tuning import (
     parse_grid,
     trial_of,
 )
+from gecjury.metaeval.study import Study
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
 
 
 def test_a_grid_is_read() -> None:

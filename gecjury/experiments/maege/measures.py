@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.maege import Annotated, Chain
+from gecjury.experiments.maege.chains import Annotated, Chain
 
 __all__ = [
     "ChainAgreement",

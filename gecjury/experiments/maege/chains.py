@@ -3,7 +3,8 @@
 From an M2 corpus, each annotator's edits of a sentence are applied one after the other in a random
 order; the texts on the way form a chain from the source to the full correction, each better than
 the one before. Corpora of growing quality are made by applying a growing number of edits to every
-sentence. Nothing is scored here; `gecjury.maegescores` tries scores against these orders.
+sentence. Nothing is scored here; `gecjury.experiments.maege.scores` tries scores against these
+orders.
 """
 
 from __future__ import annotations

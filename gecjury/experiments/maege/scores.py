@@ -12,8 +12,8 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.m2 import M2Sentence
-from gecjury.maege import Chain, Sampled
-from gecjury.maegereferences import ALL, References, gold_block
+from gecjury.experiments.maege.chains import Chain, Sampled
+from gecjury.experiments.maege.references import ALL, References, gold_block
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer

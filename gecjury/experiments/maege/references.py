@@ -12,7 +12,7 @@ from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence, read_m2
 from gecjury.corpus.reading import read_versions
 from gecjury.errors import InputError, OptionError, known_name
-from gecjury.maege import Annotated, count_annotators
+from gecjury.experiments.maege.chains import Annotated, count_annotators
 
 __all__ = [
     "ALL",

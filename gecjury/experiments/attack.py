@@ -11,7 +11,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError
-from gecjury.perturbations import Perturbation, Victim, perturb
+from gecjury.experiments.perturbations import Perturbation, Victim, perturb
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer

@@ -1,0 +1,1 @@
+"""What else a metric can be put through: damage, tuning, analyses, chains of edits."""
