@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gecjury.commands.trainoptions import add_train_options
+from gecjury.cli.train_options import add_train_options
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.data_folder import DataFolder
@@ -148,7 +148,7 @@ def _read(args: argparse.Namespace, name: str, aspects: Sequence[str] | None = N
 def _some(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from gecjury.cli import runtime_from
+    from gecjury.cli.inputs import runtime_from
     from gecjury.errors import OptionError
     from gecjury.refless.modelcard import shown_name
     from gecjury.refless.recipe import train_some
@@ -292,7 +292,7 @@ def _print_grid(args: argparse.Namespace, trials: Any) -> int:
 def _impara(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from gecjury.cli import runtime_from
+    from gecjury.cli.inputs import runtime_from
     from gecjury.refless.impara_training import train_impara
     from gecjury.refless.modelcard import shown_name
     from gecjury.refless.pairs import read_parallel
@@ -320,7 +320,7 @@ def _impara(args: argparse.Namespace) -> int:
 
 def _weights(args: argparse.Namespace) -> int:
     from gecjury.benchmarks.load import load_benchmark
-    from gecjury.cli import runtime_from
+    from gecjury.cli.inputs import runtime_from
     from gecjury.errors import OptionError
     from gecjury.refless.weights import search_weights
     from gecjury.report.tables import Column, Table, print_result

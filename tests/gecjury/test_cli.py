@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.cli import COMMANDS, _parser, runtime_from
+from gecjury.cli import COMMANDS, _parser
+from gecjury.cli.inputs import runtime_from
 from gecjury.scoring import registry
 from tests.gecjury import test_scorer
 from tests.shell import (

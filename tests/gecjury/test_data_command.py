@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gecjury.benchmarks.data_folder import dataset_files, manifest
-from gecjury.commands import data
+from gecjury.cli import data
 from gecjury.errors import DataError, OptionError
 
 

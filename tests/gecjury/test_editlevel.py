@@ -17,7 +17,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.edit_verdicts import EditVerdict, JudgedSource
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
-from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
+from gecjury.cli.edit_level import compare_edits, edit_tasks, plan_edits
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError, OptionError
 from gecjury.metaeval.edits.cases import annotator_pairs, baselines, edit_cases, edit_types

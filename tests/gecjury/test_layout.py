@@ -84,7 +84,7 @@ def test_nothing_imports_the_top_level_folders(name: str) -> None:
 def test_heavy_packages_are_imported_where_they_are_used(name: str) -> None:
     tree = top_level(ast.parse(MODULES[name].read_text(encoding="utf-8")))
     found = {imported.partition(".")[0] for imported in imports(tree, name, MODULES[name])}
-    light = name in ("gecjury", "gecjury.cli", "gecjury.__main__") or ".commands" in name
+    light = name in ("gecjury", "gecjury.cli", "gecjury.__main__") or ".cli." in name
     assert not found & {*HEAVY, *(("numpy", "scipy") if light else ())}
 
 
@@ -191,15 +191,15 @@ def test_registered_metrics(name: str) -> None:
 
 
 def test_every_command_has_its_module_with_both_functions() -> None:
-    stems = {name.removeprefix("gecjury.commands.") for name in MODULES if ".commands." in name}
+    stems = {name.removeprefix("gecjury.cli.") for name in MODULES if ".cli." in name}
     assert set(COMMANDS) <= stems
     for name in COMMANDS:
-        module = importlib.import_module(f"gecjury.commands.{name}")
+        module = importlib.import_module(f"gecjury.cli.{name}")
         assert callable(module.add_arguments)
         assert callable(module.run)
     # what is no command is shared by several: it defines no run
     for stem in stems - set(COMMANDS):
-        assert not hasattr(importlib.import_module(f"gecjury.commands.{stem}"), "run")
+        assert not hasattr(importlib.import_module(f"gecjury.cli.{stem}"), "run")
 
 
 def loaded_by(code: str) -> set[str]:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gecjury import progress
+from gecjury.cli import progress
 from gecjury.runtime import Runtime
 
 

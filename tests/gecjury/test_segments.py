@@ -13,8 +13,8 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.commands.resample import check_statistic
-from gecjury.commands.segmenttable import check_grouping
+from gecjury.cli.resampling import check_statistic
+from gecjury.cli.segmenttable import check_grouping
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
 from gecjury.metaeval.segments import mean_rater, ranked_segments, rated_segments, two_annotators

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Explain, print, draw."""
-    from gecjury.cli import runtime_from
+    from gecjury.cli.inputs import runtime_from
     from gecjury.errors import InputError, OptionError
     from gecjury.report.figures import check_figure
     from gecjury.report.heat_map import EXPLAINERS, explainer

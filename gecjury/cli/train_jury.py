@@ -79,7 +79,7 @@ def train(args: argparse.Namespace) -> int:
     from dataclasses import replace
     from pathlib import Path
 
-    from gecjury.cli import runtime_from
+    from gecjury.cli.inputs import runtime_from
     from gecjury.errors import OptionError
     from gecjury.jury.model import write_jury
     from gecjury.jury.training import STRENGTHS, train_jury

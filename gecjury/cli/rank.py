@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from gecjury.commands.inputs import add_files, add_metrics, score_files
-from gecjury.commands.resample import add_resampling, check_resampling
+from gecjury.cli.inputs import add_files, add_metrics, score_files
+from gecjury.cli.resampling import add_resampling, check_resampling
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score, rank, test, print; equal scores share a rank."""
-    from gecjury.commands.inputs import load_scorers
+    from gecjury.cli.inputs import load_scorers
     from gecjury.report.tables import Table, print_result
     from gecjury.stats.ranking import aggregate_scores
 

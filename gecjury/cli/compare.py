@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from gecjury.commands.edit_level import add_edit_options
-from gecjury.commands.inputs import add_metrics, dry_run, load_scorers
-from gecjury.commands.judged import check_benchmark, rating_tables, with_caveats
-from gecjury.commands.resample import add_resampling, add_statistic
-from gecjury.commands.segmenttable import add_grouping, check_grouping, segment_tables
+from gecjury.cli.edit_level import add_edit_options
+from gecjury.cli.inputs import add_metrics, dry_run, load_scorers
+from gecjury.cli.judged import check_benchmark, rating_tables, with_caveats
+from gecjury.cli.resampling import add_resampling, add_statistic
+from gecjury.cli.segmenttable import add_grouping, check_grouping, segment_tables
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.table import View
@@ -105,9 +105,9 @@ def run(args: argparse.Namespace) -> int:
 
 def compare(args: argparse.Namespace, name: str, metrics: list[str]) -> int:
     """Compare metrics on a benchmark; shared with `demo`."""
-    from gecjury.cli import runtime_from
-    from gecjury.commands.edit_level import compare_edits, edit_tasks, plan_edits
-    from gecjury.commands.resample import check_resampling, check_statistic, weigh
+    from gecjury.cli.edit_level import compare_edits, edit_tasks, plan_edits
+    from gecjury.cli.inputs import runtime_from
+    from gecjury.cli.resampling import check_resampling, check_statistic, weigh
     from gecjury.report.comparison import (
         audits,
         main_table,

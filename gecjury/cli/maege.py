@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gecjury.commands.inputs import add_metrics, dry_run, load_scorers
+from gecjury.cli.inputs import add_metrics, dry_run, load_scorers
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Draw, score, measure, print."""
-    from gecjury.cli import runtime_from
+    from gecjury.cli.inputs import runtime_from
     from gecjury.experiments.maege.scores import pool_texts, score_pool
     from gecjury.report.tables import print_result
     from gecjury.scoring.score_files import check_writable

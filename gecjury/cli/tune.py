@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     from dataclasses import replace
     from pathlib import Path
 
-    from gecjury.cli import runtime_from
+    from gecjury.cli.inputs import runtime_from
     from gecjury.report.tables import print_result
     from gecjury.scoring.options import parse
     from gecjury.scoring.registry import scorer_class

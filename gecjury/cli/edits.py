@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     """Extract and write edits; with any other format than table, count them by type instead."""
     from collections import Counter
 
-    from gecjury.cli import runtime_from
+    from gecjury.cli.inputs import runtime_from
     from gecjury.corpus.corpus import Corpus
     from gecjury.corpus.m2 import M2Annotation, M2Sentence, format_m2
     from gecjury.corpus.reading import read_sources, read_versions, system_name

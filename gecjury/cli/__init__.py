@@ -12,18 +12,14 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NoReturn
 
 from gecjury import __version__
+from gecjury.cli.inputs import Parser, global_options
 from gecjury.errors import GecjuryError, family_of
-from gecjury.report.tables import FORMATS
 
-if TYPE_CHECKING:
-    from gecjury.runtime import Runtime
+__all__ = ["COMMANDS", "main"]
 
-__all__ = ["COMMANDS", "main", "runtime_from"]
-
-# A command is a module in gecjury.commands with add_arguments(parser) and run(args) -> int;
+# A command is a module in gecjury.cli with add_arguments(parser) and run(args) -> int;
 # modules are imported only when their command is named, so that help comes at once.
 COMMANDS: dict[str, str] = {
     "metrics": "every metric: name, family, what it needs, signature",
@@ -45,13 +41,6 @@ COMMANDS: dict[str, str] = {
 }
 
 _DRY_RUNS = ("score", "rank", "compare", "demo", "attack", "maege")
-
-
-class _Parser(argparse.ArgumentParser):
-    """Says at the end of an error where help is."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\nsee `{self.prog} --help`\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -142,31 +131,9 @@ def _check(args: argparse.Namespace) -> None:
         )
 
 
-def runtime_from(args: argparse.Namespace) -> Runtime:
-    """The `Runtime` that the global options describe."""
-    from pathlib import Path
-
-    from gecjury.progress import TerminalProgress
-    from gecjury.runtime import Runtime, SilentProgress
-
-    return Runtime(
-        device=args.device,
-        batch_size=args.batch_size,
-        workers=args.workers,
-        concurrency=args.concurrency,
-        cache=None if args.cache is None else Path(args.cache),
-        use_cache=not args.no_cache,
-        dry_run=args.dry_run,
-        max_cost=args.max_cost,
-        prices=None if args.prices is None else Path(args.prices),
-        batch=args.batch,
-        progress=SilentProgress() if args.quiet else TerminalProgress(),
-    )
-
-
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    shared: _Parser = _global_options()
-    parser = _Parser(
+    shared: Parser = global_options()
+    parser = Parser(
         prog="gecjury",
         description="Score grammatical error correction with reference-based metrics, trained "
         "reference-free metrics and LLM judges, and try them against human judgments.",
@@ -183,7 +150,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if name in arguments:
-            module = import_module(f"gecjury.commands.{name}")
+            module = import_module(f"gecjury.cli.{name}")
             module.add_arguments(sub)
             sub.set_defaults(run=module.run, parser=sub)
             _tell_defaults(sub)
@@ -206,47 +173,3 @@ def _tell_defaults(parser: argparse.ArgumentParser) -> None:
         if action.option_strings and "default" not in (action.help or ""):
             words = f"default: {value}".replace("%", "%%")
             action.help = f"{action.help} ({words})" if action.help else words
-
-
-def _global_options() -> _Parser:
-    parser = _Parser(add_help=False)
-    group = parser.add_argument_group("global options (none of them changes a score)")
-    group.add_argument(
-        "--format",
-        choices=FORMATS,
-        default="table",
-        help="how results are printed (default: table)",
-    )
-    group.add_argument("--data", metavar="DIR", help="folder with benchmark data")
-    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N or mps")
-    group.add_argument(
-        "--batch-size", type=_positive, default=64, metavar="N", help="texts a model reads at once"
-    )
-    group.add_argument("--workers", type=_positive, default=1, metavar="N", help="processes")
-    group.add_argument(
-        "--concurrency", type=_positive, default=32, metavar="N", help="requests at once"
-    )
-    group.add_argument("--cache", metavar="DIR", help="cache folder (default: the user's)")
-    group.add_argument("--no-cache", action="store_true", help="read and write no disk cache")
-    group.add_argument(
-        "--dry-run", action="store_true", help="judges: count requests and cost, send nothing"
-    )
-    group.add_argument("--max-cost", type=float, metavar="X", help="judges: stop before this cost")
-    group.add_argument("--prices", metavar="FILE", help="judges: another price table")
-    group.add_argument(
-        "--batch", action="store_true", help="judges: ask by batches (half the price, up to a day)"
-    )
-    group.add_argument("--quiet", action="store_true", help="no progress bars")
-    return parser
-
-
-def _positive(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a whole number; expected 1 or more"
-        ) from None
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is too small; expected 1 or more")
-    return number

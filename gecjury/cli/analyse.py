@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from gecjury.commands.inputs import benchmark_or_files
+from gecjury.cli.inputs import benchmark_or_files
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     """Load the corpus, analyse, print, draw."""
     from importlib import import_module
 
-    from gecjury.cli import runtime_from
+    from gecjury.cli.inputs import runtime_from
     from gecjury.report.figures import check_figure
     from gecjury.report.tables import print_result
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gecjury.commands.inputs import add_files
+from gecjury.cli.inputs import add_files
 
 __all__ = ["add_arguments", "run"]
 

@@ -1,10 +1,12 @@
-"""Arguments that `score`, `rank` and `check` share, and reading them."""
+"""Arguments that commands share, and what they stand for."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
+
+from gecjury.report.tables import FORMATS
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -15,13 +17,17 @@ if TYPE_CHECKING:
     from gecjury.scoring.scores import ScoreTable
 
 __all__ = [
+    "Parser",
     "add_files",
     "add_metrics",
     "audit_tables",
     "benchmark_or_files",
     "dry_run",
+    "global_options",
     "load_scorers",
+    "positive",
     "read_files",
+    "runtime_from",
     "score_files",
 ]
 
@@ -183,7 +189,6 @@ def score_files(args: argparse.Namespace) -> list[ScoreTable] | None:
 
     Whatever can be refused (a metric, a file, the output folder) is refused before any scoring.
     """
-    from gecjury.cli import runtime_from
     from gecjury.scoring.score_files import check_writable, score_with_files
 
     scorers = load_scorers(args.metrics)
@@ -196,3 +201,79 @@ def score_files(args: argparse.Namespace) -> list[ScoreTable] | None:
     if args.output:
         check_writable(args.output)
     return [score_with_files(scorer, corpus, args.output, runtime) for scorer in scorers]
+
+
+class Parser(argparse.ArgumentParser):
+    """Says at the end of an error where help is."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error and where help is, and end with status 2."""
+        self.exit(2, f"{self.prog}: {message}\nsee `{self.prog} --help`\n")
+
+
+def runtime_from(args: argparse.Namespace) -> Runtime:
+    """The `Runtime` that the global options describe."""
+    from pathlib import Path
+
+    from gecjury.cli.progress import TerminalProgress
+    from gecjury.runtime import Runtime, SilentProgress
+
+    return Runtime(
+        device=args.device,
+        batch_size=args.batch_size,
+        workers=args.workers,
+        concurrency=args.concurrency,
+        cache=None if args.cache is None else Path(args.cache),
+        use_cache=not args.no_cache,
+        dry_run=args.dry_run,
+        max_cost=args.max_cost,
+        prices=None if args.prices is None else Path(args.prices),
+        batch=args.batch,
+        progress=SilentProgress() if args.quiet else TerminalProgress(),
+    )
+
+
+def global_options() -> Parser:
+    """Options that every command takes; none of them changes a score."""
+    parser = Parser(add_help=False)
+    group = parser.add_argument_group("global options (none of them changes a score)")
+    group.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="table",
+        help="how results are printed (default: table)",
+    )
+    group.add_argument("--data", metavar="DIR", help="folder with benchmark data")
+    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N or mps")
+    group.add_argument(
+        "--batch-size", type=positive, default=64, metavar="N", help="texts a model reads at once"
+    )
+    group.add_argument("--workers", type=positive, default=1, metavar="N", help="processes")
+    group.add_argument(
+        "--concurrency", type=positive, default=32, metavar="N", help="requests at once"
+    )
+    group.add_argument("--cache", metavar="DIR", help="cache folder (default: the user's)")
+    group.add_argument("--no-cache", action="store_true", help="read and write no disk cache")
+    group.add_argument(
+        "--dry-run", action="store_true", help="judges: count requests and cost, send nothing"
+    )
+    group.add_argument("--max-cost", type=float, metavar="X", help="judges: stop before this cost")
+    group.add_argument("--prices", metavar="FILE", help="judges: another price table")
+    group.add_argument(
+        "--batch", action="store_true", help="judges: ask by batches (half the price, up to a day)"
+    )
+    group.add_argument("--quiet", action="store_true", help="no progress bars")
+    return parser
+
+
+def positive(text: str) -> int:
+    """A whole number from 1, as an option's type."""
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a whole number; expected 1 or more"
+        ) from None
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is too small; expected 1 or more")
+    return number

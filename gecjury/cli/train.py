@@ -21,7 +21,7 @@ _SHARED = {"jury": ("human", "systems", "seed", "check"), "weights": ("check",)}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the targets and their options."""
-    from gecjury.commands.trainjury import JURY, add_jury_options
+    from gecjury.cli.train_jury import JURY, add_jury_options
     from gecjury.scoring.registry import TRAINING
 
     import_module(TRAINING).add_arguments(parser, {"jury": JURY})
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train or search; results on stdout."""
-    from gecjury.commands.trainjury import train
+    from gecjury.cli.train_jury import train
     from gecjury.scoring.registry import TRAINING
 
     _check(args)

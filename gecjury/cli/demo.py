@@ -6,7 +6,7 @@ import argparse
 import sys
 from importlib.util import find_spec
 
-from gecjury.commands.compare import add_study_options, compare
+from gecjury.cli.compare import add_study_options, compare
 
 __all__ = ["add_arguments", "run"]
 

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gecjury.commands.inputs import add_metrics, benchmark_or_files, dry_run, load_scorers
+from gecjury.cli.inputs import add_metrics, benchmark_or_files, dry_run, load_scorers
 
 if TYPE_CHECKING:
     from gecjury.corpus.corpus import Corpus
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from gecjury.arrays import draw_weights
-    from gecjury.cli import runtime_from
+    from gecjury.cli.inputs import runtime_from
     from gecjury.experiments.attack import attack_corpora, score_attacks
     from gecjury.report.tables import print_result
     from gecjury.scoring.score_files import check_writable

@@ -1,1 +1,0 @@
-"""The subcommands of `gecjury`, one file each; imported only when chosen."""
