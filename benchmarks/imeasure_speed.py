@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.refbased import imeasure, threeway
+from gecjury.refbased.imeasure import alignment as threeway
+from gecjury.refbased.imeasure import metric as imeasure
 
 Lines = list[list[str]]
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.refbased.maxmatch import Counts, GoldEdit, choose_running, f_beta, match
+from gecjury.refbased.m2.maxmatch import Counts, choose_running, f_beta, match
+from gecjury.refbased.m2.paths import GoldEdit
 
 
 def read_gold(path: Path) -> list[tuple[list[str], list[list[GoldEdit]]]]:

@@ -23,11 +23,10 @@ from benchmarks.green_gleu_speed import add_data_option
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_corpus
-from gecjury.refbased.cleme import CLEME
+from gecjury.refbased.cleme.metric import CLEME
 from gecjury.refbased.errant import ERRANT
-from gecjury.refbased.m2 import M2
-from gecjury.refbased.running import choose_running
-from gecjury.refbased.runningrules import FirstBest, choose_best
+from gecjury.refbased.m2.metric import M2
+from gecjury.refbased.references import FirstBest, choose_best, choose_running
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files

@@ -37,7 +37,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.models.checkpoints import quiet_transformers, resolve
-from gecjury.refbased.uot_errant import UOTERRANT
+from gecjury.refbased.uot_errant.metric import UOTERRANT
 from gecjury.runtime import Runtime
 
 Edits = list[Edit]

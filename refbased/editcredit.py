@@ -17,14 +17,15 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.refbased.chunks import partition
-from gecjury.refbased.chunkweights import Weights, chunk_sequence, judge, verdicts
-from gecjury.refbased.cleme import CLEME
-from gecjury.refbased.clemecounts import judge as judge_chunks
+from gecjury.refbased.cleme.counts import judge as judge_chunks
+from gecjury.refbased.cleme.metric import CLEME
 from gecjury.refbased.errant import ERRANT, edit_keys
-from gecjury.refbased.gotoscorer import GoToScorer
-from gecjury.refbased.m2 import M2, gold_edits
-from gecjury.refbased.maxmatch import GoldEdit, match
-from gecjury.refbased.runningrules import best_f, choose_best
+from gecjury.refbased.gotoscorer.metric import GoToScorer
+from gecjury.refbased.gotoscorer.weights import Weights, chunk_sequence, judge, verdicts
+from gecjury.refbased.m2.maxmatch import match
+from gecjury.refbased.m2.metric import M2, gold_edits
+from gecjury.refbased.m2.paths import GoldEdit
+from gecjury.refbased.references import best_f, choose_best
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scorer import Scorer

@@ -13,9 +13,8 @@ from gecjury.arrays import IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
 from gecjury.extraction.extract import CorpusEdits
-from gecjury.refbased.editscorer import EditScorer, check_beta
-from gecjury.refbased.running import choose_running
-from gecjury.refbased.runningrules import RatioRule, best_f, choose_best, prf
+from gecjury.refbased.edit_metric import EditScorer, check_beta
+from gecjury.refbased.references import RatioRule, best_f, choose_best, choose_running, prf
 from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Scores, Statistics
 

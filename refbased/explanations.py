@@ -10,8 +10,8 @@ import numpy as np
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.refbased.chunks import partition
-from gecjury.refbased.editvectors import EditSet
-from gecjury.refbased.uot_errant import UOTERRANT, Alignment, credit
+from gecjury.refbased.uot_errant.metric import UOTERRANT, Alignment, credit
+from gecjury.refbased.uot_errant.vectors import EditSet
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import Explanation, HeatMap, edit_label
 from gecjury.scoring.scorer import Scorer

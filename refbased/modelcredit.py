@@ -10,10 +10,11 @@ import numpy as np
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
 from gecjury.refbased.editcredit import chosen_credit, distinct_corrections, reference_edits
-from gecjury.refbased.editvectors import EditSet
-from gecjury.refbased.pt_errant import PTERRANT, EditWeights
-from gecjury.refbased.runningrules import best_f, choose_best
-from gecjury.refbased.uot_errant import UOTERRANT
+from gecjury.refbased.pt_errant import PTERRANT
+from gecjury.refbased.references import best_f, choose_best
+from gecjury.refbased.uot_errant.metric import UOTERRANT
+from gecjury.refbased.uot_errant.vectors import EditSet
+from gecjury.refbased.weighing.edit_weights import EditWeights
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scorer import Scorer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,18 +10,21 @@ import numpy as np
 
 from gecjury.arrays import IntArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.refbased.editscorer import EditScorer, check_beta
-from gecjury.refbased.running import choose_running
-from gecjury.refbased.runningrules import RatioRule, best_f, choose_best, prf
-from gecjury.refbased.weightmodels import WeightModel, Weights, weight_model
+from gecjury.refbased.edit_metric import EditScorer, check_beta
+from gecjury.refbased.references import RatioRule, best_f, choose_best, choose_running, prf
+from gecjury.refbased.weighing.edit_weights import (
+    EditWeights,
+    Key,
+    Kinds,
+    WeightModel,
+    Weights,
+    _kinds,
+    weight_model,
+)
 from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Scores, Statistics
 
-__all__ = ["PTERRANT", "EditWeights"]
-
-Key = tuple[int, int, str]
-Kinds = dict[Key, str]
+__all__ = ["PTERRANT"]
 
 
 @dataclass(frozen=True)
@@ -112,64 +115,6 @@ class PTERRANT(EditScorer):
     @property
     def _rule(self) -> RatioRule:
         return best_f(self.beta)
-
-
-class EditWeights:
-    """Weights of single edits, asked for first and computed together.
-
-    Args:
-        sources: N sentences.
-        references: R lists of N sentences.
-    """
-
-    def __init__(self, sources: Sequence[str], references: Sequence[Sequence[str]]) -> None:
-        self._sources = [" ".join(source.split()) for source in sources]
-        self._references = [[" ".join(line.split()) for line in lines] for lines in references]
-        self._texts: list[dict[Key, str]] = [{} for _ in sources]
-        self._wanted: dict[tuple[int, int], dict[Key, None]] = {}
-        self._scores: dict[tuple[str, str], float] = {}
-
-    def want(self, row: int, index: int, keys: Mapping[Key, object]) -> None:
-        """Ask for the weights of a sentence's edits against one reference."""
-        wanted = self._wanted.setdefault((row, index), {})
-        for key in keys:
-            wanted[key] = None
-            if key not in self._texts[row]:
-                tokens = apply_edits(self._sources[row].split(), [Edit(*key)])
-                self._texts[row][key] = " ".join(tokens)
-
-    def compute(self, scorer: WeightModel, runtime: Runtime) -> list[str]:
-        """Score every distinct pair of sentences; returns notes for the user."""
-        pairs: dict[tuple[str, str], None] = {}
-        for (row, index), keys in self._wanted.items():
-            reference = self._references[index][row]
-            if keys:
-                pairs[self._sources[row], reference] = None
-            for key in keys:
-                pairs[self._texts[row][key], reference] = None
-        scores, truncated = scorer.score(list(pairs), runtime)
-        self._scores = dict(zip(pairs, scores.tolist(), strict=True))
-        if not truncated:
-            return []
-        return [f"{scorer.label}: {truncated} texts are longer than its model reads and were cut"]
-
-    def of(self, row: int, index: int) -> dict[Key, float]:
-        """The weights asked for."""
-        reference = self._references[index][row]
-        keys = self._wanted.get((row, index), {})
-        if not keys:
-            return {}
-        plain = self._scores[self._sources[row], reference]
-        return {key: abs(self._scores[self._texts[row][key], reference] - plain) for key in keys}
-
-
-def _kinds(edits: Sequence[Edit]) -> Kinds:
-    """What is compared of a sentence's edits, with the type of each."""
-    kinds: Kinds = {}
-    for edit in edits:
-        if edit.type not in ("noop", "UNK"):
-            kinds.setdefault((edit.start, edit.end, edit.correction), edit.type)
-    return kinds
 
 
 def _count(

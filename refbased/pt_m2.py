@@ -10,10 +10,10 @@ import numpy as np
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError
-from gecjury.refbased.m2 import M2, gold_edits
-from gecjury.refbased.maxmatch import GoldEdit, SystemEdit, extract_system_edits
-from gecjury.refbased.pt_errant import EditWeights
-from gecjury.refbased.weightmodels import WeightModel, Weights, weight_model
+from gecjury.refbased.m2.maxmatch import extract_system_edits
+from gecjury.refbased.m2.metric import M2, gold_edits
+from gecjury.refbased.m2.paths import GoldEdit, SystemEdit
+from gecjury.refbased.weighing.edit_weights import EditWeights, WeightModel, Weights, weight_model
 from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Statistics
 

@@ -26,7 +26,7 @@ __all__ = ["cost", "edits", "layers", "map", "norms", "penalties", "scatter", "s
 
 Found = tuple[list[Table], dict[str, Any]]
 # The analyses of edit vectors live with the metric that makes them.
-_VECTORS = "gecjury.refbased.analyses"
+_VECTORS = "gecjury.refbased.uot_errant.analyses"
 
 
 def _uot(args: Namespace) -> Scorer:

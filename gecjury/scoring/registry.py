@@ -19,27 +19,27 @@ __all__ = ["METRICS", "TRAINING", "held_out_sources", "judgment_stores", "load",
 METRICS: Mapping[str, str] = {
     "asano": "gecjury.refless.asano:Asano",
     "changes": "gecjury.refless.changes:Changes",
-    "cleme": "gecjury.refbased.cleme:CLEME",
-    "cleme2": "gecjury.refbased.cleme:CLEME2",
+    "cleme": "gecjury.refbased.cleme.metric:CLEME",
+    "cleme2": "gecjury.refbased.cleme.metric:CLEME2",
     "edit-verdict": "gecjury.judges.verdict:EditVerdict",
     "errant": "gecjury.refbased.errant:ERRANT",
     "gleu": "gecjury.refbased.gleu:GLEU",
     "gleu-official": "gecjury.refbased.gleu:OfficialGLEU",
-    "gotoscorer": "gecjury.refbased.gotoscorer:GoToScorer",
+    "gotoscorer": "gecjury.refbased.gotoscorer.metric:GoToScorer",
     "green": "gecjury.refbased.green:GREEN",
-    "i-measure": "gecjury.refbased.imeasure:IMeasure",
+    "i-measure": "gecjury.refbased.imeasure.metric:IMeasure",
     "impara": "gecjury.refless.impara:IMPARA",
     "jury": "gecjury.jury.metric:Jury",
     "llm-e": "gecjury.judges.kobayashi:LLME",
     "llm-s": "gecjury.judges.kobayashi:LLMS",
-    "m2": "gecjury.refbased.m2:M2",
+    "m2": "gecjury.refbased.m2.metric:M2",
     "pt-errant": "gecjury.refbased.pt_errant:PTERRANT",
     "pt-m2": "gecjury.refbased.pt_m2:PTM2",
     "scribendi": "gecjury.refless.scribendi:Scribendi",
     "sent-errant": "gecjury.refbased.errant:SentenceERRANT",
-    "sentm2": "gecjury.refbased.m2:SentenceM2",
+    "sentm2": "gecjury.refbased.m2.metric:SentenceM2",
     "some": "gecjury.refless.some:SOME",
-    "uot-errant": "gecjury.refbased.uot_errant:UOTERRANT",
+    "uot-errant": "gecjury.refbased.uot_errant.metric:UOTERRANT",
 }
 
 # Where stored judgments are moved; named here, since this package imports no family.
@@ -52,7 +52,7 @@ TRAINING = "gecjury.refless.training_command"
 # (`search_weights`), and UOT-ERRANT's λ without encoding again (`sentence_scores_by_lambda`).
 SEARCHES: Mapping[str, str] = {
     "some": "gecjury.refless.weights:search_weights",
-    "uot-errant": "gecjury.refbased.analyses:sentence_scores_by_lambda",
+    "uot-errant": "gecjury.refbased.uot_errant.analyses:sentence_scores_by_lambda",
 }
 
 # Which rated sources that training never sees.

@@ -14,7 +14,7 @@ from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError, MissingExtraError, OptionError
-from gecjury.refbased.analyses import (
+from gecjury.refbased.uot_errant.analyses import (
     compare_with_pot,
     edit_table,
     layout,
@@ -22,7 +22,7 @@ from gecjury.refbased.analyses import (
     sentence_scores_by_layer,
     short_type,
 )
-from gecjury.refbased.uot_errant import UOTERRANT
+from gecjury.refbased.uot_errant.metric import UOTERRANT
 from gecjury.runtime import Runtime
 
 pytest.importorskip("torch")

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from gecjury.errors import DataError, InputError, OptionError
-from gecjury.refbased import bartscore
-from gecjury.refbased.bartscore import BARTScore
+from gecjury.refbased.weighing import bartscore
+from gecjury.refbased.weighing.bartscore import BARTScore
 from gecjury.runtime import Runtime
 
 torch = pytest.importorskip("torch")

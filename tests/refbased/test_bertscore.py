@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gecjury.refbased.bertscore import BERTScore, baseline_f, customary_layer
+from gecjury.refbased.weighing.bertscore import BERTScore, baseline_f, customary_layer
 from gecjury.runtime import Runtime
 
 pytest.importorskip("torch")

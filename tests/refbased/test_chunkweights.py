@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError, OutputError
-from gecjury.refbased.chunkweights import (
+from gecjury.refbased.gotoscorer.weights import (
     Chunk,
     Judged,
     Weights,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError
 from gecjury.refbased.chunks import partition
-from gecjury.refbased.clemecounts import (
+from gecjury.refbased.cleme.counts import (
     CORPUS_WEIGHTS,
     SENTENCE_WEIGHTS_DEPENDENT,
     SENTENCE_WEIGHTS_INDEPENDENT,

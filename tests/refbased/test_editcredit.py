@@ -11,11 +11,11 @@ import pytest
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Annotation, M2Sentence
-from gecjury.refbased.cleme import CLEME
+from gecjury.refbased.cleme.metric import CLEME
 from gecjury.refbased.editcredit import credit_cleme, credit_errant, credit_gotoscorer, credit_m2
 from gecjury.refbased.errant import ERRANT
-from gecjury.refbased.gotoscorer import GoToScorer
-from gecjury.refbased.m2 import M2
+from gecjury.refbased.gotoscorer.metric import GoToScorer
+from gecjury.refbased.m2.metric import M2
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 
@@ -126,7 +126,7 @@ def test_models_weigh_and_align(tiny_bert: Path) -> None:
     from gecjury.refbased.editcredit import reference_edits
     from gecjury.refbased.modelcredit import credit_pt_errant, credit_uot
     from gecjury.refbased.pt_errant import PTERRANT
-    from gecjury.refbased.uot_errant import UOTERRANT
+    from gecjury.refbased.uot_errant.metric import UOTERRANT
 
     source = "the cat sit on mat ."
     sits, a = Edit(2, 3, "sits", "R:X"), Edit(4, 4, "the", "M:X")
@@ -151,7 +151,7 @@ def test_models_weigh_and_align(tiny_bert: Path) -> None:
     assert aligned.by_reference.shape == (2, 2)
     # The metric's TP is the mass that the credits say was sent.
     tp = uot.score_corpus(corpus, Runtime(use_cache=False)).statistics.values[0, 0, :, 0]
-    from gecjury.refbased.editvectors import EditSet
+    from gecjury.refbased.uot_errant.vectors import EditSet
 
     pairs = [(EditSet(source, plain), EditSet(source, tuple(lines[0])))
              for lines in reference_edits(uot, corpus, Runtime())]  # fmt: skip

@@ -11,7 +11,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.reading import read_corpus
 from gecjury.refbased.errant import ERRANT, SentenceERRANT, edit_keys
-from gecjury.refbased.running import choose_running
+from gecjury.refbased.references import choose_running
 from gecjury.scoring.registry import load
 
 A = Edit(0, 1, "The", "R:ORTH")

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError
-from gecjury.refbased import threeway
-from gecjury.refbased.imeasure import (
+from gecjury.refbased.imeasure import alignment as threeway
+from gecjury.refbased.imeasure.metric import (
     accuracy,
     choose_references,
     corpus_counts,

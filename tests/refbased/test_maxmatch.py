@@ -12,16 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.errors import OptionError
-from gecjury.refbased.editbound import bounded_path
-from gecjury.refbased.editlattice import EditLattice
-from gecjury.refbased.maxmatch import (
-    GoldEdit,
-    choose_running,
-    extract_system_edits,
-    f_beta,
-    match,
-    sentm2,
-)
+from gecjury.refbased.m2.bounded import bounded_path
+from gecjury.refbased.m2.lattice import EditLattice
+from gecjury.refbased.m2.maxmatch import choose_running, extract_system_edits, f_beta, match, sentm2
+from gecjury.refbased.m2.paths import GoldEdit
 
 _SPEC = importlib.util.spec_from_file_location(
     "official_maxmatch", Path(__file__).with_name("official_maxmatch.py")

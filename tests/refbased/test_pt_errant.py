@@ -10,9 +10,9 @@ import pytest
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import OptionError
-from gecjury.refbased.bartscore import BARTScore
-from gecjury.refbased.bertscore import BERTScore
 from gecjury.refbased.pt_errant import PTERRANT
+from gecjury.refbased.weighing.bartscore import BARTScore
+from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 

@@ -10,9 +10,9 @@ import pytest
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import parse_m2
 from gecjury.errors import OptionError
-from gecjury.refbased.bartscore import BARTScore
-from gecjury.refbased.bertscore import BERTScore
 from gecjury.refbased.pt_m2 import PTM2
+from gecjury.refbased.weighing.bartscore import BARTScore
+from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 

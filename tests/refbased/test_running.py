@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.refbased.running import choose_running
-from gecjury.refbased.runningrules import best_f, choose_best, prf
+from gecjury.refbased.references import best_f, choose_best, choose_running, prf
 
 NAN = float("nan")
 

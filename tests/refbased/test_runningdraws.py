@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.arrays import FloatArray
-from gecjury.refbased.cleme import CLEME, CLEME2
-from gecjury.refbased.m2 import M2
-from gecjury.refbased.running import choose_running
-from gecjury.refbased.runningdraws import sum_draws
-from gecjury.refbased.runningrules import FirstBest, RatioRule, best_f
+from gecjury.refbased.cleme.metric import CLEME, CLEME2
+from gecjury.refbased.m2.metric import M2
+from gecjury.refbased.references import FirstBest, RatioRule, best_f, choose_running, sum_draws
 
 BETAS = [0.0, 0.3, 0.5, 1.0, 2.0]
 KINDS = ["small", "sparse", "weighted", "real", "tiny", "large"]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.errors import OptionError
-from gecjury.refbased.transport import (
+from gecjury.refbased.uot_errant.transport import (
     Penalties,
     Problem,
     abandoned_plan,

@@ -12,8 +12,8 @@ import pytest
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import OptionError
-from gecjury.refbased.editvectors import EditSet, costs, edit_texts, masses
-from gecjury.refbased.uot_errant import UOTERRANT, credit
+from gecjury.refbased.uot_errant.metric import UOTERRANT, credit
+from gecjury.refbased.uot_errant.vectors import EditSet, costs, edit_texts, masses
 from gecjury.runtime import Runtime
 
 SOURCE = "he go to home yesterday ."

@@ -10,7 +10,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.refbased.clemecounts import (
+from gecjury.refbased.cleme.counts import (
     CORPUS_WEIGHTS,
     COUNTS,
     HIT_WEIGHTS,
@@ -25,9 +25,8 @@ from gecjury.refbased.clemecounts import (
     judge,
     precision_recall_f,
 )
-from gecjury.refbased.editscorer import EditScorer, check_beta
-from gecjury.refbased.running import choose_running
-from gecjury.refbased.runningrules import FirstBest, RatioRule, choose_best
+from gecjury.refbased.edit_metric import EditScorer, check_beta
+from gecjury.refbased.references import FirstBest, RatioRule, choose_best, choose_running
 from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Scores, Statistics
 

@@ -16,17 +16,24 @@ from gecjury.errors import OptionError
 from gecjury.extraction.extract import CorpusEdits
 from gecjury.models.encoder import DType, EncoderSpec, Pooling, load_encoder
 from gecjury.refbased.counts import f_beta, ratio
-from gecjury.refbased.editscorer import EditScorer, check_beta
-from gecjury.refbased.editvectors import Cost, EditSet, Mass, Vectorise, costs, edit_vectors, masses
-from gecjury.refbased.running import choose_running
-from gecjury.refbased.runningrules import choose_best
-from gecjury.refbased.transport import (
+from gecjury.refbased.edit_metric import EditScorer, check_beta
+from gecjury.refbased.references import choose_best, choose_running
+from gecjury.refbased.uot_errant.transport import (
     Penalties,
     Problem,
     abandoned_plan,
     balanced_plan,
     pot_plan,
     solve,
+)
+from gecjury.refbased.uot_errant.vectors import (
+    Cost,
+    EditSet,
+    Mass,
+    Vectorise,
+    costs,
+    edit_vectors,
+    masses,
 )
 from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Scores, Statistics

@@ -13,10 +13,10 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
 from gecjury.refbased.counts import ratio
-from gecjury.refbased.editscorer import check_beta
-from gecjury.refbased.maxmatch import Counts, GoldEdit, f_beta, match
-from gecjury.refbased.running import choose_running
-from gecjury.refbased.runningrules import RatioRule, choose_best
+from gecjury.refbased.edit_metric import check_beta
+from gecjury.refbased.m2.maxmatch import Counts, f_beta, match
+from gecjury.refbased.m2.paths import GoldEdit
+from gecjury.refbased.references import RatioRule, choose_best, choose_running
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics

@@ -12,9 +12,15 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.models.encoder import Pooling, load_encoder
-from gecjury.refbased.editvectors import EditSet, all_texts, differences, edit_vectors, masses
-from gecjury.refbased.transport import Problem, objective, pot_plan
-from gecjury.refbased.uot_errant import UOTERRANT, Place, Tally, credit
+from gecjury.refbased.uot_errant.metric import UOTERRANT, Place, Tally, credit
+from gecjury.refbased.uot_errant.transport import Problem, objective, pot_plan
+from gecjury.refbased.uot_errant.vectors import (
+    EditSet,
+    all_texts,
+    differences,
+    edit_vectors,
+    masses,
+)
 from gecjury.runtime import Runtime
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 An edit is held open while the pass walks along base edges, instead of being stored as an arc, so
 time and memory grow with the number of positions only. The order of preference is that of
-`gecjury.refbased.editpath` (most gold edits, fewest base edges, fewest edits); what is left out is
+`gecjury.refbased.m2.paths` (most gold edits, fewest base edges, fewest edits); what is left out is
 how often the official scorer lists an arc and its order among equal paths.
 """
 
@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.refbased.editlattice import EditLattice
-from gecjury.refbased.editpath import GoldEdit, State, SystemEdit, seen_gold
+from gecjury.refbased.m2.lattice import EditLattice
+from gecjury.refbased.m2.paths import GoldEdit, State, SystemEdit, seen_gold
 
 __all__ = ["bounded_path"]
 

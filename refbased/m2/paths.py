@@ -5,7 +5,7 @@ and gives an arc that is a gold edit minus the number of listings; Bellman-Ford 
 shortest path. The same order is kept here in whole numbers over windows of the lattice, and all
 paths of equal cost are followed: where they agree on the counts, the official scorer can only
 have found these. Where they do not, its floating-point sums and its order of relaxation decide,
-and `gecjury.refbased.editorder` repeats both.
+and `gecjury.refbased.m2.official` repeats both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from gecjury.refbased.editlattice import (
+from gecjury.refbased.m2.lattice import (
     LEADING,
     Arcs,
     EditLattice,

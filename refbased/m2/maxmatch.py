@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.errors import OptionError
-from gecjury.refbased.editbound import bounded_path
-from gecjury.refbased.editlattice import EditLattice, Limits, close_arcs, listings
-from gecjury.refbased.editorder import OfficialSearch
-from gecjury.refbased.editpath import GoldEdit, State, SystemEdit, WindowPaths
+from gecjury.refbased.m2.bounded import bounded_path
+from gecjury.refbased.m2.lattice import EditLattice, Limits, close_arcs, listings
+from gecjury.refbased.m2.official import OfficialSearch
+from gecjury.refbased.m2.paths import GoldEdit, State, SystemEdit, WindowPaths
 
 __all__ = [
     "Counts",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gecjury.refbased.editlattice import FIELD, EditLattice, Limits, close_arcs, is_match, length
-from gecjury.refbased.editpath import (
+from gecjury.refbased.m2.lattice import FIELD, EditLattice, Limits, close_arcs, is_match, length
+from gecjury.refbased.m2.paths import (
     UNIT,
     Edge,
     GoldEdit,

@@ -11,8 +11,8 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
-from gecjury.refbased.chunkweights import Weights, accuracy, judge, precision_recall_f
-from gecjury.refbased.editscorer import EditScorer, check_beta
+from gecjury.refbased.edit_metric import EditScorer, check_beta
+from gecjury.refbased.gotoscorer.weights import Weights, accuracy, judge, precision_recall_f
 from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Scores, Statistics
 

@@ -1,8 +1,8 @@
 """I-measure: three-way token alignment, weighted accuracy and gain over the source.
 
 Felice and Briscoe (2015), "Towards a standard evaluation method for grammatical error detection
-and correction". Source, hypothesis and reference are aligned exactly (`gecjury.refbased.threeway`);
-every column of the alignment is one of
+and correction". Source, hypothesis and reference are aligned exactly
+(`gecjury.refbased.imeasure.alignment`); every column of the alignment is one of
 
     TN     nothing to correct, nothing changed
     TP     an error, corrected as in the reference
@@ -27,7 +27,7 @@ from gecjury.arrays import IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.refbased.counts import ratio
-from gecjury.refbased.threeway import Column, align_many
+from gecjury.refbased.imeasure.alignment import Column, align_many
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics

@@ -1,0 +1,1 @@
+"""GoToScorer: chunks weighted by how many systems miss them."""

@@ -1,0 +1,1 @@
+"""I-measure: weighted token accuracy over a three-way alignment."""

@@ -1,0 +1,1 @@
+"""UOT-ERRANT: edit vectors matched by unbalanced optimal transport."""

@@ -1,0 +1,1 @@
+"""What an edit weighs: the change it makes to BERTScore or BARTScore."""

@@ -1,0 +1,118 @@
+"""What weighs edits: BERTScore or BARTScore behind one interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
+
+from gecjury.arrays import FloatArray
+from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.errors import OptionError
+from gecjury.refbased.weighing.bartscore import BARTScore
+from gecjury.refbased.weighing.bertscore import BERTScore
+from gecjury.runtime import Runtime
+
+__all__ = ["EditWeights", "WeightModel", "Weights", "weight_model"]
+
+Weights = Literal["bertscore", "bartscore"]
+
+
+class WeightModel(Protocol):
+    """A score of sentence pairs; how much an edit moves it is the edit's weight."""
+
+    @property
+    def label(self) -> str:
+        """Name of the score."""
+
+    @property
+    def identity(self) -> str:
+        """Name and pinned version of the model's files."""
+
+    def score(
+        self, pairs: Sequence[tuple[str, str]], runtime: Runtime | None = None
+    ) -> tuple[FloatArray, int]:
+        """Scores of (hypothesis, reference) pairs, and how many texts were cut."""
+
+
+def weight_model(
+    weights: Weights, model: str | None, layer: int | None, revision: str | None
+) -> WeightModel:
+    """The score that weighs edits.
+
+    Args:
+        weights: which score.
+        model: encoder of BERTScore, sequence-to-sequence model of BARTScore; None for the
+            customary one (google-bert/bert-base-uncased, facebook/bart-large-cnn).
+        layer: hidden states that BERTScore compares; None for the customary ones.
+        revision: of a hub model.
+
+    Raises:
+        OptionError: a layer for BARTScore, which has none to choose.
+    """
+    if weights == "bartscore":
+        if layer is not None:
+            raise OptionError(f"layer={layer} is for weights=bertscore; BARTScore takes no layer")
+        return BARTScore(model or BARTScore.model, revision)
+    return BERTScore(model or BERTScore.model, layer, revision)
+
+
+Key = tuple[int, int, str]
+Kinds = dict[Key, str]
+
+
+class EditWeights:
+    """Weights of single edits, asked for first and computed together.
+
+    Args:
+        sources: N sentences.
+        references: R lists of N sentences.
+    """
+
+    def __init__(self, sources: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+        self._sources = [" ".join(source.split()) for source in sources]
+        self._references = [[" ".join(line.split()) for line in lines] for lines in references]
+        self._texts: list[dict[Key, str]] = [{} for _ in sources]
+        self._wanted: dict[tuple[int, int], dict[Key, None]] = {}
+        self._scores: dict[tuple[str, str], float] = {}
+
+    def want(self, row: int, index: int, keys: Mapping[Key, object]) -> None:
+        """Ask for the weights of a sentence's edits against one reference."""
+        wanted = self._wanted.setdefault((row, index), {})
+        for key in keys:
+            wanted[key] = None
+            if key not in self._texts[row]:
+                tokens = apply_edits(self._sources[row].split(), [Edit(*key)])
+                self._texts[row][key] = " ".join(tokens)
+
+    def compute(self, scorer: WeightModel, runtime: Runtime) -> list[str]:
+        """Score every distinct pair of sentences; returns notes for the user."""
+        pairs: dict[tuple[str, str], None] = {}
+        for (row, index), keys in self._wanted.items():
+            reference = self._references[index][row]
+            if keys:
+                pairs[self._sources[row], reference] = None
+            for key in keys:
+                pairs[self._texts[row][key], reference] = None
+        scores, truncated = scorer.score(list(pairs), runtime)
+        self._scores = dict(zip(pairs, scores.tolist(), strict=True))
+        if not truncated:
+            return []
+        return [f"{scorer.label}: {truncated} texts are longer than its model reads and were cut"]
+
+    def of(self, row: int, index: int) -> dict[Key, float]:
+        """The weights asked for."""
+        reference = self._references[index][row]
+        keys = self._wanted.get((row, index), {})
+        if not keys:
+            return {}
+        plain = self._scores[self._sources[row], reference]
+        return {key: abs(self._scores[self._texts[row][key], reference] - plain) for key in keys}
+
+
+def _kinds(edits: Sequence[Edit]) -> Kinds:
+    """What is compared of a sentence's edits, with the type of each."""
+    kinds: Kinds = {}
+    for edit in edits:
+        if edit.type not in ("noop", "UNK"):
+            kinds.setdefault((edit.start, edit.end, edit.correction), edit.type)
+    return kinds
