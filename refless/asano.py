@@ -11,10 +11,10 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.refless.bundle import open_bundle
-from gecjury.refless.language import mean_log_probabilities
-from gecjury.refless.meteor import Meteor
-from gecjury.refless.regressor import weights_print
+from gecjury.refless.nets.bundle import open_bundle
+from gecjury.refless.nets.language import mean_log_probabilities
+from gecjury.refless.nets.regressor import weights_print
+from gecjury.refless.similarity import Meteor
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gecjury.corpus.leakage import normalise
-from gecjury.refless.annotations import read_annotations
-from gecjury.refless.splits import split_by_source
+from gecjury.refless.data.annotations import read_annotations
+from gecjury.refless.data.splits import split_by_source
 
 __all__ = ["held_out"]
 

@@ -15,8 +15,8 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.refless.bundle import KEYS_FILE, MANIFEST, Bundle
-from gecjury.refless.regressor import (
+from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST, Bundle
+from gecjury.refless.nets.regressor import (
     Regressor,
     download_folder,
     load_model,

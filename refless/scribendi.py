@@ -11,9 +11,9 @@ import numpy as np
 from gecjury.arrays import IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.refless.distance import indel_ratio, token_sort_ratio
-from gecjury.refless.language import mean_log_probabilities
-from gecjury.refless.regressor import weights_print
+from gecjury.refless.nets.language import mean_log_probabilities
+from gecjury.refless.nets.regressor import weights_print
+from gecjury.refless.similarity import indel_ratio, token_sort_ratio
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer

@@ -12,9 +12,9 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.refless.bundle import Bundle, open_bundle
-from gecjury.refless.columns import ASPECTS
-from gecjury.refless.regressor import weights_print
+from gecjury.refless.data.annotations import ASPECTS
+from gecjury.refless.nets.bundle import Bundle, open_bundle
+from gecjury.refless.nets.regressor import weights_print
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Scores, Statistics

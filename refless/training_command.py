@@ -11,11 +11,11 @@ from gecjury.cli.train_options import add_train_options
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.data_folder import DataFolder
-    from gecjury.refless.annotations import Annotations
-    from gecjury.refless.intermediate import IntermediateData
-    from gecjury.refless.recipe import Recipe
-    from gecjury.refless.splits import Split
-    from gecjury.refless.train import TrainSettings
+    from gecjury.refless.data.annotations import Annotations
+    from gecjury.refless.data.splits import Split
+    from gecjury.refless.training.intermediate import IntermediateData
+    from gecjury.refless.training.some import Recipe
+    from gecjury.refless.training.trainer import TrainSettings
 
 __all__ = ["add_arguments", "run"]
 
@@ -90,7 +90,7 @@ def _folder(args: argparse.Namespace) -> DataFolder:
 
 
 def _settings(args: argparse.Namespace) -> TrainSettings:
-    from gecjury.refless.train import TrainSettings
+    from gecjury.refless.training.trainer import TrainSettings
 
     return TrainSettings(
         max_length=args.max_length,
@@ -106,7 +106,7 @@ def _settings(args: argparse.Namespace) -> TrainSettings:
 
 
 def _recipe(args: argparse.Namespace) -> Recipe:
-    from gecjury.refless.recipe import Recipe
+    from gecjury.refless.training.some import Recipe
 
     return Recipe(
         encoder=args.encoder,
@@ -132,9 +132,8 @@ _FILES = {
 
 def _read(args: argparse.Namespace, name: str, aspects: Sequence[str] | None = None) -> Annotations:
     """Rated sentences by name of a set or from a file, of some aspects or of all."""
-    from gecjury.refless.annotations import read_annotations
-    from gecjury.refless.columns import ColumnMap, Scale
-    from gecjury.refless.some_data import choose_aspects
+    from gecjury.refless.data.annotations import ColumnMap, Scale, read_annotations
+    from gecjury.refless.data.rated_sets import choose_aspects
 
     path = str(_folder(args).path(_FILES[name])) if name in _FILES else name
     columns = ColumnMap.parse(args.column) if args.column and name not in _FILES else None
@@ -150,8 +149,8 @@ def _some(args: argparse.Namespace) -> int:
 
     from gecjury.cli.inputs import runtime_from
     from gecjury.errors import OptionError
-    from gecjury.refless.modelcard import shown_name
-    from gecjury.refless.recipe import train_some
+    from gecjury.refless.training.model_card import shown_name
+    from gecjury.refless.training.some import train_some
 
     if len(args.inputs) > 1:
         raise OptionError("train some takes one set of ratings; join files beforehand")
@@ -169,7 +168,7 @@ def _some(args: argparse.Namespace) -> int:
     steps = _steps(args) if recipe.intermediate else None
     origin = {"data": name}
     if args.grid:
-        from gecjury.refless.grid import train_grid
+        from gecjury.refless.training.grid import train_grid
 
         trials = train_grid(
             data, split, recipe, Path(args.output), runtime, extra=extra, steps=steps,
@@ -186,8 +185,8 @@ def _some(args: argparse.Namespace) -> int:
 def _parts(args: argparse.Namespace) -> tuple[Annotations, Split]:
     """The rated sentences and their split: by files, by column, or drawn."""
     from gecjury.errors import InputError, OptionError
-    from gecjury.refless.some_data import join_parts
-    from gecjury.refless.splits import split_as_named, split_by_source
+    from gecjury.refless.data.rated_sets import join_parts
+    from gecjury.refless.data.splits import split_as_named, split_by_source
 
     data = _read(args, args.inputs[0], args.aspects)
     if bool(args.dev) != bool(args.test):
@@ -207,9 +206,9 @@ def _parts(args: argparse.Namespace) -> tuple[Annotations, Split]:
 
 
 def _steps(args: argparse.Namespace) -> IntermediateData:
-    from gecjury.refless.intermediate import IntermediateData
-    from gecjury.refless.pairs import read_parallel
-    from gecjury.refless.some_data import read_rated_sets, read_treebank_text
+    from gecjury.refless.data.pairs import read_parallel
+    from gecjury.refless.data.rated_sets import read_rated_sets, read_treebank_text
+    from gecjury.refless.training.intermediate import IntermediateData
     from gecjury.textfiles import read_lines
 
     wanted = set(args.intermediate)
@@ -250,7 +249,7 @@ def _leak_warnings(args: argparse.Namespace, texts: list[str], what: str) -> lis
 
 
 def _print_report(args: argparse.Namespace, report: Any) -> int:
-    from gecjury.refless.train import is_main_process
+    from gecjury.refless.training.trainer import is_main_process
     from gecjury.report.tables import Column, Table, print_result
 
     if not is_main_process():
@@ -274,7 +273,7 @@ def _print_report(args: argparse.Namespace, report: Any) -> int:
 
 
 def _print_grid(args: argparse.Namespace, trials: Any) -> int:
-    from gecjury.refless.train import is_main_process
+    from gecjury.refless.training.trainer import is_main_process
     from gecjury.report.tables import Column, Table, print_result
 
     if not is_main_process():
@@ -293,10 +292,10 @@ def _impara(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from gecjury.cli.inputs import runtime_from
-    from gecjury.refless.impara_training import train_impara
-    from gecjury.refless.modelcard import shown_name
-    from gecjury.refless.pairs import read_parallel
-    from gecjury.refless.train import is_main_process
+    from gecjury.refless.data.pairs import read_parallel
+    from gecjury.refless.training.impara import train_impara
+    from gecjury.refless.training.model_card import shown_name
+    from gecjury.refless.training.trainer import is_main_process
     from gecjury.report.tables import Column, print_table
 
     corrections = read_parallel(args.inputs, lambda: _folder(args))
@@ -322,7 +321,7 @@ def _weights(args: argparse.Namespace) -> int:
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.cli.inputs import runtime_from
     from gecjury.errors import OptionError
-    from gecjury.refless.weights import search_weights
+    from gecjury.refless.training.weights import search_weights
     from gecjury.report.tables import Column, Table, print_result
     from gecjury.scoring.registry import load
     from gecjury.scoring.score_files import score_with_files

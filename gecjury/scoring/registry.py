@@ -51,7 +51,7 @@ TRAINING = "gecjury.refless.training_command"
 # Searches that know a metric better than trying one value after the other: SOME's three weights
 # (`search_weights`), and UOT-ERRANT's λ without encoding again (`sentence_scores_by_lambda`).
 SEARCHES: Mapping[str, str] = {
-    "some": "gecjury.refless.weights:search_weights",
+    "some": "gecjury.refless.training.weights:search_weights",
     "uot-errant": "gecjury.refbased.uot_errant.analyses:sentence_scores_by_lambda",
 }
 

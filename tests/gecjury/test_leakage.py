@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.leakage import corpus_texts, find_leaks, normalise, sentence_key, warning
-from gecjury.refless.annotations import read_annotations
+from gecjury.refless.data.annotations import read_annotations
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from gecjury.errors import InputError, OptionError
-from gecjury.refless.annotations import Annotations, read_annotations
-from gecjury.refless.columns import ColumnMap, Scale
-from gecjury.refless.some_data import choose_aspects, join_parts, read_treebank_text
-from gecjury.refless.splits import split_as_named, split_by_source
+from gecjury.refless.data.annotations import Annotations, ColumnMap, Scale, read_annotations
+from gecjury.refless.data.rated_sets import choose_aspects, join_parts, read_treebank_text
+from gecjury.refless.data.splits import split_as_named, split_by_source
 
 HEADER = "source,output,grammer,fluency,meaning,system"
 

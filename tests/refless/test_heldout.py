@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gecjury.refless.annotations import read_annotations
+from gecjury.refless.data.annotations import read_annotations
+from gecjury.refless.data.splits import split_by_source
 from gecjury.refless.heldout import held_out
-from gecjury.refless.splits import split_by_source
 
 
 def test_a_source_is_held_out_with_all_its_corrections(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.leakage import normalise
 from gecjury.errors import InputError, OptionError
-from gecjury.refless.impara_training import split_corrections, train_impara
-from gecjury.refless.pairs import Correction, token_edits
-from gecjury.refless.train import TrainSettings
+from gecjury.refless.data.pairs import Correction, token_edits
+from gecjury.refless.training.impara import split_corrections, train_impara
+from gecjury.refless.training.trainer import TrainSettings
 from gecjury.runtime import Runtime
 from tests import tiny
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gecjury.refless.kernel import PENALTIES, WIDTHS, KernelModel, fit_kernel
+from gecjury.refless.nets.kernel import PENALTIES, WIDTHS, KernelModel, fit_kernel
 
 ROWS = np.arange(60)
 

@@ -10,8 +10,8 @@ import pytest
 from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
-from gecjury.refless.language import mean_log_probabilities
-from gecjury.refless.meteor import Meteor
+from gecjury.refless.nets.language import mean_log_probabilities
+from gecjury.refless.similarity import Meteor
 from gecjury.runtime import Runtime
 from tests import tiny
 

@@ -8,15 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.refless.distance import indel_ratio, longest_common_subsequence, token_sort_ratio
-from gecjury.refless.features import (
+from gecjury.refless.nets.features import (
     PAIR_FEATURES,
     SENTENCE_FEATURES,
     pair_features,
     sentence_features,
     words_of,
 )
-from gecjury.refless.meteor import Meteor, align_words, porter_stem
+from gecjury.refless.similarity import (
+    Meteor,
+    align_words,
+    indel_ratio,
+    longest_common_subsequence,
+    porter_stem,
+    token_sort_ratio,
+)
 
 
 @pytest.mark.parametrize(

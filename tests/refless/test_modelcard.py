@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gecjury.refless.modelcard import model_card, shown_name
+from gecjury.refless.training.model_card import model_card, shown_name
 
 
 def test_local_paths_are_cut_to_their_last_part(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from gecjury.arrays import FloatArray
 from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
-from gecjury.refless.noise import spoil
-from gecjury.refless.pairs import (
+from gecjury.refless.data.noise import spoil
+from gecjury.refless.data.pairs import (
     Correction,
     detection_labels,
     edit_impacts,

@@ -10,14 +10,14 @@ import pytest
 from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
-from gecjury.refless.annotations import Annotations
-from gecjury.refless.bundle import open_bundle
-from gecjury.refless.intermediate import IntermediateData
-from gecjury.refless.pairs import Correction, token_edits
-from gecjury.refless.probe import KERNEL_FILE, plain_text
-from gecjury.refless.recipe import Recipe, train_some
-from gecjury.refless.splits import split_by_source
-from gecjury.refless.train import TrainSettings
+from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.pairs import Correction, token_edits
+from gecjury.refless.data.splits import split_by_source
+from gecjury.refless.nets.bundle import open_bundle
+from gecjury.refless.nets.probe import KERNEL_FILE, plain_text
+from gecjury.refless.training.intermediate import IntermediateData
+from gecjury.refless.training.some import Recipe, train_some
+from gecjury.refless.training.trainer import TrainSettings
 from gecjury.runtime import Runtime
 from tests import tiny
 

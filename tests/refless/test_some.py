@@ -12,13 +12,13 @@ import torch
 from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError, OptionError
-from gecjury.refless.annotations import Annotations
-from gecjury.refless.bundle import MANIFEST, open_bundle
-from gecjury.refless.recipe import Recipe, train_some
-from gecjury.refless.regressor import load_model
-from gecjury.refless.splits import split_by_source
-from gecjury.refless.train import TrainSettings
-from gecjury.refless.weights import search_weights, simplex
+from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.splits import split_by_source
+from gecjury.refless.nets.bundle import MANIFEST, open_bundle
+from gecjury.refless.nets.regressor import load_model
+from gecjury.refless.training.some import Recipe, train_some
+from gecjury.refless.training.trainer import TrainSettings
+from gecjury.refless.training.weights import search_weights, simplex
 from gecjury.runtime import Runtime
 from tests import tiny
 

@@ -10,9 +10,8 @@ import pytest
 import torch
 
 from gecjury.errors import DataError, OptionError, OutputError
-from gecjury.refless.batches import EpochOrder, losses
-from gecjury.refless.regressor import load_model, load_tokenizer
-from gecjury.refless.train import TrainSettings, fit
+from gecjury.refless.nets.regressor import load_model, load_tokenizer
+from gecjury.refless.training.trainer import EpochOrder, TrainSettings, fit, losses
 from gecjury.runtime import Runtime
 from tests import tiny
 

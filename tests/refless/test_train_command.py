@@ -82,7 +82,7 @@ def test_the_grid_is_tabled_and_resumed(
     encoder: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from gecjury.refless import grid
+    from gecjury.refless.training import grid
 
     small = {"max_length": (16, 32), "batch_size": (8,), "learning_rate": (1e-3,)}
     monkeypatch.setitem(grid.train_grid.__kwdefaults__, "grid", small)

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gecjury.errors import OptionError
-from gecjury.refless.annotations import Annotations
-from gecjury.refless.intermediate import IntermediateData
-from gecjury.refless.recipe import Recipe, train_some
-from gecjury.refless.regressor import output_errors
-from gecjury.refless.splits import Split
-from gecjury.refless.train import is_main_process, wait_for_all
+from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.splits import Split
+from gecjury.refless.nets.regressor import output_errors
+from gecjury.refless.training.intermediate import IntermediateData
+from gecjury.refless.training.some import Recipe, train_some
+from gecjury.refless.training.trainer import is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.textfiles import write_text
 

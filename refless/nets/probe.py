@@ -3,7 +3,7 @@
 Grammaticality and fluency read the hidden states of the hypothesis two thirds of the way up an
 encoder that learnt to detect errors and, where that is another one, of the encoder it came from.
 Meaning reads how far the hypothesis moves from its source in the last layer. All read the features
-of `gecjury.refless.features`; where there is no source, those of the hypothesis alone.
+of `gecjury.refless.nets.features`; where there is no source, those of the hypothesis alone.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.leakage import normalise
 from gecjury.errors import InputError
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.refless.annotations import Annotations
-from gecjury.refless.features import pair_features, piece_counter, sentence_features
-from gecjury.refless.kernel import Block, KernelModel, fit_kernel
-from gecjury.refless.regressor import load_tokenizer, output_errors
-from gecjury.refless.splits import Split
+from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.splits import Split
+from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
+from gecjury.refless.nets.kernel import Block, KernelModel, fit_kernel
+from gecjury.refless.nets.regressor import load_tokenizer, output_errors
 from gecjury.runtime import Runtime
 
 __all__ = ["KERNEL_FILE", "Probe", "fit_probe", "open_probe", "plain_text", "save_probe"]
@@ -162,7 +162,7 @@ def fit_probe(
         base: name or folder of the encoder before them; the same where there were none.
         max_length: longest input in word pieces.
         runtime: device, batch size, caches.
-        within: see `gecjury.refless.kernel.fit_kernel`; corrections of one source are a group.
+        within: see `gecjury.refless.nets.kernel.fit_kernel`; corrections of one source are a group.
         paired: see `Probe`.
 
     Returns:

@@ -24,16 +24,16 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import corpus_texts, sentence_key
 from gecjury.errors import InputError
-from gecjury.refless.columns import ASPECTS
-from gecjury.refless.features import (
+from gecjury.refless.data.annotations import ASPECTS
+from gecjury.refless.nets.features import (
     PAIR_FEATURES,
     SENTENCE_FEATURES,
     pair_features,
     piece_counter,
     sentence_features,
 )
-from gecjury.refless.probe import Probe, open_probe
-from gecjury.refless.regressor import (
+from gecjury.refless.nets.probe import Probe, open_probe
+from gecjury.refless.nets.regressor import (
     Regressor,
     download_folder,
     load_model,

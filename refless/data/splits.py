@@ -9,7 +9,7 @@ import numpy as np
 from gecjury.arrays import IntArray
 from gecjury.corpus.leakage import normalise
 from gecjury.errors import InputError
-from gecjury.refless.annotations import Annotations
+from gecjury.refless.data.annotations import Annotations
 
 __all__ = ["Split", "split_as_named", "split_by_source"]
 

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.refless.distance import indel_ratio
-from gecjury.refless.meteor import Meteor, align_words
+from gecjury.refless.similarity import Meteor, align_words, indel_ratio
 
 __all__ = [
     "PAIR_FEATURES",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.refless.regressor import (
+from gecjury.refless.nets.regressor import (
     batches_by_length,
     check_folder,
     load_tokenizer,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gecjury.corpus.edits import Edit
-from gecjury.refless.pairs import Correction
+from gecjury.refless.data.pairs import Correction
 
 __all__ = ["spoil"]
 

@@ -15,18 +15,13 @@ from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import normalise, sentence_key
 from gecjury.errors import InputError, OptionError
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.refless.bundle import KEYS_FILE, MANIFEST
+from gecjury.refless.data.pairs import Correction, Pair, impact_pairs, pairs_print
 from gecjury.refless.impara import FORMAT
-from gecjury.refless.intermediate import freeze_embeddings, pair_accuracy, pair_examples
-from gecjury.refless.modelcard import model_card
-from gecjury.refless.pairs import Correction, Pair, impact_pairs, pairs_print
-from gecjury.refless.regressor import (
-    encoder_location,
-    load_model,
-    load_tokenizer,
-    save_model,
-)
-from gecjury.refless.train import TrainSettings, fit, is_main_process, wait_for_all
+from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST
+from gecjury.refless.nets.regressor import encoder_location, load_model, load_tokenizer, save_model
+from gecjury.refless.training.intermediate import freeze_embeddings, pair_accuracy, pair_examples
+from gecjury.refless.training.model_card import model_card
+from gecjury.refless.training.trainer import TrainSettings, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_text, write_text
 

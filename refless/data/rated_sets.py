@@ -12,9 +12,8 @@ import numpy as np
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.leakage import normalise
 from gecjury.errors import InputError, OptionError
-from gecjury.refless.annotations import Annotations, read_annotations
-from gecjury.refless.columns import Scale
-from gecjury.refless.splits import Split
+from gecjury.refless.data.annotations import Annotations, Scale, read_annotations
+from gecjury.refless.data.splits import Split
 from gecjury.textfiles import read_lines
 
 __all__ = ["choose_aspects", "join_parts", "read_rated_sets", "read_treebank_text"]

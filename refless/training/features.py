@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.refless.annotations import Annotations
-from gecjury.refless.bundle import Linear
-from gecjury.refless.features import pair_features, piece_counter, sentence_features
-from gecjury.refless.splits import Split
+from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.splits import Split
+from gecjury.refless.nets.bundle import Linear
+from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
 from gecjury.stats.correlation import spearman
 
 __all__ = ["additions", "fit_features"]

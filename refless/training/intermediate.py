@@ -17,17 +17,23 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.errors import InputError
-from gecjury.refless.annotations import Annotations
-from gecjury.refless.noise import spoil
-from gecjury.refless.pairs import (
+from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.noise import spoil
+from gecjury.refless.data.pairs import (
     Correction,
     Pair,
     detection_examples,
     nested_pairs,
     token_edits,
 )
-from gecjury.refless.regressor import cut_length, load_model, load_tokenizer, predict, save_model
-from gecjury.refless.train import TrainSettings, fit, is_main_process, wait_for_all
+from gecjury.refless.nets.regressor import (
+    cut_length,
+    load_model,
+    load_tokenizer,
+    predict,
+    save_model,
+)
+from gecjury.refless.training.trainer import TrainSettings, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.stats.correlation import spearman
 
@@ -215,7 +221,7 @@ def _ranking(
 
 
 def pair_examples(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> list[dict[str, Any]]:
-    """Pairs as `gecjury.refless.train.fit` takes them for ranking."""
+    """Pairs as `gecjury.refless.training.trainer.fit` takes them for ranking."""
     better = tokenise(tokenizer, [pair.better for pair in pairs], None, max_length)
     worse = tokenise(tokenizer, [pair.worse for pair in pairs], None, max_length)
     return [{"better": b, "worse": w} for b, w in zip(better, worse, strict=True)]

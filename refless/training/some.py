@@ -1,4 +1,4 @@
-"""`gecjury train some`: from rated sentences to a scored, documented folder."""
+"""One model of a SOME: its inputs, targets and dev score."""
 
 from __future__ import annotations
 
@@ -14,27 +14,143 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import sentence_key
-from gecjury.errors import OptionError
-from gecjury.refless.annotations import Annotations
-from gecjury.refless.bundle import FORMAT, KEYS_FILE, MANIFEST, Bundle, assemble
-from gecjury.refless.featurefit import additions, fit_features
-from gecjury.refless.intermediate import (
+from gecjury.errors import InputError, OptionError
+from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.splits import Split
+from gecjury.refless.nets.bundle import FORMAT, KEYS_FILE, MANIFEST, Bundle, assemble
+from gecjury.refless.nets.probe import fit_probe, save_probe
+from gecjury.refless.nets.regressor import (
+    encoder_location,
+    load_model,
+    load_tokenizer,
+    output_errors,
+    predict,
+    save_model,
+)
+from gecjury.refless.training.features import additions, fit_features
+from gecjury.refless.training.intermediate import (
     Intermediate,
     IntermediateData,
+    freeze_embeddings,
     run_intermediate,
     step_settings,
+    tokenise,
 )
-from gecjury.refless.member import train_member
-from gecjury.refless.modelcard import figures_table, model_card
-from gecjury.refless.probe import fit_probe, save_probe
-from gecjury.refless.regressor import encoder_location, load_tokenizer, output_errors
-from gecjury.refless.splits import Split
-from gecjury.refless.train import TrainSettings, is_main_process, wait_for_all
+from gecjury.refless.training.model_card import figures_table, model_card
+from gecjury.refless.training.trainer import TrainSettings, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.textfiles import read_text, write_text
 
-__all__ = ["Recipe", "Report", "aspect_figures", "train_some"]
+__all__ = ["Recipe", "Report", "aspect_figures", "train_member", "train_some"]
+
+
+def train_member(
+    data: Annotations,
+    split: Split,
+    aspects: tuple[str, ...],
+    added: FloatArray,
+    extra: Sequence[Annotations],
+    start: str,
+    settings: TrainSettings,
+    frozen: bool,
+    folder: Path,
+    work: Path,
+    runtime: Runtime,
+) -> Mapping[str, float]:
+    """Train one model; one that was finished before the run was killed is not trained again."""
+    marker = work / "finished.json"
+    if marker.exists():
+        finished: dict[str, float] = json.loads(read_text(marker))
+        return finished
+    from transformers import set_seed
+
+    set_seed(settings.seed)
+    tokenizer = load_tokenizer(start)
+    model = load_model(start, aspects)
+    columns = [data.aspects.index(aspect) for aspect in aspects]
+    targets = data.ratings[:, columns] - added[:, columns]
+    _start_at_mean(model, targets[split.train].mean(axis=0))
+    if frozen:
+        freeze_embeddings(model)
+    inputs = _inputs(data, aspects, tokenizer, settings.max_length)
+    examples = [
+        {**inputs[group][row], "labels": [t if a in group else np.nan for a, t in
+                                          zip(aspects, targets[row].tolist(), strict=True)]}
+        for group in inputs
+        for row in split.train.tolist()
+    ]  # fmt: skip
+    for further in extra:
+        examples += _extra_examples(further, aspects, tokenizer, settings.max_length)
+
+    def evaluate(model: Any) -> dict[str, float]:
+        figures = {}
+        for group, encoded in inputs.items():
+            part = {key: [encoded[row][key] for row in split.dev] for key in encoded[0]}
+            outputs = predict(model, tokenizer, part, runtime)
+            if not np.isfinite(outputs).all():
+                return {"score": float("nan")}
+            for place, (aspect, column) in enumerate(zip(aspects, columns, strict=True)):
+                if aspect in group:
+                    total = outputs[:, place] + added[split.dev, column]
+                    rho = spearman(data.ratings[split.dev, column], total)
+                    figures[aspect] = 0.0 if np.isnan(rho) else rho
+        return {"score": float(np.mean(list(figures.values()))), **figures}
+
+    name = " and ".join(aspects)
+    result = fit(
+        model, tokenizer, examples, evaluate, settings, work, runtime, label=f"{name}: training"
+    )
+    summary = {**result.best, "epochs": float(len(result.history))}
+    if is_main_process():
+        save_model(result.model, tokenizer, folder)
+        write_text(marker, json.dumps(summary))
+    wait_for_all()
+    return summary
+
+
+def _start_at_mean(model: Any, means: FloatArray) -> None:
+    """Let fresh heads begin at the mean rating, which would take many steps to reach."""
+    import torch
+
+    with torch.no_grad():
+        model.classifier.bias.copy_(torch.tensor(means))
+
+
+def _inputs(
+    data: Annotations, aspects: tuple[str, ...], tokenizer: Any, max_length: int
+) -> dict[tuple[str, ...], list[dict[str, Any]]]:
+    """Tokenised rows by the aspects that read them: lone hypotheses, and pairs for meaning."""
+    found = {}
+    alone = tuple(aspect for aspect in aspects if aspect != "meaning")
+    if alone:
+        found[alone] = tokenise(tokenizer, data.outputs, None, max_length)
+    if "meaning" in aspects:
+        if not any(data.sources):
+            raise InputError(
+                "meaning is rated of pairs: name the column of the sources (--column source=...)"
+            )
+        found[("meaning",)] = tokenise(tokenizer, data.sources, data.outputs, max_length)
+    return found
+
+
+def _extra_examples(
+    data: Annotations, aspects: tuple[str, ...], tokenizer: Any, max_length: int
+) -> list[dict[str, Any]]:
+    shared = [a for a in aspects if a in data.aspects and a != "meaning"]
+    if not shared:
+        return []
+    encoded = tokenise(tokenizer, data.outputs, None, max_length)
+    return [
+        {
+            **inputs,
+            "labels": [
+                float(data.ratings[row, data.aspects.index(a)]) if a in shared else np.nan
+                for a in aspects
+            ],
+        }
+        for row, inputs in enumerate(encoded)
+    ]
 
 
 @dataclass(frozen=True)
@@ -50,11 +166,11 @@ class Recipe:
         intermediate_epochs: of each step.
         intermediate_rate: peak learning rate of each step.
         frozen: leave the word embeddings as they are.
-        kernel: kernel regression on hidden states and features (see `gecjury.refless.probe`)
+        kernel: kernel regression on hidden states and features (see `gecjury.refless.nets.probe`)
             instead of fine-tuning; `shared`, `features` and most settings then play no part.
         within: with `kernel`, how much more differences between corrections of one source count.
         read_source: with `kernel`, let grammaticality and fluency read the source; see
-            `gecjury.refless.probe.Probe` for what that costs.
+            `gecjury.refless.nets.probe.Probe` for what that costs.
         seeds: one model, or set of models, each; predictions are averaged.
         settings: of the regression; its seed is replaced by each of `seeds`.
     """
@@ -130,8 +246,8 @@ def train_some(
 
     Raises:
         OptionError: the folder holds another model, or checkpoints of another run.
-        InputError, DataError, OutputError: see `gecjury.refless.train.fit` and
-        `gecjury.refless.regressor`.
+        InputError, DataError, OutputError: see `gecjury.refless.training.trainer.fit` and
+        `gecjury.refless.nets.regressor`.
     """
     run = _run_print(data, split, recipe, extra, steps)
     done = _finished(folder, run)

@@ -1,0 +1,1 @@
+"""What the reference-free family learns from."""

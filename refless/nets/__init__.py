@@ -1,0 +1,1 @@
+"""The networks and regressions of the reference-free family."""

@@ -1,0 +1,1 @@
+"""How the reference-free family is trained."""
