@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.judges.asking import Asked
-from gecjury.judges.backend import Member
-from gecjury.judges.ballots import Counted
-from gecjury.judges.candidates import CandidateSet
-from gecjury.judges.prices import read_prices
-from gecjury.judges.reply import Failure
+from gecjury.judges.asking.ask import Asked
+from gecjury.judges.asking.exchange import Member
+from gecjury.judges.asking.prices import read_prices
+from gecjury.judges.protocols.ballots import Counted
+from gecjury.judges.replies.reply import Failure
+from gecjury.judges.showing import CandidateSet
 from gecjury.runtime import Runtime
 
 __all__ = ["audit_of", "merge_audits", "order_flips", "position_means", "repeat_agreement"]

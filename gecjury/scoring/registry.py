@@ -21,7 +21,7 @@ METRICS: Mapping[str, str] = {
     "changes": "gecjury.refless.changes:Changes",
     "cleme": "gecjury.refbased.cleme.metric:CLEME",
     "cleme2": "gecjury.refbased.cleme.metric:CLEME2",
-    "edit-verdict": "gecjury.judges.verdict:EditVerdict",
+    "edit-verdict": "gecjury.judges.edit_verdict:EditVerdict",
     "errant": "gecjury.refbased.errant:ERRANT",
     "gleu": "gecjury.refbased.gleu:GLEU",
     "gleu-official": "gecjury.refbased.gleu:OfficialGLEU",
@@ -30,8 +30,8 @@ METRICS: Mapping[str, str] = {
     "i-measure": "gecjury.refbased.imeasure.metric:IMeasure",
     "impara": "gecjury.refless.impara:IMPARA",
     "jury": "gecjury.jury.metric:Jury",
-    "llm-e": "gecjury.judges.kobayashi:LLME",
-    "llm-s": "gecjury.judges.kobayashi:LLMS",
+    "llm-e": "gecjury.judges.llm:LLME",
+    "llm-s": "gecjury.judges.llm:LLMS",
     "m2": "gecjury.refbased.m2.metric:M2",
     "pt-errant": "gecjury.refbased.pt_errant:PTERRANT",
     "pt-m2": "gecjury.refbased.pt_m2:PTM2",
@@ -43,7 +43,7 @@ METRICS: Mapping[str, str] = {
 }
 
 # Where stored judgments are moved; named here, since this package imports no family.
-JUDGMENT_STORES = "gecjury.judges.transfer"
+JUDGMENT_STORES = "gecjury.judges.asking.transfer"
 
 # What `gecjury train` runs.
 TRAINING = "gecjury.refless.training_command"

@@ -26,7 +26,9 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     import time
 
     real = time.sleep
-    monkeypatch.setattr("gecjury.judges.batch.time.sleep", lambda seconds: real(seconds / 500))
+    monkeypatch.setattr(
+        "gecjury.judges.backends.openai_batch.time.sleep", lambda seconds: real(seconds / 500)
+    )
 
 
 @pytest.fixture
@@ -105,7 +107,7 @@ def test_a_killed_run_finds_its_batch_again(
         def killed(*arguments: Any) -> None:
             raise KeyboardInterrupt
 
-        patch.setattr("gecjury.judges.batch.BatchBackend._wait", killed)
+        patch.setattr("gecjury.judges.backends.openai_batch.BatchBackend._wait", killed)
         with pytest.raises(KeyboardInterrupt):
             judge(server).score_corpus(corpus, batched)
     assert len(server.batches) == 1

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
-from gecjury.judges.candidates import marked
-from gecjury.judges.fence import mark_safe, nonce, one_line
-from gecjury.judges.kobayashi import LLMS
-from gecjury.judges.listwise import render_listwise
-from gecjury.judges.settings import load_wording, render_fenced
+from gecjury.judges.judge import load_wording, render_fenced
+from gecjury.judges.llm import LLMS
+from gecjury.judges.protocols.listwise import render_listwise
+from gecjury.judges.showing import mark_safe, marked, nonce, one_line
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from tests.judges.attacks import ATTACKS
@@ -89,7 +88,7 @@ def test_every_line_of_the_benchmark_is_shown_as_it_is(data_dir: Path) -> None:
 def test_attacks_change_no_other_candidates_score_of_an_honest_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gecjury.judges import asking
+    from gecjury.judges.asking import ask as asking
     from tests.judges.faultserver import score_of
     from tests.judges.test_kobayashi import FakeModel
 

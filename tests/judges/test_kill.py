@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gecjury.judges.store import read_store
+from gecjury.judges.asking.store import read_store
 from tests.judges.faultserver import FaultServer, Said, completion
 
 pytestmark = pytest.mark.slow

@@ -17,10 +17,9 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit
 from gecjury.errors import OptionError
-from gecjury.judges import asking
-from gecjury.judges.backend import Deliver, Member, Parcel
-from gecjury.judges.exchange import Reply, TokenLogprob
-from gecjury.judges.prices import Price
+from gecjury.judges.asking import ask as asking
+from gecjury.judges.asking.exchange import Deliver, Member, Parcel, Reply, TokenLogprob
+from gecjury.judges.asking.prices import Price
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from tests.judges.faultserver import score_of, sound_reply, targets_of
@@ -548,7 +547,7 @@ def test_whatever_decides_an_answer_has_answers_of_its_own(
 
 @pytest.mark.parametrize("before", ["", " ", ":", ': "'])
 def test_a_score_token_may_begin_with_what_stands_before_it(before: str) -> None:
-    from gecjury.judges.expected import expected_scores
+    from gecjury.judges.replies.expected import expected_scores
 
     head = '{"target1_score"'
     gap = ":" if before in ("", " ") else ""

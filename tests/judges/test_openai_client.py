@@ -25,8 +25,8 @@ Make = Callable[..., Scorer]
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits between tries last milliseconds."""
-    from gecjury.judges import openai_client
-    from gecjury.judges.pacing import backoff
+    from gecjury.judges.backends import openai as openai_client
+    from gecjury.judges.backends.pacing import backoff
 
     def quick(attempt: int, asked: float | None, source: random.Random) -> float:
         return backoff(attempt, asked, source) / (100 if asked is None else 1)
@@ -128,9 +128,9 @@ def test_concurrency_falls_under_rate_limits_and_stays_below_the_option(
     serve: Serve, judge: Make, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gecjury.corpus.corpus import Version
-    from gecjury.judges import asking
-    from gecjury.judges.backend import Member
-    from gecjury.judges.openai_client import OpenAIBackend
+    from gecjury.judges.asking import ask as asking
+    from gecjury.judges.asking.exchange import Member
+    from gecjury.judges.backends.openai import OpenAIBackend
 
     backends: list[OpenAIBackend] = []
 

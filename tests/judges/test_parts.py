@@ -20,20 +20,18 @@ from hypothesis import strategies as st
 
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
-from gecjury.judges.asking import Question
+from gecjury.judges.asking.ask import Question
+from gecjury.judges.asking.exchange import Member, Request
+from gecjury.judges.asking.prices import read_prices
+from gecjury.judges.asking.tokens import counter_for
 from gecjury.judges.audit import order_flips, position_means, repeat_agreement
-from gecjury.judges.backend import Member
-from gecjury.judges.ballots import Ballot, Counted
-from gecjury.judges.candidates import CandidateSet, permutations
-from gecjury.judges.capabilities import capabilities
-from gecjury.judges.exchange import Request
-from gecjury.judges.pacing import Pace, backoff, retry_after
-from gecjury.judges.panel import combine
-from gecjury.judges.prices import read_prices
-from gecjury.judges.reply import Failure
-from gecjury.judges.tokens import counter_for
-from gecjury.judges.verdict import _Case
-from gecjury.judges.vllm_engine import check_canary
+from gecjury.judges.backends.capabilities import capabilities
+from gecjury.judges.backends.pacing import Pace, backoff, retry_after
+from gecjury.judges.backends.vllm import check_canary
+from gecjury.judges.edit_verdict import _Case
+from gecjury.judges.protocols.ballots import Ballot, Counted, combine
+from gecjury.judges.replies.reply import Failure
+from gecjury.judges.showing import CandidateSet, permutations
 from gecjury.metaeval.edits.measures import edit_agreement
 from gecjury.scoring.by_edit import EditCase
 
@@ -112,7 +110,7 @@ def test_an_estimate_says_that_it_is_one() -> None:
 def test_a_model_that_is_not_at_hand_costs_no_import() -> None:
     """Importing transformers takes seconds, and a hosted model has no tokenizer here."""
     code = (
-        "import sys; from gecjury.judges.tokens import counter_for; "
+        "import sys; from gecjury.judges.asking.tokens import counter_for; "
         "print(counter_for('gpt-4o').exact, 'transformers' in sys.modules, 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -235,6 +233,8 @@ def test_edit_agreement_by_hand() -> None:
 
 
 def test_the_price_file_names_its_date() -> None:
-    record = json.loads((Path(__file__).parents[2] / "judges" / "prices.json").read_text())
+    record = json.loads(
+        (Path(__file__).parents[2] / "judges" / "asking" / "prices.json").read_text()
+    )
     assert record["date"]
     assert record["currency"] == "USD"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.judges.reply import (
+from gecjury.judges.replies.reply import (
     Failure,
     read_choice,
     read_score,

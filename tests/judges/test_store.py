@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gecjury.errors import InputError, OutputError
-from gecjury.judges.exchange import Reply, Request, TokenLogprob
-from gecjury.judges.store import Identity, Store, read_store, store_path
-from gecjury.judges.transfer import export_stores, import_stores, list_stores
+from gecjury.judges.asking.exchange import Reply, Request, TokenLogprob
+from gecjury.judges.asking.store import Identity, Store, read_store, store_path
+from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
 
 REQUEST = Request(
     "openai",
@@ -180,7 +180,7 @@ def test_a_full_disk_keeps_what_was_there(path: Path) -> None:
 
 
 def test_a_reply_is_on_disk_before_it_is_used(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gecjury.judges import store as module
+    from gecjury.judges.asking import store as module
 
     synced: list[int] = []
     monkeypatch.setattr(module.os, "fsync", lambda number: synced.append(path.stat().st_size))

@@ -13,8 +13,8 @@ import re
 from collections.abc import Sequence
 
 from gecjury.errors import OptionError
-from gecjury.judges.exchange import Reply, TokenLogprob
-from gecjury.judges.reply import Failure, read_score, read_scores, read_validity
+from gecjury.judges.asking.exchange import Reply, TokenLogprob
+from gecjury.judges.replies.reply import Failure, read_score, read_scores, read_validity
 
 __all__ = ["TOP_TOKENS", "expected_score", "expected_scores", "expected_validity"]
 

@@ -9,14 +9,13 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from gecjury.judges.asking import Question
-from gecjury.judges.ballots import Ballot
-from gecjury.judges.candidates import CandidateSet, permutations
-from gecjury.judges.exchange import Reply
-from gecjury.judges.expected import expected_scores
-from gecjury.judges.protocols import Options
-from gecjury.judges.reply import Failure, read_scores, target_key
-from gecjury.judges.settings import Wording, context_lines
+from gecjury.judges.asking.ask import Question
+from gecjury.judges.asking.exchange import Reply
+from gecjury.judges.judge import Wording, context_lines
+from gecjury.judges.protocols.ballots import Ballot, Options
+from gecjury.judges.replies.expected import expected_scores
+from gecjury.judges.replies.reply import Failure, read_scores, target_key
+from gecjury.judges.showing import CandidateSet, permutations
 
 __all__ = ["listwise_ballots", "listwise_schema", "render_listwise"]
 

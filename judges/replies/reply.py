@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from gecjury.judges.jsonish import Value, read_objects
+from gecjury.judges.replies.json_reader import Value, read_objects
 
 __all__ = [
     "Failure",

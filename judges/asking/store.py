@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from gecjury.errors import InputError, OutputError
-from gecjury.judges.exchange import Reply, Request, key_of
+from gecjury.judges.asking.exchange import Reply, Request, key_of
 
 __all__ = ["FORMAT", "Identity", "Store", "read_segments", "read_store", "store_path"]
 

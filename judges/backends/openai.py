@@ -18,11 +18,10 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from gecjury.errors import GecjuryError, InputError, MissingExtraError, OptionError
-from gecjury.judges.backend import Deliver, Member, Parcel
-from gecjury.judges.capabilities import capabilities
-from gecjury.judges.exchange import Reply, TokenLogprob
-from gecjury.judges.pacing import Pace, backoff, retry_after
-from gecjury.judges.prices import Price
+from gecjury.judges.asking.exchange import Deliver, Member, Parcel, Reply, TokenLogprob
+from gecjury.judges.asking.prices import Price
+from gecjury.judges.backends.capabilities import capabilities, no_template
+from gecjury.judges.backends.pacing import Pace, backoff, retry_after
 from gecjury.runtime import Runtime
 
 __all__ = ["KEY_VARIABLE", "OpenAIBackend", "make_client", "read_completion", "request_body"]
@@ -48,7 +47,7 @@ class _Refused(Exception):
 
 
 class OpenAIBackend:
-    """Asks a server, many requests at once; see `gecjury.judges.backend.Backend`."""
+    """Asks a server, many requests at once; see `gecjury.judges.backends.backend.Backend`."""
 
     def __init__(self, member: Member) -> None:
         self.member = member
@@ -286,14 +285,6 @@ def make_client(url: str, *, asynchronous: bool) -> Any:
     kind = openai.AsyncOpenAI if asynchronous else openai.OpenAI
     timeout = openai.Timeout(600.0, connect=10.0)
     return kind(api_key=key, base_url=url or None, max_retries=0, timeout=timeout)
-
-
-def no_template(model: str) -> str:
-    """What to say of a model that cannot chat."""
-    return (
-        f"{model} has no chat template, so it cannot be asked; choose an instruction-tuned model, "
-        "or start the server with --chat-template FILE"
-    )
 
 
 def _idempotency(parcel: Parcel) -> str:

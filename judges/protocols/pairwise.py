@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from gecjury.judges.asking import Question
-from gecjury.judges.ballots import Ballot
-from gecjury.judges.candidates import CandidateSet
-from gecjury.judges.exchange import Reply
-from gecjury.judges.protocols import Options
-from gecjury.judges.reply import Failure, read_choice
-from gecjury.judges.settings import render_fenced
+from gecjury.judges.asking.ask import Question
+from gecjury.judges.asking.exchange import Reply
+from gecjury.judges.judge import render_fenced
+from gecjury.judges.protocols.ballots import Ballot, Options
+from gecjury.judges.replies.reply import Failure, read_choice
+from gecjury.judges.showing import CandidateSet
 
 __all__ = ["CHOICE_SCHEMA", "pairwise_ballots"]
 

@@ -10,20 +10,19 @@ from typing import Any, ClassVar, Literal
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
-from gecjury.judges.asking import Question, Work, count_work
-from gecjury.judges.backend import BACKENDS, DEFAULT_MODELS, Member
-from gecjury.judges.candidates import Context, read_contexts
-from gecjury.judges.capabilities import Capabilities, capabilities
-from gecjury.judges.exchange import Request
-from gecjury.judges.expected import TOP_TOKENS
-from gecjury.judges.fence import nonce, one_line
-from gecjury.judges.prices import read_prices
+from gecjury.judges.asking.ask import Question, Work, count_work
+from gecjury.judges.asking.exchange import Member, Request
+from gecjury.judges.asking.prices import read_prices
+from gecjury.judges.backends.backend import BACKENDS, DEFAULT_MODELS
+from gecjury.judges.backends.capabilities import Capabilities, capabilities
+from gecjury.judges.replies.expected import TOP_TOKENS
+from gecjury.judges.showing import Context, nonce, one_line, read_contexts
 from gecjury.prompts import Prompt, PromptError, criterion, read
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Plan, Scorer
 from gecjury.scoring.signature import Setting
 
-__all__ = ["Asking", "Wording", "context_lines", "load_wording", "render_fenced"]
+__all__ = ["Judge", "Wording", "context_lines", "load_wording", "render_fenced"]
 
 _THINKING_TOKENS = 8192
 _REASONING_TOKENS = 4096
@@ -47,7 +46,7 @@ class Wording:
 
 
 @dataclass(frozen=True)
-class Asking(Scorer):
+class Judge(Scorer):
     """Base of all judges: a scorer whose verdicts come from a language model.
 
     Attributes:
@@ -56,7 +55,7 @@ class Asking(Scorer):
             joined by `+`, are a panel; backends and servers are then one for all or one each.
         base_url: server for `openai`; several, joined by `+`, share one model's work.
         context: `corpus`, `neighbours`, `none` or a file; see
-            `gecjury.judges.candidates.read_contexts`.
+            `gecjury.judges.showing.read_contexts`.
         scoring: the verdict as written, or the probability-weighted one.
         repeats: how often each question is asked; verdicts are averaged.
         panel: how the verdicts of several models become one.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gecjury.judges.exchange import Message, Request
+from gecjury.judges.asking.exchange import Message, Request
 
 __all__ = ["Counter", "counter_for"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gecjury.judges.backend import Member
+from gecjury.judges.asking.exchange import Member
 
 __all__ = ["Capabilities", "capabilities"]
 
@@ -56,3 +56,11 @@ def capabilities(member: Member) -> Capabilities:
         if re.match(pattern, member.model):
             return found
     return Capabilities()
+
+
+def no_template(model: str) -> str:
+    """What to say of a model that cannot chat."""
+    return (
+        f"{model} has no chat template, so it cannot be asked; choose an instruction-tuned model, "
+        "or start the server with --chat-template FILE"
+    )

@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gecjury.errors import InputError, MissingExtraError, OptionError
-from gecjury.judges.backend import Deliver, Member, Parcel
-from gecjury.judges.exchange import Reply, TokenLogprob
-from gecjury.judges.openai_client import no_template
-from gecjury.judges.prices import Price
+from gecjury.judges.asking.exchange import Deliver, Member, Parcel, Reply, TokenLogprob
+from gecjury.judges.asking.prices import Price
+from gecjury.judges.backends.capabilities import no_template
 from gecjury.runtime import Runtime
 
 __all__ = ["OPTIONS_VARIABLE", "VLLMBackend", "check_canary"]
@@ -38,7 +37,7 @@ _loaded: dict[tuple[Any, ...], _Engine] = {}
 
 
 class VLLMBackend:
-    """Asks a model in process; see `gecjury.judges.backend.Backend`."""
+    """Asks a model in process; see `gecjury.judges.backends.backend.Backend`."""
 
     def __init__(self, member: Member) -> None:
         self.member = member

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gecjury.errors import IncompleteError, OptionError
-from gecjury.judges.backend import Backend, Member, Parcel, connect
-from gecjury.judges.exchange import Reply, Request
-from gecjury.judges.prices import FREE, Price, PriceTable, read_prices
-from gecjury.judges.reply import Failure
-from gecjury.judges.store import Identity, Store, store_path
-from gecjury.judges.tokens import Counter, counter_for
+from gecjury.judges.asking.exchange import Member, Parcel, Reply, Request
+from gecjury.judges.asking.prices import FREE, Price, PriceTable, read_prices
+from gecjury.judges.asking.store import Identity, Store, store_path
+from gecjury.judges.asking.tokens import Counter, counter_for
+from gecjury.judges.backends.backend import Backend
+from gecjury.judges.backends.connect import connect
+from gecjury.judges.replies.reply import Failure
 from gecjury.runtime import Bar, Runtime
 
 __all__ = ["Answer", "Asked", "Question", "Work", "ask", "connector", "count_work", "price_of"]
@@ -292,7 +293,7 @@ def count_work(
     questions: Sequence[Question], member: Member, runtime: Runtime, retries: int
 ) -> Work:
     """Count what `ask` would send, sending nothing and changing no store."""
-    from gecjury.judges.store import read_store
+    from gecjury.judges.asking.store import read_store
 
     distinct = {question.request.key: question for question in questions}
     counter = counter_for(member.model, _thinking(distinct))

@@ -14,22 +14,14 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
 from gecjury.errors import OptionError
-from gecjury.judges.asking import Question, ask
+from gecjury.judges.asking.ask import Question, ask
+from gecjury.judges.asking.exchange import Member, Reply
 from gecjury.judges.audit import audit_of, merge_audits
-from gecjury.judges.backend import Member
-from gecjury.judges.ballots import Ballot, count_ballots
-from gecjury.judges.candidates import (
-    CandidateSet,
-    Context,
-    edits_of_pairs,
-    extraction_parts,
-    marked,
-)
-from gecjury.judges.exchange import Reply
-from gecjury.judges.expected import expected_validity
-from gecjury.judges.panel import combine
-from gecjury.judges.reply import Failure, read_validity
-from gecjury.judges.settings import Asking, Wording, load_wording, render_fenced
+from gecjury.judges.judge import Judge, Wording, load_wording, render_fenced
+from gecjury.judges.protocols.ballots import Ballot, combine, count_ballots
+from gecjury.judges.replies.expected import expected_validity
+from gecjury.judges.replies.reply import Failure, read_validity
+from gecjury.judges.showing import CandidateSet, Context, edits_of_pairs, extraction_parts, marked
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.scorer import MeanScorer, Plan
@@ -46,7 +38,7 @@ VERDICT_SCHEMA: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class EditVerdict(Asking, MeanScorer):
+class EditVerdict(Judge, MeanScorer):
     """Share of a correction's edits that a model takes to be valid, 0 to 1, higher is better.
 
     The question is that of SEEDA's edit-based annotation (Kobayashi et al. 2024, section 3.2), so
@@ -66,7 +58,7 @@ class EditVerdict(Asking, MeanScorer):
         return {**super().extra_signature(runtime), **extraction_parts()}
 
     def questions(self, corpus: Corpus, member: Member, runtime: Runtime) -> list[Question]:
-        """See `Asking.questions`."""
+        """See `Judge.questions`."""
         cases, _ = self._cases(corpus, runtime)
         return [ballot.question for ballot in self._ballots(cases, member)]
 

@@ -6,14 +6,13 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from gecjury.judges.asking import Question
-from gecjury.judges.ballots import Ballot
-from gecjury.judges.candidates import CandidateSet
-from gecjury.judges.exchange import Reply
-from gecjury.judges.expected import expected_score
-from gecjury.judges.protocols import Options
-from gecjury.judges.reply import Failure, read_score
-from gecjury.judges.settings import render_fenced
+from gecjury.judges.asking.ask import Question
+from gecjury.judges.asking.exchange import Reply
+from gecjury.judges.judge import render_fenced
+from gecjury.judges.protocols.ballots import Ballot, Options
+from gecjury.judges.replies.expected import expected_score
+from gecjury.judges.replies.reply import Failure, read_score
+from gecjury.judges.showing import CandidateSet
 
 __all__ = ["SCORE_SCHEMA", "pointwise_ballots"]
 

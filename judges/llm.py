@@ -17,18 +17,15 @@ import numpy as np
 
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.errors import OptionError, nearest_of
-from gecjury.judges.asking import Question, ask
+from gecjury.judges.asking.ask import Question, ask
+from gecjury.judges.asking.exchange import Member
 from gecjury.judges.audit import audit_of, merge_audits
-from gecjury.judges.backend import Member
-from gecjury.judges.ballots import Ballot, count_ballots
-from gecjury.judges.candidates import CandidateSet, collect_sets, edits_of_pairs, marked
-from gecjury.judges.fence import one_line
-from gecjury.judges.listwise import listwise_ballots
-from gecjury.judges.pairwise import pairwise_ballots
-from gecjury.judges.panel import combine
-from gecjury.judges.pointwise import pointwise_ballots
-from gecjury.judges.protocols import MakeBallots, Options
-from gecjury.judges.settings import Asking, Wording, load_wording
+from gecjury.judges.judge import Judge, Wording, load_wording
+from gecjury.judges.protocols.ballots import Ballot, MakeBallots, Options, combine, count_ballots
+from gecjury.judges.protocols.listwise import listwise_ballots
+from gecjury.judges.protocols.pairwise import pairwise_ballots
+from gecjury.judges.protocols.pointwise import pointwise_ballots
+from gecjury.judges.showing import CandidateSet, collect_sets, edits_of_pairs, marked, one_line
 from gecjury.prompts import CRITERIA
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import GroupScorer
@@ -48,7 +45,7 @@ Places = list[tuple[int, tuple[int, ...]]]
 
 
 @dataclass(frozen=True)
-class _GroupJudge(Asking, GroupScorer):
+class _GroupJudge(Judge, GroupScorer):
     """Judges the corrections of a source side by side; see `LLMS` and `LLME`.
 
     Attributes:
@@ -118,7 +115,7 @@ class _GroupJudge(Asking, GroupScorer):
         return _PROTOCOLS[self.protocol](sets, options)
 
     def questions(self, corpus: Corpus, member: Member, runtime: Runtime) -> list[Question]:
-        """See `Asking.questions`; one entry for every group that poses a question."""
+        """See `Judge.questions`; one entry for every group that poses a question."""
         sets, places = self.sets(corpus, self.groups_of(corpus), runtime)
         by_set: dict[int, list[Question]] = {}
         for ballot in self.ballots(sets, member):
@@ -200,6 +197,6 @@ class LLME(_GroupJudge):
 
     def extra_signature(self, runtime: Runtime) -> dict[str, str]:
         """The prompt, and the tagger behind the edits."""
-        from gecjury.judges.candidates import extraction_parts
+        from gecjury.judges.showing import extraction_parts
 
         return {**super().extra_signature(runtime), **extraction_parts()}

@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gecjury.errors import GecjuryError, InputError, OptionError
-from gecjury.judges.backend import Deliver, Member, Parcel
-from gecjury.judges.exchange import Reply, key_of
-from gecjury.judges.openai_client import make_client, read_completion, request_body
-from gecjury.judges.prices import Price
+from gecjury.judges.asking.exchange import Deliver, Member, Parcel, Reply, key_of
+from gecjury.judges.asking.prices import Price
+from gecjury.judges.backends.openai import make_client, read_completion, request_body
 from gecjury.runtime import Runtime
 
 __all__ = ["BatchBackend"]
@@ -34,7 +33,7 @@ _LONGEST_PAUSE = 120.0
 
 
 class BatchBackend:
-    """Asks by batches; see `gecjury.judges.backend.Backend`."""
+    """Asks by batches; see `gecjury.judges.backends.backend.Backend`."""
 
     def __init__(self, member: Member, pause: float = _FIRST_PAUSE) -> None:
         if "+" in member.base_url:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.errors import InputError, nearest
-from gecjury.judges.store import Store, read_segments, read_store, store_path
+from gecjury.judges.asking.store import Store, read_segments, read_store, store_path
 from gecjury.textfiles import write_text
 
 __all__ = ["export_stores", "import_stores", "list_stores"]

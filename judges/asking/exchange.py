@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-__all__ = ["Message", "Reply", "Request", "TokenLogprob", "key_of"]
+__all__ = ["Deliver", "Member", "Message", "Parcel", "Reply", "Request", "TokenLogprob", "key_of"]
 
 Message = Mapping[str, str]
 """`role` and `content`."""
@@ -133,3 +133,53 @@ class Reply:
 def total_tokens(replies: Sequence[Reply]) -> tuple[int, int]:
     """Tokens read and written by several replies together."""
     return sum(r.input_tokens for r in replies), sum(r.output_tokens for r in replies)
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A request on its way.
+
+    Attributes:
+        request: the question.
+        attempt: 0 for the first time it is asked, counted over all runs.
+        overrides: sampling settings changed for a retry.
+    """
+
+    request: Request
+    attempt: int = 0
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def sampling(self) -> dict[str, Any]:
+        """The sampling settings in effect."""
+        return {**self.request.sampling, **self.overrides}
+
+
+class Deliver(Protocol):
+    """Takes a reply in; gives back what to ask next because of it, if anything."""
+
+    def __call__(self, parcel: Parcel, reply: Reply) -> Parcel | None:
+        """Keep the reply and read it."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One model of a judge, with everything that a backend needs to reach it.
+
+    Attributes:
+        backend: one of `BACKENDS`.
+        model: as the backend calls it.
+        base_url: server; several, joined by `+`, share the work; empty for the default.
+        thinking: whether a model that can think before it answers does.
+        logprobs: whether replies need the alternatives of their tokens.
+        structured: `schema`, `text` or `auto`.
+        options: passed through to the engine (`tensor_parallel_size`, ...).
+    """
+
+    backend: str
+    model: str
+    base_url: str = ""
+    thinking: bool = False
+    logprobs: bool = False
+    structured: str = "auto"
+    options: tuple[tuple[str, Any], ...] = ()

@@ -1,0 +1,1 @@
+"""What a model answered, read without trust."""
