@@ -11,15 +11,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from gecjury.version import __version__
+
 if TYPE_CHECKING:
-    from gecjury.benchmarks.load import load_benchmark
-    from gecjury.corpus.corpus import Corpus
-    from gecjury.corpus.reading import read_corpus
+    from gecjury.benchmarks import load_benchmark
+    from gecjury.corpus import Corpus, read_corpus
     from gecjury.runtime import Runtime
-    from gecjury.scoring.registry import load
-    from gecjury.scoring.scores import ScoreTable
+    from gecjury.scoring import METRICS, ScoreTable, load
 
 __all__ = [
+    "METRICS",
     "Corpus",
     "Runtime",
     "ScoreTable",
@@ -29,15 +30,14 @@ __all__ = [
     "read_corpus",
 ]
 
-__version__ = "0.1.0"
-
 _HOMES = {
-    "Corpus": "gecjury.corpus.corpus",
+    "Corpus": "gecjury.corpus",
+    "METRICS": "gecjury.scoring",
     "Runtime": "gecjury.runtime",
-    "ScoreTable": "gecjury.scoring.scores",
-    "load": "gecjury.scoring.registry",
-    "load_benchmark": "gecjury.benchmarks.benchmark",
-    "read_corpus": "gecjury.corpus.corpus",
+    "ScoreTable": "gecjury.scoring",
+    "load": "gecjury.scoring",
+    "load_benchmark": "gecjury.benchmarks",
+    "read_corpus": "gecjury.corpus",
 }
 
 

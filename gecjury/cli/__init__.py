@@ -13,9 +13,9 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from gecjury import __version__
 from gecjury.cli.inputs import Parser, global_options
 from gecjury.errors import GecjuryError, family_of
+from gecjury.version import __version__
 
 __all__ = ["COMMANDS", "main"]
 

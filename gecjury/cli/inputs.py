@@ -11,7 +11,6 @@ from gecjury.report.tables import FORMATS
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.corpus.corpus import Corpus
-    from gecjury.report.tables import Table
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Plan, Scorer
     from gecjury.scoring.scores import ScoreTable
@@ -20,7 +19,6 @@ __all__ = [
     "Parser",
     "add_files",
     "add_metrics",
-    "audit_tables",
     "benchmark_or_files",
     "dry_run",
     "global_options",
@@ -169,19 +167,6 @@ def dry_run(
     }
     print(to_json(document))
     return True
-
-
-def audit_tables(tables: list[ScoreTable]) -> list[Table]:
-    """Tables of the audits that scorers left with their scores."""
-    from gecjury.report.tables import Column, Table
-
-    found = []
-    for table in tables:
-        audit = table.statistics.details.get("audit")
-        if audit is not None:
-            columns = [Column(key) for key in ("model", "what", "value")]
-            found.append(Table(columns, audit["rows"], f"Audit of {table.signature.label}"))
-    return found
 
 
 def score_files(args: argparse.Namespace) -> list[ScoreTable] | None:

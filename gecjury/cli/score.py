@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import add_files, add_metrics, audit_tables, score_files
+from gecjury.cli.inputs import add_files, add_metrics, score_files
+from gecjury.report.tables import audit_tables
 
 if TYPE_CHECKING:
     from gecjury.scoring.scores import ScoreTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import audit_tables
+from gecjury.report.tables import audit_tables
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark

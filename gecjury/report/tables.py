@@ -10,9 +10,21 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["FORMATS", "Column", "Table", "number", "print_result", "print_table", "to_json"]
+if TYPE_CHECKING:
+    from gecjury.scoring.scores import ScoreTable
+
+__all__ = [
+    "FORMATS",
+    "Column",
+    "Table",
+    "audit_tables",
+    "number",
+    "print_result",
+    "print_table",
+    "to_json",
+]
 
 FORMATS = ("table", "json", "tsv", "markdown", "latex")
 
@@ -303,3 +315,16 @@ def number(value: float | int | None, digits: int = 3) -> str:
         return f"{value:,}".replace(",", "\u202f").replace("-", "−")
     text = f"{value:.{digits}f}"
     return text.replace("-", "−") if float(text) else text.removeprefix("-")
+
+
+def audit_tables(tables: list[ScoreTable]) -> list[Table]:
+    """Tables of the audits that scorers left with their scores."""
+    from gecjury.report.tables import Column, Table
+
+    found = []
+    for table in tables:
+        audit = table.statistics.details.get("audit")
+        if audit is not None:
+            columns = [Column(key) for key in ("model", "what", "value")]
+            found.append(Table(columns, audit["rows"], f"Audit of {table.signature.label}"))
+    return found

@@ -1,1 +1,18 @@
 """What a metric is, and what it leaves behind."""
+
+from gecjury.scoring.registry import METRICS, load
+from gecjury.scoring.scorer import GroupScorer, MeanScorer, Scorer
+from gecjury.scoring.scores import Scores, ScoreTable, Statistics
+from gecjury.scoring.signature import Signature
+
+__all__ = [
+    "METRICS",
+    "GroupScorer",
+    "MeanScorer",
+    "ScoreTable",
+    "Scorer",
+    "Scores",
+    "Signature",
+    "Statistics",
+    "load",
+]

@@ -22,7 +22,7 @@ from gecjury.scoring.scorer import Scorer
 REPOSITORY = Path(__file__).resolve().parents[2]
 OUTSIDE = {"refbased", "refless", "judges", "prompts"}
 # Comparing and printing know score tables, never scorers.
-NO_SCORERS = ("ranking", "correlation", "metaeval", "report")
+NO_SCORERS = ("stats.ranking", "stats.correlation", "metaeval.study", "report.tables")
 HEAVY = ("torch", "transformers", "spacy", "errant", "openai", "vllm", "rich", "pooch", "pandas")
 
 

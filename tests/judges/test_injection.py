@@ -90,7 +90,7 @@ def test_attacks_change_no_other_candidates_score_of_an_honest_model(
 ) -> None:
     from gecjury.judges.asking import ask as asking
     from tests.judges.faultserver import score_of
-    from tests.judges.test_kobayashi import FakeModel
+    from tests.judges.test_llm import FakeModel
 
     fake = FakeModel()
     monkeypatch.setattr(asking, "connector", lambda member, batch: fake)

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gecjury import __version__
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.citations import paper
 from gecjury.errors import OutputError
@@ -40,6 +39,7 @@ from gecjury.report.page.words import (
 from gecjury.report.tables import number, to_json
 from gecjury.scoring.scores import ScoreTable
 from gecjury.textfiles import write_text
+from gecjury.version import __version__
 
 __all__ = ["check_page", "report_page", "write_page"]
 

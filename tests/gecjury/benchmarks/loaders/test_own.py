@@ -16,7 +16,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 from gecjury.errors import InputError, OptionError
 
-SAMPLE = Path(__file__).resolve().parents[2] / "gecjury" / "benchmarks" / "sample"
+SAMPLE = Path(__file__).resolve().parents[4] / "gecjury" / "benchmarks" / "sample"
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from gecjury.extraction.tagger import load_tagger, parse_tokenised, tagger_signa
 from gecjury.extraction.tagger.schemes import attribute_patterns
 
 _FOLDER = Path(tagger.__file__).parent
-_TOOLS = Path(__file__).resolve().parents[2] / "tools"
+_TOOLS = Path(__file__).resolve().parents[3] / "tools"
 
 
 @pytest.fixture(scope="module")

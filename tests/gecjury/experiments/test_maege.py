@@ -35,7 +35,7 @@ from gecjury.experiments.maege.references import ALL, of_annotators, other_annot
 from gecjury.experiments.maege.scores import pool_texts, score_pool
 from gecjury.scoring import registry
 from gecjury.stats.correlation import pearson
-from tests.gecjury import test_scorer
+from tests.gecjury.scoring import test_scorer
 
 M2 = """\
 S This are a sentence .

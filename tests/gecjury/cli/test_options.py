@@ -82,7 +82,7 @@ def test_metrics_that_differ_in_an_option_are_told_apart(shell: Shell) -> None:
 def test_what_a_scorer_notes_is_told_in_every_form(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    monkeypatch.setitem(registry.METRICS, "length", "tests.gecjury.test_scorer:Length")
+    monkeypatch.setitem(registry.METRICS, "length", "tests.gecjury.scoring.test_scorer:Length")
     words = [command, "source.txt", "mine.txt", "-m", "length"]
     assert "empty lines left out" in shell(*words)[1]
     assert json.loads(shell(*words, "--format", "json")[1])["notes"] == ["empty lines left out"]

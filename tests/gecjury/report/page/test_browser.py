@@ -13,7 +13,7 @@ import pytest
 from gecjury.cli import main
 from gecjury.report.page.page import report_page
 from tests import chromium
-from tests.gecjury.test_htmlreport import EVIL, study_of
+from tests.gecjury.report.page.test_page import EVIL, study_of
 
 pytestmark = [
     pytest.mark.browser,

@@ -18,7 +18,7 @@ from gecjury.errors import InputError, OutputError
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import check_writable, read_rows, score_with_files
 from gecjury.scoring.scores import ScoreTable, Statistics
-from tests.gecjury.test_scorer import Length, Longest
+from tests.gecjury.scoring.test_scorer import Length, Longest
 
 CALLS: list[tuple[str, ...]] = []
 

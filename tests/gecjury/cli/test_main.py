@@ -13,7 +13,7 @@ import pytest
 from gecjury.cli import COMMANDS, _parser
 from gecjury.cli.inputs import runtime_from
 from gecjury.scoring import registry
-from tests.gecjury import test_scorer
+from tests.gecjury.scoring import test_scorer
 from tests.shell import (
     FIXED,
     GOLD,

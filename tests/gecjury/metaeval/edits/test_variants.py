@@ -18,7 +18,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.scorer import GroupScorer
 from gecjury.scoring.scores import Statistics
-from tests.gecjury.test_attribution import Toy
+from tests.gecjury.metaeval.edits.test_attribution import Toy
 
 SEEN: list[Corpus] = []
 

@@ -27,7 +27,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.registry import load
 from gecjury.scoring.scores import Statistics
-from tests.gecjury.test_editlevel_attribution import SEEN, Judge, Many
+from tests.gecjury.metaeval.edits.test_variants import SEEN, Judge, Many
 
 SOURCES = ("a b c", "d e f", "g h i")
 

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-_REPOSITORY = Path(__file__).resolve().parents[2]
+_REPOSITORY = Path(__file__).resolve().parents[3]
 _SAMPLE = _REPOSITORY / "gecjury" / "benchmarks" / "sample"
 _LINES = 68
 _SYSTEMS = {"INPUT", "careful", "cautious", "fluent", "hasty", "noisy", "spelling"}

@@ -17,7 +17,7 @@ from tests import tiny
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def environment() -> dict[str, str]:

@@ -18,7 +18,7 @@ from gecjury.experiments.attack import Damaged, Pair, attack_corpora, damage, ef
 from gecjury.experiments.perturbations import PERTURBATIONS
 from gecjury.scoring import registry
 from gecjury.scoring.scorer import Scorer
-from tests.gecjury import test_scorer
+from tests.gecjury.scoring import test_scorer
 
 NAN = float("nan")
 SOURCE = ["This are a sentence .", "He go home now .", "All is well here ."]

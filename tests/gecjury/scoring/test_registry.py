@@ -15,7 +15,7 @@ from gecjury.refbased.green import GREEN
 from gecjury.scoring import registry
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import load
-from tests.gecjury.test_scorer import Length
+from tests.gecjury.scoring.test_scorer import Length
 
 
 @dataclass(frozen=True)
