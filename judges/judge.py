@@ -245,16 +245,16 @@ class Judge(Scorer):
         if not structured:
             expect = f"```json\n{json.dumps(answer, indent=2)}\n```"
         return Request(
-            member.backend,
-            member.model,
-            member.base_url,
-            ({"role": "user", "content": content},),
-            schema if structured else None,
-            self._sampling(able, len(expect), repeat),
-            order,
-            repeat,
-            self.wording().id,
-            expect,
+            backend=member.backend,
+            model=member.model,
+            base_url=member.base_url,
+            messages=({"role": "user", "content": content},),
+            schema=schema if structured else None,
+            sampling=self._sampling(able, len(expect), repeat),
+            order=order,
+            repeat=repeat,
+            prompt=self.wording().id,
+            expect=expect,
         )
 
     def _sampling(self, able: Capabilities, characters: int, repeat: int) -> dict[str, Any]:

@@ -144,7 +144,16 @@ def test_permutations_come_in_mirrored_pairs(count: int, orders: int, seed: int)
 
 
 def counted(texts: tuple[int, ...], scores: Any, order: int = 0, repeat: int = 0) -> Counted:
-    request = Request("vllm", "m", "", (), None, {"max_tokens": 1}, order, repeat)
+    request = Request(
+        backend="vllm",
+        model="m",
+        base_url="",
+        messages=(),
+        schema=None,
+        sampling={"max_tokens": 1},
+        order=order,
+        repeat=repeat,
+    )
     ballot = Ballot(0, texts, order, repeat, Question(request, lambda reply: None))
     return Counted(ballot, scores)
 

@@ -61,17 +61,17 @@ def load_tmu_gfm(request: Request) -> Benchmark:
     ratings = {aspect: mean_over_raters(table) for aspect, table in raters.items()}
     mean = np.mean(list(ratings.values()), axis=0)
     return Benchmark(
-        info.name,
-        corpus,
-        {"sentence": rank_ratings(mean, corpus)},
-        {"sentence": {"mean": dict(zip(names, mean.mean(axis=1).tolist(), strict=True))}},
-        request.view,
-        request.systems,
-        info.system_sets,
-        corpus.reference_name,
-        tuple(range(len(sources))),
-        info.citation,
-        (
+        name=info.name,
+        corpus=corpus,
+        rankings={"sentence": rank_ratings(mean, corpus)},
+        human={"sentence": {"mean": dict(zip(names, mean.mean(axis=1).tolist(), strict=True))}},
+        view=request.view,
+        systems=request.systems,
+        system_sets=info.system_sets,
+        references=corpus.reference_name,
+        sentence_ids=tuple(range(len(sources))),
+        citation=info.citation,
+        notes=(
             "rankings are derived from the mean of grammaticality, fluency and meaning: one item "
             "a sentence, equal means are a tie; the text is not tokenised",
             f"{incomplete} sources{part} are left out: not every system's output is in the data",
