@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking.ask import Question
-from gecjury.judges.asking.exchange import Member, Request
+from gecjury.judges.asking.exchange import Model, Request
 from gecjury.judges.asking.prices import read_prices
 from gecjury.judges.asking.tokens import counter_for
 from gecjury.judges.audit import order_flips, position_means, repeat_agreement
@@ -200,7 +200,7 @@ def test_panels_by_hand() -> None:
     ],
 )
 def test_capabilities(model: str, url: str, schema: bool, sampling: bool, cap: str) -> None:
-    found = capabilities(Member("openai", model, url))
+    found = capabilities(Model(backend="openai", name=model, base_url=url))
     assert (found.schema, found.sampling, found.cap) == (schema, sampling, cap)
 
 
