@@ -100,6 +100,10 @@ def run_intermediate(step: Step) -> dict[str, float]:
     model_folder = step.folder / "model"
     if (model_folder / "model.safetensors").exists():
         return {}
+    from transformers import set_seed
+
+    # Fresh heads are drawn while the model is loaded, before `fit` sets the seed.
+    set_seed(step.settings.seed)
     tokenizer = load_tokenizer(step.start)
     prepare = {"detection": _detection, "ranking": _ranking, "ratings": _ratings}[step.kind]
     model, examples, evaluate = prepare(step, tokenizer)
