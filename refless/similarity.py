@@ -1,8 +1,4 @@
-"""Similarity of two strings: by the characters they share in order, and by their words (METEOR).
-
-From the top: shared characters and the ratios made of them, METEOR with its alignment of words,
-and the Porter stemmer that it aligns them by.
-"""
+"""Similarity of two strings by the characters they share in order."""
 
 from __future__ import annotations
 
@@ -63,6 +59,23 @@ def token_sort_ratio(first: str, second: str) -> float:
 def _sorted_words(text: str) -> str:
     kept = "".join(character for character in text if not 128 <= ord(character) < 256)
     return " ".join(sorted(re.sub(r"\W", " ", kept).lower().split()))
+
+
+_VOWELS = frozenset("aeiou")
+_STEP2 = (
+    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
+    ("abli", "able"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"),
+    ("ization", "ize"), ("ation", "ate"), ("ator", "ate"), ("alism", "al"), ("iveness", "ive"),
+    ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"),
+)  # fmt: skip
+_STEP3 = (
+    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""),
+    ("ness", ""),
+)  # fmt: skip
+_STEP4 = (
+    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou",
+    "ism", "ate", "iti", "ous", "ive", "ize",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -153,26 +166,6 @@ def _longest_run(
 def _words(text: str) -> list[str]:
     # Untokenised and tokenised text must give the same words.
     return re.findall(r"\w+|[^\w\s]", text.lower())
-
-
-_VOWELS = frozenset("aeiou")
-
-_STEP2 = (
-    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
-    ("abli", "able"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"),
-    ("ization", "ize"), ("ation", "ate"), ("ator", "ate"), ("alism", "al"), ("iveness", "ive"),
-    ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"),
-)  # fmt: skip
-
-_STEP3 = (
-    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""),
-    ("ness", ""),
-)  # fmt: skip
-
-_STEP4 = (
-    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou",
-    "ism", "ate", "iti", "ous", "ive", "ize",
-)  # fmt: skip
 
 
 @lru_cache(maxsize=100_000)
