@@ -13,9 +13,16 @@ from gecjury.cli import main, train_some
 from tests import tiny
 from tests.tiny import COLUMNS, ratings
 
+torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 QUICK = ["--device", "cpu", "--quiet", "--check", "--epochs", "1", "--learning-rate", "1e-3"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> None:
+    # Tiny models gain nothing from threads, and wait for each other's where tests run side by side.
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="module")
