@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.judges.asking.ask import Asked
-from gecjury.judges.asking.exchange import Member
+from gecjury.judges.asking.exchange import Model
 from gecjury.judges.asking.prices import read_prices
 from gecjury.judges.protocols.ballots import Counted
 from gecjury.judges.replies.reply import Failure
@@ -34,17 +34,17 @@ _UNREADABLE = (
 
 
 def audit_of(
-    member: Member,
+    model: Model,
     counted: Sequence[Counted],
     asked: Asked,
     sets: Sequence[CandidateSet],
     runtime: Runtime,
     seconds: float,
 ) -> dict[str, Any]:
-    """The audit of one member as JSON values.
+    """The audit of one model as JSON values.
 
     Args:
-        member: the model.
+        model: the model.
         counted: its ballots with their scores.
         asked: what it answered.
         sets: the candidate sets that the ballots speak of.
@@ -59,8 +59,8 @@ def audit_of(
     costs = [reply.cost for reply in replies]
     table = read_prices(runtime.prices)
     return {
-        "backend": member.backend,
-        "model": member.model,
+        "backend": model.backend,
+        "model": model.name,
         "requests": {
             "distinct": len(answers),
             "ballots": len(counted),

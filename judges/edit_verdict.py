@@ -14,8 +14,8 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
 from gecjury.errors import OptionError
-from gecjury.judges.asking.ask import Question, ask
-from gecjury.judges.asking.exchange import Member, Reply
+from gecjury.judges.asking.ask import Question
+from gecjury.judges.asking.exchange import Model, Reply
 from gecjury.judges.audit import audit_of, merge_audits
 from gecjury.judges.judge import Judge, Wording, load_wording, render_fenced
 from gecjury.judges.protocols.ballots import Ballot, combine, count_ballots
@@ -57,10 +57,10 @@ class EditVerdict(Judge, MeanScorer):
         """The prompt, and the tagger behind the edits."""
         return {**super().extra_signature(runtime), **extraction_parts()}
 
-    def questions(self, corpus: Corpus, member: Member, runtime: Runtime) -> list[Question]:
+    def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
         """See `Judge.questions`."""
         cases, _ = self._cases(corpus, runtime)
-        return [ballot.question for ballot in self._ballots(cases, member)]
+        return [ballot.question for ballot in self._ballots(cases, model)]
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Shares, systems × sentences."""
@@ -89,7 +89,7 @@ class EditVerdict(Judge, MeanScorer):
         """What `edit_scores` would ask."""
         judged = self._judged(cases)
         return self.plan_of(
-            lambda member: [ballot.question for ballot in self._ballots(judged, member)], runtime
+            lambda model: [ballot.question for ballot in self._ballots(judged, model)], runtime
         )
 
     def _judged(self, cases: Sequence[EditCase]) -> list[_Case]:
@@ -127,22 +127,22 @@ class EditVerdict(Judge, MeanScorer):
 
     def _verdicts(self, cases: Sequence[_Case], runtime: Runtime) -> tuple[FloatArray, Statistics]:
         """The panel's verdict on each case, 1 valid and 0 not, and the audit."""
-        members, audits = [], []
+        by_model, audits = [], []
         sets = [CandidateSet(case.row, case.source, case.context, ("",), ("",)) for case in cases]
-        for member in self.members():
+        for model in self.models():
             start = time.perf_counter()
-            ballots = self._ballots(cases, member)
+            ballots = self._ballots(cases, model)
             questions = [ballot.question for ballot in ballots]
-            asked = ask(questions, member, runtime, self.tries - 1, f"{self.name}: {member.model}")
+            asked = self.ask(questions, model, runtime)
             counted, means = count_ballots(ballots, asked.answers, [1] * len(cases))
-            members.append([score for (score,) in means])
+            by_model.append([score for (score,) in means])
             seconds = time.perf_counter() - start
-            audits.append(audit_of(member, counted, asked, sets, runtime, seconds))
+            audits.append(audit_of(model, counted, asked, sets, runtime, seconds))
         audit, notes = merge_audits(audits)
-        verdicts = [combine(scores, self.panel) for scores in zip(*members, strict=True)]
+        verdicts = [combine(scores, self.panel) for scores in zip(*by_model, strict=True)]
         return np.array(verdicts), Statistics(np.empty(0), None, {"audit": audit}, notes)
 
-    def _ballots(self, cases: Sequence[_Case], member: Member) -> list[Ballot]:
+    def _ballots(self, cases: Sequence[_Case], model: Model) -> list[Ballot]:
         wording = self.wording()
         read = functools.partial(_read, expected=self.scoring == "expected")
         ballots = []
@@ -150,7 +150,7 @@ class EditVerdict(Judge, MeanScorer):
             content = render_fenced(wording, case.source, case.context, case.shown)
             for repeat in range(self.repeats):
                 answer = {"valid": True}
-                request = self.request(member, content, VERDICT_SCHEMA, answer, 0, repeat)
+                request = self.request(model, content, VERDICT_SCHEMA, answer, 0, repeat)
                 about = f"line {case.row + 1}, {case.shown['edit'][:60]}"
                 ballots.append(Ballot(number, (0,), 0, repeat, Question(request, read, about)))
         return ballots

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, Self
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
-from gecjury.judges.asking.ask import Question, Work, count_work
-from gecjury.judges.asking.exchange import Member, Request
+from gecjury.judges.asking.ask import Asked, Connect, Question, Work, ask, count_work
+from gecjury.judges.asking.exchange import Model, Request
 from gecjury.judges.asking.prices import read_prices
 from gecjury.judges.backends.backend import BACKENDS, DEFAULT_MODELS
 from gecjury.judges.backends.capabilities import Capabilities, capabilities
+from gecjury.judges.backends.connect import connect
 from gecjury.judges.replies.expected import TOP_TOKENS
 from gecjury.judges.showing import Context, nonce, one_line, read_contexts
 from gecjury.prompts import Prompt, PromptError, criterion, read
@@ -72,6 +73,7 @@ class Judge(Scorer):
     """
 
     family: ClassVar[str] = "judges"
+    connect: ClassVar[Connect] = staticmethod(connect)
 
     backend: str = "openai"
     model: str | None = None
@@ -115,7 +117,7 @@ class Judge(Scorer):
             raise OptionError(
                 f"{self.name}: temperature={self.temperature} is out of range; expected 0 to 2"
             )
-        self.members()
+        self.models()
         self.wording()
 
     @abstractmethod
@@ -123,37 +125,37 @@ class Judge(Scorer):
         """The prompt in use."""
 
     @abstractmethod
-    def questions(self, corpus: Corpus, member: Member, runtime: Runtime) -> list[Question]:
-        """Everything that is asked of a member, repeated questions included."""
+    def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
+        """Everything that is asked of a model, repeated questions included."""
 
-    def members(self) -> tuple[Member, ...]:
+    def models(self) -> tuple[Model, ...]:
         """The models of the panel; one for a judge that is none.
 
         Raises:
             OptionError: backends, models and servers do not pair up.
         """
-        models = str(self.model).split("+")
-        backends = self._each("backend", self.backend, len(models))
-        if len(models) == 1:
+        names = str(self.model).split("+")
+        backends = self._each("backend", self.backend, len(names))
+        if len(names) == 1:
             urls = [self.base_url or ""]
         else:
-            urls = self._each("base_url", self.base_url or "", len(models))
+            urls = self._each("base_url", self.base_url or "", len(names))
         options: dict[str, Any] = {"tensor_parallel_size": self.tensor_parallel}
         if self.gpu_memory is not None:
             options["gpu_memory_utilization"] = self.gpu_memory
         if self.max_model_len is not None:
             options["max_model_len"] = self.max_model_len
         return tuple(
-            Member(
-                backend,
-                model,
-                url if backend == "openai" else "",
-                self.thinking,
-                self.scoring == "expected",
-                self.structured,
-                tuple(options.items()) if backend == "vllm" else (),
+            Model(
+                backend=backend,
+                name=name,
+                base_url=url if backend == "openai" else "",
+                thinking=self.thinking,
+                logprobs=self.scoring == "expected",
+                structured=self.structured,
+                options=tuple(options.items()) if backend == "vllm" else (),
             )
-            for backend, model, url in zip(backends, models, urls, strict=True)
+            for backend, name, url in zip(backends, names, urls, strict=True)
         )
 
     def _each(self, name: str, text: str, count: int) -> list[str]:
@@ -184,16 +186,16 @@ class Judge(Scorer):
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan:
         """Requests, tokens and cost of what no stored reply answers yet."""
-        return self.plan_of(lambda member: self.questions(corpus, member, runtime), runtime)
+        return self.plan_of(lambda model: self.questions(corpus, model, runtime), runtime)
 
-    def plan_of(self, pose: Callable[[Member], list[Question]], runtime: Runtime) -> Plan:
-        """The plan for the questions that are posed to each member."""
+    def plan_of(self, pose: Callable[[Model], list[Question]], runtime: Runtime) -> Plan:
+        """The plan for the questions that are posed to each model."""
         parts: list[Work] = []
         posed = 0
-        for member in self.members():
-            questions = pose(member)
+        for model in self.models():
+            questions = pose(model)
             posed += len(questions)
-            parts.append(count_work(questions, member, runtime, self.tries - 1))
+            parts.append(count_work(questions, model, runtime, self.tries - 1))
         table = read_prices(runtime.prices)
         costs = [part.cost for part in parts]
         known = [cost for cost in costs if cost is not None]
@@ -214,13 +216,30 @@ class Judge(Scorer):
             },
         )
 
+    def ask(self, questions: list[Question], model: Model, runtime: Runtime) -> Asked:
+        """Ask a model, from the store where it has answered before."""
+        return ask(
+            questions,
+            model,
+            runtime,
+            retries=self.tries - 1,
+            what=f"{self.name}: {model.name}",
+            connect=self.connect,
+        )
+
+    def asking(self, connect: Connect) -> Self:
+        """The same judge, its models reached by another function: with a client of one's own."""
+        judge = replace(self)
+        object.__setattr__(judge, "connect", connect)
+        return judge
+
     def contexts(self, corpus: Corpus) -> list[Context]:
         """The context of every source."""
         return read_contexts(self.context, corpus)[0]
 
     def request(
         self,
-        member: Member,
+        model: Model,
         content: str,
         schema: Mapping[str, Any],
         answer: Mapping[str, Any],
@@ -230,14 +249,14 @@ class Judge(Scorer):
         """A request for one rendered prompt.
 
         Args:
-            member: whom to ask.
+            model: whom to ask.
             content: the rendered prompt.
             schema: of the answer.
             answer: a typical one.
             order: number of the permutation.
             repeat: number of the repetition.
         """
-        able = capabilities(member)
+        able = capabilities(model)
         structured = able.schema if self.structured == "auto" else self.structured == "schema"
         if self.thinking and self.structured == "auto":
             structured = False  # a grammar that begins with the answer leaves no room to think
@@ -245,16 +264,16 @@ class Judge(Scorer):
         if not structured:
             expect = f"```json\n{json.dumps(answer, indent=2)}\n```"
         return Request(
-            member.backend,
-            member.model,
-            member.base_url,
-            ({"role": "user", "content": content},),
-            schema if structured else None,
-            self._sampling(able, len(expect), repeat),
-            order,
-            repeat,
-            self.wording().id,
-            expect,
+            backend=model.backend,
+            model=model.name,
+            base_url=model.base_url,
+            messages=({"role": "user", "content": content},),
+            schema=schema if structured else None,
+            sampling=self._sampling(able, len(expect), repeat),
+            order=order,
+            repeat=repeat,
+            prompt=self.wording().id,
+            expect=expect,
         )
 
     def _sampling(self, able: Capabilities, characters: int, repeat: int) -> dict[str, Any]:

@@ -17,8 +17,8 @@ import numpy as np
 
 from gecjury.corpus.corpus import Corpus, Group
 from gecjury.errors import OptionError, nearest_of
-from gecjury.judges.asking.ask import Question, ask
-from gecjury.judges.asking.exchange import Member
+from gecjury.judges.asking.ask import Question
+from gecjury.judges.asking.exchange import Model
 from gecjury.judges.audit import audit_of, merge_audits
 from gecjury.judges.judge import Judge, Wording, load_wording
 from gecjury.judges.protocols.ballots import Ballot, MakeBallots, Options, combine, count_ballots
@@ -101,12 +101,12 @@ class _GroupJudge(Judge, GroupScorer):
             lambda _, texts, row: [shown[row, text] for text in texts],
         )
 
-    def ballots(self, sets: Sequence[CandidateSet], member: Member) -> list[Ballot]:
-        """What is asked of a member."""
+    def ballots(self, sets: Sequence[CandidateSet], model: Model) -> list[Ballot]:
+        """What is asked of a model."""
         options = Options(
             self.wording(),
             self.subject,
-            functools.partial(self.request, member),
+            functools.partial(self.request, model),
             self.orders,
             self.repeats,
             self.seed,
@@ -114,11 +114,11 @@ class _GroupJudge(Judge, GroupScorer):
         )
         return _PROTOCOLS[self.protocol](sets, options)
 
-    def questions(self, corpus: Corpus, member: Member, runtime: Runtime) -> list[Question]:
+    def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
         """See `Judge.questions`; one entry for every group that poses a question."""
         sets, places = self.sets(corpus, self.groups_of(corpus), runtime)
         by_set: dict[int, list[Question]] = {}
-        for ballot in self.ballots(sets, member):
+        for ballot in self.ballots(sets, model):
             by_set.setdefault(ballot.set, []).append(ballot.question)
         return [question for number, _ in places for question in by_set.get(number, ())]
 
@@ -128,18 +128,18 @@ class _GroupJudge(Judge, GroupScorer):
         """See `GroupScorer.judge`; the audit stands in the details."""
         sets, places = self.sets(corpus, groups, runtime)
         sizes = [len(candidates.texts) for candidates in sets]
-        members, audits = [], []
-        for member in self.members():
+        by_model, audits = [], []
+        for model in self.models():
             start = time.perf_counter()
-            ballots = self.ballots(sets, member)
+            ballots = self.ballots(sets, model)
             questions = [ballot.question for ballot in ballots]
-            asked = ask(questions, member, runtime, self.tries - 1, f"{self.name}: {member.model}")
+            asked = self.ask(questions, model, runtime)
             counted, means = count_ballots(ballots, asked.answers, sizes)
-            members.append(means)
+            by_model.append(means)
             seconds = time.perf_counter() - start
-            audits.append(audit_of(member, counted, asked, sets, runtime, seconds))
+            audits.append(audit_of(model, counted, asked, sets, runtime, seconds))
         scores = [
-            [combine([means[number][index] for means in members], self.panel) for index in indices]
+            [combine([means[number][index] for means in by_model], self.panel) for index in indices]
             for number, indices in places
         ]
         audit, notes = merge_audits(audits)

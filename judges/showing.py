@@ -1,4 +1,7 @@
-"""Texts made safe to stand in a prompt: one line each, no fence or heading of their own.
+"""What a judge is shown: sets of corrections, what stands around a source, and edits in brackets.
+
+From the top: the sets that are judged together and the orders in which they are shown, the
+neighbours of a source, a correction with its edits marked, and then texts made safe for a prompt.
 
 A published prompt shows every text on a line of its own between headings, and the only code fence
 is that of the output format. So a text must stay one line, must not open or close a code fence
@@ -39,61 +42,6 @@ __all__ = [
     "permutations",
     "read_contexts",
 ]
-
-ARROW = "→"
-_BACKTICKS = re.compile(r"`{3,}")
-_HEADING = re.compile(r"^(\s*)(#+\s)")
-# Marks that begin or end a turn in common chat templates; a tokenizer may read them as such.
-_TURN = re.compile(r"<\|([^|<>]{0,40})\|>|<(/?)(think|start_of_turn|end_of_turn|s)>|\[(/?)INST\]")
-
-
-def one_line(text: str) -> str:
-    r"""A text as one harmless line.
-
-    Line breaks of any kind (`\n`, U+2028, vertical tab, ...) and other control characters become
-    blanks, invisible direction marks are dropped, three or more backticks become apostrophes, a
-    leading `#` is escaped, and special tokens of chat templates are taken apart.
-    """
-    cleaned = "".join(_harmless(character) for character in text).strip()
-    cleaned = _BACKTICKS.sub(lambda match: "'" * len(match[0]), cleaned)
-    cleaned = _HEADING.sub(r"\1\\\2", cleaned)
-    return _TURN.sub(_apart, cleaned)
-
-
-def mark_safe(text: str) -> str:
-    """A text that shows edits in brackets: an arrow of its own must not pose as an edit."""
-    return text.replace(ARROW, "->")
-
-
-def nonce(texts: Iterable[str]) -> str:
-    """A fence line that none of the texts contains: the same for the same texts.
-
-    It is made from the texts' own hash, so that no text can know it beforehand.
-    """
-    joined = "\n".join(texts)
-    seed = joined.encode("utf-8", "surrogatepass")
-    for attempt in range(1_000):
-        mark = f"=== {hashlib.sha256(b'%d:' % attempt + seed).hexdigest()[:12]} ==="
-        if mark not in joined:
-            return mark
-    raise ValueError("no fence could be found")  # 48 bits against a thousand tries
-
-
-def _harmless(character: str) -> str:
-    category = unicodedata.category(character)
-    if category in ("Cc", "Zl", "Zp"):
-        return " "
-    # Embeddings, overrides and isolates reorder what a person sees; joiners belong to scripts.
-    if character in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff":
-        return ""
-    if category == "Cs":
-        return "\ufffd"
-    return character
-
-
-def _apart(match: re.Match[str]) -> str:
-    return " ".join(match[0])
-
 
 Context = tuple[str, str] | None
 """Previous and next sentence, empty at the edge of a document; None where nothing is known."""
@@ -223,6 +171,27 @@ def read_contexts(option: str, corpus: Corpus) -> tuple[list[Context], str]:
     return found, fingerprint(lines)[:8]
 
 
+ARROW = "→"
+
+
+def marked(source: str, edits: Sequence[Edit]) -> str:
+    """A correction with its edits inline: `[old→new]`, `[→new]`, `[old→]`.
+
+    An arrow in the text itself is spelt `->`, so that only real edits look like edits.
+    """
+    tokens = source.split()
+    parts: list[str] = []
+    done = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        parts += map(mark_safe, tokens[done : edit.start])
+        old = mark_safe(" ".join(tokens[edit.start : edit.end]))
+        new = mark_safe(edit.correction)
+        if old or new:
+            parts.append(f"[{old}{ARROW}{new}]")
+        done = edit.end
+    return one_line(" ".join([*parts, *map(mark_safe, tokens[done:])]))
+
+
 def edits_of_pairs(
     corpus: Corpus, wanted: Mapping[int, Sequence[str]], runtime: Runtime
 ) -> dict[tuple[int, str], Edits]:
@@ -272,27 +241,65 @@ def _extraction() -> ModuleType:
         ) from None
 
 
-def marked(source: str, edits: Sequence[Edit]) -> str:
-    """A correction with its edits inline: `[old→new]`, `[→new]`, `[old→]`.
-
-    An arrow in the text itself is spelt `->`, so that only real edits look like edits.
-    """
-    tokens = source.split()
-    parts: list[str] = []
-    done = 0
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        parts += map(mark_safe, tokens[done : edit.start])
-        old = mark_safe(" ".join(tokens[edit.start : edit.end]))
-        new = mark_safe(edit.correction)
-        if old or new:
-            parts.append(f"[{old}{ARROW}{new}]")
-        done = edit.end
-    return one_line(" ".join([*parts, *map(mark_safe, tokens[done:])]))
-
-
 def extraction_parts() -> dict[str, str]:
     """What decides extracted edits besides the texts; empty where none can be extracted."""
     try:
         return dict(_extraction().extraction_signature())
     except MissingExtraError:
         return {}
+
+
+_BACKTICKS = re.compile(r"`{3,}")
+
+_HEADING = re.compile(r"^(\s*)(#+\s)")
+
+# Marks that begin or end a turn in common chat templates; a tokenizer may read them as such.
+_TURN = re.compile(r"<\|([^|<>]{0,40})\|>|<(/?)(think|start_of_turn|end_of_turn|s)>|\[(/?)INST\]")
+
+
+def one_line(text: str) -> str:
+    r"""A text as one harmless line.
+
+    Line breaks of any kind (`\n`, U+2028, vertical tab, ...) and other control characters become
+    blanks, invisible direction marks are dropped, three or more backticks become apostrophes, a
+    leading `#` is escaped, and special tokens of chat templates are taken apart.
+    """
+    cleaned = "".join(_harmless(character) for character in text).strip()
+    cleaned = _BACKTICKS.sub(lambda match: "'" * len(match[0]), cleaned)
+    cleaned = _HEADING.sub(r"\1\\\2", cleaned)
+    return _TURN.sub(_apart, cleaned)
+
+
+def _harmless(character: str) -> str:
+    category = unicodedata.category(character)
+    if category in ("Cc", "Zl", "Zp"):
+        return " "
+    # Embeddings, overrides and isolates reorder what a person sees; joiners belong to scripts.
+    if character in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff":
+        return ""
+    if category == "Cs":
+        return "\ufffd"
+    return character
+
+
+def _apart(match: re.Match[str]) -> str:
+    return " ".join(match[0])
+
+
+def mark_safe(text: str) -> str:
+    """A text that shows edits in brackets: an arrow of its own must not pose as an edit."""
+    return text.replace(ARROW, "->")
+
+
+def nonce(texts: Iterable[str]) -> str:
+    """A fence line that none of the texts contains: the same for the same texts.
+
+    It is made from the texts' own hash, so that no text can know it beforehand.
+    """
+    joined = "\n".join(texts)
+    seed = joined.encode("utf-8", "surrogatepass")
+    for attempt in range(1_000):
+        mark = f"=== {hashlib.sha256(b'%d:' % attempt + seed).hexdigest()[:12]} ==="
+        if mark not in joined:
+            return mark
+    raise ValueError("no fence could be found")  # 48 bits against a thousand tries

@@ -36,7 +36,7 @@ Columns = Mapping[str, Mapping[str, float]]
 """Published scores: kind (`trueskill`, `expected-wins`, `mean`), then system, higher is better."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Benchmark:
     """A corpus and what humans said of its systems.
 
@@ -161,7 +161,7 @@ class Benchmark:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """A checked call of `load_benchmark`, as loaders take it.
 

@@ -82,7 +82,7 @@ class PairCounts(NamedTuple):
     expanded: PairCount
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class JudgmentPairs:
     """Pairwise judgments as parallel arrays, one entry a pair; always `first < second`.
 
@@ -118,17 +118,17 @@ class JudgmentPairs:
     def select(self, mask: NDArray[np.bool_] | IntArray) -> JudgmentPairs:
         """The pairs that a boolean mask or an index array picks, in its order."""
         return JudgmentPairs(
-            self.sentence[mask],
-            self.first[mask],
-            self.second[mask],
-            self.first_rank[mask],
-            self.second_rank[mask],
-            self.preference[mask],
-            self.annotator[mask],
-            self.item[mask],
-            self.shared[mask],
-            self.systems,
-            self.annotators,
+            sentence=self.sentence[mask],
+            first=self.first[mask],
+            second=self.second[mask],
+            first_rank=self.first_rank[mask],
+            second_rank=self.second_rank[mask],
+            preference=self.preference[mask],
+            annotator=self.annotator[mask],
+            item=self.item[mask],
+            shared=self.shared[mask],
+            systems=self.systems,
+            annotators=self.annotators,
         )
 
     @property
@@ -362,17 +362,17 @@ def expand_pairs(
     columns = np.array(rows, dtype=np.int64).reshape(-1, 9).T.copy()
     sentence, annotator_of, item_of, first, second, first_rank, second_rank, sign, same = columns
     return JudgmentPairs(
-        sentence,
-        first,
-        second,
-        first_rank,
-        second_rank,
-        sign,
-        annotator_of,
-        item_of,
-        same.astype(bool),
-        tuple(systems),
-        tuple(annotators),
+        sentence=sentence,
+        first=first,
+        second=second,
+        first_rank=first_rank,
+        second_rank=second_rank,
+        preference=sign,
+        annotator=annotator_of,
+        item=item_of,
+        shared=same.astype(bool),
+        systems=tuple(systems),
+        annotators=tuple(annotators),
     )
 
 

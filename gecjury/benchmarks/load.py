@@ -71,13 +71,13 @@ def load_benchmark(
                 "an output of every system it was judged with, or says which it lacks"
             )
     request = Request(
-        info,
-        systems,
-        _references(info, references),
-        lambda: open_data(data, url=url, cache=cache),
-        "edit" if chosen == "edit" else "sentence",
-        whole,
-        unknown_systems,
+        info=info,
+        systems=systems,
+        references=_references(info, references),
+        open_folder=lambda: open_data(data, url=url, cache=cache),
+        view="edit" if chosen == "edit" else "sentence",
+        whole=whole,
+        unknown_systems=unknown_systems,
     )
     module, _, function = info.loader.partition(":")
     loader: Callable[[Request], Benchmark] = getattr(importlib.import_module(module), function)

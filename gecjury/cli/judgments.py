@@ -33,21 +33,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """List, export or import."""
     from gecjury.cli.inputs import runtime_from
+    from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
     from gecjury.report.tables import print_table
-    from gecjury.scoring.registry import judgment_stores
 
-    stores = judgment_stores()
     folder = runtime_from(args).cache_folder("judgments")
     if args.action == "list":
-        rows = stores.list_stores(folder)
+        rows = list_stores(folder)
         print_table(["store", "model", "prompt", "replies", "bytes"], rows, args.format)
         return 0
     if args.action == "export":
-        count = stores.export_stores(folder, Path(args.file), args.stores)
+        count = export_stores(folder, Path(args.file), args.stores)
         rows = [{"file": args.file, "replies": count}]
         print_table(["file", "replies"], rows, args.format)
         return 0
-    added, known = stores.import_stores(Path(args.file), folder)
+    added, known = import_stores(Path(args.file), folder)
     rows = [{"file": args.file, "added": added, "known": known}]
     print_table(["file", "added", "known"], rows, args.format)
     return 0

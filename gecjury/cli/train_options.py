@@ -1,10 +1,16 @@
-"""The options of `gecjury train`."""
+"""The options of `gecjury train`, and what more than one target makes of them."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import TYPE_CHECKING, get_args
 
-__all__ = ["add_train_options"]
+if TYPE_CHECKING:
+    from gecjury.benchmarks.data_folder import DataFolder
+    from gecjury.refless.training.recipe import TrainSettings
+
+__all__ = ["add_train_options", "data_folder", "settings_from", "warn_of_leaks"]
 
 
 def add_train_options(parser: argparse.ArgumentParser) -> None:
@@ -40,30 +46,52 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
+    from gecjury.refless.training.recipe import Loss, Recipe, TrainSettings
+
+    usual = TrainSettings()
+
     group = parser.add_argument_group("model and optimisation")
     group.add_argument(
         "--encoder",
-        default="bert-base-cased",
+        default=Recipe.encoder,
         help="hub name or folder; `embedded` is the packaged one (default: bert-base-cased)",
     )
     group.add_argument(
         "--shared", action="store_true", help="one encoder with all heads instead of a model each"
     )
-    group.add_argument("--max-length", type=int, default=128, metavar="N", help="in word pieces")
-    group.add_argument("--train-batch", type=int, default=16, metavar="N", help="examples a step")
-    group.add_argument("--accumulation", type=int, default=1, metavar="N", help="batches a step")
-    group.add_argument("--learning-rate", type=float, default=5e-5, metavar="X")
-    group.add_argument("--epochs", type=int, default=10, metavar="N", help="at most")
+    group.add_argument(
+        "--max-length",
+        type=int,
+        default=usual.max_length,
+        metavar="N",
+        help="in word pieces",
+    )
+    group.add_argument(
+        "--train-batch",
+        type=int,
+        default=usual.batch_size,
+        metavar="N",
+        help="examples a step",
+    )
+    group.add_argument(
+        "--accumulation",
+        type=int,
+        default=usual.accumulation,
+        metavar="N",
+        help="batches a step",
+    )
+    group.add_argument("--learning-rate", type=float, default=usual.learning_rate, metavar="X")
+    group.add_argument("--epochs", type=int, default=usual.epochs, metavar="N", help="at most")
     group.add_argument(
         "--patience",
         type=int,
-        default=3,
+        default=usual.patience,
         metavar="N",
         help="stop after N epochs without a better dev score; 0: never",
     )
-    group.add_argument("--loss", choices=("mse", "huber"), default="mse")
+    group.add_argument("--loss", choices=get_args(Loss), default=usual.loss)
     group.add_argument("--bf16", action="store_true", help="bfloat16 arithmetic")
-    group.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N")
+    group.add_argument("--seeds", type=int, nargs="+", default=list(Recipe.seeds), metavar="N")
     group.add_argument(
         "--grid",
         action="store_true",
@@ -72,6 +100,10 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_improvements(parser: argparse.ArgumentParser) -> None:
+    from gecjury.refless.training.recipe import Intermediate, Recipe
+
+    usual = Recipe()
+
     group = parser.add_argument_group("beyond the paper (see docs/training.md for what each gives)")
     group.add_argument(
         "--features", action="store_true", help="add case, spelling and edit features"
@@ -84,7 +116,7 @@ def _add_improvements(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--within",
         type=float,
-        default=0.0,
+        default=usual.within,
         metavar="X",
         help="with --kernel: how much more differences between corrections of one source count",
     )
@@ -97,11 +129,15 @@ def _add_improvements(parser: argparse.ArgumentParser) -> None:
         "--intermediate",
         nargs="+",
         default=[],
-        choices=("detection", "ranking", "ratings"),
+        choices=get_args(Intermediate),
         help="steps before the regression, in order",
     )
-    group.add_argument("--intermediate-epochs", type=int, default=2, metavar="N")
-    group.add_argument("--intermediate-rate", type=float, default=1e-4, metavar="X")
+    group.add_argument(
+        "--intermediate-epochs", type=int, default=usual.intermediate_epochs, metavar="N"
+    )
+    group.add_argument(
+        "--intermediate-rate", type=float, default=usual.intermediate_rate, metavar="X"
+    )
     group.add_argument(
         "--parallel",
         nargs="+",
@@ -120,12 +156,59 @@ def _add_improvements(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_weights(parser: argparse.ArgumentParser) -> None:
+    from gecjury.benchmarks.table import View
+    from gecjury.refless.training.recipe import Level
+
     group = parser.add_argument_group("weights")
     group.add_argument("--model", metavar="DIR", help="the trained SOME")
-    group.add_argument("--level", choices=("sentence", "system"), default="sentence")
-    group.add_argument("--human", choices=("edit", "sentence"))
+    group.add_argument("--level", choices=get_args(Level), default="sentence")
+    group.add_argument("--human", choices=get_args(View))
     group.add_argument("--systems", default="base")
     group.add_argument(
         "--share", type=float, default=1.0, metavar="X", help="search on this share of judgments"
     )
     group.add_argument("--seed", type=int, default=0, help="of the share drawn")
+
+
+def data_folder(args: argparse.Namespace) -> DataFolder:
+    """Where data is read from."""
+    from gecjury.benchmarks.data_folder import open_data
+
+    return open_data(args.data, cache=args.cache)
+
+
+def settings_from(args: argparse.Namespace) -> TrainSettings:
+    """How one model is optimised."""
+    from gecjury.refless.training.recipe import TrainSettings
+
+    return TrainSettings(
+        max_length=args.max_length,
+        batch_size=args.train_batch,
+        accumulation=args.accumulation,
+        learning_rate=args.learning_rate,
+        epochs=args.epochs,
+        patience=args.patience,
+        seed=args.seeds[0],
+        bf16=args.bf16,
+        loss=args.loss,
+    )
+
+
+def warn_of_leaks(args: argparse.Namespace, texts: list[str], what: str) -> list[str]:
+    """Warn on stderr of sentences shared with benchmarks whose data is here; the warnings."""
+    from gecjury.benchmarks.load import load_benchmark
+    from gecjury.corpus.leakage import corpus_texts, find_leaks, warning
+    from gecjury.errors import DataError
+
+    found = []
+    for name in args.check:
+        try:
+            corpus = load_benchmark(name, systems="all", data=args.data, cache=args.cache).corpus
+        except DataError as error:
+            print(f"leakage into {name} was not checked: {error}", file=sys.stderr)
+            continue
+        line = warning(find_leaks(texts, corpus_texts(corpus)), what, name)
+        if line:
+            found.append(line)
+            print(f"warning: {line}", file=sys.stderr)
+    return found

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RatingAgreement:
     """How scores of corrections follow the ratings that people gave them.
 
@@ -80,16 +80,16 @@ def rating_agreement(
         means = _means(ratings)
         found.append(
             RatingAgreement(
-                aspect,
-                len(points.ratings),
-                points.missing,
-                pearson(points.ratings, points.scores),
-                spearman(points.ratings, points.scores),
-                kendall(points.ratings, points.scores),
-                float(within.mean()) if len(within) else math.nan,
-                len(within),
-                pearson(means, system_scores),
-                spearman(means, system_scores),
+                aspect=aspect,
+                outputs=len(points.ratings),
+                missing=points.missing,
+                pearson=pearson(points.ratings, points.scores),
+                spearman=spearman(points.ratings, points.scores),
+                kendall=kendall(points.ratings, points.scores),
+                within=float(within.mean()) if len(within) else math.nan,
+                sources=len(within),
+                system_pearson=pearson(means, system_scores),
+                system_spearman=spearman(means, system_scores),
             )
         )
     return found
@@ -206,16 +206,16 @@ def _mean_agreement(aspect: str, parts: list[RatingAgreement]) -> RatingAgreemen
         return float(values[~np.isnan(values)].mean()) if (~np.isnan(values)).any() else math.nan
 
     return RatingAgreement(
-        aspect,
-        max(part.outputs for part in parts),
-        0,
-        mean("pearson"),
-        mean("spearman"),
-        mean("kendall"),
-        mean("within"),
-        max(part.sources for part in parts),
-        mean("system_pearson"),
-        mean("system_spearman"),
+        aspect=aspect,
+        outputs=max(part.outputs for part in parts),
+        missing=0,
+        pearson=mean("pearson"),
+        spearman=mean("spearman"),
+        kendall=mean("kendall"),
+        within=mean("within"),
+        sources=max(part.sources for part in parts),
+        system_pearson=mean("system_pearson"),
+        system_spearman=mean("system_spearman"),
     )
 
 

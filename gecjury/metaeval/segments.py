@@ -38,7 +38,7 @@ __all__ = [
 _CHUNK = 200  # draws whose pair weights are held at once
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SegmentAgreement:
     """How scores of single corrections follow people, as a mean over groups.
 
@@ -93,16 +93,16 @@ class Segments:
         exact = accuracy_with_ties(self.pairs, calibrated=False)
         wanted = self.pairs.preference
         return SegmentAgreement(
-            best.accuracy,
-            best.epsilon,
-            exact.accuracy,
-            _mean(self._taus()),
-            _mean(self._pearsons()),
-            len(np.unique(self.pairs.group)),
-            len(wanted),
-            best.tied_share,
-            float((wanted == 0).mean()) if len(wanted) else float("nan"),
-            self.missing,
+            acc_eq=best.accuracy,
+            epsilon=best.epsilon,
+            acc_exact=exact.accuracy,
+            kendall=_mean(self._taus()),
+            pearson=_mean(self._pearsons()),
+            groups=len(np.unique(self.pairs.group)),
+            pairs=len(wanted),
+            tied_share=best.tied_share,
+            human_tied_share=float((wanted == 0).mean()) if len(wanted) else float("nan"),
+            missing=self.missing,
         )
 
     def draws(self, counts: FloatArray) -> dict[str, FloatArray]:
@@ -262,16 +262,16 @@ def _average(found: Iterable[SegmentAgreement]) -> SegmentAgreement:
         return _mean(np.array([getattr(part, name) for part in parts], dtype=np.float64))
 
     return SegmentAgreement(
-        mean("acc_eq"),
-        float("nan"),
-        mean("acc_exact"),
-        mean("kendall"),
-        mean("pearson"),
-        max(part.groups for part in parts),
-        max(part.pairs for part in parts),
-        mean("tied_share"),
-        mean("human_tied_share"),
-        0,
+        acc_eq=mean("acc_eq"),
+        epsilon=float("nan"),
+        acc_exact=mean("acc_exact"),
+        kendall=mean("kendall"),
+        pearson=mean("pearson"),
+        groups=max(part.groups for part in parts),
+        pairs=max(part.pairs for part in parts),
+        tied_share=mean("tied_share"),
+        human_tied_share=mean("human_tied_share"),
+        missing=0,
     )
 
 
@@ -283,7 +283,18 @@ def two_annotators(study: Study, view: View) -> SegmentAgreement:
     benchmark = study.benchmark
     pairs = expand_pairs(benchmark.rankings[view], benchmark.corpus.names, "unexpanded")
     found, none = annotator_agreement(pairs), float("nan")
-    return SegmentAgreement(none, none, found.with_ties, none, none, 0, found.pairs, none, none, 0)
+    return SegmentAgreement(
+        acc_eq=none,
+        epsilon=none,
+        acc_exact=found.with_ties,
+        kendall=none,
+        pearson=none,
+        groups=0,
+        pairs=found.pairs,
+        tied_share=none,
+        human_tied_share=none,
+        missing=0,
+    )
 
 
 def _mean(values: FloatArray) -> float:

@@ -62,7 +62,7 @@ class SystemAgreement:
     cluster: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Result:
     """One metric against one view of the human judgments.
 
@@ -173,16 +173,16 @@ class Study:
         scores = self.system_scores(table.sentences, table.by_system.score)
         return [
             Result(
-                table.signature.metric,
-                table.signature.label,
-                table.signature.family,
-                str(table.signature),
-                view,
-                scores,
-                self.over_systems(scores, view, table.sentences),
-                self.over_pairs(table.sentences, view, table.statistics.items),
-                table.seconds,
-                table.missing,
+                metric=table.signature.metric,
+                label=table.signature.label,
+                family=table.signature.family,
+                signature=str(table.signature),
+                view=view,
+                scores=scores,
+                system=self.over_systems(scores, view, table.sentences),
+                sentence=self.over_pairs(table.sentences, view, table.statistics.items),
+                seconds=table.seconds,
+                missing=table.missing,
             )
             for view in views
         ]
@@ -320,16 +320,16 @@ class Study:
             scores = self.system_scores(sentences, sentences.mean(axis=1))
             results += [
                 Result(
-                    name,
-                    name,
-                    "chance",
-                    name,
-                    view,
-                    scores,
-                    self.over_systems(scores, view, sentences),
-                    self.over_pairs(sentences, view),
-                    0.0,
-                    0,
+                    metric=name,
+                    label=name,
+                    family="chance",
+                    signature=name,
+                    view=view,
+                    scores=scores,
+                    system=self.over_systems(scores, view, sentences),
+                    sentence=self.over_pairs(sentences, view),
+                    seconds=0.0,
+                    missing=0,
                 )
                 for view in views
             ]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from importlib import import_module
-from pathlib import Path
 
 from gecjury.errors import GecjuryError, MissingExtraError, OptionError, family_of, nearest
 from gecjury.scoring.options import _convert, parse
 from gecjury.scoring.scorer import Scorer
 
-__all__ = ["METRICS", "TRAINING", "held_out_sources", "judgment_stores", "load", "scorer_class"]
+__all__ = ["METRICS", "load", "missing_extra", "scorer_class"]
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
@@ -42,21 +40,12 @@ METRICS: Mapping[str, str] = {
     "uot-errant": "gecjury.refbased.uot_errant.metric:UOTERRANT",
 }
 
-# Where stored judgments are moved; named here, since this package imports no family.
-JUDGMENT_STORES = "gecjury.judges.asking.transfer"
-
-# What `gecjury train` runs.
-TRAINING = "gecjury.refless.training_command"
-
 # Searches that know a metric better than trying one value after the other: SOME's three weights
 # (`search_weights`), and UOT-ERRANT's λ without encoding again (`sentence_scores_by_lambda`).
 SEARCHES: Mapping[str, str] = {
     "some": "gecjury.refless.training.weights:search_weights",
     "uot-errant": "gecjury.refbased.uot_errant.analyses:sentence_scores_by_lambda",
 }
-
-# Which rated sources that training never sees.
-HELD_OUT = "gecjury.refless.heldout:held_out"
 
 
 def scorer_class(name: str) -> type[Scorer]:
@@ -74,18 +63,6 @@ def scorer_class(name: str) -> type[Scorer]:
         found: type[Scorer] = getattr(import_module(module), attribute)
     except ModuleNotFoundError as error:
         raise missing_extra(name, family_of(module), error) from None
-    return found
-
-
-def judgment_stores() -> types.ModuleType:
-    """The module that lists, exports and imports stored judgments."""
-    return import_module(JUDGMENT_STORES)
-
-
-def held_out_sources() -> Callable[[Path, Sequence[str]], list[bool]]:
-    """The function that says which sources of a file of ratings are in training's test part."""
-    module, _, function = HELD_OUT.partition(":")
-    found: Callable[[Path, Sequence[str]], list[bool]] = getattr(import_module(module), function)
     return found
 
 

@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from gecjury.errors import IncompleteError, OptionError
-from gecjury.judges.asking.exchange import Member, Parcel, Reply, Request
+from gecjury.judges.asking.exchange import Attempt, Model, Reply, Request
 from gecjury.judges.asking.prices import FREE, Price, PriceTable, read_prices
 from gecjury.judges.asking.store import Identity, Store, store_path
 from gecjury.judges.asking.tokens import Counter, counter_for
-from gecjury.judges.backends.backend import Backend
+from gecjury.judges.backends.backend import Assignment, Backend
 from gecjury.judges.backends.connect import connect
 from gecjury.judges.replies.reply import Failure
 from gecjury.runtime import Bar, Runtime
 
-__all__ = ["Answer", "Asked", "Question", "Work", "ask", "connector", "count_work", "price_of"]
+__all__ = ["Answer", "Asked", "Connect", "Question", "Work", "ask", "count_work", "price_of"]
 
 _REFUSAL = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i’m sorry", "i can’t")
 # An estimate may be too low; the budget must hold all the same.
@@ -67,7 +67,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Asked:
-    """What came of asking a member.
+    """What came of asking a model.
 
     Attributes:
         answers: by the request's key.
@@ -99,27 +99,36 @@ def read_reply(question: Question, reply: Reply) -> Any:
     return value
 
 
-def connector(member: Member, *, batch: bool) -> Backend:
-    """The backend of a member; tests put their own here."""
-    return connect(member, batch=batch)
+def price_of(model: Model, table: PriceTable, *, batch: bool = False) -> Price | None:
+    """What a model's tokens cost; a model in process is free."""
+    return FREE if model.backend == "vllm" else table.price(model.name, batch=batch)
 
 
-def price_of(member: Member, table: PriceTable, *, batch: bool = False) -> Price | None:
-    """What a member's tokens cost; a model in process is free."""
-    return FREE if member.backend == "vllm" else table.price(member.model, batch=batch)
+class Connect(Protocol):
+    """Gives the backend of a model; see `gecjury.judges.backends.connect.connect`."""
+
+    def __call__(self, model: Model, *, batch: bool = False) -> Backend:
+        """The backend."""
 
 
 def ask(
-    questions: Sequence[Question], member: Member, runtime: Runtime, retries: int, what: str
+    questions: Sequence[Question],
+    model: Model,
+    runtime: Runtime,
+    *,
+    retries: int,
+    what: str,
+    connect: Connect = connect,
 ) -> Asked:
     """Answer every distinct question.
 
     Args:
         questions: equal requests are asked once; all must be of one model and prompt.
-        member: the model.
+        model: the model.
         runtime: concurrency, cache folder, progress, budget.
         retries: further tries after a reply that cannot be read.
         what: shown beside the progress bar.
+        connect: gives the backend, if anything has to be asked.
 
     Raises:
         IncompleteError: the budget was used up; what was paid for is kept.
@@ -133,21 +142,29 @@ def ask(
     if runtime.max_cost is not None and not 0 <= runtime.max_cost < float("inf"):
         raise OptionError(f"--max-cost {runtime.max_cost} is no amount; expected 0 or more")
     table = read_prices(runtime.prices)
-    price = price_of(member, table, batch=runtime.batch)
+    price = price_of(model, table, batch=runtime.batch)
     if runtime.max_cost is not None and price is None:
         raise OptionError(
-            f"--max-cost: no price is known for {member.model!r}; add it to a price table and "
+            f"--max-cost: no price is known for {model.name!r}; add it to a price table and "
             f"name that with --prices FILE (the table in use is {table.path.name}, {table.date})"
         )
     with _opened(Identity.of(next(iter(distinct.values())).request), runtime) as store:
-        run = _Run(distinct, store, retries, _Budget(runtime, price, counter_for(member.model)))
-        parcels = run.waiting()
-        if parcels:
-            backend = connector(member, batch=runtime.batch)
+        run = _Run(distinct, store, retries, _Budget(runtime, price, counter_for(model.name)))
+        attempts = run.waiting()
+        if attempts:
+            backend = connect(model, batch=runtime.batch)
             with runtime.progress.task(what, len(distinct)) as bar:
                 run.bar, run.currency = bar, table.currency
-                bar.advance(len(distinct) - len(parcels))
-                backend.run(parcels, run.deliver, runtime, price, run.budget.may_send)
+                bar.advance(len(distinct) - len(attempts))
+                backend.run(
+                    Assignment(
+                        attempts=attempts,
+                        deliver=run.deliver,
+                        may_send=run.budget.may_send,
+                        price=price,
+                        runtime=runtime,
+                    )
+                )
         run.finish()
         if store is None:
             return Asked(run.answers())
@@ -164,28 +181,28 @@ def _opened(identity: Identity, runtime: Runtime) -> Iterator[Store | None]:
 
 
 class _Budget:
-    """Lets a parcel go only if the worst case still fits, those under way included."""
+    """Lets a attempt go only if the worst case still fits, those under way included."""
 
     def __init__(self, runtime: Runtime, price: Price | None, counter: Counter) -> None:
         self.runtime, self.price, self.counter = runtime, price, counter
         self.held: dict[tuple[str, int], float] = {}
         self.exhausted = False
 
-    def may_send(self, parcel: Parcel) -> bool:
+    def may_send(self, attempt: Attempt) -> bool:
         cap = self.runtime.max_cost
         if cap is None or self.price is None:
             return True
-        read = self.counter.input(parcel.request)
+        read = self.counter.input(attempt.request)
         read = read if self.counter.exact else round(read * _MARGIN)
-        worst = self.price.cost(read, parcel.sampling["max_tokens"])
+        worst = self.price.cost(read, attempt.sampling["max_tokens"])
         if self.runtime.spending.amount + sum(self.held.values()) + worst > cap:
             self.exhausted = True
             return False
-        self.held[parcel.request.key, parcel.attempt] = worst
+        self.held[attempt.request.key, attempt.number] = worst
         return True
 
-    def paid(self, parcel: Parcel, reply: Reply) -> None:
-        self.held.pop((parcel.request.key, parcel.attempt), None)
+    def paid(self, attempt: Attempt, reply: Reply) -> None:
+        self.held.pop((attempt.request.key, attempt.number), None)
         self.runtime.spending.amount += reply.cost or 0.0
 
 
@@ -206,17 +223,17 @@ class _Run:
             return self.store.replies(key)
         return self.fresh.get(key, [])
 
-    def waiting(self) -> list[Parcel]:
+    def waiting(self) -> list[Attempt]:
         """What has to be asked, and asked again."""
         found = (self._next(question) for question in self.questions.values())
-        return [parcel for parcel in found if parcel is not None]
+        return [attempt for attempt in found if attempt is not None]
 
-    def deliver(self, parcel: Parcel, reply: Reply) -> Parcel | None:
-        key = parcel.request.key
+    def deliver(self, attempt: Attempt, reply: Reply) -> Attempt | None:
+        key = attempt.request.key
         if self.store is not None:
-            self.store.append(parcel.request, reply)
+            self.store.append(attempt.request, reply)
         self.fresh.setdefault(key, []).append(reply)
-        self.budget.paid(parcel, reply)
+        self.budget.paid(attempt, reply)
         following = self._next(self.questions[key])
         if self.bar is not None:
             self.bar.advance(0 if following else 1)
@@ -225,15 +242,15 @@ class _Run:
                 self.bar.note(f"{amount:.4f} {self.currency}")
         return following
 
-    def _next(self, question: Question) -> Parcel | None:
-        """The question's next parcel; None if it is answered or given up."""
+    def _next(self, question: Question) -> Attempt | None:
+        """The question's next attempt; None if it is answered or given up."""
         replies = self.replies(question.request.key)
         if not replies:
-            return Parcel(question.request)
+            return Attempt(question.request)
         verdict = read_reply(question, replies[-1])
         if not isinstance(verdict, Failure) or len(replies) > self.retries:
             return None
-        return Parcel(question.request, len(replies), _overrides(question, replies, verdict))
+        return Attempt(question.request, len(replies), _overrides(question, replies, verdict))
 
     def finish(self) -> None:
         if self.budget.exhausted:
@@ -270,7 +287,7 @@ def _overrides(question: Question, replies: Sequence[Reply], failure: Failure) -
 
 @dataclass(frozen=True)
 class Work:
-    """What has still to be asked of one member.
+    """What has still to be asked of one model.
 
     Attributes:
         requests: distinct requests that no stored reply answers.
@@ -289,14 +306,12 @@ class Work:
     counted: str
 
 
-def count_work(
-    questions: Sequence[Question], member: Member, runtime: Runtime, retries: int
-) -> Work:
+def count_work(questions: Sequence[Question], model: Model, runtime: Runtime, retries: int) -> Work:
     """Count what `ask` would send, sending nothing and changing no store."""
     from gecjury.judges.asking.store import read_store
 
     distinct = {question.request.key: question for question in questions}
-    counter = counter_for(member.model, _thinking(distinct))
+    counter = counter_for(model.name, _thinking(distinct))
     kept: dict[str, list[Reply]] = {}
     if distinct and runtime.use_cache:
         folder = runtime.cache_folder("judgments")
@@ -307,7 +322,7 @@ def count_work(
     todo = [q for key, q in distinct.items() if not _settled(q, kept.get(key, []), retries)]
     read = sum(counter.input(question.request) for question in todo)
     written = sum(counter.output(question.request) for question in todo)
-    price = price_of(member, read_prices(runtime.prices), batch=runtime.batch)
+    price = price_of(model, read_prices(runtime.prices), batch=runtime.batch)
     return Work(
         len(todo),
         len(distinct) - len(todo),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["Deliver", "Member", "Message", "Parcel", "Reply", "Request", "TokenLogprob", "key_of"]
+__all__ = ["Attempt", "Deliver", "Message", "Model", "Reply", "Request", "TokenLogprob", "key_of"]
 
 Message = Mapping[str, str]
 """`role` and `content`."""
@@ -20,7 +20,7 @@ def key_of(parts: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """One question to one model.
 
@@ -136,17 +136,17 @@ def total_tokens(replies: Sequence[Reply]) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class Parcel:
-    """A request on its way.
+class Attempt:
+    """One try at a request.
 
     Attributes:
         request: the question.
-        attempt: 0 for the first time it is asked, counted over all runs.
+        number: 0 for the first time it is asked, counted over all runs.
         overrides: sampling settings changed for a retry.
     """
 
     request: Request
-    attempt: int = 0
+    number: int = 0
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -158,17 +158,17 @@ class Parcel:
 class Deliver(Protocol):
     """Takes a reply in; gives back what to ask next because of it, if anything."""
 
-    def __call__(self, parcel: Parcel, reply: Reply) -> Parcel | None:
+    def __call__(self, attempt: Attempt, reply: Reply) -> Attempt | None:
         """Keep the reply and read it."""
 
 
-@dataclass(frozen=True)
-class Member:
+@dataclass(frozen=True, kw_only=True)
+class Model:
     """One model of a judge, with everything that a backend needs to reach it.
 
     Attributes:
         backend: one of `BACKENDS`.
-        model: as the backend calls it.
+        name: as the backend calls it.
         base_url: server; several, joined by `+`, share the work; empty for the default.
         thinking: whether a model that can think before it answers does.
         logprobs: whether replies need the alternatives of their tokens.
@@ -177,7 +177,7 @@ class Member:
     """
 
     backend: str
-    model: str
+    name: str
     base_url: str = ""
     thinking: bool = False
     logprobs: bool = False

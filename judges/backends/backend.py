@@ -8,13 +8,14 @@ or a server is known outside the backends.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from gecjury.judges.asking.exchange import Deliver, Parcel
+from gecjury.judges.asking.exchange import Attempt, Deliver
 from gecjury.judges.asking.prices import Price
 from gecjury.runtime import Runtime
 
-__all__ = ["BACKENDS", "DEFAULT_MODELS", "Backend"]
+__all__ = ["BACKENDS", "DEFAULT_MODELS", "Assignment", "Backend"]
 
 BACKENDS = ("openai", "vllm")
 DEFAULT_MODELS: Mapping[str, str] = {
@@ -24,25 +25,30 @@ DEFAULT_MODELS: Mapping[str, str] = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Assignment:
+    """What a backend is to do.
+
+    Attributes:
+        attempts: what to ask; items of one source are adjacent.
+        deliver: called once a reply, in any order, never from two threads at once.
+        may_send: asked before each attempt; False leaves it and all further ones unsent.
+        price: of the model, for the replies' cost; None where unknown.
+        runtime: concurrency, progress.
+    """
+
+    attempts: Sequence[Attempt]
+    deliver: Deliver
+    may_send: Callable[[Attempt], bool]
+    price: Price | None
+    runtime: Runtime
+
+
 class Backend(Protocol):
     """Answers requests."""
 
-    def run(
-        self,
-        parcels: Sequence[Parcel],
-        deliver: Deliver,
-        runtime: Runtime,
-        price: Price | None,
-        may_send: Callable[[Parcel], bool],
-    ) -> None:
-        """Answer all parcels and the follow-ups that `deliver` returns.
-
-        Args:
-            parcels: what to ask; items of one source are adjacent.
-            deliver: called once a reply, in any order, never from two threads at once.
-            runtime: concurrency, progress.
-            price: of the model, for the replies' cost; None where unknown.
-            may_send: asked before each parcel; False leaves it and all further ones unsent.
+    def run(self, work: Assignment) -> None:
+        """Answer all attempts and the follow-ups that `deliver` returns.
 
         Raises:
             GecjuryError: nothing more can be asked (no key, unknown model, no server, ...).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gecjury.judges.asking.exchange import Member
+from gecjury.judges.asking.exchange import Model
 
 __all__ = ["Capabilities", "capabilities"]
 
@@ -42,18 +42,18 @@ _MODELS: tuple[tuple[str, Capabilities], ...] = (
 )
 
 
-def capabilities(member: Member) -> Capabilities:
-    """What is known of a member's model.
+def capabilities(model: Model) -> Capabilities:
+    """What is known of a model.
 
     A server of one's own is taken to obey schemas and to read `max_tokens`, which older ones know
     alone. What a server refuses after all, the client leaves out and records.
     """
-    if member.backend != "openai":
+    if model.backend != "openai":
         return Capabilities(cap="max_tokens", template_options=True)
-    if not _OFFICIAL.match(member.base_url):
+    if not _OFFICIAL.match(model.base_url):
         return Capabilities(cap="max_tokens", template_options=True)
     for pattern, found in _MODELS:
-        if re.match(pattern, member.model):
+        if re.match(pattern, model.name):
             return found
     return Capabilities()
 

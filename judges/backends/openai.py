@@ -14,15 +14,15 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from gecjury.errors import GecjuryError, InputError, MissingExtraError, OptionError
-from gecjury.judges.asking.exchange import Deliver, Member, Parcel, Reply, TokenLogprob
+from gecjury.judges.asking.exchange import Attempt, Model, Reply, TokenLogprob
 from gecjury.judges.asking.prices import Price
+from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.capabilities import capabilities, no_template
 from gecjury.judges.backends.pacing import Pace, backoff, retry_after
-from gecjury.runtime import Runtime
 
 __all__ = ["KEY_VARIABLE", "OpenAIBackend", "make_client", "read_completion", "request_body"]
 
@@ -49,8 +49,8 @@ class _Refused(Exception):
 class OpenAIBackend:
     """Asks a server, many requests at once; see `gecjury.judges.backends.backend.Backend`."""
 
-    def __init__(self, member: Member) -> None:
-        self.member = member
+    def __init__(self, model: Model) -> None:
+        self.model = model
         self.left_out: set[str] = set()
         self.pace: Pace | None = None
         self._answered = 0
@@ -58,52 +58,39 @@ class OpenAIBackend:
         self._stop: BaseException | None = None
         self._full = False
 
-    def run(
-        self,
-        parcels: Sequence[Parcel],
-        deliver: Deliver,
-        runtime: Runtime,
-        price: Price | None,
-        may_send: Callable[[Parcel], bool],
-    ) -> None:
+    def run(self, work: Assignment) -> None:
         """See `Backend.run`."""
-        _run_to_end(self._all(deque(parcels), deliver, runtime, price, may_send))
+        _run_to_end(self._all(work))
 
-    async def _all(
-        self,
-        waiting: deque[Parcel],
-        deliver: Deliver,
-        runtime: Runtime,
-        price: Price | None,
-        may_send: Callable[[Parcel], bool],
-    ) -> None:
-        self.pace = Pace(runtime.concurrency)
-        urls = self.member.base_url.split("+")
+    async def _all(self, work: Assignment) -> None:
+        waiting = deque(work.attempts)
+        self.pace = Pace(work.runtime.concurrency)
+        urls = self.model.base_url.split("+")
         clients = [make_client(url, asynchronous=True) for url in urls]
         self._stop, self._full = None, False
 
-        async def work(number: int) -> None:
+        async def answer(number: int) -> None:
             client = clients[number % len(clients)]
             while waiting and self._stop is None and not self._full:
-                parcel: Parcel | None = waiting.popleft()
-                while parcel is not None and self._stop is None:
-                    if not may_send(parcel):
+                attempt: Attempt | None = waiting.popleft()
+                while attempt is not None and self._stop is None:
+                    if not work.may_send(attempt):
                         self._full = True
                         break
-                    reply = await self._answer(client, parcel, price)
+                    reply = await self._answer(client, attempt, work.price)
                     if reply is None:
                         break
-                    parcel = deliver(parcel, reply)
+                    attempt = work.deliver(attempt, reply)
 
         async def guarded(number: int) -> None:
             # One failure ends the run, but what others have under way is paid for: it is awaited
             # and kept.
             try:
-                await work(number)
+                await answer(number)
             except Exception as error:
                 self._stop = self._stop or error
 
-        count = min(runtime.concurrency, len(waiting))
+        count = min(work.runtime.concurrency, len(waiting))
         try:
             await asyncio.gather(*(guarded(number) for number in range(count)))
         finally:
@@ -112,7 +99,7 @@ class OpenAIBackend:
         if self._stop is not None:
             raise self._stop
 
-    async def _answer(self, client: Any, parcel: Parcel, price: Price | None) -> Reply | None:
+    async def _answer(self, client: Any, attempt: Attempt, price: Price | None) -> Reply | None:
         """One reply, tried as often as it is worth; None if another request ended the run."""
         assert self.pace is not None
         tries = 0
@@ -122,7 +109,7 @@ class OpenAIBackend:
             try:
                 if self._stop is not None:
                     return None
-                reply = await self._once(client, parcel, price)
+                reply = await self._once(client, attempt, price)
                 answered = True
                 self._answered += 1
                 return reply
@@ -145,18 +132,18 @@ class OpenAIBackend:
             if not limited:  # a pause for all is kept at the entrance
                 await asyncio.sleep(wait)
 
-    async def _once(self, client: Any, parcel: Parcel, price: Price | None) -> Reply:
+    async def _once(self, client: Any, attempt: Attempt, price: Price | None) -> Reply:
         import openai
 
-        body = request_body(self.member, parcel, self.left_out)
+        body = request_body(self.model, attempt, self.left_out)
         start = time.perf_counter()
         try:
             raw = await client.chat.completions.with_raw_response.create(
-                **body, extra_headers={"Idempotency-Key": _idempotency(parcel)}
+                **body, extra_headers={"Idempotency-Key": _idempotency(attempt)}
             )
             text = raw.http_response.text
         except openai.APIStatusError as error:
-            self._raise_status(error, parcel, body)
+            self._raise_status(error, attempt, body)
             raise
         except openai.APITimeoutError:
             raise _Transient("the time for an answer ran out") from None
@@ -172,12 +159,12 @@ class OpenAIBackend:
         if not isinstance(record, dict):
             raise _Transient(f"not a completion but {text.strip()[:40]!r}")
         reply = read_completion(record, price, time.perf_counter() - start)
-        sent = dict(parcel.overrides)
+        sent = dict(attempt.overrides)
         if self.left_out:
             sent["left_out"] = sorted(self.left_out)
         return Reply(**{**vars(reply), "sent": sent})
 
-    def _raise_status(self, error: Any, parcel: Parcel, body: Mapping[str, Any]) -> None:
+    def _raise_status(self, error: Any, attempt: Attempt, body: Mapping[str, Any]) -> None:
         """Turn an error status into a retry, a request without a setting, or the end."""
         said = error.body.get("message") if isinstance(error.body, dict) else None
         status, text = error.status_code, self._clean(str(said or error.message))
@@ -190,11 +177,11 @@ class OpenAIBackend:
             raise _Transient(f"status {status}", wait, limited=status == 503) from None
         if status == 400 and "context" in lowered and ("length" in lowered or "long" in lowered):
             raise InputError(
-                f"a prompt is longer than the context of {self.member.model}: {text}; choose a "
+                f"a prompt is longer than the context of {self.model.name}: {text}; choose a "
                 "model with a longer one, or leave out context with context=none"
             ) from None
         if status == 400 and "chat template" in lowered:
-            raise InputError(no_template(self.member.model)) from None
+            raise InputError(no_template(self.model.name)) from None
         if status in (400, 422) and (refused := self._refused(error, lowered, body)):
             self.left_out.add(refused)
             raise _Refused from None
@@ -202,7 +189,7 @@ class OpenAIBackend:
 
     def _refused(self, error: Any, text: str, body: Mapping[str, Any]) -> str:
         """The setting that a request was refused for, if the answer can do without it."""
-        structured = self.member.structured == "schema"
+        structured = self.model.structured == "schema"
         sent = {**body, **body.get("extra_body", {})}
         for name in _OPTIONAL:
             if name not in sent or (name == "response_format" and structured):
@@ -221,7 +208,7 @@ class OpenAIBackend:
             return OptionError(f"{self._server()} does not allow this (403): {text}")
         if status == 404:
             return OptionError(
-                f"{self._server()} knows no model {self.member.model!r} (404): {text}; check "
+                f"{self._server()} knows no model {self.model.name!r} (404): {text}; check "
                 "model=..., and that base_url ends as the server wants it (usually /v1)"
             )
         if status == 429:
@@ -229,7 +216,7 @@ class OpenAIBackend:
         return InputError(f"{self._server()} refuses the request ({status}): {text}")
 
     def _server(self) -> str:
-        return self.member.base_url or "OpenAI"
+        return self.model.base_url or "OpenAI"
 
     def _clean(self, text: str) -> str:
         """A server's message on one line, without the key."""
@@ -287,18 +274,18 @@ def make_client(url: str, *, asynchronous: bool) -> Any:
     return kind(api_key=key, base_url=url or None, max_retries=0, timeout=timeout)
 
 
-def _idempotency(parcel: Parcel) -> str:
+def _idempotency(attempt: Attempt) -> str:
     """Lets a server that knows the header answer a repeated request without paying twice."""
-    return f"{parcel.request.key}-{parcel.attempt}"
+    return f"{attempt.request.key}-{attempt.number}"
 
 
-def request_body(member: Member, parcel: Parcel, left_out: set[str]) -> dict[str, Any]:
-    """The settings of `chat.completions.create` for a parcel, less what the server refused."""
-    able = capabilities(member)
-    sampling = parcel.sampling
+def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str, Any]:
+    """The settings of `chat.completions.create` for a attempt, less what the server refused."""
+    able = capabilities(model)
+    sampling = attempt.sampling
     body: dict[str, Any] = {
-        "model": member.model,
-        "messages": [dict(message) for message in parcel.request.messages],
+        "model": model.name,
+        "messages": [dict(message) for message in attempt.request.messages],
     }
     if sampling.get("temperature") is not None:
         body["temperature"] = sampling["temperature"]
@@ -308,8 +295,8 @@ def request_body(member: Member, parcel: Parcel, left_out: set[str]) -> dict[str
     if "max_tokens" in left_out:
         cap = "max_completion_tokens"
     body[cap] = sampling["max_tokens"]
-    if parcel.request.schema is not None:
-        form = {"name": "verdict", "strict": True, "schema": dict(parcel.request.schema)}
+    if attempt.request.schema is not None:
+        form = {"name": "verdict", "strict": True, "schema": dict(attempt.request.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": form}
     if sampling.get("logprobs"):
         body["logprobs"], body["top_logprobs"] = True, sampling["logprobs"]

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gecjury.errors import GecjuryError, InputError, OptionError
-from gecjury.judges.asking.exchange import Deliver, Member, Parcel, Reply, key_of
-from gecjury.judges.asking.prices import Price
+from gecjury.judges.asking.exchange import Attempt, Model, Reply, key_of
+from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.openai import make_client, read_completion, request_body
-from gecjury.runtime import Runtime
 
 __all__ = ["BatchBackend"]
 
@@ -35,27 +34,20 @@ _LONGEST_PAUSE = 120.0
 class BatchBackend:
     """Asks by batches; see `gecjury.judges.backends.backend.Backend`."""
 
-    def __init__(self, member: Member, pause: float = _FIRST_PAUSE) -> None:
-        if "+" in member.base_url:
+    def __init__(self, model: Model, pause: float = _FIRST_PAUSE) -> None:
+        if "+" in model.base_url:
             raise OptionError("--batch takes one base_url: a batch lies on one server")
-        self.member, self._pause = member, pause
+        self.model, self._pause = model, pause
         self._refused = ""
 
-    def run(
-        self,
-        parcels: Sequence[Parcel],
-        deliver: Deliver,
-        runtime: Runtime,
-        price: Price | None,
-        may_send: Callable[[Parcel], bool],
-    ) -> None:
+    def run(self, work: Assignment) -> None:
         """See `Backend.run`."""
-        client = make_client(self.member.base_url, asynchronous=False)
+        client = make_client(self.model.base_url, asynchronous=False)
         import openai
 
         try:
             with client:
-                self._all(client, parcels, deliver, price, may_send)
+                self._all(client, work)
         except GecjuryError:
             raise
         except openai.AuthenticationError:
@@ -67,23 +59,16 @@ class BatchBackend:
                 "collect them"
             ) from None
 
-    def _all(
-        self,
-        client: Any,
-        parcels: Sequence[Parcel],
-        deliver: Deliver,
-        price: Price | None,
-        may_send: Callable[[Parcel], bool],
-    ) -> None:
-        waiting = {_custom_id(parcel): parcel for parcel in parcels}
-        mark = key_of({"model": self.member.model, "prompt": parcels[0].request.prompt})
+    def _all(self, client: Any, work: Assignment) -> None:
+        waiting = {_custom_id(attempt): attempt for attempt in work.attempts}
+        mark = key_of({"model": self.model.name, "prompt": work.attempts[0].request.prompt})
         fruitless = 0
         while waiting:
             before = len(waiting)
-            running = self._collect(client, mark, waiting, deliver, price)
-            todo = [parcel for name, parcel in waiting.items() if name not in running]
-            allowed = [parcel for parcel in todo if may_send(parcel)]
-            for part in _parts([self._line(parcel) for parcel in allowed]):
+            running = self._collect(client, mark, waiting, work)
+            todo = [attempt for name, attempt in waiting.items() if name not in running]
+            allowed = [attempt for attempt in todo if work.may_send(attempt)]
+            for part in _parts([self._line(attempt) for attempt in allowed]):
                 self._submit(client, mark, part)
             if not allowed and not running:
                 return  # the budget is used up
@@ -96,11 +81,11 @@ class BatchBackend:
                     )
             self._wait(client, mark)
 
-    def _line(self, parcel: Parcel) -> str:
-        body = request_body(self.member, parcel, set())
+    def _line(self, attempt: Attempt) -> str:
+        body = request_body(self.model, attempt, set())
         body |= body.pop("extra_body", {})
         record = {
-            "custom_id": _custom_id(parcel),
+            "custom_id": _custom_id(attempt),
             "method": "POST",
             "url": "/v1/chat/completions",
             "body": body,
@@ -131,9 +116,8 @@ class BatchBackend:
         self,
         client: Any,
         mark: str,
-        waiting: dict[str, Parcel],
-        deliver: Deliver,
-        price: Price | None,
+        waiting: dict[str, Attempt],
+        work: Assignment,
     ) -> set[str]:
         """Deliver what finished batches answered; the names of what others still work on."""
         running: set[str] = set()
@@ -144,15 +128,14 @@ class BatchBackend:
                 continue
             for file in (batch.output_file_id, batch.error_file_id):
                 for line in _lines(client, file) if file else ():
-                    self._take(line, waiting, deliver, price)
+                    self._take(line, waiting, work)
         return running
 
     def _take(
         self,
         line: Mapping[str, Any],
-        waiting: dict[str, Parcel],
-        deliver: Deliver,
-        price: Price | None,
+        waiting: dict[str, Attempt],
+        work: Assignment,
     ) -> None:
         """Deliver one line, unless its request is answered already or the line is an error."""
         name = str(line.get("custom_id"))
@@ -163,16 +146,16 @@ class BatchBackend:
             error = line.get("error") or (response.get("body") or {}).get("error") or {}
             self._refused = str(error.get("message") or error.get("code") or "")[:120]
             return
-        parcel = waiting.pop(name)
-        reply = read_completion(response["body"], price, 0.0)
-        sent = {**parcel.overrides, "batch": True}
-        following = deliver(parcel, Reply(**{**vars(reply), "sent": sent}))
+        attempt = waiting.pop(name)
+        reply = read_completion(response["body"], work.price, 0.0)
+        sent = {**attempt.overrides, "batch": True}
+        following = work.deliver(attempt, Reply(**{**vars(reply), "sent": sent}))
         if following is not None:
             waiting[_custom_id(following)] = following
 
 
-def _custom_id(parcel: Parcel) -> str:
-    return f"{parcel.request.key}-{parcel.attempt}"
+def _custom_id(attempt: Attempt) -> str:
+    return f"{attempt.request.key}-{attempt.number}"
 
 
 def _parts(lines: Sequence[str]) -> Iterator[list[str]]:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gecjury.errors import InputError, MissingExtraError, OptionError
-from gecjury.judges.asking.exchange import Deliver, Member, Parcel, Reply, TokenLogprob
-from gecjury.judges.asking.prices import Price
+from gecjury.judges.asking.exchange import Attempt, Model, Reply, TokenLogprob
+from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.capabilities import no_template
-from gecjury.runtime import Runtime
 
 __all__ = ["OPTIONS_VARIABLE", "VLLMBackend", "check_canary"]
 
@@ -39,42 +38,34 @@ _loaded: dict[tuple[Any, ...], _Engine] = {}
 class VLLMBackend:
     """Asks a model in process; see `gecjury.judges.backends.backend.Backend`."""
 
-    def __init__(self, member: Member) -> None:
-        self.member = member
+    def __init__(self, model: Model) -> None:
+        self.model = model
 
-    def run(
-        self,
-        parcels: Sequence[Parcel],
-        deliver: Deliver,
-        runtime: Runtime,
-        price: Price | None,
-        may_send: Callable[[Parcel], bool],
-    ) -> None:
-        """All parcels in one call; what has to be asked again in further ones."""
-        del runtime, price
-        waiting = [parcel for parcel in parcels if may_send(parcel)]
+    def run(self, work: Assignment) -> None:
+        """All attempts in one call; what has to be asked again in further ones."""
+        waiting = [attempt for attempt in work.attempts if work.may_send(attempt)]
         if not waiting:
             return
-        engine = _engine(self.member)
-        if any(parcel.request.schema is not None for parcel in waiting):
+        engine = _engine(self.model)
+        if any(attempt.request.schema is not None for attempt in waiting):
             engine.canary()
         while waiting:
-            following = (deliver(parcel, reply) for parcel, reply in engine.answer(waiting))
-            waiting = [parcel for parcel in following if parcel is not None]
+            following = (work.deliver(attempt, reply) for attempt, reply in engine.answer(waiting))
+            waiting = [attempt for attempt in following if attempt is not None]
 
 
-def _engine(member: Member) -> _Engine:
-    key = (member.model, member.options, os.environ.get(OPTIONS_VARIABLE))
+def _engine(model: Model) -> _Engine:
+    key = (model.name, model.options, os.environ.get(OPTIONS_VARIABLE))
     if key not in _loaded:
         _loaded.clear()
-        _loaded[key] = _Engine(member)
+        _loaded[key] = _Engine(model)
     return _loaded[key]
 
 
 class _Engine:
     """A loaded model, and what differs between versions of vLLM."""
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, model: Model) -> None:
         # Results go to stdout, so vLLM's log must not.
         os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
@@ -85,23 +76,23 @@ class _Engine:
                 f"backend=vllm needs vLLM, which cannot be imported ({error}): "
                 "pip install 'gecjury[vllm]' on a machine with a GPU"
             ) from None
-        self.vllm, self.member = vllm, member
+        self.vllm, self.model = vllm, model
         self.version = str(getattr(vllm, "__version__", "of unknown version"))
         self._obeys = False
         arguments: dict[str, Any] = {
-            "model": member.model,
+            "model": model.name,
             "enable_prefix_caching": True,
             **_compact_arguments(vllm),
-            **dict(member.options),
+            **dict(model.options),
             **_more_arguments(),
         }
         try:
             self.llm = vllm.LLM(**arguments)
         except Exception as error:  # vLLM raises whatever its parts raise
-            raise InputError(f"vLLM cannot load {member.model}: {_first_line(error)}") from None
+            raise InputError(f"vLLM cannot load {model.name}: {_first_line(error)}") from None
         tokenizer = self.llm.get_tokenizer()
         if not getattr(tokenizer, "chat_template", None):
-            raise InputError(no_template(member.model))
+            raise InputError(no_template(model.name))
 
     def canary(self) -> None:
         """Make sure, once, that constraints are obeyed.
@@ -117,15 +108,15 @@ class _Engine:
         check_canary(output.outputs[0].text, self.version)
         self._obeys = True
 
-    def answer(self, parcels: Sequence[Parcel]) -> Iterator[tuple[Parcel, Reply]]:
-        """Answer all parcels in one batch, each as soon as it is done.
+    def answer(self, attempts: Sequence[Attempt]) -> Iterator[tuple[Attempt, Reply]]:
+        """Answer all attempts in one batch, each as soon as it is done.
 
         Raises:
             InputError: a prompt does not fit the model.
         """
-        thinking = bool(parcels[0].sampling.get("thinking"))
-        conversations = [[dict(m) for m in parcel.request.messages] for parcel in parcels]
-        params = [self._params(parcel.sampling, parcel.request.schema) for parcel in parcels]
+        thinking = bool(attempts[0].sampling.get("thinking"))
+        conversations = [[dict(m) for m in attempt.request.messages] for attempt in attempts]
+        params = [self._params(attempt.sampling, attempt.request.schema) for attempt in attempts]
         template = self._template(thinking)
         start = time.perf_counter()
         # What LLM.chat does, but where it can be done in two steps, replies are kept as they come.
@@ -135,18 +126,18 @@ class _Engine:
             begun = begin(conversations, params, use_tqdm=False, **template)
         except Exception as error:  # vLLM's own classes differ between versions
             raise InputError(
-                f"{self.member.model} cannot take a prompt: {_first_line(error)}; choose a model "
+                f"{self.model.name} cannot take a prompt: {_first_line(error)}; choose a model "
                 "with a longer context, raise max_model_len, or leave out context (context=none)"
             ) from None
         if not stepwise:
             seconds = time.perf_counter() - start
-            for parcel, output in zip(parcels, begun, strict=True):
-                yield parcel, _reply(output, seconds)
+            for attempt, output in zip(attempts, begun, strict=True):
+                yield attempt, _reply(output, seconds)
             return
-        by_id: dict[str, Parcel] = {}
-        for name, parcel in zip(map(str, begun), parcels, strict=True):
+        by_id: dict[str, Attempt] = {}
+        for name, attempt in zip(map(str, begun), attempts, strict=True):
             # Newer versions add random letters inside the engine, and outputs lack them.
-            by_id |= {name: parcel, name.rpartition("-")[0] or name: parcel}
+            by_id |= {name: attempt, name.rpartition("-")[0] or name: attempt}
         for output in self._steps():
             if str(output.request_id) in by_id:  # not left over from a call that failed
                 seconds = time.perf_counter() - start

@@ -100,7 +100,7 @@ def count_ballots(
     """Put ballots and answers together.
 
     Args:
-        ballots: of one member.
+        ballots: of one model.
         answers: by the question's key; a value is one score a position.
         sizes: how many corrections each candidate set has.
 
@@ -124,15 +124,15 @@ def count_ballots(
 
 
 def combine(scores: Sequence[float], how: Literal["mean", "median", "majority"]) -> float:
-    """One score of several members' scores of one correction.
+    """One score of several models' scores of one correction.
 
     Args:
-        scores: one a member; NaN where a member has none.
+        scores: one a model; NaN where a model has none.
         how: `majority` takes the most frequent score, and the median of several equally
             frequent ones.
 
     Returns:
-        NaN unless more than half of the members have a score: fewer do not speak for a panel.
+        NaN unless more than half of the models have a score: fewer do not speak for a panel.
     """
     known = [score for score in scores if not np.isnan(score)]
     if 2 * len(known) <= len(scores):

@@ -1,4 +1,4 @@
-"""Which columns of a table of ratings hold what, and the scale of the ratings."""
+"""Rated sentences, and the tables they are read from: which columns hold what, on which scale."""
 
 from __future__ import annotations
 
@@ -54,6 +54,53 @@ class Scale:
         if not scale.low < scale.high:
             raise OptionError(f"--scale {text!r}: the lowest rating must be below the highest")
         return scale
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """Rated sentences.
+
+    Attributes:
+        aspects: names of the columns of `ratings`.
+        outputs: N rated sentences.
+        sources: N sentences they correct; "" where there is none.
+        ratings: N × aspects, means over raters; NaN = not rated.
+        scale: of the ratings.
+        names: N entries `train`, `dev` or `test` where the data brings its split, else empty.
+        notes: what was left out, for people.
+    """
+
+    aspects: tuple[str, ...]
+    outputs: tuple[str, ...]
+    sources: tuple[str, ...]
+    ratings: FloatArray
+    scale: Scale = field(default_factory=Scale)
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+    def take(self, rows: Sequence[int] | IntArray) -> Annotations:
+        """Some rows, in the order given."""
+        chosen = [int(row) for row in rows]
+        return replace(
+            self,
+            outputs=tuple(self.outputs[row] for row in chosen),
+            sources=tuple(self.sources[row] for row in chosen),
+            ratings=self.ratings[chosen],
+            names=tuple(self.names[row] for row in chosen) if self.names else (),
+        )
+
+    @property
+    def print(self) -> str:
+        """Fingerprint of all texts and ratings: 16 hexadecimal digits."""
+        numbers = (" ".join(f"{value:.6g}" for value in row) for row in self.ratings)
+        return fingerprint(
+            part
+            for parts in zip(self.sources, self.outputs, numbers, strict=True)
+            for part in parts
+        )
 
 
 @dataclass(frozen=True)
@@ -133,56 +180,6 @@ def known_columns(known: Sequence[str]) -> ColumnMap:
     return GUG_COLUMNS if GUG_COLUMNS.output in known else ColumnMap("", {})
 
 
-Row = Mapping[str, object]
-
-
-@dataclass(frozen=True)
-class Annotations:
-    """Rated sentences.
-
-    Attributes:
-        aspects: names of the columns of `ratings`.
-        outputs: N rated sentences.
-        sources: N sentences they correct; "" where there is none.
-        ratings: N × aspects, means over raters; NaN = not rated.
-        scale: of the ratings.
-        names: N entries `train`, `dev` or `test` where the data brings its split, else empty.
-        notes: what was left out, for people.
-    """
-
-    aspects: tuple[str, ...]
-    outputs: tuple[str, ...]
-    sources: tuple[str, ...]
-    ratings: FloatArray
-    scale: Scale = field(default_factory=Scale)
-    names: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.outputs)
-
-    def take(self, rows: Sequence[int] | IntArray) -> Annotations:
-        """Some rows, in the order given."""
-        chosen = [int(row) for row in rows]
-        return replace(
-            self,
-            outputs=tuple(self.outputs[row] for row in chosen),
-            sources=tuple(self.sources[row] for row in chosen),
-            ratings=self.ratings[chosen],
-            names=tuple(self.names[row] for row in chosen) if self.names else (),
-        )
-
-    @property
-    def print(self) -> str:
-        """Fingerprint of all texts and ratings: 16 hexadecimal digits."""
-        numbers = (" ".join(f"{value:.6g}" for value in row) for row in self.ratings)
-        return fingerprint(
-            part
-            for parts in zip(self.sources, self.outputs, numbers, strict=True)
-            for part in parts
-        )
-
-
 def read_annotations(
     path: str | Path,
     columns: ColumnMap | None = None,
@@ -219,6 +216,9 @@ def read_annotations(
     found = _collect(str(path), first, rows, columns, scale)
     _refuse_constant(str(path), found)
     return found
+
+
+Row = Mapping[str, object]
 
 
 def _rows(path: str) -> tuple[int, list[Row]]:

@@ -11,12 +11,18 @@ import numpy as np
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.leakage import normalise
+from gecjury.corpus.splits import Split
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.annotations import Annotations, Scale, read_annotations
-from gecjury.refless.data.splits import Split
 from gecjury.textfiles import read_lines
 
-__all__ = ["choose_aspects", "join_parts", "read_rated_sets", "read_treebank_text"]
+__all__ = ["NAMED_SETS", "choose_aspects", "join_parts", "read_rated_sets", "read_treebank_text"]
+
+NAMED_SETS = {
+    "tmu-gfm": "TMU-GFM-Dataset/tmu-gfm-dataset.csv",
+    "gug": "gug-data/gug_annotations.tsv",
+}
+"""Sets of rated sentences that are known by name, and their files in the data folder."""
 
 _RATED_BENCHMARKS = ("gmeg-dev-fce", "gmeg-dev-wiki")
 _LENGTHS = range(5, 46)
@@ -107,7 +113,7 @@ def read_rated_sets(
         np.array(ratings)[:, None],
         Scale(0.0, 100.0, zero_is_other=False),
     )
-    path = open_data(data, cache=cache).path("gug-data/gug_annotations.tsv")
+    path = open_data(data, cache=cache).path(NAMED_SETS["gug"])
     return [gmeg, read_annotations(path)]
 
 

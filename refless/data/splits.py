@@ -1,31 +1,17 @@
-"""Splits of rated sentences into train, dev and test, with no source in two of them."""
+"""Splits of rated sentences into train, dev and test: drawn by source, or as the data says."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from gecjury.arrays import IntArray
 from gecjury.corpus.leakage import normalise
+from gecjury.corpus.splits import Split, split_sources
 from gecjury.errors import InputError
 from gecjury.refless.data.annotations import Annotations
 
-__all__ = ["Split", "split_as_named", "split_by_source"]
+__all__ = ["split_as_named", "split_by_source"]
 
 _LEAST = 2
-
-
-@dataclass(frozen=True)
-class Split:
-    """Row numbers of each part, in order of the data."""
-
-    train: IntArray
-    dev: IntArray
-    test: IntArray
-
-    def __str__(self) -> str:
-        return f"{len(self.train)} train, {len(self.dev)} dev, {len(self.test)} test"
 
 
 def split_by_source(
@@ -33,9 +19,7 @@ def split_by_source(
 ) -> Split:
     """Draw a split in which each source, and so all its corrections, stands in one part.
 
-    Sources are compared after normalising (see `gecjury.corpus.leakage.normalise`); rows without a
-    source are grouped by their own text. The shares are met as nearly as whole groups allow: on
-    TMU-GFM about the 3,376/422/423 of Yoshimura et al. (2020), whose own split is not public.
+    Rows without a source are grouped by their own text; see `gecjury.corpus.splits.split_sources`.
 
     Args:
         data: what to split.
@@ -46,19 +30,10 @@ def split_by_source(
     Raises:
         InputError: a part would hold fewer than two rows.
     """
-    keys = [normalise(s or o) for s, o in zip(data.sources, data.outputs, strict=True)]
-    groups: dict[str, list[int]] = {}
-    for row, key in enumerate(keys):
-        groups.setdefault(key, []).append(row)
-    members = list(groups.values())
-    order = np.random.default_rng(seed).permutation(len(members))
-    parts: dict[str, list[int]] = {"dev": [], "test": [], "train": []}
-    wanted = {"dev": round(dev * len(data)), "test": round(test * len(data))}
-    for index in order:
-        group = members[index]
-        part = next((p for p, size in wanted.items() if len(parts[p]) < size), "train")
-        parts[part] += group
-    return _checked(parts, f"{len(data)} rows of {len(members)} sources")
+    keys = [source or output for source, output in zip(data.sources, data.outputs, strict=True)]
+    sources = len(set(map(normalise, keys)))
+    split = split_sources(keys, seed, dev=dev, test=test)
+    return _checked(split, f"{len(data)} rows of {sources} sources")
 
 
 def split_as_named(data: Annotations) -> Split:
@@ -67,17 +42,17 @@ def split_as_named(data: Annotations) -> Split:
     Raises:
         InputError: a part holds fewer than two rows.
     """
-    parts: dict[str, list[int]] = {"train": [], "dev": [], "test": []}
-    for row, name in enumerate(data.names):
-        parts[name].append(row)
-    return _checked(parts, "the split column")
+    names = np.array(data.names, dtype=np.str_)
+    parts = {part: np.flatnonzero(names == part) for part in ("train", "dev", "test")}
+    return _checked(Split(**parts), "the split column")
 
 
-def _checked(parts: dict[str, list[int]], what: str) -> Split:
+def _checked(split: Split, what: str) -> Split:
     for part in ("train", "dev", "test"):
-        if len(parts[part]) < _LEAST:
+        rows = getattr(split, part)
+        if len(rows) < _LEAST:
             raise InputError(
-                f"too few rows for a split: {what} leave {len(parts[part])} for {part}, "
+                f"too few rows for a split: {what} leave {len(rows)} for {part}, "
                 f"expected at least {_LEAST}; give more data, or the parts as files (--dev, --test)"
             )
-    return Split(*(np.array(sorted(parts[p]), dtype=np.int64) for p in ("train", "dev", "test")))
+    return split

@@ -18,10 +18,10 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.leakage import normalise
+from gecjury.corpus.splits import Split
 from gecjury.errors import InputError
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.data.annotations import Annotations
-from gecjury.refless.data.splits import Split
 from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
 from gecjury.refless.nets.kernel import Block, KernelModel, fit_kernel
 from gecjury.refless.nets.regressor import load_tokenizer, output_errors

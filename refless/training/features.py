@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
+from gecjury.corpus.splits import Split
 from gecjury.refless.data.annotations import Annotations
-from gecjury.refless.data.splits import Split
 from gecjury.refless.nets.bundle import Linear
 from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
 from gecjury.stats.correlation import spearman

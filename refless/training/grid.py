@@ -10,13 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gecjury.errors import OptionError
-from gecjury.refless.data.annotations import Annotations
-from gecjury.refless.data.splits import Split
 from gecjury.refless.nets.regressor import output_errors
-from gecjury.refless.training.intermediate import IntermediateData
-from gecjury.refless.training.some import Recipe, train_some
+from gecjury.refless.training.some import Job, train_some
 from gecjury.refless.training.trainer import is_main_process, wait_for_all
-from gecjury.runtime import Runtime
 from gecjury.textfiles import write_text
 
 __all__ = ["GRID", "Trial", "train_grid"]
@@ -43,42 +39,32 @@ class Trial:
     chosen: bool = False
 
 
-def train_grid(
-    data: Annotations,
-    split: Split,
-    recipe: Recipe,
-    folder: Path,
-    runtime: Runtime,
-    *,
-    extra: Sequence[Annotations] = (),
-    steps: IntermediateData | None = None,
-    origin: Mapping[str, str] | None = None,
-    notes: Sequence[str] = (),
-    grid: Mapping[str, Sequence[float]] = GRID,
-) -> list[Trial]:
-    """Train every combination and put the one with the best mean dev Spearman into `folder`.
+def train_grid(job: Job, grid: Mapping[str, Sequence[float]] = GRID) -> list[Trial]:
+    """Train every combination and put the one with the best mean dev Spearman into the folder.
 
-    Combinations lie in `folder`/grid; those that are finished are not run again.
+    Combinations lie in `grid` in the folder; those that are finished are not run again.
+
+    Args:
+        job: what is trained; its recipe's settings are replaced where the grid says so.
+        grid: values to combine, by setting.
 
     Returns:
         One entry a combination and aspect; the chosen combination is marked.
     """
-    if recipe.kernel:
+    if job.recipe.kernel:
         raise OptionError("the grid is of fine-tuning; kernel regression chooses its own settings")
     found: list[tuple[float, Path, list[Trial]]] = []
     for max_length, batch, rate in itertools.product(*(grid[key] for key in GRID)):
         settings = replace(
-            recipe.settings,
+            job.recipe.settings,
             max_length=int(max_length),
             batch_size=int(batch),
             learning_rate=float(rate),
         )
-        place = folder / "grid" / f"length{max_length}-batch{batch}-rate{rate:g}"
-        report = train_some(
-            data, split, replace(recipe, settings=settings), place, runtime,
-            extra=extra, steps=steps, origin=origin, notes=notes,
-        )  # fmt: skip
-        epochs = max((int(m["epochs"]) for m in report.members.values()), default=0)
+        place = job.folder / "grid" / f"length{max_length}-batch{batch}-rate{rate:g}"
+        recipe = replace(job.recipe, settings=settings)
+        report = train_some(replace(job, recipe=recipe, folder=place))
+        epochs = max((int(m["epochs"]) for m in report.trained.values()), default=0)
         trials = [
             Trial(aspect, int(max_length), int(batch), float(rate), epochs,
                   figures["spearman"], report.figures["test"][aspect]["spearman"])
@@ -88,10 +74,10 @@ def train_grid(
         found.append((mean, place, trials))
     best = max(found, key=lambda entry: entry[0])
     if is_main_process():
-        with output_errors(folder):
-            shutil.copytree(best[1], folder, dirs_exist_ok=True)
+        with output_errors(job.folder):
+            shutil.copytree(best[1], job.folder, dirs_exist_ok=True)
     wait_for_all()
     rows = [replace(t, chosen=place == best[1]) for _, place, trials in found for t in trials]
     if is_main_process():
-        write_text(folder / "grid.json", json.dumps([vars(row) for row in rows], indent=1))
+        write_text(job.folder / "grid.json", json.dumps([vars(row) for row in rows], indent=1))
     return rows

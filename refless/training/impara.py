@@ -1,11 +1,11 @@
-"""`gecjury train impara`: from parallel text to pairs to a ranker."""
+"""IMPARA trained: from parallel text to pairs to a ranker."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,12 @@ from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.regressor import encoder_location, load_model, load_tokenizer, save_model
 from gecjury.refless.training.intermediate import freeze_embeddings, pair_accuracy, pair_examples
 from gecjury.refless.training.model_card import model_card
-from gecjury.refless.training.trainer import TrainSettings, fit, is_main_process, wait_for_all
+from gecjury.refless.training.recipe import TrainSettings
+from gecjury.refless.training.trainer import Task, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_text, write_text
 
-__all__ = ["split_corrections", "train_impara"]
+__all__ = ["RankerJob", "split_corrections", "train_impara"]
 
 _LEAST = 8
 Figures = list[dict[str, Any]]
@@ -46,21 +47,11 @@ def split_corrections(
     return {name: [c for row in rows for c in groups[keys[row]]] for name, rows in parts.items()}
 
 
-def train_impara(
-    corrections: Sequence[Correction],
-    encoder: str,
-    settings: TrainSettings,
-    folder: Path,
-    runtime: Runtime,
-    *,
-    count: int = 4096,
-    frozen: bool = False,
-    origin: Mapping[str, str] | None = None,
-    notes: Sequence[str] = (),
-) -> Figures:
-    """Make pairs, train on them, evaluate and save; a killed run goes on where it stopped.
+@dataclass(frozen=True, kw_only=True)
+class RankerJob:
+    """What one training of an IMPARA is given.
 
-    Args:
+    Attributes:
         corrections: parallel text.
         encoder: hub name, folder or `embedded`: weighs the edits and is then trained.
         settings: see `TrainSettings`; the best checkpoint is that with the best dev accuracy.
@@ -70,6 +61,21 @@ def train_impara(
         frozen: leave the word embeddings as they are.
         origin: names of the data, for the model card.
         notes: warnings for the model card.
+    """
+
+    corrections: Sequence[Correction]
+    encoder: str
+    settings: TrainSettings
+    folder: Path
+    runtime: Runtime
+    count: int = 4096
+    frozen: bool = False
+    origin: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+def train_impara(job: RankerJob) -> Figures:
+    """Make pairs, train on them, evaluate and save; a killed run goes on where it stopped.
 
     Returns:
         For dev and test the share of pairs in the right order, and the number of pairs.
@@ -78,10 +84,11 @@ def train_impara(
         InputError: fewer than eight pairs can be made for a part.
         OptionError: the folder holds another model.
     """
-    location = encoder_location(encoder)
-    pairs = _make_pairs(corrections, encoder, settings, count, runtime)
+    settings, folder, runtime = job.settings, job.folder, job.runtime
+    location = encoder_location(job.encoder)
+    pairs = _make_pairs(job)
     run = fingerprint(
-        [encoder, *(pairs_print(p) for p in pairs.values()), json.dumps(asdict(settings))]
+        [job.encoder, *(pairs_print(p) for p in pairs.values()), json.dumps(asdict(settings))]
     )
     done = _finished(folder, run)
     if done is not None:
@@ -91,53 +98,46 @@ def train_impara(
     set_seed(settings.seed)
     tokenizer = load_tokenizer(location)
     model = load_model(location, ("rank",))
-    if frozen:
+    if job.frozen:
         freeze_embeddings(model)
 
     def accuracy(model: Any, part: str) -> float:
         return pair_accuracy(model, tokenizer, pairs[part], settings, runtime)
 
     work = folder / "checkpoints"
-    result = fit(
-        model,
-        tokenizer,
-        pair_examples(tokenizer, pairs["train"], settings.max_length),
-        lambda model: {"score": accuracy(model, "dev")},
-        settings,
-        work,
-        runtime,
+    task = Task(
+        model=model,
+        tokenizer=tokenizer,
+        examples=pair_examples(tokenizer, pairs["train"], settings.max_length),
+        evaluate=lambda model: {"score": accuracy(model, "dev")},
         objective="ranking",
         label="impara: training",
     )
+    result = fit(task, settings, work, runtime)
     figures: Figures = [
         {"part": part, "accuracy": accuracy(result.model, part), "pairs": len(pairs[part])}
         for part in ("dev", "test")
     ]
     if is_main_process():
         save_model(result.model, tokenizer, folder)
-        _document(folder, corrections, encoder, settings, pairs, figures, origin or {}, notes)
-        record = {"format": FORMAT, "encoder": encoder, "run": run, "figures": figures}
+        _document(job, pairs, figures)
+        record = {"format": FORMAT, "encoder": job.encoder, "run": run, "figures": figures}
         write_text(folder / MANIFEST, json.dumps(record, indent=1))
         shutil.rmtree(work, ignore_errors=True)
     wait_for_all()
     return figures
 
 
-def _make_pairs(
-    corrections: Sequence[Correction],
-    encoder: str,
-    settings: TrainSettings,
-    count: int,
-    runtime: Runtime,
-) -> dict[str, list[Pair]]:
-    parts = split_corrections(corrections, settings.seed)
+def _make_pairs(job: RankerJob) -> dict[str, list[Pair]]:
+    settings = job.settings
+    parts = split_corrections(job.corrections, settings.seed)
     rng = np.random.default_rng(settings.seed)
-    spec = EncoderSpec(encoder, max_length=settings.max_length)
+    spec = EncoderSpec(job.encoder, max_length=settings.max_length)
     pairs = {}
-    for part, wanted in (("train", count), ("dev", count // 8), ("test", count // 8)):
+    for part, wanted in (("train", job.count), ("dev", job.count // 8), ("test", job.count // 8)):
         pairs[part] = impact_pairs(
             parts[part],
-            lambda texts: load_encoder(spec, runtime).encode(texts).vectors.astype(np.float64),
+            lambda texts: load_encoder(spec, job.runtime).encode(texts).vectors.astype(np.float64),
             rng,
             count=max(wanted, _LEAST),
         )
@@ -163,33 +163,24 @@ def _finished(folder: Path, run: str) -> Figures | None:
     return figures
 
 
-def _document(
-    folder: Path,
-    corrections: Sequence[Correction],
-    encoder: str,
-    settings: TrainSettings,
-    pairs: Mapping[str, Sequence[Pair]],
-    figures: Figures,
-    origin: Mapping[str, str],
-    notes: Sequence[str],
-) -> None:
-    texts = {text for c in corrections for text in (c.source, c.text())} - {""}
-    write_text(folder / KEYS_FILE, "\n".join(sorted(map(sentence_key, texts))) + "\n")
+def _document(job: RankerJob, pairs: Mapping[str, Sequence[Pair]], figures: Figures) -> None:
+    texts = {text for c in job.corrections for text in (c.source, c.text())} - {""}
+    write_text(job.folder / KEYS_FILE, "\n".join(sorted(map(sentence_key, texts))) + "\n")
     table = ["| part | accuracy | pairs |", "|---|---|---|"]
     table += [f"| {f['part']} | {f['accuracy']:.3f} | {f['pairs']} |" for f in figures]
     card = model_card(
         "IMPARA: a ranker of corrections",
         "impara",
-        base=encoder,
+        base=job.encoder,
         data={
-            **origin,
-            "corrections": str(len(corrections)),
+            **job.origin,
+            "corrections": str(len(job.corrections)),
             "pairs": ", ".join(f"{part} {len(p)} ({pairs_print(p)})" for part, p in pairs.items()),
             "split": "by source",
         },
-        settings=asdict(settings),
+        settings=asdict(job.settings),
         results="\n".join(table),
-        usage=f"gecjury score SOURCE HYP -m impara:model={folder.name}",
-        notes=notes,
+        usage=f"gecjury score SOURCE HYP -m impara:model={job.folder.name}",
+        notes=job.notes,
     )
-    write_text(folder / "README.md", card)
+    write_text(job.folder / "README.md", card)

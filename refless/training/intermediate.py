@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -33,22 +33,21 @@ from gecjury.refless.nets.regressor import (
     predict,
     save_model,
 )
-from gecjury.refless.training.trainer import TrainSettings, fit, is_main_process, wait_for_all
+from gecjury.refless.training.recipe import Intermediate, TrainSettings
+from gecjury.refless.training.trainer import Task, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.stats.correlation import spearman
 
 __all__ = [
-    "INTERMEDIATE",
-    "Intermediate",
     "IntermediateData",
+    "Step",
     "freeze_embeddings",
     "pair_accuracy",
+    "pair_examples",
     "run_intermediate",
+    "step_settings",
     "tokenise",
 ]
-
-Intermediate = Literal["detection", "ranking", "ratings"]
-INTERMEDIATE: tuple[Intermediate, ...] = ("detection", "ranking", "ratings")
 
 _DEV_SHARE = 0.03
 _DEV_MOST = 600
@@ -69,19 +68,11 @@ class IntermediateData:
     rated: Sequence[Annotations] = ()
 
 
-def run_intermediate(
-    kind: Intermediate,
-    start: str,
-    folder: Path,
-    data: IntermediateData,
-    settings: TrainSettings,
-    runtime: Runtime,
-    *,
-    frozen: bool = False,
-) -> dict[str, float]:
-    """Train one step and save its model; a step that was finished before is not run again.
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One step of a training.
 
-    Args:
+    Attributes:
         kind: which step.
         start: folder or hub name of the model that it starts from.
         folder: where the model is saved; checkpoints lie in it while the step runs.
@@ -89,30 +80,44 @@ def run_intermediate(
         settings: epochs, learning rate and the like.
         runtime: device and progress.
         frozen: leave the word embeddings as they are.
+    """
+
+    kind: Intermediate
+    start: str
+    folder: Path
+    data: IntermediateData
+    settings: TrainSettings
+    runtime: Runtime
+    frozen: bool = False
+
+
+def run_intermediate(step: Step) -> dict[str, float]:
+    """Train one step and save its model; a step that was finished before is not run again.
 
     Returns:
         Dev figures of the step; `score` is average precision, accuracy or mean Spearman.
     """
-    model_folder = folder / "model"
+    model_folder = step.folder / "model"
     if (model_folder / "model.safetensors").exists():
         return {}
-    tokenizer = load_tokenizer(start)
-    run = {"detection": _detection, "ranking": _ranking, "ratings": _ratings}[kind]
-    model, examples, evaluate = run(start, tokenizer, data, settings, runtime)
-    if frozen:
+    from transformers import set_seed
+
+    # Fresh heads are drawn while the model is loaded, before `fit` sets the seed.
+    set_seed(step.settings.seed)
+    tokenizer = load_tokenizer(step.start)
+    prepare = {"detection": _detection, "ranking": _ranking, "ratings": _ratings}[step.kind]
+    model, examples, evaluate = prepare(step, tokenizer)
+    if step.frozen:
         freeze_embeddings(model)
-    objective: Any = "regression" if kind == "ratings" else kind
-    result = fit(
-        model,
-        tokenizer,
-        examples,
-        evaluate,
-        settings,
-        folder / "checkpoints",
-        runtime,
-        objective=objective,
-        label=f"intermediate step: {kind}",
+    task = Task(
+        model=model,
+        tokenizer=tokenizer,
+        examples=examples,
+        evaluate=evaluate,
+        objective="regression" if step.kind == "ratings" else step.kind,
+        label=f"intermediate step: {step.kind}",
     )
+    result = fit(task, step.settings, step.folder / "checkpoints", step.runtime)
     if is_main_process():
         save_model(result.model, tokenizer, model_folder)
     wait_for_all()
@@ -145,27 +150,25 @@ def _held_out(count: int) -> int:
     return max(2, min(_DEV_MOST, round(_DEV_SHARE * count)))
 
 
-def _detection(
-    start: str, tokenizer: Any, data: IntermediateData, settings: TrainSettings, runtime: Runtime
-) -> Prepared:
-    rng = np.random.default_rng(settings.seed)
+def _detection(step: Step, tokenizer: Any) -> Prepared:
+    rng = np.random.default_rng(step.settings.seed)
     items: list[Correction] = []
-    for correction in data.corrections:
+    for correction in step.data.corrections:
         if correction.edits:
             share = rng.choice([0.0, 0.3, 0.6])
             partly = correction.text([bool(k) for k in rng.random(len(correction.edits)) < share])
             items.append(Correction(partly, token_edits(partly.split(), correction.text().split())))
-    clean = sorted({correction.text() for correction in data.corrections})
-    items += [spoil(text, rng) for text in [*clean, *data.clean]]
+    clean = sorted({correction.text() for correction in step.data.corrections})
+    items += [spoil(text, rng) for text in [*clean, *step.data.clean]]
     items += [Correction(text, ()) for text in clean[::6]]
-    examples = list(detection_examples(items, tokenizer, settings.max_length))
+    examples = list(detection_examples(items, tokenizer, step.settings.max_length))
     order = rng.permutation(len(examples))
     examples = [examples[row] for row in order]
     if len(examples) < 8:
         raise InputError(f"{len(examples)} sentences are too few to learn error detection from")
     held = _held_out(len(examples))
     dev, rest = examples[:held], examples[held:]
-    model = load_model(start, ("kept", "edited"), kind="detection")
+    model = load_model(step.start, ("kept", "edited"), kind="detection")
 
     def evaluate(model: Any) -> dict[str, float]:
         return {"score": _average_precision(model, tokenizer, dev)}
@@ -202,20 +205,18 @@ def _average_precision(model: Any, tokenizer: Any, dev: Sequence[Mapping[str, An
     return float(precision[ranked == 1].mean())
 
 
-def _ranking(
-    start: str, tokenizer: Any, data: IntermediateData, settings: TrainSettings, runtime: Runtime
-) -> Prepared:
-    rng = np.random.default_rng(settings.seed)
-    count = max(len(data.corrections), 1)
-    pairs = nested_pairs(data.corrections, rng, count=count)
+def _ranking(step: Step, tokenizer: Any) -> Prepared:
+    rng = np.random.default_rng(step.settings.seed)
+    count = max(len(step.data.corrections), 1)
+    pairs = nested_pairs(step.data.corrections, rng, count=count)
     if len(pairs) < 8:
         raise InputError(f"{len(pairs)} pairs are too few to learn ranking from; give more text")
     held = _held_out(len(pairs))
-    model = load_model(start, ("rank",))
-    examples = pair_examples(tokenizer, pairs[held:], settings.max_length)
+    model = load_model(step.start, ("rank",))
+    examples = pair_examples(tokenizer, pairs[held:], step.settings.max_length)
 
     def evaluate(model: Any) -> dict[str, float]:
-        return {"score": pair_accuracy(model, tokenizer, pairs[:held], settings, runtime)}
+        return {"score": pair_accuracy(model, tokenizer, pairs[:held], step.settings, step.runtime)}
 
     return model, examples, evaluate
 
@@ -241,14 +242,12 @@ def pair_accuracy(
     return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
 
 
-def _ratings(
-    start: str, tokenizer: Any, data: IntermediateData, settings: TrainSettings, runtime: Runtime
-) -> Prepared:
-    heads = len(data.rated)
-    rng = np.random.default_rng(settings.seed)
+def _ratings(step: Step, tokenizer: Any) -> Prepared:
+    heads = len(step.data.rated)
+    rng = np.random.default_rng(step.settings.seed)
     texts: list[str] = []
     rows: list[FloatArray] = []
-    for column, rated in enumerate(data.rated):
+    for column, rated in enumerate(step.data.rated):
         values = rated.ratings[:, 0]
         deviation = float(values.std()) or 1.0
         # Equal sentences with different ratings (by different sources) are one example.
@@ -264,9 +263,11 @@ def _ratings(
         raise InputError(f"{len(texts)} rated sentences are too few for the step `ratings`")
     order = rng.permutation(len(texts))
     labels = np.array(rows)[order]
-    encoded = tokenise(tokenizer, [texts[row] for row in order], None, settings.max_length)
+    encoded = tokenise(tokenizer, [texts[row] for row in order], None, step.settings.max_length)
     held = _held_out(len(encoded))
-    model = load_model(start, [f"{rated.aspects[0]}-{n}" for n, rated in enumerate(data.rated)])
+    model = load_model(
+        step.start, [f"{rated.aspects[0]}-{n}" for n, rated in enumerate(step.data.rated)]
+    )
     examples = [
         {**inputs, "labels": label.tolist()}
         for inputs, label in zip(encoded[held:], labels[held:], strict=True)
@@ -274,7 +275,7 @@ def _ratings(
     dev = {key: [inputs[key] for inputs in encoded[:held]] for key in encoded[0]}
 
     def evaluate(model: Any) -> dict[str, float]:
-        outputs = predict(model, tokenizer, dev, runtime)
+        outputs = predict(model, tokenizer, dev, step.runtime)
         if not np.isfinite(outputs).all():
             return {"score": float("nan")}
         found = []

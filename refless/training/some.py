@@ -1,4 +1,9 @@
-"""One model of a SOME: its inputs, targets and dev score."""
+"""SOME trained: rated sentences in, a folder with a model of each aspect out.
+
+From the top: what a run is given (`Job`) and what it leaves (`Report`), the run, its intermediate
+steps, then the two ways to train (fine-tuning a model for each aspect and seed, or kernel
+regression), and at last figures and the model card.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +19,9 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import sentence_key
+from gecjury.corpus.splits import Split
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.annotations import Annotations
-from gecjury.refless.data.splits import Split
 from gecjury.refless.nets.bundle import FORMAT, KEYS_FILE, MANIFEST, Bundle, assemble
 from gecjury.refless.nets.probe import fit_probe, save_probe
 from gecjury.refless.nets.regressor import (
@@ -29,36 +34,214 @@ from gecjury.refless.nets.regressor import (
 )
 from gecjury.refless.training.features import additions, fit_features
 from gecjury.refless.training.intermediate import (
-    Intermediate,
     IntermediateData,
+    Step,
     freeze_embeddings,
     run_intermediate,
     step_settings,
     tokenise,
 )
 from gecjury.refless.training.model_card import figures_table, model_card
-from gecjury.refless.training.trainer import TrainSettings, fit, is_main_process, wait_for_all
+from gecjury.refless.training.recipe import Recipe
+from gecjury.refless.training.trainer import Task, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.textfiles import read_text, write_text
 
-__all__ = ["Recipe", "Report", "aspect_figures", "train_member", "train_some"]
+__all__ = ["Job", "Report", "aspect_figures", "train_some"]
 
 
-def train_member(
-    data: Annotations,
-    split: Split,
-    aspects: tuple[str, ...],
-    added: FloatArray,
-    extra: Sequence[Annotations],
-    start: str,
-    settings: TrainSettings,
-    frozen: bool,
-    folder: Path,
-    work: Path,
-    runtime: Runtime,
-) -> Mapping[str, float]:
-    """Train one model; one that was finished before the run was killed is not trained again."""
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What one training of a SOME is given.
+
+    Attributes:
+        data: rated sentences.
+        split: its parts.
+        recipe: how.
+        folder: output; checkpoints lie in `checkpoints` in it until the end.
+        runtime: device, batch size for evaluation, progress.
+        extra: further rated sentences of some of the aspects, for training only.
+        steps: what intermediate steps learn from.
+        origin: names of the data, for the model card.
+        notes: warnings for the model card, e.g. of leakage.
+    """
+
+    data: Annotations
+    split: Split
+    recipe: Recipe
+    folder: Path
+    runtime: Runtime
+    extra: Sequence[Annotations] = ()
+    steps: IntermediateData | None = None
+    origin: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+    @property
+    def work(self) -> Path:
+        """Where checkpoints lie until the end."""
+        return self.folder / "checkpoints"
+
+
+Figures = dict[str, dict[str, dict[str, float]]]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a training leaves besides the folder.
+
+    Attributes:
+        folder: where the model is.
+        figures: `dev` and `test`, then aspect, then pearson, spearman, rmse, rows.
+        trained: for each trained model its best dev score and its epochs.
+        steps: dev score of each intermediate step.
+    """
+
+    folder: Path
+    figures: Figures
+    trained: Mapping[str, Mapping[str, float]]
+    steps: Mapping[str, float]
+
+
+def train_some(job: Job) -> Report:
+    """Train, evaluate and save; a killed run goes on where it stopped.
+
+    Raises:
+        OptionError: the folder holds another model, or checkpoints of another run.
+        InputError, DataError, OutputError: see `gecjury.refless.training.trainer.fit` and
+        `gecjury.refless.nets.regressor`.
+    """
+    run = _run_print(job)
+    done = _finished(job.folder, run)
+    if done is not None:
+        return done
+    start, step_scores = _run_steps(job)
+    train = _fit_kernel if job.recipe.kernel else _fine_tune
+    trained, found = train(job, start)
+    record: dict[str, Any] = {
+        "format": FORMAT,
+        "run": run,
+        "scale": [job.data.scale.low, job.data.scale.high],
+        "max_length": job.recipe.settings.max_length,
+        **found,
+    }
+    report = None
+    if is_main_process():
+        _write_keys(job)
+        figures = _evaluate(job, assemble(job.folder, record))
+        report = Report(job.folder, figures, trained, step_scores)
+        record |= {"figures": figures, "trained": trained, "steps": step_scores}
+        write_text(job.folder / "README.md", _card(job, report))
+        write_text(job.folder / MANIFEST, json.dumps(record, indent=1))
+        shutil.rmtree(job.work, ignore_errors=True)
+    wait_for_all()
+    return report or Report(job.folder, {}, trained, step_scores)
+
+
+def _run_print(job: Job) -> str:
+    """Fingerprint of everything that decides the weights."""
+    split, steps = job.split, job.steps
+    parts = [job.data.print, json.dumps(asdict(job.recipe)), *(e.print for e in job.extra)]
+    parts += [",".join(map(str, rows)) for rows in (split.train, split.dev, split.test)]
+    if steps is not None and job.recipe.intermediate:
+        parts += [f"{c.source}\t{c.text()}" for c in steps.corrections]
+        parts += [*steps.clean, *(r.print for r in steps.rated)]
+    return fingerprint(parts)
+
+
+def _finished(folder: Path, run: str) -> Report | None:
+    """The report of an earlier run that came to its end here, if it was the same."""
+    path = folder / MANIFEST
+    if not path.exists():
+        return None
+    try:
+        record = json.loads(read_text(path))
+    except ValueError:
+        record = {}
+    if record.get("run") != run:
+        raise OptionError(
+            f"{folder}: holds a model of other settings or data; name another folder, or remove "
+            "this one"
+        )
+    return Report(folder, record["figures"], record["trained"], record["steps"])
+
+
+def _run_steps(job: Job) -> tuple[str, dict[str, float]]:
+    """Run the intermediate steps; returns where the regression starts, and dev scores."""
+    recipe = job.recipe
+    start = encoder_location(recipe.encoder)
+    scores: dict[str, float] = {}
+    settings = step_settings(recipe.settings, recipe.intermediate_epochs, recipe.intermediate_rate)
+    for number, kind in enumerate(recipe.intermediate):
+        step = Step(
+            kind=kind,
+            start=start,
+            folder=job.work / f"step-{number}-{kind}",
+            data=job.steps or IntermediateData(),
+            settings=settings,
+            runtime=job.runtime,
+            frozen=recipe.frozen,
+        )
+        found = run_intermediate(step)
+        path = step.folder / "score.json"
+        if found and is_main_process():
+            write_text(path, json.dumps(found["score"]))
+        wait_for_all()
+        if path.exists():
+            scores[kind] = float(json.loads(read_text(path)))
+        start = str(step.folder / "model")
+    return start, scores
+
+
+Trained = tuple[dict[str, Mapping[str, float]], dict[str, Any]]
+"""Dev figures by model, and what the manifest says of the models."""
+
+
+def _fine_tune(job: Job, start: str) -> Trained:
+    recipe = job.recipe
+    tokenizer = load_tokenizer(start)
+    linear = fit_features(job.data, job.split, tokenizer) if recipe.features else {}
+    added = additions(job.data, linear, tokenizer)
+    trained: dict[str, Mapping[str, float]] = {}
+    places: list[dict[str, Any]] = []
+    for seed in recipe.seeds:
+        for aspects in [job.data.aspects] if recipe.shared else [(a,) for a in job.data.aspects]:
+            model = _Model(_place(recipe, seed, aspects), aspects, seed)
+            trained[model.place or "shared"] = _train_model(job, model, start, added)
+            places.append({"path": model.place or ".", "aspects": list(aspects)})
+    features = {aspect: value.to_json() for aspect, value in linear.items()}
+    return trained, {"members": places, "features": features}
+
+
+@dataclass(frozen=True)
+class _Model:
+    """One of a SOME's models: its folder within the SOME's, what it rates, and its seed."""
+
+    place: str
+    aspects: tuple[str, ...]
+    seed: int
+
+
+def _place(recipe: Recipe, seed: int, aspects: tuple[str, ...]) -> str:
+    """Folder of a model; the only one of all stands in the top folder itself."""
+    parts = [] if len(recipe.seeds) == 1 else [f"seed-{seed}"]
+    if not recipe.shared:
+        parts.append(aspects[0])
+    return "/".join(parts)
+
+
+def _train_model(job: Job, one: _Model, start: str, added: FloatArray) -> Mapping[str, float]:
+    """Train one model; one that was finished before the run was killed is not trained again.
+
+    Args:
+        job: the run that it belongs to.
+        one: which model.
+        start: folder or hub name of the model that it starts from.
+        added: rows × aspects of the data, what features add to the model's outputs.
+    """
+    data, split, aspects = job.data, job.split, one.aspects
+    settings = replace(job.recipe.settings, seed=one.seed)
+    work = job.work / (one.place.replace("/", "-") or "shared")
     marker = work / "finished.json"
     if marker.exists():
         finished: dict[str, float] = json.loads(read_text(marker))
@@ -71,7 +254,7 @@ def train_member(
     columns = [data.aspects.index(aspect) for aspect in aspects]
     targets = data.ratings[:, columns] - added[:, columns]
     _start_at_mean(model, targets[split.train].mean(axis=0))
-    if frozen:
+    if job.recipe.frozen:
         freeze_embeddings(model)
     inputs = _inputs(data, aspects, tokenizer, settings.max_length)
     examples = [
@@ -80,14 +263,14 @@ def train_member(
         for group in inputs
         for row in split.train.tolist()
     ]  # fmt: skip
-    for further in extra:
+    for further in job.extra:
         examples += _extra_examples(further, aspects, tokenizer, settings.max_length)
 
     def evaluate(model: Any) -> dict[str, float]:
         figures = {}
         for group, encoded in inputs.items():
             part = {key: [encoded[row][key] for row in split.dev] for key in encoded[0]}
-            outputs = predict(model, tokenizer, part, runtime)
+            outputs = predict(model, tokenizer, part, job.runtime)
             if not np.isfinite(outputs).all():
                 return {"score": float("nan")}
             for place, (aspect, column) in enumerate(zip(aspects, columns, strict=True)):
@@ -97,13 +280,17 @@ def train_member(
                     figures[aspect] = 0.0 if np.isnan(rho) else rho
         return {"score": float(np.mean(list(figures.values()))), **figures}
 
-    name = " and ".join(aspects)
-    result = fit(
-        model, tokenizer, examples, evaluate, settings, work, runtime, label=f"{name}: training"
+    task = Task(
+        model=model,
+        tokenizer=tokenizer,
+        examples=examples,
+        evaluate=evaluate,
+        label=f"{' and '.join(aspects)}: training",
     )
+    result = fit(task, settings, work, job.runtime)
     summary = {**result.best, "epochs": float(len(result.history))}
     if is_main_process():
-        save_model(result.model, tokenizer, folder)
+        save_model(result.model, tokenizer, job.folder / one.place)
         write_text(marker, json.dumps(summary))
     wait_for_all()
     return summary
@@ -153,234 +340,9 @@ def _extra_examples(
     ]
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """How a SOME is trained; the defaults are the paper's.
-
-    Attributes:
-        encoder: folder or hub name, or `embedded`.
-        shared: one encoder with a head for each aspect, instead of one model an aspect.
-        features: add what case, spelling and edit features say, fitted beforehand by ridge
-            regression; the model then learns what they leave over.
-        intermediate: steps between the encoder and the regression, in order.
-        intermediate_epochs: of each step.
-        intermediate_rate: peak learning rate of each step.
-        frozen: leave the word embeddings as they are.
-        kernel: kernel regression on hidden states and features (see `gecjury.refless.nets.probe`)
-            instead of fine-tuning; `shared`, `features` and most settings then play no part.
-        within: with `kernel`, how much more differences between corrections of one source count.
-        read_source: with `kernel`, let grammaticality and fluency read the source; see
-            `gecjury.refless.nets.probe.Probe` for what that costs.
-        seeds: one model, or set of models, each; predictions are averaged.
-        settings: of the regression; its seed is replaced by each of `seeds`.
-    """
-
-    encoder: str = "bert-base-cased"
-    shared: bool = False
-    features: bool = False
-    intermediate: tuple[Intermediate, ...] = ()
-    intermediate_epochs: int = 2
-    intermediate_rate: float = 1e-4
-    frozen: bool = False
-    kernel: bool = False
-    within: float = 0.0
-    read_source: bool = False
-    seeds: tuple[int, ...] = (0,)
-    settings: TrainSettings = field(default_factory=TrainSettings)
-
-    def __post_init__(self) -> None:
-        if not self.seeds or len(set(self.seeds)) != len(self.seeds):
-            raise OptionError(f"seeds {self.seeds}: expected one or more different numbers")
-        if self.within < 0 or (self.within and not self.kernel):
-            raise OptionError(
-                f"within={self.within:g}: expected 0 or more, and kernel regression (--kernel)"
-            )
-        if self.kernel and len(self.seeds) > 1:
-            raise OptionError("kernel regression draws nothing: give one seed")
-
-
-Figures = dict[str, dict[str, dict[str, float]]]
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a training leaves besides the folder.
-
-    Attributes:
-        folder: where the model is.
-        figures: `dev` and `test`, then aspect, then pearson, spearman, rmse, rows.
-        members: for each trained model its best dev score and its epochs.
-        steps: dev score of each intermediate step.
-    """
-
-    folder: Path
-    figures: Figures
-    members: Mapping[str, Mapping[str, float]]
-    steps: Mapping[str, float]
-
-
-def train_some(
-    data: Annotations,
-    split: Split,
-    recipe: Recipe,
-    folder: Path,
-    runtime: Runtime,
-    *,
-    extra: Sequence[Annotations] = (),
-    steps: IntermediateData | None = None,
-    origin: Mapping[str, str] | None = None,
-    notes: Sequence[str] = (),
-) -> Report:
-    """Train, evaluate and save; a killed run goes on where it stopped.
-
-    Args:
-        data: rated sentences.
-        split: its parts.
-        recipe: how.
-        folder: output; checkpoints lie in `checkpoints` in it until the end.
-        runtime: device, batch size for evaluation, progress.
-        extra: further rated sentences of some of the aspects, for training only.
-        steps: what intermediate steps learn from.
-        origin: names of the data, for the model card.
-        notes: warnings for the model card, e.g. of leakage.
-
-    Raises:
-        OptionError: the folder holds another model, or checkpoints of another run.
-        InputError, DataError, OutputError: see `gecjury.refless.training.trainer.fit` and
-        `gecjury.refless.nets.regressor`.
-    """
-    run = _run_print(data, split, recipe, extra, steps)
-    done = _finished(folder, run)
-    if done is not None:
-        return done
-    work = folder / "checkpoints"
-    start, step_scores = _run_steps(recipe, work, steps, runtime)
-    train = _fit_kernel if recipe.kernel else _fine_tune
-    members, found = train(data, split, recipe, extra, start, folder, runtime)
-    record: dict[str, Any] = {
-        "format": FORMAT,
-        "run": run,
-        "scale": [data.scale.low, data.scale.high],
-        "max_length": recipe.settings.max_length,
-        **found,
-    }
-    report = None
-    if is_main_process():
-        _write_keys(folder, data, split, extra)
-        figures = _evaluate(data, split, assemble(folder, record), runtime)
-        report = Report(folder, figures, members, step_scores)
-        record |= {"figures": figures, "trained": members, "steps": step_scores}
-        write_text(
-            folder / "README.md", _card(data, split, recipe, report, origin or {}, notes, folder)
-        )
-        write_text(folder / MANIFEST, json.dumps(record, indent=1))
-        shutil.rmtree(work, ignore_errors=True)
-    wait_for_all()
-    return report or Report(folder, {}, members, step_scores)
-
-
-def _run_print(
-    data: Annotations,
-    split: Split,
-    recipe: Recipe,
-    extra: Sequence[Annotations],
-    steps: IntermediateData | None,
-) -> str:
-    """Fingerprint of everything that decides the weights."""
-    parts = [data.print, json.dumps(asdict(recipe)), *(e.print for e in extra)]
-    parts += [",".join(map(str, rows)) for rows in (split.train, split.dev, split.test)]
-    if steps is not None and recipe.intermediate:
-        parts += [f"{c.source}\t{c.text()}" for c in steps.corrections]
-        parts += [*steps.clean, *(r.print for r in steps.rated)]
-    return fingerprint(parts)
-
-
-def _finished(folder: Path, run: str) -> Report | None:
-    """The report of an earlier run that came to its end here, if it was the same."""
-    path = folder / MANIFEST
-    if not path.exists():
-        return None
-    try:
-        record = json.loads(read_text(path))
-    except ValueError:
-        record = {}
-    if record.get("run") != run:
-        raise OptionError(
-            f"{folder}: holds a model of other settings or data; name another folder, or remove "
-            "this one"
-        )
-    return Report(folder, record["figures"], record["trained"], record["steps"])
-
-
-def _run_steps(
-    recipe: Recipe, work: Path, steps: IntermediateData | None, runtime: Runtime
-) -> tuple[str, dict[str, float]]:
-    """Run the intermediate steps; returns where the regression starts, and dev scores."""
-    start = encoder_location(recipe.encoder)
-    scores: dict[str, float] = {}
-    settings = step_settings(recipe.settings, recipe.intermediate_epochs, recipe.intermediate_rate)
-    for number, kind in enumerate(recipe.intermediate):
-        step = work / f"step-{number}-{kind}"
-        found = run_intermediate(
-            kind,
-            start,
-            step,
-            steps or IntermediateData(),
-            settings,
-            runtime,
-            frozen=recipe.frozen,
-        )
-        path = step / "score.json"
-        if found and is_main_process():
-            write_text(path, json.dumps(found["score"]))
-        wait_for_all()
-        if path.exists():
-            scores[kind] = float(json.loads(read_text(path)))
-        start = str(step / "model")
-    return start, scores
-
-
-Trained = tuple[dict[str, Mapping[str, float]], dict[str, Any]]
-"""Dev figures by model, and what the manifest says of the models."""
-
-
-def _fine_tune(
-    data: Annotations,
-    split: Split,
-    recipe: Recipe,
-    extra: Sequence[Annotations],
-    start: str,
-    folder: Path,
-    runtime: Runtime,
-) -> Trained:
-    tokenizer = load_tokenizer(start)
-    linear = fit_features(data, split, tokenizer) if recipe.features else {}
-    added = additions(data, linear, tokenizer)
-    members: dict[str, Mapping[str, float]] = {}
-    places: list[dict[str, Any]] = []
-    for seed in recipe.seeds:
-        for aspects in [data.aspects] if recipe.shared else [(a,) for a in data.aspects]:
-            name = _member_name(recipe, seed, aspects)
-            settings = replace(recipe.settings, seed=seed)
-            members[name or "shared"] = train_member(
-                data, split, aspects, added, extra, start, settings, recipe.frozen, folder / name,
-                folder / "checkpoints" / (name.replace("/", "-") or "shared"), runtime,
-            )  # fmt: skip
-            places.append({"path": name or ".", "aspects": list(aspects)})
-    features = {aspect: value.to_json() for aspect, value in linear.items()}
-    return members, {"members": places, "features": features}
-
-
-def _fit_kernel(
-    data: Annotations,
-    split: Split,
-    recipe: Recipe,
-    extra: Sequence[Annotations],
-    start: str,
-    folder: Path,
-    runtime: Runtime,
-) -> Trained:
-    if extra:
+def _fit_kernel(job: Job, start: str) -> Trained:
+    recipe, folder = job.recipe, job.folder
+    if job.extra:
         raise OptionError("kernel regression learns from one set of ratings: leave out --gug")
     base = encoder = recipe.encoder
     if Path(base).is_dir():
@@ -388,7 +350,7 @@ def _fit_kernel(
     if recipe.intermediate:
         encoder = _keep(start, folder / "encoder")
     probe, chosen = fit_probe(
-        data, split, encoder, base, recipe.settings.max_length, runtime,
+        job.data, job.split, encoder, base, recipe.settings.max_length, job.runtime,
         within=recipe.within, paired=recipe.read_source,
     )  # fmt: skip
     if is_main_process():
@@ -406,22 +368,14 @@ def _keep(encoder: str, place: Path) -> str:
     return str(place)
 
 
-def _member_name(recipe: Recipe, seed: int, aspects: tuple[str, ...]) -> str:
-    """Folder of a member; the only model of all stands in the top folder itself."""
-    parts = [] if len(recipe.seeds) == 1 else [f"seed-{seed}"]
-    if not recipe.shared:
-        parts.append(aspects[0])
-    return "/".join(parts)
-
-
-def _evaluate(data: Annotations, split: Split, bundle: Bundle, runtime: Runtime) -> Figures:
+def _evaluate(job: Job, bundle: Bundle) -> Figures:
     figures: Figures = {}
-    for part, rows in (("dev", split.dev), ("test", split.test)):
-        chosen = data.take(rows)
-        predicted = bundle.predict(chosen.outputs, (chosen.sources, chosen.outputs), runtime)
+    for part, rows in (("dev", job.split.dev), ("test", job.split.test)):
+        chosen = job.data.take(rows)
+        predicted = bundle.predict(chosen.outputs, (chosen.sources, chosen.outputs), job.runtime)
         figures[part] = {
             aspect: aspect_figures(chosen.ratings[:, column], predicted[aspect])
-            for column, aspect in enumerate(data.aspects)
+            for column, aspect in enumerate(job.data.aspects)
         }
     return figures
 
@@ -436,52 +390,41 @@ def aspect_figures(ratings: FloatArray, predicted: FloatArray) -> dict[str, floa
     }
 
 
-def _write_keys(
-    folder: Path, data: Annotations, split: Split, extra: Sequence[Annotations]
-) -> None:
+def _write_keys(job: Job) -> None:
     """Keep hashes of the sentences trained or chosen on; on the test part a model may be tried."""
-    seen = data.take([*split.train, *split.dev])
+    seen = job.data.take([*job.split.train, *job.split.dev])
     texts = {*seen.sources, *seen.outputs}
-    for further in extra:
+    for further in job.extra:
         texts |= {*further.sources, *further.outputs}
     texts.discard("")
-    with output_errors(folder):
-        write_text(folder / KEYS_FILE, "\n".join(sorted(map(sentence_key, texts))) + "\n")
+    with output_errors(job.folder):
+        write_text(job.folder / KEYS_FILE, "\n".join(sorted(map(sentence_key, texts))) + "\n")
 
 
-def _card(
-    data: Annotations,
-    split: Split,
-    recipe: Recipe,
-    report: Report,
-    origin: Mapping[str, str],
-    notes: Sequence[str],
-    folder: Path,
-) -> str:
-    if recipe.features:
-        notes = [
-            *notes,
+def _card(job: Job, report: Report) -> str:
+    notes = [*job.notes]
+    if job.recipe.features:
+        notes.append(
             "Case, spelling and edit features are added by gecjury; plain transformers gives the "
-            "model's part alone, on the same scale",
-        ]
-    if recipe.kernel:
-        notes = [
-            *notes,
+            "model's part alone, on the same scale"
+        )
+    if job.recipe.kernel:
+        notes.append(
             "The ratings come from kernel regression (kernel.safetensors) on the encoders' hidden "
-            "states; plain transformers loads the encoders alone",
-        ]
+            "states; plain transformers loads the encoders alone"
+        )
     return model_card(
-        f"SOME: {', '.join(data.aspects)}",
+        f"SOME: {', '.join(job.data.aspects)}",
         "some",
-        base=recipe.encoder,
+        base=job.recipe.encoder,
         data={
-            **origin,
-            "rows": str(len(data)),
-            "fingerprint": data.print,
-            "split": f"{split}, by source",
+            **job.origin,
+            "rows": str(len(job.data)),
+            "fingerprint": job.data.print,
+            "split": f"{job.split}, by source",
         },
-        settings=asdict(recipe),
+        settings=asdict(job.recipe),
         results=figures_table(report.figures),
-        usage=f"gecjury score SOURCE HYP -m some:model={folder.name}",
+        usage=f"gecjury score SOURCE HYP -m some:model={job.folder.name}",
         notes=notes,
     )

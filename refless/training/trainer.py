@@ -1,4 +1,8 @@
-"""Batches for training: order, padding, and the losses of the objectives."""
+"""Training one model: examples in, the best checkpoint out, resumed where a killed run stopped.
+
+From the top: what is learnt (`Task`) and what is left (`Fit`), the run and its checkpoints, what
+our training adds to the Trainer of transformers, then batches: their order, padding and losses.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ import numpy as np
 
 from gecjury.errors import DataError, OptionError
 from gecjury.refless.nets.regressor import model_device, output_errors, quiet_transformers
+from gecjury.refless.training.recipe import Loss, TrainSettings
 from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text
 
@@ -21,7 +26,7 @@ __all__ = [
     "Example",
     "Fit",
     "Objective",
-    "TrainSettings",
+    "Task",
     "collator",
     "fit",
     "is_main_process",
@@ -33,152 +38,31 @@ __all__ = [
 Objective = Literal["regression", "ranking", "detection"]
 Example = Mapping[str, Any]
 
-
-def losses(kind: str) -> dict[str, Callable[[Any, Any], Any]]:
-    """Mean loss of a batch's outputs and labels, by objective.
-
-    Args:
-        kind: of the regression, `mse` or `huber` (δ = 1); cells without a rating do not count.
-    """
-    import torch
-    from torch.nn import functional
-
-    def regression(logits: Any, labels: Any) -> Any:
-        rated = ~labels.isnan()
-        # Adding nothing keeps every head in the graph, as distributed training expects.
-        if not bool(rated.any()):
-            return 0.0 * logits.sum()
-        pointwise = functional.huber_loss if kind == "huber" else functional.mse_loss
-        return pointwise(logits[rated], labels[rated]) + 0.0 * logits.sum()
-
-    def ranking(logits: Any, labels: Any) -> Any:
-        better, worse = logits[labels > 0], logits[labels < 0]
-        return torch.sigmoid(worse - better).mean()
-
-    def detection(logits: Any, labels: Any) -> Any:
-        return functional.cross_entropy(
-            logits.reshape(-1, logits.shape[-1]), labels.reshape(-1), ignore_index=-100
-        )
-
-    return {"regression": regression, "ranking": ranking, "detection": detection}
-
-
-def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Example]], Any]:
-    """A function that pads examples into a batch; pairs become better ones, then worse ones."""
-    import torch
-
-    def pad(texts: Sequence[Example]) -> dict[str, Any]:
-        keys = [key for key in texts[0] if key != "labels"]
-        return dict(
-            tokenizer.pad({k: [text[k] for text in texts] for k in keys}, return_tensors="pt")
-        )
-
-    def collate(examples: Sequence[Example]) -> dict[str, Any]:
-        if objective == "ranking":
-            batch = pad([e["better"] for e in examples] + [e["worse"] for e in examples])
-            batch["labels"] = torch.tensor([1.0] * len(examples) + [-1.0] * len(examples))
-            return batch
-        batch = pad(examples)
-        if objective == "regression":
-            batch["labels"] = torch.tensor([e["labels"] for e in examples], dtype=torch.float32)
-        else:
-            width = batch["input_ids"].shape[1]
-            batch["labels"] = torch.tensor(
-                [list(e["labels"]) + [-100] * (width - len(e["labels"])) for e in examples]
-            )
-        return batch
-
-    return collate
-
-
-def length_of(example: Example) -> int:
-    """Word pieces of an example; of a pair those of the longer sentence."""
-    if "better" in example:
-        return max(len(example[side]["input_ids"]) for side in ("better", "worse"))
-    return len(example["input_ids"])
-
-
-class EpochOrder:
-    """Row numbers in an order drawn from seed and epoch; rows of like length stand together.
-
-    Shuffled rows are cut into stretches of fifty batches, each sorted by length and its batches
-    shuffled, so that little is padded.
-    """
-
-    def __init__(self, lengths: Sequence[int], batch: int, seed: int) -> None:
-        self.lengths = np.array(lengths)
-        self.batch = batch
-        self.seed = seed
-        self.epoch = 0
-
-    def set_epoch(self, epoch: int) -> None:
-        """Called by the Trainer before each epoch."""
-        self.epoch = epoch
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def __iter__(self) -> Iterator[int]:
-        rng = np.random.default_rng([self.seed, self.epoch])
-        order = rng.permutation(len(self.lengths))
-        stretch = 50 * self.batch
-        batches = []
-        for start in range(0, len(order), stretch):
-            rows = order[start : start + stretch]
-            rows = rows[np.argsort(-self.lengths[rows], kind="stable")]
-            batches += [rows[i : i + self.batch] for i in range(0, len(rows), self.batch)]
-        # The short batch must stay last, or batches would be cut at other places.
-        full = [batch for batch in batches if len(batch) == self.batch]
-        rest = [batch for batch in batches if len(batch) < self.batch]
-        rng.shuffle(full)
-        for batch in [*full, *rest]:
-            yield from batch.tolist()
-
-
 Evaluate = Callable[[Any], Mapping[str, float]]
 """Gives dev figures of a model; `score` decides which checkpoint is best (higher is better)."""
 
 
-@dataclass(frozen=True)
-class TrainSettings:
-    """Everything that decides the weights besides the data.
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What a model is to learn.
 
     Attributes:
-        max_length: longest input in word pieces.
-        batch_size: examples a step and process.
-        accumulation: batches a step.
-        learning_rate: peak; it rises over `warmup` of all steps and falls to 0 linearly.
-        epochs: at most this many.
-        patience: stop after this many epochs without a better dev score; 0 never stops early.
-        warmup: share of steps.
-        weight_decay: of AdamW.
-        seed: of fresh heads, order and dropout.
-        bf16: bfloat16 arithmetic.
-        loss: `mse` or `huber`, for regression.
+        model: what is trained; its head's outputs suit the objective.
+        tokenizer: pads batches.
+        examples: `regression`: `input_ids`, ... and `labels`, one number an output, NaN = not
+            rated. `ranking`: `better` and `worse`, each a tokenised text. `detection`:
+            `input_ids`, ... and `labels`, one 0, 1 or −100 (not counted) a word piece.
+        evaluate: see `Evaluate`.
+        objective: the loss.
+        label: for people.
     """
 
-    max_length: int = 128
-    batch_size: int = 16
-    accumulation: int = 1
-    learning_rate: float = 5e-5
-    epochs: int = 10
-    patience: int = 3
-    warmup: float = 0.1
-    weight_decay: float = 0.01
-    seed: int = 0
-    bf16: bool = False
-    loss: Literal["mse", "huber"] = "mse"
-
-    def __post_init__(self) -> None:
-        for name in ("max_length", "batch_size", "accumulation", "epochs"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name}={getattr(self, name)}: expected 1 or more")
-        if not 0 < self.learning_rate < 1:
-            raise OptionError(
-                f"learning rate {self.learning_rate:g}: expected a small positive number, e.g. 5e-5"
-            )
-        if self.patience < 0:
-            raise OptionError(f"patience={self.patience}: expected 0 (never stop) or more")
+    model: Any
+    tokenizer: Any
+    examples: Sequence[Example]
+    evaluate: Evaluate
+    objective: Objective = "regression"
+    label: str = "training"
 
 
 @dataclass(frozen=True)
@@ -198,47 +82,14 @@ class Fit:
     seconds: float = 0.0
 
 
-def is_main_process() -> bool:
-    """Whether this process writes; the others of a distributed run only compute."""
-    import os
-
-    return int(os.environ.get("RANK", "0")) == 0
-
-
-def wait_for_all() -> None:
-    """In a distributed run, wait until every process has come here."""
-    import torch.distributed
-
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        torch.distributed.barrier()
-
-
-def fit(
-    model: Any,
-    tokenizer: Any,
-    examples: Sequence[Example],
-    evaluate: Evaluate,
-    settings: TrainSettings,
-    folder: Path,
-    runtime: Runtime,
-    *,
-    objective: Objective = "regression",
-    label: str = "training",
-) -> Fit:
+def fit(task: Task, settings: TrainSettings, folder: Path, runtime: Runtime) -> Fit:
     """Train a model, or go on where a killed run stopped.
 
     Args:
-        model: what is trained; its head's outputs suit the objective.
-        tokenizer: pads batches.
-        examples: `regression`: `input_ids`, ... and `labels`, one number an output, NaN = not
-            rated. `ranking`: `better` and `worse`, each a tokenised text. `detection`:
-            `input_ids`, ... and `labels`, one 0, 1 or −100 (not counted) a word piece.
-        evaluate: see `Evaluate`.
+        task: the model, its examples and its dev score.
         settings: see `TrainSettings`.
         folder: for checkpoints; a folder of a run with other settings or data is refused.
         runtime: device and progress.
-        objective: the loss.
-        label: for people.
 
     Raises:
         DataError: the loss is no longer a number; the last good checkpoint is kept.
@@ -249,11 +100,9 @@ def fit(
 
     quiet_transformers()
     start = time.perf_counter()
-    _claim(folder, settings, examples, objective)
-    with runtime.progress.task(label, None) as bar:
-        trainer = _build_trainer(
-            model, tokenizer, examples, evaluate, settings, folder, runtime, objective, bar
-        )
+    _claim(folder, settings, task)
+    with runtime.progress.task(task.label, None) as bar:
+        trainer = _build_trainer(task, settings, folder, runtime, bar)
         with output_errors(folder):
             trainer.train(resume_from_checkpoint=_last_checkpoint(folder))
     history = tuple(
@@ -265,17 +114,15 @@ def fit(
     return Fit(trainer.model, best, history, time.perf_counter() - start)
 
 
-def _claim(
-    folder: Path, settings: TrainSettings, examples: Sequence[Example], objective: Objective
-) -> None:
+def _claim(folder: Path, settings: TrainSettings, task: Task) -> None:
     """Mark the checkpoints' folder as this run's, or refuse another run's."""
     from gecjury.corpus.corpus import fingerprint
 
     record = {
         "settings": asdict(settings),
-        "objective": objective,
-        "examples": len(examples),
-        "data": fingerprint(json.dumps(dict(example), sort_keys=True) for example in examples),
+        "objective": task.objective,
+        "examples": len(task.examples),
+        "data": fingerprint(json.dumps(dict(example), sort_keys=True) for example in task.examples),
     }
     text = json.dumps(record, sort_keys=True, indent=1)
     path = folder / "run.json"
@@ -314,64 +161,28 @@ def _complete(path: Path) -> bool:
 
 
 def _build_trainer(
-    model: Any,
-    tokenizer: Any,
-    examples: Sequence[Example],
-    evaluate: Evaluate,
-    settings: TrainSettings,
-    folder: Path,
-    runtime: Runtime,
-    objective: Objective,
-    bar: Bar,
+    task: Task, settings: TrainSettings, folder: Path, runtime: Runtime, bar: Bar
 ) -> Any:
-    from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, set_seed
+    from transformers import (
+        EarlyStoppingCallback,
+        PrinterCallback,
+        Trainer,
+        TrainerCallback,
+        set_seed,
+    )
 
     set_seed(settings.seed)
-    loss_of = losses(settings.loss)[objective]
-    lengths = [length_of(example) for example in examples]
-
-    class OurTrainer(Trainer):  # type: ignore[misc]
-        """Our losses, our order, our dev score."""
-
-        control: Any
-
-        def compute_loss(
-            self,
-            model: Any,
-            inputs: dict[str, Any],
-            return_outputs: bool = False,
-            num_items_in_batch: Any = None,
-        ) -> Any:
-            labels = inputs.pop("labels")
-            outputs = model(**inputs)
-            loss = loss_of(outputs.logits.float(), labels)
-            if not bool(loss.isfinite()):
-                _refuse_loss(folder, self.state.global_step)
-            return (loss, outputs) if return_outputs else loss
-
-        def _get_train_sampler(self, train_dataset: Any = None) -> Any:
-            group = settings.batch_size * max(self.args.world_size, 1)
-            return EpochOrder(lengths, group, settings.seed)
-
-        def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-            figures = {f"eval_{k}": v for k, v in evaluate(self.model).items()}
-            model.train()
-            if not np.isfinite(figures["eval_score"]):
-                _refuse_loss(folder, self.state.global_step)
-            self.log(figures)
-            self.control = self.callback_handler.on_evaluate(
-                self.args, self.state, self.control, figures
-            )
-            return figures
-
-    trainer = OurTrainer(
-        model=model,
+    # transformers is imported only here, so its classes join ours here.
+    trainer = type("OurTrainer", (_OurTraining, Trainer), {})(
+        model=task.model,
         args=_arguments(settings, folder, runtime),
-        train_dataset=list(examples),
+        train_dataset=list(task.examples),
         eval_dataset=[],
-        data_collator=collator(tokenizer, objective),
-        callbacks=[_progress_callback(bar)],
+        data_collator=collator(task.tokenizer, task.objective),
+        callbacks=[type("OurProgress", (_Progress, TrainerCallback), {})(bar)],
     )
+    trainer.task, trainer.settings, trainer.folder = task, settings, folder
+    trainer.loss_of = losses(settings.loss)[task.objective]
     # The losses here are means over a batch, which the Trainer must scale by the accumulation.
     trainer.model_accepts_loss_kwargs = False
     trainer.remove_callback(PrinterCallback)
@@ -419,25 +230,199 @@ def _refuse_loss(folder: Path, step: int) -> None:
     )
 
 
-def _progress_callback(bar: Bar) -> Any:
-    from transformers import TrainerCallback
+class _OurTraining:
+    """Our losses, our order and our dev score, put before the methods of the Trainer.
 
-    class Progress(TrainerCallback):  # type: ignore[misc]
-        """Steps, loss and dev figures on our bar."""
+    `task`, `settings`, `folder` and `loss_of` are set by `_build_trainer`, the rest by the Trainer.
+    """
 
-        loss = dev = ""
+    task: Task
+    settings: TrainSettings
+    folder: Path
+    loss_of: Callable[[Any, Any], Any]
+    accelerator: Any
+    args: Any
+    callback_handler: Any
+    control: Any
+    data_collator: Any
+    log: Any
+    model: Any
+    state: Any
+    train_dataset: Any
 
-        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            bar.advance()
+    def compute_loss(
+        self,
+        model: Any,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Any = None,
+    ) -> Any:
+        labels = inputs.pop("labels")
+        outputs = model(**inputs)
+        loss = self.loss_of(outputs.logits.float(), labels)
+        if not bool(loss.isfinite()):
+            _refuse_loss(self.folder, self.state.global_step)
+        return (loss, outputs) if return_outputs else loss
 
-        def on_log(
-            self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any
-        ) -> None:
-            logs = logs or {}
-            if "loss" in logs:
-                self.loss = f"loss {logs['loss']:.4f}"
-            if "eval_score" in logs:
-                self.dev = f"dev {logs['eval_score']:.4f}"
-            bar.note(f"epoch {state.epoch or 0:.1f} {self.loss} {self.dev}".rstrip())
+    def get_train_dataloader(self) -> Any:
+        from torch.utils.data import DataLoader
 
-    return Progress()
+        lengths = [length_of(example) for example in self.task.examples]
+        group = self.settings.batch_size * max(self.args.world_size, 1)
+        order = EpochOrder(lengths, group, self.settings.seed)
+        return self.accelerator.prepare(
+            DataLoader(
+                self.train_dataset,
+                batch_size=self.args.train_batch_size,
+                sampler=order,
+                collate_fn=self.data_collator,
+                pin_memory=self.args.dataloader_pin_memory,
+            )
+        )
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        figures = {f"eval_{k}": v for k, v in self.task.evaluate(self.model).items()}
+        self.task.model.train()
+        if not np.isfinite(figures["eval_score"]):
+            _refuse_loss(self.folder, self.state.global_step)
+        self.log(figures)
+        self.control = self.callback_handler.on_evaluate(
+            self.args, self.state, self.control, figures
+        )
+        return figures
+
+
+class _Progress:
+    """Steps, loss and dev figures on our bar; put before the methods of the TrainerCallback."""
+
+    loss = dev = ""
+
+    def __init__(self, bar: Bar) -> None:
+        self.bar = bar
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.bar.advance()
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
+        logs = logs or {}
+        if "loss" in logs:
+            self.loss = f"loss {logs['loss']:.4f}"
+        if "eval_score" in logs:
+            self.dev = f"dev {logs['eval_score']:.4f}"
+        self.bar.note(f"epoch {state.epoch or 0:.1f} {self.loss} {self.dev}".rstrip())
+
+
+class EpochOrder:
+    """Row numbers in an order drawn from seed and epoch; rows of like length stand together.
+
+    Shuffled rows are cut into stretches of fifty batches, each sorted by length and its batches
+    shuffled, so that little is padded.
+    """
+
+    def __init__(self, lengths: Sequence[int], batch: int, seed: int) -> None:
+        self.lengths = np.array(lengths)
+        self.batch = batch
+        self.seed = seed
+        self.epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Called by the Trainer before each epoch."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __iter__(self) -> Iterator[int]:
+        rng = np.random.default_rng([self.seed, self.epoch])
+        order = rng.permutation(len(self.lengths))
+        stretch = 50 * self.batch
+        batches = []
+        for start in range(0, len(order), stretch):
+            rows = order[start : start + stretch]
+            rows = rows[np.argsort(-self.lengths[rows], kind="stable")]
+            batches += [rows[i : i + self.batch] for i in range(0, len(rows), self.batch)]
+        # The short batch must stay last, or batches would be cut at other places.
+        full = [batch for batch in batches if len(batch) == self.batch]
+        rest = [batch for batch in batches if len(batch) < self.batch]
+        rng.shuffle(full)
+        for batch in [*full, *rest]:
+            yield from batch.tolist()
+
+
+def collator(tokenizer: Any, objective: Objective) -> Callable[[Sequence[Example]], Any]:
+    """A function that pads examples into a batch; pairs become better ones, then worse ones."""
+    import torch
+
+    def pad(texts: Sequence[Example]) -> dict[str, Any]:
+        keys = [key for key in texts[0] if key != "labels"]
+        return dict(
+            tokenizer.pad({k: [text[k] for text in texts] for k in keys}, return_tensors="pt")
+        )
+
+    def collate(examples: Sequence[Example]) -> dict[str, Any]:
+        if objective == "ranking":
+            batch = pad([e["better"] for e in examples] + [e["worse"] for e in examples])
+            batch["labels"] = torch.tensor([1.0] * len(examples) + [-1.0] * len(examples))
+            return batch
+        batch = pad(examples)
+        if objective == "regression":
+            batch["labels"] = torch.tensor([e["labels"] for e in examples], dtype=torch.float32)
+        else:
+            width = batch["input_ids"].shape[1]
+            batch["labels"] = torch.tensor(
+                [list(e["labels"]) + [-100] * (width - len(e["labels"])) for e in examples]
+            )
+        return batch
+
+    return collate
+
+
+def length_of(example: Example) -> int:
+    """Word pieces of an example; of a pair those of the longer sentence."""
+    if "better" in example:
+        return max(len(example[side]["input_ids"]) for side in ("better", "worse"))
+    return len(example["input_ids"])
+
+
+def losses(kind: Loss) -> dict[str, Callable[[Any, Any], Any]]:
+    """Mean loss of a batch's outputs and labels, by objective.
+
+    Args:
+        kind: of the regression; cells without a rating do not count.
+    """
+    import torch
+    from torch.nn import functional
+
+    def regression(logits: Any, labels: Any) -> Any:
+        rated = ~labels.isnan()
+        # Adding nothing keeps every head in the graph, as distributed training expects.
+        if not bool(rated.any()):
+            return 0.0 * logits.sum()
+        pointwise = functional.huber_loss if kind == "huber" else functional.mse_loss
+        return pointwise(logits[rated], labels[rated]) + 0.0 * logits.sum()
+
+    def ranking(logits: Any, labels: Any) -> Any:
+        better, worse = logits[labels > 0], logits[labels < 0]
+        return torch.sigmoid(worse - better).mean()
+
+    def detection(logits: Any, labels: Any) -> Any:
+        return functional.cross_entropy(
+            logits.reshape(-1, logits.shape[-1]), labels.reshape(-1), ignore_index=-100
+        )
+
+    return {"regression": regression, "ranking": ranking, "detection": detection}
+
+
+def is_main_process() -> bool:
+    """Whether this process writes; the others of a distributed run only compute."""
+    import os
+
+    return int(os.environ.get("RANK", "0")) == 0
+
+
+def wait_for_all() -> None:
+    """In a distributed run, wait until every process has come here."""
+    import torch.distributed
+
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.barrier()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.errors import InputError, OptionError
+from gecjury.refless.training.recipe import Level
 from gecjury.stats.correlation import pearson
 
 __all__ = ["PAPER_WEIGHTS", "search_weights", "simplex"]
@@ -31,7 +31,7 @@ def simplex(steps: int = 100) -> FloatArray:
 def search_weights(
     values: FloatArray,
     benchmark: Benchmark,
-    level: Literal["sentence", "system"] = "sentence",
+    level: Level = "sentence",
     *,
     share: float = 1.0,
     seed: int = 0,
@@ -113,7 +113,7 @@ def _tau(gaps: FloatArray, grid: FloatArray) -> FloatArray:
 def _rows(
     grid: FloatArray,
     scores: FloatArray,
-    level: Literal["sentence", "system"],
+    level: Level,
     measure: Callable[[FloatArray], tuple[float, float]],
 ) -> list[dict[str, object]]:
     paper = np.array(PAPER_WEIGHTS[level])

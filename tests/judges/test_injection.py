@@ -18,7 +18,6 @@ from gecjury.judges.llm import LLMS
 from gecjury.judges.protocols.listwise import render_listwise
 from gecjury.judges.showing import mark_safe, marked, nonce, one_line
 from gecjury.runtime import Runtime
-from gecjury.scoring.registry import load
 from tests.judges.attacks import ATTACKS
 
 HEADINGS = ["# context", "# targets", "# output format"]
@@ -86,19 +85,17 @@ def test_every_line_of_the_benchmark_is_shown_as_it_is(data_dir: Path) -> None:
 
 
 def test_attacks_change_no_other_candidates_score_of_an_honest_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    from gecjury.judges.asking import ask as asking
     from tests.judges.faultserver import score_of
     from tests.judges.test_llm import FakeModel
 
     fake = FakeModel()
-    monkeypatch.setattr(asking, "connector", lambda member, batch: fake)
     for number, attack in enumerate(ATTACKS):
         corpus = Corpus(("She go .",), {"a": Version(("She goes .",)), "b": Version((attack,))})
         runtime = Runtime(cache=tmp_path / str(number))
-        table = load("llm-s").score_corpus(corpus, runtime)
+        table = fake.load("llm-s").score_corpus(corpus, runtime)
         assert table.missing == 0
         assert table.sentences[0, 0] == score_of("She goes .")
-        schema = fake.parcels[-1].request.schema
+        schema = fake.attempts[-1].request.schema
         assert schema is None or json.dumps(schema).count("_score") == 4  # two keys, twice each

@@ -17,19 +17,19 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit
 from gecjury.errors import OptionError
-from gecjury.judges.asking import ask as asking
-from gecjury.judges.asking.exchange import Deliver, Member, Parcel, Reply, TokenLogprob
-from gecjury.judges.asking.prices import Price
+from gecjury.judges import Judge
+from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob
+from gecjury.judges.backends.backend import Assignment
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from tests.judges.faultserver import score_of, sound_reply, targets_of
 
-Say = Callable[[Parcel], Reply]
+Say = Callable[[Attempt], Reply]
 
 
-def sound(parcel: Parcel) -> Reply:
+def sound(attempt: Attempt) -> Reply:
     """What the fault server says when it is well."""
-    return Reply(sound_reply({"messages": parcel.request.messages}), "stop", 10, 5, None, 0.0, 0.1)
+    return Reply(sound_reply({"messages": attempt.request.messages}), "stop", 10, 5, None, 0.0, 0.1)
 
 
 class FakeModel:
@@ -37,38 +37,31 @@ class FakeModel:
 
     def __init__(self) -> None:
         self.say: Say = sound
-        self.parcels: list[Parcel] = []
+        self.attempts: list[Attempt] = []
 
-    def run(
-        self,
-        parcels: Sequence[Parcel],
-        deliver: Deliver,
-        runtime: Runtime,
-        price: Price | None,
-        may_send: Callable[[Parcel], bool],
-    ) -> None:
-        waiting = list(parcels)
+    def load(self, name: str, **options: object) -> Judge:
+        """A judge that asks this model."""
+        judge = load(name, **options)
+        assert isinstance(judge, Judge)
+        return judge.asking(lambda model, *, batch=False: self)
+
+    def run(self, work: Assignment) -> None:
+        waiting = list(work.attempts)
         while waiting:
-            parcel = waiting.pop(0)
-            self.parcels.append(parcel)
-            following = deliver(parcel, self.say(parcel))
+            attempt = waiting.pop(0)
+            self.attempts.append(attempt)
+            following = work.deliver(attempt, self.say(attempt))
             if following is not None:
                 waiting.append(following)
 
     @property
     def prompts(self) -> list[str]:
-        return [str(parcel.request.messages[0]["content"]) for parcel in self.parcels]
+        return [str(attempt.request.messages[0]["content"]) for attempt in self.attempts]
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> FakeModel:
-    fake = FakeModel()
-
-    def connect(member: Member, *, batch: bool) -> FakeModel:
-        return fake
-
-    monkeypatch.setattr(asking, "connector", connect)
-    return fake
+def model() -> FakeModel:
+    return FakeModel()
 
 
 # --- what is asked ------------------------------------------------------------------------------
@@ -91,7 +84,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> FakeModel:
 def test_a_criterion_is_in_every_prompt(
     model: FakeModel, marked_corpus: Corpus, runtime: Runtime, name: str, sentence: str
 ) -> None:
-    load(name).score_corpus(marked_corpus, runtime)
+    model.load(name).score_corpus(marked_corpus, runtime)
     assert model.prompts
     for prompt in model.prompts:
         assert prompt.count("Please evaluate") == bool(sentence)
@@ -143,7 +136,7 @@ def marked_corpus() -> Corpus:
 def test_llm_e_shows_edits_in_brackets_with_the_context(
     model: FakeModel, marked_corpus: Corpus, runtime: Runtime
 ) -> None:
-    load("llm-e").score_corpus(marked_corpus, runtime)
+    model.load("llm-e").score_corpus(marked_corpus, runtime)
     assert [targets_of(prompt) for prompt in model.prompts] == [
         ["She [go→goes] to school .", "She go to [→the] school ."],
         # an arrow of the text's own is no edit
@@ -160,22 +153,22 @@ def test_llm_e_shows_edits_in_brackets_with_the_context(
 def test_contexts_by_option(
     model: FakeModel, corpus: Corpus, runtime: Runtime, tmp_path: Path
 ) -> None:
-    load("llm-s").score_corpus(corpus, runtime)
+    model.load("llm-s").score_corpus(corpus, runtime)
     assert "# context\nI likes cats .\n\n# targets" in model.prompts[1]
-    load("llm-s:context=neighbours").score_corpus(corpus, runtime)
+    model.load("llm-s:context=neighbours").score_corpus(corpus, runtime)
     block = "# context\nShe go to school .\nI likes cats .\nHe is here .\n\n"
     assert block in model.prompts[4]
     file = tmp_path / "context.txt"
     file.write_text("p0\tn0\np1\tn1\np2\tn2\n")
-    scorer = load("llm-s", context=str(file))
+    scorer = model.load("llm-s", context=str(file))
     scorer.score_corpus(corpus, runtime)
     assert "# context\np1\nI likes cats .\nn1\n\n" in model.prompts[7]
     first = scorer.signature(corpus, runtime)
     file.write_text("p0\tn0\np1\tn1\np2\tother\n")
     assert scorer.signature(corpus, runtime).key != first.key
     with_contexts = replace(corpus, contexts=(("", "x"), ("y", "z"), ("w", "")))
-    load("llm-s:context=none").score_corpus(with_contexts, runtime)
-    assert len(model.parcels) == 9  # the first run's answers serve: nothing new is asked
+    model.load("llm-s:context=none").score_corpus(with_contexts, runtime)
+    assert len(model.attempts) == 9  # the first run's answers serve: nothing new is asked
 
 
 @pytest.mark.parametrize(
@@ -197,7 +190,7 @@ def test_more_than_five_are_split_and_all_are_judged(model: FakeModel, runtime: 
     corpus = Corpus(
         ("Source .",), {f"s{n}": Version((text,)) for n, text in enumerate([*texts, texts[0]])}
     )
-    table = load("llm-s").score_corpus(corpus, runtime)
+    table = model.load("llm-s").score_corpus(corpus, runtime)
     shown = [targets_of(prompt) for prompt in model.prompts]
     assert all(len(targets) <= 5 for targets in shown)
     assert {text for targets in shown for text in targets} == set(texts)
@@ -215,8 +208,8 @@ def test_identical_sets_are_asked_once_whatever_their_order(
         Group("3", 0, (("a",),)),
         Group("4", 1, (("a", "b"), ("c",))),
     )
-    table = load("llm-s").score_corpus(replace(corpus, groups=groups), runtime)
-    assert len(model.parcels) == 3
+    table = model.load("llm-s").score_corpus(replace(corpus, groups=groups), runtime)
+    assert len(model.attempts) == 3
     items = table.statistics.items
     assert items is not None
     goes, the = score_of("She goes to school ."), score_of("She go to the school .")
@@ -231,12 +224,12 @@ def test_scorers_leave_the_corpus_as_it_is(
     # A rival rearranges the stored hypotheses, so that the next metric judges other texts.
     before = json.dumps([v.lines for v in marked_corpus.systems.values()])
     prints = dict(marked_corpus.system_prints)
-    alone = load("llm-e").score_corpus(marked_corpus, replace(runtime, use_cache=False))
+    alone = model.load("llm-e").score_corpus(marked_corpus, replace(runtime, use_cache=False))
     asked = list(model.prompts)
     for name in ("llm-s:orders=3", "llm-s:protocol=pairwise", "edit-verdict", "llm-s"):
-        load(name).score_corpus(marked_corpus, runtime)
-    model.parcels.clear()
-    again = load("llm-e").score_corpus(marked_corpus, replace(runtime, use_cache=False))
+        model.load(name).score_corpus(marked_corpus, runtime)
+    model.attempts.clear()
+    again = model.load("llm-e").score_corpus(marked_corpus, replace(runtime, use_cache=False))
     assert model.prompts == asked
     assert np.array_equal(alone.sentences, again.sentences)
     assert json.dumps([v.lines for v in marked_corpus.systems.values()]) == before
@@ -246,9 +239,9 @@ def test_scorers_leave_the_corpus_as_it_is(
 # --- orders, repeats, protocols, scoring, panels ------------------------------------------------
 
 
-def positional(parcel: Parcel) -> Reply:
+def positional(attempt: Attempt) -> Reply:
     """A model that looks at the position only: 5 for the first, 1 for the last of five."""
-    targets = targets_of(str(parcel.request.messages[0]["content"]))
+    targets = targets_of(str(attempt.request.messages[0]["content"]))
     scores = {f"target{i + 1}_score": 5 - i for i in range(len(targets))}
     return Reply(json.dumps(scores), "stop", 1, 1)
 
@@ -258,11 +251,11 @@ def test_an_even_number_of_orders_cancels_a_linear_position_bias(
 ) -> None:
     corpus = Corpus(("S .",), {f"s{n}": Version((f"v {n}",)) for n in range(5)})
     model.say = positional
-    one = load("llm-s").score_corpus(corpus, runtime)
+    one = model.load("llm-s").score_corpus(corpus, runtime)
     assert sorted(one.sentences[:, 0]) == [1, 2, 3, 4, 5]
-    four = load("llm-s:orders=4").score_corpus(corpus, runtime)
+    four = model.load("llm-s:orders=4").score_corpus(corpus, runtime)
     assert four.sentences[:, 0].tolist() == [3.0] * 5
-    assert len(model.parcels) == 4  # order 0 was known from the first run
+    assert len(model.attempts) == 4  # order 0 was known from the first run
     audit = four.statistics.details["audit"]["members"][0]
     # order 1 is the reverse of order 0, so among others all 10 pairs of these two flip
     assert audit["flips"]["compared"] == math.comb(4, 2) * 10
@@ -275,11 +268,11 @@ def test_repeats_have_seeds_of_their_own_and_are_averaged(
     model: FakeModel, runtime: Runtime
 ) -> None:
     corpus = Corpus(("S .",), {"x": Version(("v 1",)), "y": Version(("v 2",))})
-    model.say = lambda parcel: Reply(
-        json.dumps({"target1_score": 2 + parcel.request.repeat, "target2_score": 1})
+    model.say = lambda attempt: Reply(
+        json.dumps({"target1_score": 2 + attempt.request.repeat, "target2_score": 1})
     )
-    table = load("llm-s:repeats=3,temperature=0.7").score_corpus(corpus, runtime)
-    assert [p.sampling["seed"] for p in model.parcels] == [0, 1, 2]
+    table = model.load("llm-s:repeats=3,temperature=0.7").score_corpus(corpus, runtime)
+    assert [p.sampling["seed"] for p in model.attempts] == [0, 1, 2]
     assert table.sentences[:, 0].tolist() == [3.0, 1.0]  # (2 + 3 + 4) / 3, 1
     audit = table.statistics.details["audit"]["members"][0]
     assert audit["repeat_agreement"] == {"compared": 6, "equal": 0.5}
@@ -289,8 +282,8 @@ def test_repeats_have_seeds_of_their_own_and_are_averaged(
 def test_pointwise_asks_each_correction_once(
     model: FakeModel, corpus: Corpus, runtime: Runtime
 ) -> None:
-    table = load("llm-s:protocol=pointwise").score_corpus(corpus, runtime)
-    assert len(model.parcels) == 6  # 2 distinct corrections of each source
+    table = model.load("llm-s:protocol=pointwise").score_corpus(corpus, runtime)
+    assert len(model.attempts) == 6  # 2 distinct corrections of each source
     assert table.sentences.tolist() == [
         [float(score_of(text)) for text in version.lines] for version in corpus.systems.values()
     ]
@@ -301,8 +294,8 @@ def test_pairwise_counts_points_and_leaves_out_what_was_not_compared(
 ) -> None:
     texts = ["v a", "v b", "v c"]
     corpus = Corpus(("S .", "T ."), {t: Version((t, "same")) for t in texts})
-    table = load("llm-s:protocol=pairwise,orders=2").score_corpus(corpus, runtime)
-    assert len(model.parcels) == 2 * 3
+    table = model.load("llm-s:protocol=pairwise,orders=2").score_corpus(corpus, runtime)
+    assert len(model.attempts) == 2 * 3
     ranks = {text: score_of(text) for text in texts}
 
     def points(text: str) -> float:
@@ -330,21 +323,21 @@ def test_expected_scores_weigh_the_score_tokens(model: FakeModel, runtime: Runti
         text.index("4"): [("4", 0.5), ("5", 0.25), ("9", 0.25)],
         text.rindex("2"): [("2", 1.0)],
     }
-    model.say = lambda parcel: Reply(text, "stop", 1, 1, tokens_with(text, places))
+    model.say = lambda attempt: Reply(text, "stop", 1, 1, tokens_with(text, places))
     corpus = Corpus(("S .",), {"x": Version(("v 1",)), "y": Version(("v 2",))})
-    table = load("llm-s:scoring=expected").score_corpus(corpus, runtime)
+    table = model.load("llm-s:scoring=expected").score_corpus(corpus, runtime)
     assert table.sentences[0, 0] == pytest.approx(13 / 3, abs=1e-12)
     assert table.sentences[1, 0] == 2
-    assert model.parcels[0].sampling["logprobs"] == 20
+    assert model.attempts[0].sampling["logprobs"] == 20
 
 
 def test_expected_scores_without_probabilities_are_refused(
     model: FakeModel, corpus: Corpus, runtime: Runtime
 ) -> None:
     with pytest.raises(OptionError, match="the backend gave none"):
-        load("llm-s:scoring=expected").score_corpus(corpus, runtime)
+        model.load("llm-s:scoring=expected").score_corpus(corpus, runtime)
     with pytest.raises(OptionError, match="gives no probabilities of tokens"):
-        load("llm-s:scoring=expected,model=gpt-5").plan(corpus, runtime)
+        model.load("llm-s:scoring=expected,model=gpt-5").plan(corpus, runtime)
 
 
 @pytest.mark.parametrize(("panel", "score"), [("mean", 3.0), ("median", 3.5), ("majority", 4.0)])
@@ -352,9 +345,9 @@ def test_a_panel_is_one_scorer(
     model: FakeModel, runtime: Runtime, panel: str, score: float
 ) -> None:
     said = {"a": 1, "b": 4, "c": 4, "d": 3}
-    model.say = lambda parcel: Reply(json.dumps({"target1_score": said[parcel.request.model]}))
+    model.say = lambda attempt: Reply(json.dumps({"target1_score": said[attempt.request.model]}))
     corpus = Corpus(("S .",), {"x": Version(("v 1",))})
-    table = load(f"llm-s:model=a+b+c+d,panel={panel}").score_corpus(corpus, runtime)
+    table = model.load(f"llm-s:model=a+b+c+d,panel={panel}").score_corpus(corpus, runtime)
     assert table.sentences.tolist() == [[score]]
     assert len(table.statistics.details["audit"]["members"]) == 4
     # a store each: no model's replies are mixed with another's
@@ -362,21 +355,21 @@ def test_a_panel_is_one_scorer(
 
 
 def test_half_a_panel_does_not_speak_for_it(model: FakeModel, runtime: Runtime) -> None:
-    model.say = lambda parcel: Reply(
-        '{"target1_score": 4}' if parcel.request.model == "a" else "no"
+    model.say = lambda attempt: Reply(
+        '{"target1_score": 4}' if attempt.request.model == "a" else "no"
     )
     corpus = Corpus(("S .",), {"x": Version(("v 1",))})
-    table = load("llm-s:model=a+b,tries=1").score_corpus(corpus, runtime)
+    table = model.load("llm-s:model=a+b,tries=1").score_corpus(corpus, runtime)
     assert table.missing == 1
 
 
 def test_edit_verdict_is_the_share_of_valid_edits(
     model: FakeModel, marked_corpus: Corpus, runtime: Runtime
 ) -> None:
-    model.say = lambda parcel: Reply(
-        json.dumps({"valid": "[→the]" in model_edit(parcel) or "goes" in model_edit(parcel)})
+    model.say = lambda attempt: Reply(
+        json.dumps({"valid": "[→the]" in model_edit(attempt) or "goes" in model_edit(attempt)})
     )
-    table = load("edit-verdict").score_corpus(marked_corpus, runtime)
+    table = model.load("edit-verdict").score_corpus(marked_corpus, runtime)
     # a: goes valid; like not; no edit. b: the valid; two edits invalid; the deletion invalid
     assert table.sentences.tolist() == [[1.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     shown = [p.partition("# correction, with")[2].split("\n")[2] for p in model.prompts]
@@ -385,9 +378,9 @@ def test_edit_verdict_is_the_share_of_valid_edits(
     assert "I likes cats [→->] ." in shown
 
 
-def model_edit(parcel: Parcel) -> str:
+def model_edit(attempt: Attempt) -> str:
     """The edit that a prompt asks about."""
-    prompt = str(parcel.request.messages[0]["content"])
+    prompt = str(attempt.request.messages[0]["content"])
     return prompt.partition("# the edit\n")[2].split("\n")[1]
 
 
@@ -402,7 +395,7 @@ def seeda(data_dir: Path) -> Any:
 def test_seeda_groups_are_the_human_ranking_items(
     model: FakeModel, seeda: Any, runtime: Runtime
 ) -> None:
-    table = load("llm-s").score_corpus(seeda.corpus, runtime)
+    table = model.load("llm-s").score_corpus(seeda.corpus, runtime)
     items = seeda.rankings["edit"]
     everything = load_benchmark("seeda", systems="all", data=_root()).corpus
     shown: dict[str, frozenset[str]] = {}
@@ -413,7 +406,7 @@ def test_seeda_groups_are_the_human_ranking_items(
     # 600 items; corrections of systems outside the set are shown as the annotators saw them
     assert len(seeda.corpus.groups) == 600
     assert judged == {shown[group.id] for group in seeda.corpus.groups}
-    assert len(model.parcels) == 555
+    assert len(model.attempts) == 555
     assert max(len(targets) for targets in shown.values()) == 5
     # every line of the benchmark is shown as it is: cleaning touches none
     assert table.statistics.items is not None
@@ -442,20 +435,25 @@ def test_requests_on_seeda_before_and_after_removing_duplicates(
 
 
 def test_edit_verdicts_are_held_against_the_annotators(
-    model: FakeModel, data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model: FakeModel, seeda: Any, data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from gecjury.cli import main
+    from gecjury.metaeval.edits.cases import edit_cases
 
     # A model that accepts an edit unless it deletes something.
-    model.say = lambda parcel: Reply(json.dumps({"valid": "→]" not in model_edit(parcel)}))
-    argv = ["compare", "seeda", "-m", "edit-verdict:backend=vllm,model=m", "--level", "edit"]
+    model.say = lambda attempt: Reply(json.dumps({"valid": "→]" not in model_edit(attempt)}))
+    name = "edit-verdict:backend=vllm,model=m"
+    argv = ["compare", "seeda", "-m", name, "--level", "edit"]
     argv += ["--data", str(data_dir), "--cache", str(tmp_path), "--quiet"]
     assert main([*argv, "--dry-run"]) == 0
     planned = json.loads(capsys.readouterr().out)["requests"]
-    assert not model.parcels
+    # Its verdicts are kept, so that the command finds them all and asks nobody.
+    model.load(name).edit_scores(edit_cases(seeda), Runtime(cache=tmp_path))
+    assert planned == len(model.attempts)
+    assert main([*argv, "--dry-run"]) == 0
+    assert json.loads(capsys.readouterr().out)["requests"] == 0
     assert main([*argv, "--format", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
-    assert planned == len(model.parcels)
     found = row["edit"]
     # 6,464 verdicts; those on the same edit of the same correction are one case
     assert found["cases"] + found["split"] + found["missing"] <= 6_464
@@ -485,7 +483,7 @@ def test_a_seeda_item_is_the_published_figure_filled_in(
     from tests.prompts.test_prompts import FIGURE_3, SENTENCES
 
     group = seeda.corpus.groups[0]
-    load(name).score_corpus(replace(seeda.corpus, groups=(group,)), runtime)
+    model.load(name).score_corpus(replace(seeda.corpus, groups=(group,)), runtime)
     added = SENTENCES["fluency"] if "fluency" in name else ""
     texts = seeda.corpus.group_texts(group)
     assert model.prompts == [filled(FIGURE_3, seeda, group, texts, added)]
@@ -499,7 +497,7 @@ def test_a_seeda_item_with_its_edits_is_the_published_figure_filled_in(
     from tests.prompts.test_prompts import FIGURE_2, SENTENCES
 
     group = seeda.corpus.groups[0]
-    load(name).score_corpus(replace(seeda.corpus, groups=(group,)), runtime)
+    model.load(name).score_corpus(replace(seeda.corpus, groups=(group,)), runtime)
     added = SENTENCES["impact"] if "impact" in name else ""
     (prompt,) = model.prompts
     shown = targets_of(prompt)
@@ -514,12 +512,12 @@ def test_thinking_is_off_unless_asked_for_and_then_cut_from_the_answer(
     model: FakeModel, runtime: Runtime
 ) -> None:
     corpus = Corpus(("S .",), {"x": Version(("v 1",))})
-    load("llm-s:backend=vllm").score_corpus(corpus, runtime)
-    assert model.parcels[0].sampling["thinking"] is False
-    assert model.parcels[0].request.schema is not None
-    model.say = lambda parcel: Reply('<think>{"target1_score": 1}</think>{"target1_score": 4}')
-    table = load("llm-s:backend=vllm,thinking=true").score_corpus(corpus, runtime)
-    request = model.parcels[1].request
+    model.load("llm-s:backend=vllm").score_corpus(corpus, runtime)
+    assert model.attempts[0].sampling["thinking"] is False
+    assert model.attempts[0].request.schema is not None
+    model.say = lambda attempt: Reply('<think>{"target1_score": 1}</think>{"target1_score": 4}')
+    table = model.load("llm-s:backend=vllm,thinking=true").score_corpus(corpus, runtime)
+    request = model.attempts[1].request
     assert request.sampling["thinking"] is True
     assert request.sampling["max_tokens"] > 8_000
     assert request.schema is None  # a grammar would leave no room for the thoughts
@@ -537,12 +535,12 @@ def test_whatever_decides_an_answer_has_answers_of_its_own(
     # A rival's cache knew the prompt alone.
     corpus = Corpus(("S .", "T ."), {"x": Version(("v 1", "v 2"))})
     base = "llm-s:structured=schema" if options != "structured=text" else "llm-s:model=gpt-4o"
-    load(base).score_corpus(corpus, runtime)
+    model.load(base).score_corpus(corpus, runtime)
     joined = f"{base},{options}"
-    load(joined).score_corpus(corpus, runtime)
-    assert len(model.parcels) == 4
-    load(joined).score_corpus(corpus, runtime)
-    assert len(model.parcels) == 4
+    model.load(joined).score_corpus(corpus, runtime)
+    assert len(model.attempts) == 4
+    model.load(joined).score_corpus(corpus, runtime)
+    assert len(model.attempts) == 4
 
 
 @pytest.mark.parametrize("before", ["", " ", ":", ': "'])

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking.ask import Question
-from gecjury.judges.asking.exchange import Member, Request
+from gecjury.judges.asking.exchange import Model, Request
 from gecjury.judges.asking.prices import read_prices
 from gecjury.judges.asking.tokens import counter_for
 from gecjury.judges.audit import order_flips, position_means, repeat_agreement
@@ -144,7 +144,16 @@ def test_permutations_come_in_mirrored_pairs(count: int, orders: int, seed: int)
 
 
 def counted(texts: tuple[int, ...], scores: Any, order: int = 0, repeat: int = 0) -> Counted:
-    request = Request("vllm", "m", "", (), None, {"max_tokens": 1}, order, repeat)
+    request = Request(
+        backend="vllm",
+        model="m",
+        base_url="",
+        messages=(),
+        schema=None,
+        sampling={"max_tokens": 1},
+        order=order,
+        repeat=repeat,
+    )
     ballot = Ballot(0, texts, order, repeat, Question(request, lambda reply: None))
     return Counted(ballot, scores)
 
@@ -191,7 +200,7 @@ def test_panels_by_hand() -> None:
     ],
 )
 def test_capabilities(model: str, url: str, schema: bool, sampling: bool, cap: str) -> None:
-    found = capabilities(Member("openai", model, url))
+    found = capabilities(Model(backend="openai", name=model, base_url=url))
     assert (found.schema, found.sampling, found.cap) == (schema, sampling, cap)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,8 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.leakage import normalise
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.pairs import Correction, token_edits
-from gecjury.refless.training.impara import split_corrections, train_impara
-from gecjury.refless.training.trainer import TrainSettings
+from gecjury.refless.training.impara import RankerJob, split_corrections, train_impara
+from gecjury.refless.training.recipe import TrainSettings
 from gecjury.runtime import Runtime
 from tests import tiny
 
@@ -83,7 +84,11 @@ def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
     encoder = tiny.encoder(tmp_path / "encoder", dropout=0.0)
     settings = TrainSettings(epochs=6, learning_rate=3e-3, patience=0, batch_size=8)
     data = corrections()
-    figures = train_impara(data, str(encoder), settings, tmp_path / "out", RUNTIME, count=160)
+    job = RankerJob(
+        corrections=data, encoder=str(encoder), settings=settings, folder=tmp_path / "out",
+        runtime=RUNTIME, count=160,
+    )  # fmt: skip
+    figures = train_impara(job)
     # The words that edits insert are rare otherwise: the better sentence is easily told.
     test = next(f for f in figures if f["part"] == "test")
     assert test["pairs"] >= 8
@@ -91,10 +96,10 @@ def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
     corpus = Corpus(SOURCES, {"same": Version(SOURCES)})
     table = load("impara", model=str(tmp_path / "out")).score_corpus(corpus, RUNTIME)
     assert ((table.sentences > 0) & (table.sentences < 1)).all()
-    again = train_impara(data, str(encoder), settings, tmp_path / "out", RUNTIME, count=160)
+    again = train_impara(job)
     assert again == figures
     with pytest.raises(OptionError, match="other settings or data"):
-        train_impara(data, str(encoder), settings, tmp_path / "out", RUNTIME, count=150)
+        train_impara(replace(job, count=150))
 
 
 def test_sources_stand_in_one_part() -> None:
@@ -108,7 +113,9 @@ def test_sources_stand_in_one_part() -> None:
 
 def test_text_without_enough_pairs_is_refused(tmp_path: Path) -> None:
     encoder = tiny.encoder(tmp_path / "encoder")
+    job = RankerJob(
+        corrections=corrections(6), encoder=str(encoder), settings=TrainSettings(),
+        folder=tmp_path / "out", runtime=RUNTIME, count=20,
+    )  # fmt: skip
     with pytest.raises(InputError, match="give more text"):
-        train_impara(
-            corrections(6), str(encoder), TrainSettings(), tmp_path / "out", RUNTIME, count=20
-        )
+        train_impara(job)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,8 @@ from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.splits import split_by_source
 from gecjury.refless.nets.bundle import MANIFEST, open_bundle
 from gecjury.refless.nets.regressor import load_model
-from gecjury.refless.training.some import Recipe, train_some
-from gecjury.refless.training.trainer import TrainSettings
+from gecjury.refless.training.recipe import Recipe, TrainSettings
+from gecjury.refless.training.some import Job, train_some
 from gecjury.refless.training.weights import search_weights, simplex
 from gecjury.runtime import Runtime
 from tests import tiny
@@ -169,7 +170,15 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Annotations
         encoder=str(encoder), shared=True, features=True, seeds=(0, 1),
         settings=TrainSettings(epochs=1, learning_rate=1e-3),
     )  # fmt: skip
-    train_some(data, split_by_source(data), recipe, folder / "some", RUNTIME)
+    train_some(
+        Job(
+            data=data,
+            split=split_by_source(data),
+            recipe=recipe,
+            folder=folder / "some",
+            runtime=RUNTIME,
+        )
+    )
     return folder / "some", data
 
 
@@ -232,10 +241,11 @@ def test_a_finished_training_is_not_repeated(trained: tuple[Path, Annotations]) 
         settings=TrainSettings(epochs=1, learning_rate=1e-3),
     )  # fmt: skip
     before = (folder / "seed-0" / "model.safetensors").stat().st_mtime_ns
-    train_some(data, split_by_source(data), recipe, folder, RUNTIME)
+    job = Job(data=data, split=split_by_source(data), recipe=recipe, folder=folder, runtime=RUNTIME)
+    train_some(job)
     assert (folder / "seed-0" / "model.safetensors").stat().st_mtime_ns == before
     with pytest.raises(OptionError, match="other settings or data"):
-        train_some(data, split_by_source(data, seed=1), recipe, folder, RUNTIME)
+        train_some(replace(job, split=split_by_source(data, seed=1)))
 
 
 def test_a_some_is_no_impara(trained: tuple[Path, Annotations]) -> None:

@@ -112,17 +112,17 @@ def load_seeda(request: Request) -> Benchmark:
     versions = {name: Version(tuple(read_lines(paths[outputs[name]]))) for name in every}
     corpus = _corpus(request, blocks, rows, versions, rankings[request.view])
     return Benchmark(
-        info.name,
-        corpus,
-        rankings,
-        human,
-        request.view,
-        request.systems,
-        info.system_sets,
-        request.reference_name,
-        tuple(rows),
-        info.citation,
-        _notes(request, _CONTEXT_NOTE),
+        name=info.name,
+        corpus=corpus,
+        rankings=rankings,
+        human=human,
+        view=request.view,
+        systems=request.systems,
+        system_sets=info.system_sets,
+        references=request.reference_name,
+        sentence_ids=tuple(rows),
+        citation=info.citation,
+        notes=_notes(request, _CONTEXT_NOTE),
         _verdicts=functools.partial(_read_verdicts, folder),
     )
 
@@ -155,17 +155,17 @@ def load_gjg15(request: Request) -> Benchmark:
         "expected-wins": {name: wins for name, (wins, _) in _GJG15_HUMAN.items()},
     }
     return Benchmark(
-        info.name,
-        corpus,
-        rankings,
-        {"sentence": human},
-        request.view,
-        request.systems,
-        info.system_sets,
-        request.reference_name,
-        tuple(rows),
-        info.citation,
-        _notes(request, _CONTEXT_NOTE),
+        name=info.name,
+        corpus=corpus,
+        rankings=rankings,
+        human={"sentence": human},
+        view=request.view,
+        systems=request.systems,
+        system_sets=info.system_sets,
+        references=request.reference_name,
+        sentence_ids=tuple(rows),
+        citation=info.citation,
+        notes=_notes(request, _CONTEXT_NOTE),
     )
 
 

@@ -57,17 +57,17 @@ def load_gmeg(request: Request) -> Benchmark:
     segment = np.array([_of(ratings, name, paths[tables["segment"]]) for name in names])
     mean = {n: _of(published, n, paths[tables["corpus"]]) for n in info.system_sets["all"]}
     return Benchmark(
-        info.name,
-        corpus,
-        {"sentence": rank_ratings(segment, corpus)},
-        {"sentence": {"mean": mean}},
-        request.view,
-        request.systems,
-        info.system_sets,
-        corpus.reference_name,
-        tuple(rows),
-        info.citation,
-        (
+        name=info.name,
+        corpus=corpus,
+        rankings={"sentence": rank_ratings(segment, corpus)},
+        human={"sentence": {"mean": mean}},
+        view=request.view,
+        systems=request.systems,
+        system_sets=info.system_sets,
+        references=corpus.reference_name,
+        sentence_ids=tuple(rows),
+        citation=info.citation,
+        notes=(
             "rankings are derived from mean ratings: one item a sentence, equal means are a tie",
             *(
                 ["ref0 stands for the human correction; which reference was rated is not known"]

@@ -67,17 +67,17 @@ def load_jfleg(request: Request) -> Benchmark:
         ),
     )
     return Benchmark(
-        info.name,
-        corpus,
-        {"sentence": items},
-        {"sentence": _human(items, info.system_sets["all"])},
-        request.view,
-        request.systems,
-        info.system_sets,
-        corpus.reference_name,
-        tuple(rows),
-        info.citation,
-        _notes(names),
+        name=info.name,
+        corpus=corpus,
+        rankings={"sentence": items},
+        human={"sentence": _human(items, info.system_sets["all"])},
+        view=request.view,
+        systems=request.systems,
+        system_sets=info.system_sets,
+        references=corpus.reference_name,
+        sentence_ids=tuple(rows),
+        citation=info.citation,
+        notes=_notes(names),
     )
 
 

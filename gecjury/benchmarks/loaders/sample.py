@@ -51,17 +51,17 @@ def load_sample(request: Request) -> Benchmark:
         reference_sets={"official": lambda: references},
     )
     return Benchmark(
-        info.name,
-        corpus,
-        rankings,
-        {view: _human(items, every) for view, items in rankings.items()},
-        request.view,
-        request.systems,
-        info.system_sets,
-        request.reference_name,
-        tuple(rows),
-        info.citation,
-        ("a sample ranked by rule, never evidence about a metric",),
+        name=info.name,
+        corpus=corpus,
+        rankings=rankings,
+        human={view: _human(items, every) for view, items in rankings.items()},
+        view=request.view,
+        systems=request.systems,
+        system_sets=info.system_sets,
+        references=request.reference_name,
+        sentence_ids=tuple(rows),
+        citation=info.citation,
+        notes=("a sample ranked by rule, never evidence about a metric",),
         sample=True,
     )
 

@@ -18,8 +18,9 @@ import numpy as np
 from gecjury.benchmarks.benchmark import Benchmark, Request
 from gecjury.benchmarks.judgments import mean_over_raters, rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.leakage import normalise
+from gecjury.corpus.splits import split_sources
 from gecjury.errors import DataError
-from gecjury.scoring.registry import held_out_sources
 from gecjury.textfiles import read_text
 
 __all__ = ["load_tmu_gfm"]
@@ -36,14 +37,14 @@ def load_tmu_gfm(request: Request) -> Benchmark:
     info = request.info
     names = info.system_sets[request.systems]
     path = request.folder.paths([_FILE], wanted_by="tmu-gfm")[_FILE]
-    by_source = _read(path)
+    rows: list[_Row] = list(csv.DictReader(io.StringIO(read_text(path), newline="")))
     part = ""
     if info.name == "tmu-gfm-test":
-        kept = held_out_sources()(path, tuple(by_source))
-        by_source = {
-            s: rows for (s, rows), keep in zip(by_source.items(), kept, strict=True) if keep
-        }
+        rows = _test_part(rows, path)
         part = " of the test part (by source, seed 0)"
+    by_source: dict[str, list[_Row]] = {}
+    for row in rows:
+        by_source.setdefault(row["source"].strip(), []).append(row)
     sentences, incomplete = _complete(by_source, names)
     sources = tuple(source for source, _ in sentences)
     corpus = Corpus(
@@ -61,17 +62,17 @@ def load_tmu_gfm(request: Request) -> Benchmark:
     ratings = {aspect: mean_over_raters(table) for aspect, table in raters.items()}
     mean = np.mean(list(ratings.values()), axis=0)
     return Benchmark(
-        info.name,
-        corpus,
-        {"sentence": rank_ratings(mean, corpus)},
-        {"sentence": {"mean": dict(zip(names, mean.mean(axis=1).tolist(), strict=True))}},
-        request.view,
-        request.systems,
-        info.system_sets,
-        corpus.reference_name,
-        tuple(range(len(sources))),
-        info.citation,
-        (
+        name=info.name,
+        corpus=corpus,
+        rankings={"sentence": rank_ratings(mean, corpus)},
+        human={"sentence": {"mean": dict(zip(names, mean.mean(axis=1).tolist(), strict=True))}},
+        view=request.view,
+        systems=request.systems,
+        system_sets=info.system_sets,
+        references=corpus.reference_name,
+        sentence_ids=tuple(range(len(sources))),
+        citation=info.citation,
+        notes=(
             "rankings are derived from the mean of grammaticality, fluency and meaning: one item "
             "a sentence, equal means are a tie; the text is not tokenised",
             f"{incomplete} sources{part} are left out: not every system's output is in the data",
@@ -82,12 +83,20 @@ def load_tmu_gfm(request: Request) -> Benchmark:
     )
 
 
-def _read(path: Path) -> dict[str, list[_Row]]:
-    """The rows of each source, in file order."""
-    found: dict[str, list[_Row]] = {}
-    for row in csv.DictReader(io.StringIO(read_text(path), newline="")):
-        found.setdefault(row["source"].strip(), []).append(row)
-    return found
+def _test_part(rows: Sequence[_Row], path: Path) -> list[_Row]:
+    """The rows of the sources that training on this file keeps for its test part.
+
+    Training draws among the rows it can use: those that at most half of the raters marked "other"
+    in each aspect.
+    """
+    columns = _COLUMNS.values()
+    used = [
+        row["source"]
+        for row in rows
+        if all(2 * np.isnan(_ratings(row, column, path)).sum() <= _RATERS for column in columns)
+    ]
+    test = {normalise(used[row]) for row in split_sources(used).test}
+    return [row for row in rows if normalise(row["source"]) in test]
 
 
 def _complete(

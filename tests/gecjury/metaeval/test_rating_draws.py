@@ -21,7 +21,17 @@ def made(ratings: np.ndarray, texts: list[list[str]]) -> Benchmark:
     rows = tuple(range(len(corpus)))
     human = {"sentence": {"mean": {}}}
     return Benchmark(
-        "b", corpus, {}, human, "sentence", "all", {}, "", rows, "", segment_scores=ratings
+        name="b",
+        corpus=corpus,
+        rankings={},
+        human=human,
+        view="sentence",
+        systems="all",
+        system_sets={},
+        references="",
+        sentence_ids=rows,
+        citation="",
+        segment_scores=ratings,
     )
 
 

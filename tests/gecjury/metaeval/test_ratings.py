@@ -24,16 +24,16 @@ SCORES = np.array([[0.9, 0.2], [0.1, 0.8], [0.1, 0.5]])
 
 def benchmark(ratings: np.ndarray, raters: np.ndarray | None = None) -> Benchmark:
     return Benchmark(
-        "b",
-        CORPUS,
-        {},
-        {"sentence": {"mean": {}}},
-        "sentence",
-        "all",
-        {},
-        "",
-        (0, 1),
-        "",
+        name="b",
+        corpus=CORPUS,
+        rankings={},
+        human={"sentence": {"mean": {}}},
+        view="sentence",
+        systems="all",
+        system_sets={},
+        references="",
+        sentence_ids=(0, 1),
+        citation="",
         segment_scores=ratings,
         raters={} if raters is None else {"rating": raters},
     )

@@ -34,7 +34,17 @@ def benchmark(texts: dict[str, tuple[str, ...]], **more: Any) -> Benchmark:
     rankings = more.pop("rankings", {})
     human = {"sentence": {"mean": dict.fromkeys(texts, 0.0)}}
     return Benchmark(
-        "b", corpus, rankings, human, "sentence", "all", {}, "", tuple(range(size)), "", **more
+        name="b",
+        corpus=corpus,
+        rankings=rankings,
+        human=human,
+        view="sentence",
+        systems="all",
+        system_sets={},
+        references="",
+        sentence_ids=tuple(range(size)),
+        citation="",
+        **more,
     )
 
 

@@ -37,9 +37,17 @@ def benchmark() -> Benchmark:
     corpus = Corpus(SOURCES, SYSTEMS, groups=ranked_groups(ITEMS, list(SYSTEMS)))
     human = {"edit": {"trueskill": {"A": 3.0, "B": 2.0, "C": 1.0}}}
     return Benchmark(
-        "toy", corpus, {"edit": ITEMS}, human, "edit", "all", {"all": tuple(SYSTEMS)},  # type: ignore[arg-type]
-        "none", (0, 1, 2), "by hand",
-    )  # fmt: skip
+        name="toy",
+        corpus=corpus,
+        rankings={"edit": ITEMS},
+        human=human,
+        view="edit",
+        systems="all",
+        system_sets={"all": tuple(SYSTEMS)},
+        references="none",
+        sentence_ids=(0, 1, 2),
+        citation="by hand",
+    )
 
 
 def table(sentences: list[list[float]], items: FloatArray | None = None) -> ScoreTable:
@@ -119,7 +127,16 @@ def test_scores_of_other_systems_are_refused() -> None:
     corpus = Corpus(SOURCES, {"A": SYSTEMS["A"]})
     bench = benchmark()
     narrow = Benchmark(
-        "toy", corpus, bench.rankings, bench.human, "edit", "all", {}, "none", (0, 1, 2), ""
+        name="toy",
+        corpus=corpus,
+        rankings=bench.rankings,
+        human=bench.human,
+        view="edit",
+        systems="all",
+        system_sets={},
+        references="none",
+        sentence_ids=(0, 1, 2),
+        citation="",
     )
     with pytest.raises(InputError, match="do not belong to toy"):
         Study(narrow).evaluate(other, ["edit"])

@@ -14,15 +14,15 @@ from gecjury.judges.asking.store import Identity, Store, read_store, store_path
 from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
 
 REQUEST = Request(
-    "openai",
-    "tiny",
-    "http://x/v1",
-    ({"role": "user", "content": "Score « this » \u2028 please"},),
-    {"type": "object"},
-    {"temperature": 0.0, "seed": 0, "max_tokens": 10},
-    0,
-    0,
-    "sentence.v1:abc",
+    backend="openai",
+    model="tiny",
+    base_url="http://x/v1",
+    messages=({"role": "user", "content": "Score « this » \u2028 please"},),
+    schema={"type": "object"},
+    sampling={"temperature": 0.0, "seed": 0, "max_tokens": 10},
+    order=0,
+    repeat=0,
+    prompt="sentence.v1:abc",
 )
 REPLY = Reply('{"score": 3}', "stop", 10, 5, None, 0.1 + 0.2, 0.123456789)
 IDENTITY = Identity.of(REQUEST)

@@ -125,20 +125,18 @@ def test_retry_after_is_honoured_by_all(
 
 
 def test_concurrency_falls_under_rate_limits_and_stays_below_the_option(
-    serve: Serve, judge: Make, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, judge: Make, runtime: Runtime
 ) -> None:
     from gecjury.corpus.corpus import Version
-    from gecjury.judges.asking import ask as asking
-    from gecjury.judges.asking.exchange import Member
+    from gecjury.judges.asking.exchange import Model
     from gecjury.judges.backends.openai import OpenAIBackend
 
     backends: list[OpenAIBackend] = []
 
-    def connect(member: Member, *, batch: bool) -> OpenAIBackend:
-        backends.append(OpenAIBackend(member))
+    def connect(model: Model, *, batch: bool = False) -> OpenAIBackend:
+        backends.append(OpenAIBackend(model))
         return backends[-1]
 
-    monkeypatch.setattr(asking, "connector", connect)
     lines = tuple(f"Sentence {number} ." for number in range(60))
     corpus = Corpus(lines, {"x": Version(lines)})
 
@@ -148,7 +146,8 @@ def test_concurrency_falls_under_rate_limits_and_stays_below_the_option(
         return None
 
     server = serve(behave, latency=0.02)
-    table = judge(server).score_corpus(corpus, replace(runtime, concurrency=16))
+    judges = judge(server).asking(connect)
+    table = judges.score_corpus(corpus, replace(runtime, concurrency=16))
     assert table.missing == 0
     assert 4 < server.most_under_way <= 16
     pace = backends[0].pace

@@ -16,8 +16,8 @@ from gecjury.refless.data.splits import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.probe import KERNEL_FILE, plain_text
 from gecjury.refless.training.intermediate import IntermediateData
-from gecjury.refless.training.some import Recipe, train_some
-from gecjury.refless.training.trainer import TrainSettings
+from gecjury.refless.training.recipe import Recipe, TrainSettings
+from gecjury.refless.training.some import Job, train_some
 from gecjury.runtime import Runtime
 from tests import tiny
 
@@ -54,7 +54,16 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Annotations
     )  # fmt: skip
     data = rated()
     steps = IntermediateData(corrections())
-    train_some(data, split_by_source(data), recipe, folder / "out", RUNTIME, steps=steps)
+    train_some(
+        Job(
+            data=data,
+            split=split_by_source(data),
+            recipe=recipe,
+            folder=folder / "out",
+            runtime=RUNTIME,
+            steps=steps,
+        )
+    )
     return folder / "out", data
 
 
@@ -94,7 +103,15 @@ def test_the_source_is_read_on_request_alone(tmp_path: Path) -> None:
     data = rated()
     encoder = str(tiny.encoder(tmp_path / "encoder"))
     recipe = Recipe(encoder, kernel=True, read_source=True)
-    train_some(data, split_by_source(data), recipe, tmp_path / "out", RUNTIME)
+    train_some(
+        Job(
+            data=data,
+            split=split_by_source(data),
+            recipe=recipe,
+            folder=tmp_path / "out",
+            runtime=RUNTIME,
+        )
+    )
     bundle = open_bundle(str(tmp_path / "out"))
     assert bundle.pair_aspects == set(ASPECTS)
     pairs = (["the cat", "a dog goes to school"], ["the cat", "the cat"])
@@ -102,14 +119,30 @@ def test_the_source_is_read_on_request_alone(tmp_path: Path) -> None:
     assert one != two
     lone = rated(60, ("grammaticality",))
     with pytest.raises(InputError, match="--read-source"):
-        train_some(lone, split_by_source(lone), recipe, tmp_path / "lone", RUNTIME)
+        train_some(
+            Job(
+                data=lone,
+                split=split_by_source(lone),
+                recipe=recipe,
+                folder=tmp_path / "lone",
+                runtime=RUNTIME,
+            )
+        )
 
 
 def test_ratings_without_sources(tmp_path: Path) -> None:
     data = rated(60, ("grammaticality",))
     encoder = tiny.encoder(tmp_path / "encoder")
     recipe = Recipe(str(encoder), kernel=True)
-    report = train_some(data, split_by_source(data), recipe, tmp_path / "out", RUNTIME)
+    report = train_some(
+        Job(
+            data=data,
+            split=split_by_source(data),
+            recipe=recipe,
+            folder=tmp_path / "out",
+            runtime=RUNTIME,
+        )
+    )
     assert report.figures["dev"]["grammaticality"]["rows"] == 6
     bundle = open_bundle(str(tmp_path / "out"))
     assert bundle.pair_aspects == {"meaning"}
@@ -139,7 +172,16 @@ def test_options_that_do_not_go_together(tmp_path: Path) -> None:
     data = rated()
     recipe = Recipe(str(tiny.encoder(tmp_path / "encoder")), kernel=True, within=2.0)
     with pytest.raises(OptionError, match="--gug"):
-        train_some(data, split_by_source(data), recipe, tmp_path / "o", RUNTIME, extra=[data])
+        train_some(
+            Job(
+                data=data,
+                split=split_by_source(data),
+                recipe=recipe,
+                folder=tmp_path / "o",
+                runtime=RUNTIME,
+                extra=[data],
+            )
+        )
 
 
 def test_both_tokenisations_read_alike() -> None:

@@ -11,7 +11,8 @@ import torch
 
 from gecjury.errors import DataError, OptionError, OutputError
 from gecjury.refless.nets.regressor import load_model, load_tokenizer
-from gecjury.refless.training.trainer import EpochOrder, TrainSettings, fit, losses
+from gecjury.refless.training.recipe import TrainSettings
+from gecjury.refless.training.trainer import EpochOrder, Task, fit, losses
 from gecjury.runtime import Runtime
 from tests import tiny
 
@@ -44,7 +45,8 @@ def run(start: str, folder: Path, evaluate: Any, settings: TrainSettings = SETTI
     tokenizer = load_tokenizer(start)
     torch.manual_seed(0)
     model = load_model(start, ("length", "other"))
-    return fit(model, tokenizer, rated(tokenizer), evaluate, settings, folder, RUNTIME)
+    task = Task(model=model, tokenizer=tokenizer, examples=rated(tokenizer), evaluate=evaluate)
+    return fit(task, settings, folder, RUNTIME)
 
 
 def test_losses_by_hand() -> None:

@@ -127,7 +127,17 @@ def study_of(name: str) -> tuple[dict[str, Any], Study, list[ScoreTable]]:
     items = (RankedItem("1", 0, EVIL, ((name,), ("two",), ("three",)), (2, 1, 3)),)
     human = {"edit": {"trueskill": {name: 1.0, "two": 2.0, "three": 0.0}}}
     benchmark = Benchmark(
-        EVIL, corpus, {"edit": items}, human, "edit", EVIL, {}, EVIL, (0, 1), EVIL, (EVIL,)
+        name=EVIL,
+        corpus=corpus,
+        rankings={"edit": items},
+        human=human,
+        view="edit",
+        systems=EVIL,
+        system_sets={},
+        references=EVIL,
+        sentence_ids=(0, 1),
+        citation=EVIL,
+        notes=(EVIL,),
     )  # type: ignore[arg-type]  # a view by its name
     study = Study(benchmark)
     scores = np.array([[0.1, 0.2], [0.3, 0.2], [0.2, float("nan")]])

@@ -1,0 +1,38 @@
+"""Steps before the regression: the same weights from the same settings and data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from gecjury.refless.data.pairs import Correction, token_edits
+from gecjury.refless.training.intermediate import IntermediateData, Step, run_intermediate
+from gecjury.refless.training.recipe import TrainSettings
+from gecjury.runtime import Runtime
+from tests import tiny
+
+
+def corrections() -> list[Correction]:
+    pairs = zip(tiny.sentences(30, 3), tiny.sentences(30, 4), strict=True)
+    return [Correction(a, token_edits(a.split(), b.split())) for a, b in pairs]
+
+
+def test_a_step_s_weights_depend_on_its_seed_alone(tmp_path: Path) -> None:
+    start = str(tiny.encoder(tmp_path / "encoder"))
+    found = []
+    for before in (1, 2):
+        torch.manual_seed(before)  # whatever was drawn earlier in the process
+        step = Step(
+            kind="detection",
+            start=start,
+            folder=tmp_path / str(before),
+            data=IntermediateData(corrections()),
+            settings=TrainSettings(epochs=1, patience=0),
+            runtime=Runtime(device="cpu"),
+        )
+        assert 0 <= run_intermediate(step)["score"] <= 1
+        found.append((step.folder / "model" / "model.safetensors").read_bytes())
+        # What is finished is not trained again.
+        assert run_intermediate(step) == {}
+    assert found[0] == found[1]
