@@ -47,7 +47,7 @@ def main() -> int:
     draws = make_draws("sentences", RESAMPLES, lines, systems, seed=0)
     assert draws.sentences is not None
     start = time.process_time()
-    game = Game(0.0, 0.5, 0.25, 0.0, 0.25)
+    game = Game()
     together = rate_draws(score_waves(tables), draws.counts, systems, game, metrics=len(tables))
     middle = time.process_time()
     alone = np.array(

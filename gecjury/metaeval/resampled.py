@@ -63,7 +63,7 @@ def metric_draws(
 
 def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | None) -> FloatArray:
     """TrueSkill of every draw; where nothing is ever preferred, no skill moves."""
-    game = Game(0.0, 0.5, 0.25, 0.0, 0.25)  # the constants of `gecjury.stats.ranking.trueskill`
+    game = Game()
     found = np.full((len(tables), len(counts), len(tables[0])), game.mu)
     moved = [
         number

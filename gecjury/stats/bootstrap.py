@@ -1,4 +1,4 @@
-"""Bootstrap draws of sentences and systems, and correlations of every draw at once."""
+"""The bootstrap: corpora and sets of systems drawn with replacement, and percentile intervals."""
 
 from __future__ import annotations
 

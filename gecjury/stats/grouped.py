@@ -1,4 +1,4 @@
-"""Segment-level correlation with ratings: over all outputs, within sources, or within systems."""
+"""Agreement at segment level: over all outputs, within sources, or within systems."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def group_taus(pairs: GroupedPairs, groups: int) -> FloatArray:
     given = signs(pairs.first, pairs.second)
 
     def total(values: NDArray[Any]) -> FloatArray:
-        return np.bincount(pairs.group, values, minlength=groups)
+        return np.asarray(np.bincount(pairs.group, values, minlength=groups), dtype=np.float64)
 
     balance = total(pairs.preference * given)
     return tau_of_pairs(balance, total(np.abs(pairs.preference)), total(np.abs(given)))

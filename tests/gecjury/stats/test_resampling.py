@@ -13,7 +13,7 @@ from gecjury.stats.correlation import correlations, kendall, pairwise_accuracy, 
 from gecjury.stats.ranking import expected_wins, trueskill
 from gecjury.stats.trueskill import Game, rate_draws, score_waves
 
-GAME = Game(0.0, 0.5, 0.25, 0.0, 0.25)
+GAME = Game()
 
 
 def test_draws_have_the_size_of_the_original() -> None:
@@ -104,7 +104,7 @@ def test_trueskill_of_a_long_one_sided_corpus() -> None:
     expected = trueskill(scores).scores
     assert np.abs(found[0] - expected).max() < 1e-4
     with pytest.raises(OptionError, match="tau"):
-        rate_draws(score_waves([scores]), counts, 5, Game(0, 1, 1, 0.1, 0.25))
+        rate_draws(score_waves([scores]), counts, 5, Game(tau=0.1))
 
 
 def test_draws_are_rated_alike_however_they_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
