@@ -7,9 +7,9 @@ the thousands of a bootstrap or a permutation test; those in the singular leave 
 Weights say how often each point of a row counts, as a point drawn k times in a bootstrap counts k
 times; a point of weight 0 takes no part, and may be missing.
 
-τ-b of long rows is `scipy.stats.kendalltau`'s. For short rows that is ten times slower than to look
-at every pair, since it takes one row at a time. `scipy.stats.rankdata` knows no weights, and its
-import takes longer than all ranks of a comparison.
+τ-b of long rows is `scipy.stats.kendalltau`'s. It takes one row at a time, and so is ten times
+slower than a look at every pair where rows are short. `scipy.stats.rankdata` knows no weights, and
+to import `scipy.stats` takes longer than all ranks of a comparison.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 _CHUNK = 100  # weighted rows that are ranked at a time; bounds memory
-_LONG = 50  # points of a row from which on sorting is faster than looking at every pair
+_LONG = 1000  # points of a row beyond which its pairs are too many to look at each
 
 
 def pearson(x: NDArray[Any], y: NDArray[Any]) -> float:
@@ -310,7 +310,7 @@ def _ranks(values: FloatArray, weights: FloatArray) -> FloatArray:
     if not values.shape[1]:
         return values
     order = values.argsort(axis=1, kind="stable")
-    ascending = np.take_along_axis(values, order, 1)
+    ascending = _take(values, order)
     place = np.arange(values.shape[1])
     steps = ascending[:, 1:] != ascending[:, :-1]
     ends = np.ones((len(values), 1), dtype=np.bool_)
@@ -318,11 +318,18 @@ def _ranks(values: FloatArray, weights: FloatArray) -> FloatArray:
     first = np.maximum.accumulate(np.where(np.hstack([ends, steps]), place, 0), axis=1)
     last = np.where(np.hstack([steps, ends]), place, len(place))
     last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
-    held = np.take_along_axis(weights, order, 1)
+    held = _take(weights, order)
     total = held.cumsum(axis=1)
-    below = np.take_along_axis(total - held, first, 1)
-    ranks = (below + np.take_along_axis(total, last, 1) + 1) / 2
-    return np.take_along_axis(ranks, order.argsort(axis=1, kind="stable"), 1)
+    below = _take(total - held, first)
+    ranks = (below + _take(total, last) + 1) / 2
+    return _take(ranks, order.argsort(axis=1, kind="stable"))
+
+
+def _take(values: FloatArray, places: IntArray) -> FloatArray:
+    """The values at the places of each row; one row of places serves all."""
+    if len(places) == 1:
+        return values[:, places[0]]
+    return np.take_along_axis(values, places, 1)
 
 
 def _pair_sums(
