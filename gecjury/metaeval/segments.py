@@ -46,7 +46,7 @@ __all__ = [
 _CHUNK = 200  # draws whose pair weights are held at once
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentAgreement:
     """How scores of single corrections follow people, as a mean over groups.
 
@@ -101,16 +101,16 @@ class Segments:
         exact = accuracy_with_ties(self.pairs, calibrated=False)
         wanted = self.pairs.preference
         return SegmentAgreement(
-            best.accuracy,
-            best.epsilon,
-            exact.accuracy,
-            mean_of_known(self._taus()),
-            mean_of_known(self._pearsons()),
-            len(np.unique(self.pairs.group)),
-            len(wanted),
-            best.tied_share,
-            float((wanted == 0).mean()) if len(wanted) else float("nan"),
-            self.missing,
+            acc_eq=best.accuracy,
+            epsilon=best.epsilon,
+            acc_exact=exact.accuracy,
+            kendall=mean_of_known(self._taus()),
+            pearson=mean_of_known(self._pearsons()),
+            groups=len(np.unique(self.pairs.group)),
+            pairs=len(wanted),
+            tied_share=best.tied_share,
+            human_tied_share=float((wanted == 0).mean()) if len(wanted) else float("nan"),
+            missing=self.missing,
         )
 
     def draws(self, counts: FloatArray) -> dict[str, FloatArray]:
@@ -262,7 +262,18 @@ def two_annotators(study: Study, view: View) -> SegmentAgreement:
     benchmark = study.benchmark
     pairs = expand_pairs(benchmark.rankings[view], benchmark.corpus.names, "unexpanded")
     found, none = annotator_agreement(pairs), float("nan")
-    return SegmentAgreement(none, none, found.with_ties, none, none, 0, found.pairs, none, none, 0)
+    return SegmentAgreement(
+        acc_eq=none,
+        epsilon=none,
+        acc_exact=found.with_ties,
+        kendall=none,
+        pearson=none,
+        groups=0,
+        pairs=found.pairs,
+        tied_share=none,
+        human_tied_share=none,
+        missing=0,
+    )
 
 
 def _share(part: NDArray[Any], whole: NDArray[Any]) -> FloatArray:

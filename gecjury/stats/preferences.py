@@ -26,7 +26,7 @@ TieRule = Literal["official", "half", "loss", "drop", "calibrated"]
 """What becomes of a pair that the metric ties; see `preference_agreement`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PreferenceAgreement:
     """How often a metric prefers what the annotator preferred.
 
@@ -151,7 +151,7 @@ def preference_agreement(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PairOutcomes:
     """What a tie rule makes of every pair; the accuracy is the mean of `right` over `used`.
 
@@ -228,7 +228,17 @@ def _outcomes(
     elif ties == "half":
         right = (balance + 1) / 2
     used = ~tied if ties == "drop" else np.full(len(wanted), True)
-    return PairOutcomes(kept, wanted, sign, raw_sign, gap, right, balance, used, epsilon)
+    return PairOutcomes(
+        kept=kept,
+        wanted=wanted,
+        sign=sign,
+        raw_sign=raw_sign,
+        gap=gap,
+        right=right,
+        balance=balance,
+        used=used,
+        epsilon=epsilon,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from gecjury.errors import OptionError
 __all__ = ["Game", "Outcome", "Wave", "rate", "rate_draws", "score_waves"]
 
 _MISSING = 9.0  # code of a comparison without a score
-_CELLS = 60_000  # skills held side by side: what a wave of comparisons needs stays in the cache
+_AT_ONCE = 60_000  # skills: what a wave of comparisons needs then stays in the processor's cache
 
 # The correction of a decided comparison is read from a table of chords, exact to 1e-6 between
 # these bounds; no skills that TrueSkill gives are further apart.
@@ -209,6 +209,7 @@ def rate_draws(
     *,
     metrics: int = 1,
     workers: int = 1,
+    at_once: int = _AT_ONCE,
 ) -> FloatArray:
     """TrueSkill of every draw, as `rate` gives it for the sentences of the draw in order.
 
@@ -223,6 +224,7 @@ def rate_draws(
         game: the constants; `tau` must be 0 and a draw less likely than one half.
         metrics: M, how many metrics' comparisons `waves` hold.
         workers: threads; the result does not depend on it.
+        at_once: how many skills are held side by side, nor on this.
 
     Returns:
         Means of the skills, M × B × S.
@@ -236,7 +238,7 @@ def rate_draws(
             "tau=0 and a draw probability of at most 0.5"
         )
     turns = _turns(counts.astype(np.int64))
-    parts = np.array_split(turns, -(-counts.shape[0] * systems * metrics // _CELLS) or 1, axis=1)
+    parts = np.array_split(turns, -(-counts.shape[0] * systems * metrics // at_once) or 1, axis=1)
     with ThreadPoolExecutor(max(1, workers)) as pool:
         done = list(pool.map(lambda part: _rate(waves, part, systems, metrics, game), parts))
     skills = np.concatenate(done, axis=2)

@@ -150,7 +150,7 @@ def agreement_interval(
     return {key: interval(drawn[:, column])[0] for column, key in enumerate(keys)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TypeChange:
     """What one edit of a type does to the score.
 
@@ -213,13 +213,13 @@ def _change(
     known = drawn[~np.isnan(drawn)] if (counts > 0).sum() > 1 else drawn[:0]
     total = int(kept.sum())
     return TypeChange(
-        float(gains[kept].mean()) if total else float("nan"),
-        float(known.std(ddof=1)) if len(known) > 1 else float("nan"),
-        interval(known)[0],
-        float((gains[kept] > 0).mean()) if total else float("nan"),
-        float((gains[kept] < 0).mean()) if total else float("nan"),
-        len({step[2] for step in steps}),
-        total,
-        int((counts > 0).sum()),
-        len(steps) - total,
+        mean=float(gains[kept].mean()) if total else float("nan"),
+        error=float(known.std(ddof=1)) if len(known) > 1 else float("nan"),
+        ci95=interval(known)[0],
+        raised=float((gains[kept] > 0).mean()) if total else float("nan"),
+        lowered=float((gains[kept] < 0).mean()) if total else float("nan"),
+        edits=len({step[2] for step in steps}),
+        steps=total,
+        sentences=int((counts > 0).sum()),
+        missing=len(steps) - total,
     )

@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 from gecjury.benchmarks.judgments import expand_pairs, read_rankings
 from gecjury.errors import OptionError
 from gecjury.stats.correlation import (
+    correlations,
     kendall,
     pairwise_accuracies,
     pairwise_accuracy,
@@ -213,6 +214,33 @@ def test_perfect_agreement_is_exactly_one(pair: tuple[np.ndarray, np.ndarray]) -
     assume(len(set(x)) > 1)
     assert (pearson(x, 2 * x), spearman(x, np.exp(x)), pairwise_accuracy(x, x)) == (1, 1, 1)
     assert (pearson(x, -x), spearman(x, -x), pairwise_accuracy(x, -x)) == (-1, -1, 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(3, 7), st.integers(0, 10**6), st.booleans())
+def test_many_draws_equal_one_by_one(size: int, seed: int, coarse: bool) -> None:
+    rng = np.random.default_rng(seed)
+    human, metric = rng.normal(size=(6, size)), rng.normal(size=(6, size))
+    if coarse:
+        human, metric = human.round(), metric.round()
+    systems = rng.integers(size, size=(6, size))
+    found = correlations(human, metric, systems)
+    for name, measure in zip(found, ONE, strict=True):
+        for row in range(6):
+            expected = measure(human[row][systems[row]], metric[row][systems[row]])
+            if len(set(systems[row].tolist())) < 3:
+                expected = float("nan")
+            assert found[name][row] == pytest.approx(expected, abs=1e-9, nan_ok=True)
+
+
+def test_degenerate_draws_are_undefined() -> None:
+    human, metric = np.array([[1.0, 2.0, 3.0, 4.0]]), np.array([[1.0, 1.0, 1.0, 2.0]])
+    systems = np.array([[0, 1, 1, 0], [0, 1, 2, 2], [0, 1, 2, 3]])
+    # Two different systems; a constant metric; all of them.
+    found = correlations(human, metric, systems)["pearson"]
+    assert np.isnan(found[:2]).all()
+    assert found[2] == pytest.approx(pearson(human[0], metric[0]))
+    assert np.isnan(correlations(human[:, :2], metric[:, :2])["pearson"]).all()
 
 
 def test_pearson_holds_at_the_ends_of_the_scale() -> None:
