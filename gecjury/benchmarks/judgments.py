@@ -26,6 +26,7 @@ from gecjury.errors import InputError, OptionError
 
 __all__ = [
     "FIRST_SENTENCE",
+    "RATING_DIGITS",
     "SKIP_UNKNOWN",
     "JudgmentPairs",
     "RankedItem",
@@ -325,7 +326,8 @@ def expand_pairs(
     )
 
 
-_DIGITS = 9  # Means of the same ratings in another order may differ beyond.
+RATING_DIGITS = 9
+"""Decimals of a rating that count: means of the same ratings in another order may differ beyond."""
 
 
 def rank_ratings(
@@ -344,7 +346,7 @@ def rank_ratings(
         for name, rating in zip(corpus.names, ratings[:, row], strict=True):
             if not math.isnan(rating):
                 text = corpus.systems[name].lines[row]
-                places.setdefault((-round(float(rating), _DIGITS), text), []).append(name)
+                places.setdefault((-round(float(rating), RATING_DIGITS), text), []).append(name)
         if not places:
             continue
         order = sorted({rating for rating, _ in places})

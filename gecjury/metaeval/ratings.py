@@ -11,7 +11,7 @@ import numpy as np
 
 from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.judgments import _DIGITS, mean_over_raters
+from gecjury.benchmarks.judgments import RATING_DIGITS, mean_over_raters
 from gecjury.corpus.corpus import Corpus
 from gecjury.stats.correlation import kendall, pearson, pearsons, spearman, spearmans
 from gecjury.stats.grouped import group_correlations
@@ -29,7 +29,7 @@ __all__ = [
     "rated_points",
     "raters_with_mean",
     "rating_agreement",
-    "rating_draws",
+    "resampled_ratings",
     "weighted_means",
 ]
 
@@ -154,7 +154,7 @@ def rated_points(corpus: Corpus, ratings: FloatArray, sentences: FloatArray) -> 
         ratings: systems × sentences, NaN where there is none.
         sentences: a metric's scores, systems × sentences.
     """
-    rounded = ratings.round(_DIGITS)
+    rounded = ratings.round(RATING_DIGITS)
     distinct = _distinct(rounded, corpus)
     scored = distinct & ~np.isnan(sentences)
     missing = int(np.count_nonzero(distinct & ~scored))
@@ -241,7 +241,7 @@ def _distinct(ratings: FloatArray, corpus: Corpus) -> BoolArray:
     return kept
 
 
-def rating_draws(
+def resampled_ratings(
     benchmark: Benchmark, sentences: FloatArray, counts: FloatArray
 ) -> dict[str, dict[str, FloatArray]]:
     """Correlations with ratings over resampled sources.

@@ -113,7 +113,7 @@ class Segments:
             missing=self.missing,
         )
 
-    def draws(self, counts: FloatArray) -> dict[str, FloatArray]:
+    def resampled(self, counts: FloatArray) -> dict[str, FloatArray]:
         """Statistics over resampled sources, a source drawn twice bringing all it has twice.
 
         Args:

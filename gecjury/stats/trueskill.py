@@ -1,8 +1,8 @@
 """TrueSkill for two players in closed form: of one stream of comparisons, or many resampled ones.
 
-`rate` plays one comparison after the other in double precision. `rate_draws` plays the sentences
-of many resampled corpora side by side, wave by wave, in single precision: the same rule and the
-same order within each corpus.
+`rate` plays one comparison after the other in double precision. `rate_resampled` plays the
+sentences of many resampled corpora side by side, wave by wave, in single precision: the same rule
+and the same order within each corpus.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from gecjury.arrays import Float32Array, FloatArray, IntArray
 from gecjury.errors import OptionError
 
-__all__ = ["Game", "Outcome", "Wave", "rate", "rate_draws", "score_waves"]
+__all__ = ["Game", "Outcome", "Wave", "rate", "rate_resampled", "score_waves"]
 
 _MISSING = 9.0  # code of a comparison without a score
 _AT_ONCE = 60_000  # skills: what a wave of comparisons needs then stays in the processor's cache
@@ -201,7 +201,7 @@ def score_waves(scores: Sequence[FloatArray]) -> list[Wave]:
     return waves
 
 
-def rate_draws(
+def rate_resampled(
     waves: Sequence[Wave],
     counts: FloatArray,
     systems: int,

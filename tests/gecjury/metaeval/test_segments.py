@@ -125,7 +125,7 @@ def test_draws_equal_recomputation(grouping: GroupBy) -> None:
     own, ratings, scores = random_tables()
     lines = np.random.default_rng(1).integers(9, size=(5, 9))
     counts = np.array([np.bincount(row, minlength=9) for row in lines], dtype=float)
-    drawn = rated_segments(own, ratings, scores, grouping).draws(counts)
+    drawn = rated_segments(own, ratings, scores, grouping).resampled(counts)
     assert set(drawn) == (
         {"acc_eq", "acc_exact", "kendall", "pearson"} if grouping == "item" else {"pearson"}
     )
@@ -169,7 +169,7 @@ def test_rankings_by_hand() -> None:
     assert math.isnan(found.pearson)
     # The first source alone: (1 + 0) / 2 with ε = .1. The second: 2/3 with any ε below .2 or of
     # .3. The first twice and the second once: (2 · 1 + 2 · 0 + 2/3) / 5 with ε = .1.
-    drawn = segments.draws(np.array([[2.0, 0.0], [0.0, 2.0], [2.0, 1.0]]))
+    drawn = segments.resampled(np.array([[2.0, 0.0], [0.0, 2.0], [2.0, 1.0]]))
     assert drawn["acc_eq"] == pytest.approx([1 / 2, 2 / 3, 8 / 15])
     assert drawn["acc_exact"] == pytest.approx([1 / 3, 2 / 3, 2 / 5])
     tau = 2 / math.sqrt(6)

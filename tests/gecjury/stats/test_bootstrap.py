@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from gecjury.errors import OptionError
-from gecjury.stats.bootstrap import interval, make_draws
+from gecjury.stats.bootstrap import interval, make_resampled
 
 
 def test_draws_have_the_size_of_the_original() -> None:
-    draws = make_draws("both", 50, 20, 5, seed=1)
+    draws = make_resampled("both", 50, 20, 5, seed=1)
     assert draws.sentences is not None
     assert draws.systems is not None
     assert draws.sentences.shape == (50, 20)
@@ -18,13 +18,13 @@ def test_draws_have_the_size_of_the_original() -> None:
     assert (draws.counts.sum(axis=1) == 20).all()
     assert draws.multiplicity is not None
     assert (draws.multiplicity.sum(axis=1) == 5).all()
-    again = make_draws("both", 50, 20, 5, seed=1)
+    again = make_resampled("both", 50, 20, 5, seed=1)
     assert (again.counts == draws.counts).all()
-    assert make_draws("systems", 5, 20, 5, seed=1).counts.tolist() == [[1.0] * 20]
-    assert make_draws("sentences", 5, 20, 5, seed=1).multiplicity is None
+    assert make_resampled("systems", 5, 20, 5, seed=1).counts.tolist() == [[1.0] * 20]
+    assert make_resampled("sentences", 5, 20, 5, seed=1).multiplicity is None
     for over, size in (("all", 5), ("both", 0)):
         with pytest.raises(OptionError):
-            make_draws(over, size, 20, 5, seed=1)  # type: ignore[arg-type]
+            make_resampled(over, size, 20, 5, seed=1)  # type: ignore[arg-type]
 
 
 def test_interval_by_hand() -> None:
