@@ -79,7 +79,7 @@ def human_trueskill(
         raise OptionError(f"passes={passes}: expected 1, or more together with rng")
     if beta is None:
         beta = sigma * max(len(pairs), 1) / 40
-    game = Game(mu, sigma, beta, 0.0, draw_probability)
+    game = Game(mu=mu, sigma=sigma, beta=beta, draw_probability=draw_probability)
     size = len(pairs.systems)
     means, deviations = np.empty((passes, size)), np.empty(size)
     for row in means:
@@ -127,7 +127,8 @@ def human_trueskill_sampled(
     if draw_probability <= 0:
         raise OptionError(f"draw_probability={draw_probability}: expected more than 0 and below 1")
     draws = len(pairs) + 1
-    game = Game(mu, sigma, sigma * draws / 40, 0.0, draw_probability)
+    beta = sigma * draws / 40
+    game = Game(mu=mu, sigma=sigma, beta=beta, draw_probability=draw_probability)
     size = len(pairs.systems)
     wins = _wins(pairs)
     judged = np.zeros((size, size), dtype=np.int64)

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Literal, NamedTuple, NoReturn
+from typing import Literal, NoReturn
 from xml.sax import SAXParseException
 
 import numpy as np
@@ -26,15 +26,12 @@ from gecjury.errors import InputError, OptionError
 
 __all__ = [
     "FIRST_SENTENCE",
+    "RATING_DIGITS",
     "SKIP_UNKNOWN",
     "JudgmentPairs",
-    "PairCount",
-    "PairCounts",
     "RankedItem",
-    "count_pairs",
     "expand_pairs",
     "mean_over_raters",
-    "pair_scores",
     "rank_ratings",
     "read_rankings",
 ]
@@ -66,20 +63,6 @@ class RankedItem:
     annotator: str
     groups: tuple[tuple[str, ...], ...]
     ranks: tuple[int, ...]
-
-
-class PairCount(NamedTuple):
-    """A number of pairs, ties included, and how many of them are ties."""
-
-    pairs: int
-    ties: int
-
-
-class PairCounts(NamedTuple):
-    """Pairs of corrections (unexpanded) and pairs of systems (expanded)."""
-
-    unexpanded: PairCount
-    expanded: PairCount
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -282,39 +265,6 @@ def _sign(a: int, b: int) -> int:
     return (b > a) - (a > b)
 
 
-def count_pairs(items: Sequence[RankedItem]) -> dict[str, PairCounts]:
-    """Count the pairwise judgments of each annotator.
-
-    Unexpanded are the pairs of corrections in an item; expanded are the pairs of systems, among
-    them those whose systems produced the same text, which count as ties (Kobayashi et al. 2024,
-    table 2).
-
-    Args:
-        items: ranking items.
-
-    Returns:
-        Counts by annotator, in order of first appearance.
-    """
-    totals: dict[str, list[int]] = {}
-    for item in items:
-        total = totals.setdefault(item.annotator, [0, 0, 0, 0])
-        for a, b in combinations(range(len(item.ranks)), 2):
-            weight = len(item.groups[a]) * len(item.groups[b])
-            tie = item.ranks[a] == item.ranks[b]
-            total[0] += 1
-            total[1] += tie
-            total[2] += weight
-            total[3] += weight * tie
-        for group in item.groups:
-            same = len(group) * (len(group) - 1) // 2
-            total[2] += same
-            total[3] += same
-    return {
-        name: PairCounts(PairCount(n, ties), PairCount(many, many_ties))
-        for name, (n, ties, many, many_ties) in totals.items()
-    }
-
-
 def _item_pairs(item: RankedItem, index: dict[str, int], mode: str) -> Iterator[tuple[int, ...]]:
     """Pairs of one item: first and second system, their ranks, preference, same text or not."""
     entries: list[tuple[int, int, int]] = []
@@ -376,28 +326,8 @@ def expand_pairs(
     )
 
 
-def pair_scores(
-    pairs: JudgmentPairs, scores: FloatArray, columns: IntArray | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Scores of both sides of every pair, from a table of systems × sentences.
-
-    Args:
-        pairs: judgments; their systems are the rows of the table.
-        scores: shape (systems, sentences); NaN where not scored.
-        columns: for each line of the full output files its column in `scores`, -1 where it has
-            none; by default the columns are those lines.
-
-    Returns:
-        Scores of the first and of the second system of each pair; NaN where there is none.
-    """
-    column = pairs.sentence if columns is None else columns[pairs.sentence]
-    absent = column < 0
-    first = np.where(absent, np.nan, scores[pairs.first, column])
-    second = np.where(absent, np.nan, scores[pairs.second, column])
-    return first, second
-
-
-_DIGITS = 9  # Means of the same ratings in another order may differ beyond.
+RATING_DIGITS = 9
+"""Decimals of a rating that count: means of the same ratings in another order may differ beyond."""
 
 
 def rank_ratings(
@@ -416,7 +346,7 @@ def rank_ratings(
         for name, rating in zip(corpus.names, ratings[:, row], strict=True):
             if not math.isnan(rating):
                 text = corpus.systems[name].lines[row]
-                places.setdefault((-round(float(rating), _DIGITS), text), []).append(name)
+                places.setdefault((-round(float(rating), RATING_DIGITS), text), []).append(name)
         if not places:
             continue
         order = sorted({rating for rating, _ in places})

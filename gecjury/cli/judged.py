@@ -122,16 +122,16 @@ def _rating_rows(
     args: argparse.Namespace, study: Study, entries: Sequence[tuple[str, str, Any, Any]]
 ) -> list[dict[str, Any]]:
     """A row for each metric and aspect, with intervals unless they are not wanted."""
-    from gecjury.metaeval.ratings import rating_agreement, rating_draws
-    from gecjury.stats.bootstrap import interval, make_draws
+    from gecjury.metaeval.ratings import rating_agreement, resampled_ratings
+    from gecjury.stats.bootstrap import interval, make_resampled
 
     benchmark = study.benchmark
     draws = None
     if args.resample in ("both", "sentences"):
-        draws = make_draws("sentences", args.resamples, len(benchmark.corpus), 1, args.seed)
+        draws = make_resampled("sentences", args.resamples, len(benchmark.corpus), 1, args.seed)
     rows = []
     for label, family, sentences, means in entries:
-        drawn = {} if draws is None else rating_draws(benchmark, sentences, draws.counts)
+        drawn = {} if draws is None else resampled_ratings(benchmark, sentences, draws.counts)
         for found in rating_agreement(benchmark, sentences, means):
             statistics = drawn.get(found.aspect, {})
             bounds = {k: interval(v, args.confidence)[0] for k, v in statistics.items()}

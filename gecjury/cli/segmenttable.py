@@ -118,12 +118,14 @@ def _rows(
         rated_segments,
         two_annotators,
     )
-    from gecjury.stats.bootstrap import make_draws
+    from gecjury.stats.bootstrap import make_resampled
 
     benchmark = study.benchmark
     counts = None
     if args.resample in ("both", "sentences"):
-        counts = make_draws("sentences", args.resamples, len(benchmark.corpus), 1, args.seed).counts
+        counts = make_resampled(
+            "sentences", args.resamples, len(benchmark.corpus), 1, args.seed
+        ).counts
     entries: list[tuple[str, str, FloatArray, FloatArray | None]] = [
         (t.signature.label, t.signature.family, t.sentences, t.statistics.items) for t in tables
     ]
@@ -162,7 +164,7 @@ def _row(
 ) -> dict[str, Any]:
     from gecjury.stats.bootstrap import interval
 
-    drawn = {} if counts is None else found.draws(counts)
+    drawn = {} if counts is None else found.resampled(counts)
     bounds = {name: list(interval(v, args.confidence)[0]) for name, v in drawn.items()}
     return {**_entry(label, family, human, found.agreement()), "ci95": bounds}
 

@@ -15,6 +15,7 @@ from gecjury.experiments.perturbations import Perturbation, Victim, perturb
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
+from gecjury.stats.bootstrap import interval
 
 __all__ = [
     "AttackScores",
@@ -271,7 +272,7 @@ def effect(pairs: Sequence[Pair], weights: FloatArray) -> Effect:
         drawn = (weights @ sums) / (weights @ counts)[:, None]
     drawn = np.column_stack([drawn, drawn[:, 0] - drawn[:, 2]])
     keys = ("higher", "equal", "lower", "change", "net")
-    bounds = {key: _interval(drawn[:, column]) for column, key in enumerate(keys)}
+    bounds = {key: interval(drawn[:, column])[0] for column, key in enumerate(keys)}
     higher, equal, lower, change = (float(value) for value in point)
     return Effect(
         pairs[0].damaged.attack,
@@ -290,14 +291,6 @@ def effect(pairs: Sequence[Pair], weights: FloatArray) -> Effect:
 
 def _system(before: float, after: float, source: float) -> SystemEffect:
     return SystemEffect(before, after, source, after > before + _SAME, after > source + _SAME)
-
-
-def _interval(drawn: FloatArray) -> tuple[float, float]:
-    known = drawn[~np.isnan(drawn)]
-    if not len(known):
-        return float("nan"), float("nan")
-    low, high = np.quantile(known, [0.025, 0.975])
-    return float(low), float(high)
 
 
 def _verdict(equal: float, net: tuple[float, float]) -> Verdict:

@@ -12,10 +12,10 @@ import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.errors import OptionError
-from gecjury.metaeval.resampled import Entry, metric_draws, win_rates
+from gecjury.metaeval.resampled import Entry, resampled_system_scores, win_rates
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
-from gecjury.stats.bootstrap import Interval, interval, make_draws
+from gecjury.stats.bootstrap import Interval, interval, make_resampled
 from gecjury.stats.permutation import holm_matrix, permutation_signs, share_at_least
 from gecjury.stats.ranking import Aggregate, aggregate_scores
 
@@ -91,9 +91,9 @@ def compare_systems(
         lambda draws: scorer.corpus_scores(table.statistics, draws).score,
     )
     scores = aggregate_scores(aggregate, table.sentences, table.by_system.score)
-    draws = make_draws("sentences", resamples, lines, size, seed)
+    draws = make_resampled("sentences", resamples, lines, size, seed)
     lists = draws.sentences if draws.sentences is not None else np.arange(lines)[None]
-    drawn = metric_draws(aggregate, [entry], lists, draws.counts, workers)[0]
+    drawn = resampled_system_scores(aggregate, [entry], lists, draws.counts, workers)[0]
     if aggregate == "trueskill":
         # Only differences of skills mean anything: which comparisons come first, while all are
         # uncertain, moves all of them together.

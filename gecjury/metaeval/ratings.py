@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray
+from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.judgments import _DIGITS, mean_over_raters
+from gecjury.benchmarks.judgments import RATING_DIGITS, mean_over_raters
 from gecjury.corpus.corpus import Corpus
-from gecjury.stats.correlation import kendall, pearson, spearman
+from gecjury.stats.correlation import kendall, pearson, pearsons, spearman, spearmans
+from gecjury.stats.grouped import group_correlations
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 __all__ = [
     "RatedPoints",
     "RatingAgreement",
+    "against_rest",
+    "mean_agreement",
+    "mean_of_known",
     "one_rater",
     "rated_points",
     "raters_with_mean",
     "rating_agreement",
-    "rating_draws",
-    "weighted_pearsons",
-    "within_sources",
+    "resampled_ratings",
+    "weighted_means",
 ]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RatingAgreement:
     """How scores of corrections follow the ratings that people gave them.
 
@@ -73,26 +79,33 @@ def rating_agreement(
     Returns:
         One entry an aspect, in the benchmark's order; none for a benchmark without ratings.
     """
-    found = []
-    for aspect, ratings in benchmark.rated.items():
-        points = rated_points(benchmark.corpus, ratings, sentences)
-        within, _ = within_sources(points.human, points.metric, points.scored)
-        means = _means(ratings)
-        found.append(
-            RatingAgreement(
-                aspect=aspect,
-                outputs=len(points.ratings),
-                missing=points.missing,
-                pearson=pearson(points.ratings, points.scores),
-                spearman=spearman(points.ratings, points.scores),
-                kendall=kendall(points.ratings, points.scores),
-                within=float(within.mean()) if len(within) else math.nan,
-                sources=len(within),
-                system_pearson=pearson(means, system_scores),
-                system_spearman=spearman(means, system_scores),
-            )
-        )
-    return found
+    return [
+        _agreement(benchmark.corpus, aspect, ratings, sentences, system_scores)
+        for aspect, ratings in benchmark.rated.items()
+    ]
+
+
+def _agreement(
+    corpus: Corpus,
+    aspect: str,
+    ratings: FloatArray,
+    sentences: FloatArray,
+    system_scores: FloatArray,
+) -> RatingAgreement:
+    points = rated_points(corpus, ratings, sentences)
+    within, means = points.within, _means(ratings)
+    return RatingAgreement(
+        aspect=aspect,
+        outputs=len(points.ratings),
+        missing=points.missing,
+        pearson=pearson(points.ratings, points.scores),
+        spearman=spearman(points.ratings, points.scores),
+        kendall=kendall(points.ratings, points.scores),
+        within=mean_of_known(within),
+        sources=int(np.count_nonzero(~np.isnan(within))),
+        system_pearson=pearson(means, system_scores),
+        system_spearman=spearman(means, system_scores),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +121,7 @@ class RatedPoints:
 
     human: FloatArray
     metric: FloatArray
-    scored: NDArray[np.bool_]
+    scored: BoolArray
     missing: int
 
     @property
@@ -122,9 +135,15 @@ class RatedPoints:
         return self.metric[self.scored]
 
     @property
-    def source(self) -> NDArray[np.intp]:
+    def source(self) -> IntArray:
         """The source of each, shape (n,)."""
         return np.nonzero(self.scored)[1]
+
+    @property
+    def within(self) -> FloatArray:
+        """τ-b among the corrections of each source, shape (sentences,); NaN where not defined."""
+        human = np.where(self.scored, self.human, np.nan)
+        return group_correlations(human, self.metric, "item", "kendall")
 
 
 def rated_points(corpus: Corpus, ratings: FloatArray, sentences: FloatArray) -> RatedPoints:
@@ -135,7 +154,7 @@ def rated_points(corpus: Corpus, ratings: FloatArray, sentences: FloatArray) -> 
         ratings: systems × sentences, NaN where there is none.
         sentences: a metric's scores, systems × sentences.
     """
-    rounded = ratings.round(_DIGITS)
+    rounded = ratings.round(RATING_DIGITS)
     distinct = _distinct(rounded, corpus)
     scored = distinct & ~np.isnan(sentences)
     missing = int(np.count_nonzero(distinct & ~scored))
@@ -151,45 +170,24 @@ def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
     Returns:
         One entry an aspect: means over the raters; none where single ratings are not known.
     """
-    return [
-        _mean_agreement(aspect, list(_one_against_rest(benchmark, aspect, table)))
-        for aspect, table in raters_with_mean(benchmark.raters).items()
-    ]
+    found = []
+    for aspect, table in raters_with_mean(benchmark.raters).items():
+        parts = [
+            _agreement(benchmark.corpus, aspect, rest, own, _means(own))
+            for own, rest in against_rest(table)
+        ]
+        found.append(replace(mean_agreement(parts), missing=0))
+    return found
 
 
-def _one_against_rest(
-    benchmark: Benchmark, aspect: str, table: FloatArray
-) -> Iterator[RatingAgreement]:
-    from dataclasses import replace
-
-    for rater in range(len(table)):
-        rest = mean_over_raters(np.delete(table, rater, axis=0))
-        view = replace(benchmark, ratings={}, segment_scores=rest)
-        own = table[rater]
-        yield from rating_agreement(view, own, _means(own))
-
-
-def within_sources(
-    human: FloatArray, metric: FloatArray, kept: NDArray[np.bool_]
-) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Kendall's τ-b among the kept corrections of each source, where it is defined.
+def against_rest(table: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Each rater's ratings, and the mean of the others'.
 
     Args:
-        human: ratings, systems × sentences.
-        metric: scores, systems × sentences.
-        kept: which of them count.
-
-    Returns:
-        The values and the sources they belong to.
+        table: raters × systems × sentences, NaN where there is none.
     """
-    first, second = np.triu_indices(len(human), 1)
-    both = kept[first] & kept[second]
-    wanted = np.where(both, np.sign(human[first] - human[second]), 0.0)
-    given = np.where(both, np.sign(metric[first] - metric[second]), 0.0)
-    untied = np.abs(wanted).sum(axis=0) * np.abs(given).sum(axis=0)
-    defined = untied > 0
-    taus: FloatArray = (wanted * given).sum(axis=0)[defined] / np.sqrt(untied[defined])
-    return taus, np.nonzero(defined)[0]
+    for rater, own in enumerate(table):
+        yield own, mean_over_raters(np.delete(table, rater, axis=0))
 
 
 def raters_with_mean(raters: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -200,23 +198,30 @@ def raters_with_mean(raters: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return known
 
 
-def _mean_agreement(aspect: str, parts: list[RatingAgreement]) -> RatingAgreement:
-    def mean(name: str) -> float:
-        values = np.array([getattr(part, name) for part in parts], dtype=np.float64)
-        return float(values[~np.isnan(values)].mean()) if (~np.isnan(values)).any() else math.nan
+Agreement = TypeVar("Agreement", bound="DataclassInstance")
 
-    return RatingAgreement(
-        aspect=aspect,
-        outputs=max(part.outputs for part in parts),
-        missing=0,
-        pearson=mean("pearson"),
-        spearman=mean("spearman"),
-        kendall=mean("kendall"),
-        within=mean("within"),
-        sources=max(part.sources for part in parts),
-        system_pearson=mean("system_pearson"),
-        system_spearman=mean("system_spearman"),
-    )
+
+def mean_agreement(parts: Sequence[Agreement]) -> Agreement:
+    """One agreement out of several raters': means of the figures, the most of the counts.
+
+    Args:
+        parts: one a rater, at least one, of one kind. Figures (floats) that are not defined are
+            left out of their mean; what is neither float nor int is the first's.
+    """
+    values: dict[str, Any] = {}
+    for each in fields(parts[0]):
+        column = [getattr(part, each.name) for part in parts]
+        if isinstance(column[0], float):
+            values[each.name] = mean_of_known(np.array(column, dtype=np.float64))
+        elif isinstance(column[0], int):
+            values[each.name] = max(column)
+    return replace(parts[0], **values)
+
+
+def mean_of_known(values: FloatArray) -> float:
+    """Mean of the values that are defined; NaN without any."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else math.nan
 
 
 def _means(table: FloatArray) -> FloatArray:
@@ -224,7 +229,7 @@ def _means(table: FloatArray) -> FloatArray:
     return mean_over_raters(table.T)
 
 
-def _distinct(ratings: FloatArray, corpus: Corpus) -> NDArray[np.bool_]:
+def _distinct(ratings: FloatArray, corpus: Corpus) -> BoolArray:
     """The first of the systems that share a text and its rating, sentence by sentence."""
     kept = ~np.isnan(ratings)
     for row in range(len(corpus)):
@@ -236,10 +241,7 @@ def _distinct(ratings: FloatArray, corpus: Corpus) -> NDArray[np.bool_]:
     return kept
 
 
-_CHUNK = 100  # draws that are laid out at a time
-
-
-def rating_draws(
+def resampled_ratings(
     benchmark: Benchmark, sentences: FloatArray, counts: FloatArray
 ) -> dict[str, dict[str, FloatArray]]:
     """Correlations with ratings over resampled sources.
@@ -259,87 +261,28 @@ def rating_draws(
     for aspect, ratings in benchmark.rated.items():
         points = rated_points(benchmark.corpus, ratings, sentences)
         weights = counts[:, points.source]
-        taus, sources = within_sources(points.human, points.metric, points.scored)
-        drawn = counts[:, sources]
-        total = drawn.sum(axis=1)
-        within = np.full(len(counts), np.nan)
-        np.divide(drawn @ taus, total, out=within, where=total > 0)
+        human, metric = points.ratings[None], points.scores[None]
         found[aspect] = {
-            "pearson": weighted_pearsons(weights, points.ratings, points.scores),
-            "spearman": _spearmans(weights, points.ratings, points.scores),
-            "within": within,
+            "pearson": pearsons(human, metric, weights),
+            "spearman": spearmans(human, metric, weights),
+            "within": weighted_means(points.within, counts),
         }
     return found
 
 
-def weighted_pearsons(weights: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
-    """Pearson's r of the points (n,) under each draw's weights, draws × n; NaN where undefined."""
-    varies = _varies(_held(weights, x)) & _varies(_held(weights, y))
-    # Centred and scaled first: a draw's mean is near, so that little cancels.
-    a, b = _standard(x), _standard(y)
-    total = weights.sum(axis=1)
-    sums = weights @ np.stack([a, b, a * a, b * b, a * b], axis=1)
-    return _from_sums(total, sums.T, varies)
+def weighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Mean of the defined values under each row's weights; NaN where those are all 0.
 
+    Args:
+        values: shape (n,), NaN where not defined.
+        weights: B × n.
 
-def _standard(values: FloatArray) -> FloatArray:
-    """The values around their mean, at most 1 in size."""
-    centred = values - values.mean() if len(values) else values
-    scale = np.abs(centred).max(initial=0.0)
-    scaled: FloatArray = centred / scale if scale > 0 else centred
-    return scaled
-
-
-def _from_sums(total: FloatArray, sums: FloatArray, varies: NDArray[np.bool_]) -> FloatArray:
-    """Pearson's r from Σa, Σb, Σa², Σb², Σab of each draw."""
-    one, two, square, other, product = sums
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = (square - one * one / total) * (other - two * two / total)
-        r: FloatArray = (product - one * two / total) / np.sqrt(spread)
-    r[~varies] = np.nan
-    return np.clip(r, -1.0, 1.0)
-
-
-def _held(weights: FloatArray, values: FloatArray) -> FloatArray:
-    """How much weight each distinct value has, ascending: draws × values."""
-    if not len(values):
-        return np.zeros((len(weights), 0))
-    order = np.argsort(values, kind="stable")
-    starts = np.nonzero(np.diff(values[order], prepend=np.nan) != 0)[0]
-    return np.add.reduceat(weights[:, order], starts, axis=1)
-
-
-def _varies(held: FloatArray) -> NDArray[np.bool_]:
-    """Which draws hold more than one value."""
-    varies: NDArray[np.bool_] = np.count_nonzero(held, axis=1) > 1
-    return varies
-
-
-def _spearmans(weights: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
-    """Spearman's ρ: Pearson's r of the ranks that the points have in each draw."""
-    found = np.empty(len(weights))
-    place_x = np.unique(x, return_inverse=True)[1]
-    place_y = np.unique(y, return_inverse=True)[1]
-    for at in range(0, len(weights), _CHUNK):
-        part = weights[at : at + _CHUNK]
-        held_x, held_y = _held(part, x), _held(part, y)
-        total = part.sum(axis=1)
-        # The mean rank of n points is (n + 1) / 2, whatever the ties.
-        middle = (total[:, None] + 1) / 2
-        ranks_x, ranks_y = _ranks(held_x) - middle, _ranks(held_y) - middle
-        sums = [
-            np.zeros(len(part)),
-            np.zeros(len(part)),
-            (held_x * ranks_x**2).sum(axis=1),
-            (held_y * ranks_y**2).sum(axis=1),
-            (part * ranks_x[:, place_x] * ranks_y[:, place_y]).sum(axis=1),
-        ]
-        varies = _varies(held_x) & _varies(held_y)
-        found[at : at + _CHUNK] = _from_sums(total, np.array(sums), varies)
-    return found
-
-
-def _ranks(held: FloatArray) -> FloatArray:
-    """The rank of each value, points of equal value sharing the mean of theirs."""
-    ranks: FloatArray = held.cumsum(axis=1) - (held - 1) / 2
-    return ranks
+    Returns:
+        Shape (B,).
+    """
+    known = ~np.isnan(values)
+    held = weights[:, known]
+    total = held.sum(axis=1)
+    means = np.full(len(weights), np.nan)
+    np.divide(held @ values[known], total, out=means, where=total > 0)
+    return means

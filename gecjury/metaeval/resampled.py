@@ -14,9 +14,15 @@ from gecjury.benchmarks.judgments import JudgmentPairs
 from gecjury.benchmarks.table import View
 from gecjury.scoring.scores import Scores
 from gecjury.stats.ranking import Aggregate
-from gecjury.stats.trueskill import Game, rate_draws, score_waves
+from gecjury.stats.trueskill import Game, rate_resampled, score_waves
 
-__all__ = ["Entry", "human_draws", "metric_draws", "win_rates", "wins_of_draws"]
+__all__ = [
+    "Entry",
+    "resampled_human_scores",
+    "resampled_system_scores",
+    "resampled_wins",
+    "win_rates",
+]
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Entry:
     corpus: Callable[[IntArray], FloatArray] | None = None
 
 
-def metric_draws(
+def resampled_system_scores(
     aggregate: Aggregate,
     entries: Sequence[Entry],
     draws: IntArray,
@@ -63,7 +69,7 @@ def metric_draws(
 
 def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | None) -> FloatArray:
     """TrueSkill of every draw; where nothing is ever preferred, no skill moves."""
-    game = Game(0.0, 0.5, 0.25, 0.0, 0.25)  # the constants of `gecjury.stats.ranking.trueskill`
+    game = Game()
     found = np.full((len(tables), len(counts), len(tables[0])), game.mu)
     moved = [
         number
@@ -71,7 +77,7 @@ def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | Non
         if (np.fmax.reduce(table, axis=0) > np.fmin.reduce(table, axis=0)).any()
     ]
     if moved:
-        found[moved] = rate_draws(
+        found[moved] = rate_resampled(
             score_waves([tables[number] for number in moved]),
             counts,
             len(tables[0]),
@@ -84,7 +90,7 @@ def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | Non
 
 def _one(aggregate: Aggregate, entry: Entry, draws: IntArray, counts: FloatArray) -> FloatArray:
     if aggregate == "expected-wins":
-        return wins_of_draws(_wins(entry.sentences), counts)
+        return resampled_wins(_wins(entry.sentences), counts)
     if aggregate == "corpus" and entry.corpus is not None:
         return entry.corpus(draws)
     return Scores(entry.sentences).mean(draws).score
@@ -97,7 +103,7 @@ def _wins(scores: FloatArray) -> FloatArray:
     return beats
 
 
-def wins_of_draws(wins: FloatArray, counts: FloatArray) -> FloatArray:
+def resampled_wins(wins: FloatArray, counts: FloatArray) -> FloatArray:
     """Expected Wins of every draw, B × S.
 
     Args:
@@ -137,7 +143,7 @@ def win_rates(scores: FloatArray) -> FloatArray:
     return np.where(known, rates, np.nan)
 
 
-def human_draws(
+def resampled_human_scores(
     benchmark: Benchmark, kind: str, view: View, pairs: JudgmentPairs | None, counts: FloatArray
 ) -> FloatArray | None:
     """Human scores of systems on every resampled corpus, from the judgments of its sentences.
@@ -174,7 +180,7 @@ def human_draws(
         won, lost = pairs.preference > 0, pairs.preference < 0
         np.add.at(wins, (pairs.sentence[won], pairs.first[won], pairs.second[won]), 1)
         np.add.at(wins, (pairs.sentence[lost], pairs.second[lost], pairs.first[lost]), 1)
-        return wins_of_draws(wins, counts)
+        return resampled_wins(wins, counts)
     if kind != "trueskill":
         return None
     net, met = np.zeros((2, sentences, size))

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.annotators import annotator_agreement
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs, mean_over_raters
 from gecjury.benchmarks.table import View
-from gecjury.metaeval.ratings import rated_points, raters_with_mean, weighted_pearsons
+from gecjury.metaeval.ratings import (
+    against_rest,
+    mean_agreement,
+    mean_of_known,
+    rated_points,
+    raters_with_mean,
+    weighted_means,
+)
 from gecjury.metaeval.study import Study
 from gecjury.metaeval.uncertainty import calibrated_sums
+from gecjury.stats.correlation import pearsons, signs
 from gecjury.stats.grouped import (
     GroupBy,
     GroupedPairs,
     accuracy_with_ties,
     group_correlations,
+    group_taus,
     grouped_pairs,
 )
 from gecjury.stats.preferences import pair_outcomes
@@ -38,7 +46,7 @@ __all__ = [
 _CHUNK = 200  # draws whose pair weights are held at once
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentAgreement:
     """How scores of single corrections follow people, as a mean over groups.
 
@@ -84,7 +92,7 @@ class Segments:
     grouping: GroupBy
     pairs: GroupedPairs
     missing: int
-    source: NDArray[np.int64] | None
+    source: IntArray | None
     rated: tuple[FloatArray, FloatArray] | None
 
     def agreement(self) -> SegmentAgreement:
@@ -96,8 +104,8 @@ class Segments:
             acc_eq=best.accuracy,
             epsilon=best.epsilon,
             acc_exact=exact.accuracy,
-            kendall=_mean(self._taus()),
-            pearson=_mean(self._pearsons()),
+            kendall=mean_of_known(self._taus()),
+            pearson=mean_of_known(self._pearsons()),
             groups=len(np.unique(self.pairs.group)),
             pairs=len(wanted),
             tied_share=best.tied_share,
@@ -105,7 +113,7 @@ class Segments:
             missing=self.missing,
         )
 
-    def draws(self, counts: FloatArray) -> dict[str, FloatArray]:
+    def resampled(self, counts: FloatArray) -> dict[str, FloatArray]:
         """Statistics over resampled sources, a source drawn twice bringing all it has twice.
 
         Args:
@@ -117,11 +125,12 @@ class Segments:
             otherwise, since pairs then multiply, `pearson` alone.
         """
         if self.source is not None:
+            weights = counts[:, self.source]
             return {
                 "acc_eq": self._accuracy_draws(counts, self.source),
-                "acc_exact": _mean_draws(self._exact(), self.source, counts),
-                "kendall": _mean_draws(self._taus(), self.source, counts),
-                "pearson": _mean_draws(self._pearsons(), self.source, counts),
+                "acc_exact": weighted_means(self._exact(), weights),
+                "kendall": weighted_means(self._taus(), weights),
+                "pearson": weighted_means(self._pearsons(), weights),
             }
         if self.rated is None:
             return {}
@@ -129,34 +138,28 @@ class Segments:
         known = ~np.isnan(human)
         if self.grouping == "none":
             source = np.nonzero(known)[1]
-            return {"pearson": weighted_pearsons(counts[:, source], human[known], metric[known])}
+            weights = counts[:, source]
+            return {"pearson": pearsons(human[known][None], metric[known][None], weights)}
         rows = zip(known, human, metric, strict=True)
-        drawn = [weighted_pearsons(counts[:, some], h[some], m[some]) for some, h, m in rows]
+        drawn = [pearsons(h[some][None], m[some][None], counts[:, some]) for some, h, m in rows]
         return {"pearson": mean_over_raters(np.stack(drawn))}
 
     def _pearsons(self) -> FloatArray:
-        """Pearson's r of every group, in the order of their numbers; nothing for rankings."""
+        """Pearson's r of every group, by its number; NaN for rankings."""
         if self.rated is None:
-            return np.zeros(0)
+            return np.full(self._groups, np.nan)
         return group_correlations(*self.rated, self.grouping, "pearson")
 
     def _taus(self) -> FloatArray:
         """τ-b of every group, by its number; NaN where either side ties all."""
-        pairs = self.pairs
-        given = np.sign(pairs.first - pairs.second)
-        size = self._groups
-
-        def total(values: NDArray[Any]) -> NDArray[Any]:
-            return np.bincount(pairs.group, values, minlength=size)
-
-        balance = total(pairs.preference * given)
-        untied = np.sqrt(total(np.abs(pairs.preference))) * np.sqrt(total(np.abs(given)))
-        return _share(balance, untied)
+        if self.rated is None:
+            return group_taus(self.pairs, self._groups)
+        return group_correlations(*self.rated, self.grouping, "kendall")
 
     def _exact(self) -> FloatArray:
         """Accuracy of every group with only equal scores as ties, by its number."""
         pairs, size = self.pairs, self._groups
-        right = np.sign(pairs.first - pairs.second) == pairs.preference
+        right = signs(pairs.first, pairs.second) == pairs.preference
         counts = np.bincount(pairs.group, minlength=size)
         sums = np.bincount(pairs.group, right, minlength=size)
         return _share(sums, counts)
@@ -167,7 +170,7 @@ class Segments:
             return len(self.source)
         return int(self.pairs.group.max(initial=-1)) + 1
 
-    def _accuracy_draws(self, counts: FloatArray, source: NDArray[np.int64]) -> FloatArray:
+    def _accuracy_draws(self, counts: FloatArray, source: IntArray) -> FloatArray:
         pairs = self.pairs
         found = pair_outcomes(
             pairs.preference, pairs.first, pairs.second, ties="calibrated", groups=pairs.group
@@ -243,36 +246,12 @@ def mean_rater(benchmark: Benchmark, aspect: str, grouping: GroupBy) -> SegmentA
     table = raters_with_mean(benchmark.raters).get(aspect)
     if table is None:
         return None
-    return _average(_each_rater(benchmark, table, grouping))
-
-
-def _each_rater(
-    benchmark: Benchmark, table: FloatArray, grouping: GroupBy
-) -> Iterator[SegmentAgreement]:
-    for rater, own in enumerate(table):
-        rest = mean_over_raters(np.delete(table, rater, axis=0))
-        yield rated_segments(benchmark, rest, own, grouping).agreement()
-
-
-def _average(found: Iterable[SegmentAgreement]) -> SegmentAgreement:
-    """Means of the figures, the most of the counts; each rater has an ε of its own."""
-    parts = list(found)
-
-    def mean(name: str) -> float:
-        return _mean(np.array([getattr(part, name) for part in parts], dtype=np.float64))
-
-    return SegmentAgreement(
-        acc_eq=mean("acc_eq"),
-        epsilon=float("nan"),
-        acc_exact=mean("acc_exact"),
-        kendall=mean("kendall"),
-        pearson=mean("pearson"),
-        groups=max(part.groups for part in parts),
-        pairs=max(part.pairs for part in parts),
-        tied_share=mean("tied_share"),
-        human_tied_share=mean("human_tied_share"),
-        missing=0,
-    )
+    parts = [
+        rated_segments(benchmark, rest, own, grouping).agreement()
+        for own, rest in against_rest(table)
+    ]
+    # Every rater has an ε of its own.
+    return replace(mean_agreement(parts), epsilon=float("nan"), missing=0)
 
 
 def two_annotators(study: Study, view: View) -> SegmentAgreement:
@@ -295,21 +274,6 @@ def two_annotators(study: Study, view: View) -> SegmentAgreement:
         human_tied_share=none,
         missing=0,
     )
-
-
-def _mean(values: FloatArray) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
-
-
-def _mean_draws(values: FloatArray, source: NDArray[np.int64], counts: FloatArray) -> FloatArray:
-    """Mean over the groups that stand in each draw, those without a value left out."""
-    if not len(values):
-        return np.full(len(counts), np.nan)
-    known = ~np.isnan(values)
-    weights = counts[:, source[known]]
-    total = weights.sum(axis=1)
-    return _share(weights @ values[known], total)
 
 
 def _share(part: NDArray[Any], whole: NDArray[Any]) -> FloatArray:

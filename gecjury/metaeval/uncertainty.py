@@ -14,9 +14,14 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.table import View
-from gecjury.metaeval.resampled import Entry, human_draws, metric_draws, win_rates
+from gecjury.metaeval.resampled import (
+    Entry,
+    resampled_human_scores,
+    resampled_system_scores,
+    win_rates,
+)
 from gecjury.metaeval.study import Study
-from gecjury.stats.bootstrap import Draws, Interval, Over, interval, make_draws
+from gecjury.stats.bootstrap import Interval, Over, Resampled, interval, make_resampled
 from gecjury.stats.correlation import correlations
 from gecjury.stats.permutation import (
     PERMUTATIONS,
@@ -115,12 +120,12 @@ class Uncertainty:
     resampling: Resampling = Resampling()
 
     @cached_property
-    def draws(self) -> Draws:
+    def draws(self) -> Resampled:
         """The resampled corpora and sets of systems, the same for every metric and view."""
         corpus, how = self.study.benchmark.corpus, self.resampling
-        return make_draws(how.over, how.resamples, len(corpus), len(corpus.names), how.seed)
+        return make_resampled(how.over, how.resamples, len(corpus), len(corpus.names), how.seed)
 
-    def judged_draws(self, view: View) -> Draws:
+    def judged_draws(self, view: View) -> Resampled:
         """The same corpora, and sets of those systems alone that humans scored."""
         corpus, how = self.study.benchmark.corpus, self.resampling
         judged = np.flatnonzero(~np.isnan(self.study.human(view)))
@@ -128,13 +133,13 @@ class Uncertainty:
         if len(judged) in (0, size):
             return self.draws
         if view not in self._judged_draws:
-            self._judged_draws[view] = make_draws(
+            self._judged_draws[view] = make_resampled(
                 how.over, how.resamples, len(corpus), size, how.seed, judged
             )
         return self._judged_draws[view]
 
     @cached_property
-    def _judged_draws(self) -> dict[View, Draws]:
+    def _judged_draws(self) -> dict[View, Resampled]:
         return {}
 
     @cached_property
@@ -142,7 +147,9 @@ class Uncertainty:
         """System scores, metrics × draws × systems; one draw where sentences are kept."""
         draws = self.draws
         if draws.sentences is not None:
-            return metric_draws(self.study.aggregate, self.entries, draws.sentences, draws.counts)
+            return resampled_system_scores(
+                self.study.aggregate, self.entries, draws.sentences, draws.counts
+            )
         return np.stack([self._scores(entry)[None] for entry in self.entries])
 
     def _scores(self, entry: Entry) -> FloatArray:
@@ -159,7 +166,9 @@ class Uncertainty:
         if self.draws.sentences is not None:
             pairs = self.study.pairs(view) if self.study.benchmark.rankings.get(view) else None
             kind = self.study.human_kind(view)
-            found = human_draws(self.study.benchmark, kind, view, pairs, self.draws.counts)
+            found = resampled_human_scores(
+                self.study.benchmark, kind, view, pairs, self.draws.counts
+            )
         return (self.study.human(view)[None], False) if found is None else (found, True)
 
     def over_systems(self, view: View) -> list[Intervals]:

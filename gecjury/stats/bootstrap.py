@@ -1,4 +1,4 @@
-"""Bootstrap draws of sentences and systems, and correlations of every draw at once."""
+"""The bootstrap: corpora and sets of systems drawn with replacement, and percentile intervals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.errors import OptionError
 
-__all__ = ["OVER", "Draws", "Interval", "Over", "interval", "make_draws"]
+__all__ = ["OVER", "Interval", "Over", "Resampled", "interval", "make_resampled"]
 
 Over = Literal["both", "sentences", "systems", "none"]
 """What a bootstrap draws with replacement."""
@@ -21,7 +21,7 @@ Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Draws:
+class Resampled:
     """Resampled corpora and sets of systems.
 
     Attributes:
@@ -46,14 +46,14 @@ class Draws:
         return draw_weights(self.systems, self.width or self.systems.shape[1])
 
 
-def make_draws(
+def make_resampled(
     over: Over,
     resamples: int,
     sentences: int,
     systems: int,
     seed: int,
     among: IntArray | None = None,
-) -> Draws:
+) -> Resampled:
     """Draw corpora and sets of systems with replacement, each of the original's size.
 
     The sentences of a draw stand in the order of the file, so that whatever depends on the order
@@ -83,7 +83,7 @@ def make_draws(
     if over in ("both", "systems"):
         known = np.arange(systems) if among is None else among
         groups = known[rng.integers(len(known), size=(resamples, len(known)))]
-    return Draws(lines, groups, draw_weights(lines, sentences), resamples, systems)
+    return Resampled(lines, groups, draw_weights(lines, sentences), resamples, systems)
 
 
 def interval(values: FloatArray, confidence: float = 0.95) -> tuple[Interval, int]:

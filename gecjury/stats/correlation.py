@@ -1,17 +1,26 @@
-"""How well metric scores agree with human ones: between systems, and pair by pair.
+"""Pearson, Spearman, Kendall's τ-b and pairwise accuracy: of two vectors, and row by row.
 
-Arrays in, numbers out. A missing score (NaN) takes its point or its pair out, and pairs left out
-are counted. A correlation that is not defined is NaN.
+Arrays in, numbers out. The functions named in the plural hold the arithmetic, for one row as for
+the thousands of a bootstrap or a permutation test; those in the singular leave out what is missing
+(NaN) and hand on one row. A correlation that is not defined is NaN.
+
+Weights say how often each point of a row counts, as a point drawn k times in a bootstrap counts k
+times; a point of weight 0 takes no part, and may be missing.
+
+τ-b of long rows is `scipy.stats.kendalltau`'s. It takes one row at a time, and so is ten times
+slower than a look at every pair where rows are short. `scipy.stats.rankdata` knows no weights, and
+to import `scipy.stats` takes longer than all ranks of a comparison.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray, draw_weights
+from gecjury.arrays import BoolArray, FloatArray, IntArray, draw_weights
 from gecjury.errors import OptionError
 
 __all__ = [
@@ -20,34 +29,17 @@ __all__ = [
     "pairwise_accuracies",
     "pairwise_accuracy",
     "pearson",
+    "pearson_of_sums",
     "pearsons",
+    "signs",
     "spearman",
     "spearmans",
+    "tau_of_pairs",
     "taus",
 ]
 
-
-def _points(x: NDArray[Any], y: NDArray[Any], least: int) -> tuple[FloatArray, FloatArray] | None:
-    """The points present in both; None if too few or if either is constant."""
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.ndim != 1 or a.shape != b.shape:
-        raise OptionError(f"scores of shapes {a.shape} and {b.shape}: expected two equal vectors")
-    present = ~(np.isnan(a) | np.isnan(b))
-    a, b = a[present], b[present]
-    if len(a) < least or (a == a[0]).all() or (b == b[0]).all():
-        return None
-    return a, b
-
-
-def _product_moment(a: FloatArray, b: FloatArray) -> float:
-    """Pearson's r of two vectors that are not constant."""
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        return float("nan")
-    a, b = a - a.mean(), b - b.mean()
-    # Scaled first, so that squares of tiny or huge scores stay within the range of a float.
-    a, b = a / np.abs(a).max(), b / np.abs(b).max()
-    r = float((a / np.linalg.norm(a)) @ (b / np.linalg.norm(b)))
-    return max(-1.0, min(1.0, r))
+_CHUNK = 100  # weighted rows that are ranked at a time; bounds memory
+_LONG = 1000  # points of a row beyond which its pairs are too many to look at each
 
 
 def pearson(x: NDArray[Any], y: NDArray[Any]) -> float:
@@ -63,14 +55,7 @@ def pearson(x: NDArray[Any], y: NDArray[Any]) -> float:
     Raises:
         OptionError: the shapes differ or are not one-dimensional.
     """
-    points = _points(x, y, 3)
-    return float("nan") if points is None else _product_moment(*points)
-
-
-def _ranks(values: FloatArray) -> FloatArray:
-    """Ranks from 1, equal values sharing the mean of theirs."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (counts.cumsum() - (counts - 1) / 2)[inverse]
+    return _of_present(pearsons, x, y, 3)
 
 
 def spearman(x: NDArray[Any], y: NDArray[Any]) -> float:
@@ -86,10 +71,7 @@ def spearman(x: NDArray[Any], y: NDArray[Any]) -> float:
     Raises:
         OptionError: the shapes differ or are not one-dimensional.
     """
-    points = _points(x, y, 3)
-    if points is None:
-        return float("nan")
-    return _product_moment(_ranks(points[0]), _ranks(points[1]))
+    return _of_present(spearmans, x, y, 3)
 
 
 def kendall(x: NDArray[Any], y: NDArray[Any]) -> float:
@@ -105,18 +87,7 @@ def kendall(x: NDArray[Any], y: NDArray[Any]) -> float:
     Raises:
         OptionError: the shapes differ or are not one-dimensional.
     """
-    points = _points(x, y, 2)
-    if points is None:
-        return float("nan")
-    a, b = points
-    balance = untied_a = untied_b = 0
-    for i in range(len(a) - 1):
-        sign_a = (a[i + 1 :] > a[i]).astype(np.int64) - (a[i + 1 :] < a[i])
-        sign_b = (b[i + 1 :] > b[i]).astype(np.int64) - (b[i + 1 :] < b[i])
-        balance += int(sign_a @ sign_b)
-        untied_a += int(np.count_nonzero(sign_a))
-        untied_b += int(np.count_nonzero(sign_b))
-    return float(balance / np.sqrt(untied_a) / np.sqrt(untied_b))
+    return _of_present(taus, x, y, 2)
 
 
 def pairwise_accuracy(human: NDArray[Any], metric: NDArray[Any]) -> float:
@@ -134,81 +105,258 @@ def pairwise_accuracy(human: NDArray[Any], metric: NDArray[Any]) -> float:
     Raises:
         OptionError: the shapes differ or are not one-dimensional.
     """
-    points = _points(human, metric, 3)
-    if points is None:
+    return _of_present(pairwise_accuracies, human, metric, 3)
+
+
+def _of_present(
+    measure: Callable[[FloatArray, FloatArray], FloatArray],
+    x: NDArray[Any],
+    y: NDArray[Any],
+    least: int,
+) -> float:
+    """A measure of the points present in both vectors; NaN if they are fewer than `least`."""
+    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise OptionError(f"scores of shapes {a.shape} and {b.shape}: expected two equal vectors")
+    present = ~(np.isnan(a) | np.isnan(b))
+    if np.count_nonzero(present) < least:
         return float("nan")
-    first, second = np.triu_indices(len(points[0]), 1)
-    wanted, given = (_signs(scores[first], scores[second]) for scores in points)
-    decided = wanted != 0
-    return float(((wanted * given)[decided].mean() + 1) / 2)
+    return float(measure(a[present][None], b[present][None])[0])
 
 
-def _signs(first: FloatArray, second: FloatArray) -> NDArray[np.int64]:
-    """+1 where the first is higher, -1 where the second is, 0 where they are equal."""
-    return (first > second).astype(np.int64) - (first < second)
+def pearsons(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Pearson's r of every row.
+
+    Args:
+        x: scores, B × n, or 1 × n where all rows are of the same points.
+        y: scores of the same things, likewise.
+        weights: how often each point counts, B × n; None for once.
+
+    Returns:
+        Shape (B,), between -1 and 1; NaN where a point that counts is missing or infinite, and
+        where either side is constant.
+    """
+    defined = _varies(x, weights, finite=True) & _varies(y, weights, finite=True)
+    # Points that many rows share are centred once for all: their mean is near that of every row.
+    shared = len(x) == len(y) == 1 and bool(np.isfinite(x).all() and np.isfinite(y).all())
+    with np.errstate(invalid="ignore", divide="ignore"):
+        a, b = (_standard(side, None if shared else weights) for side in (x, y))
+        products = a * a, b * b, a * b
+        if shared and weights is not None:
+            sums = weights @ np.concatenate([a, b, *products]).T
+            found = pearson_of_sums(weights.sum(axis=1), *sums.T)
+        else:
+            # Around its own mean a row sums up to 0.
+            found = _pearson_around_0(*(_totals(part, weights) for part in products))
+    return np.where(defined, found, np.nan)
 
 
-def _undefined(values: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Rows that hold a missing score or nothing but equal ones."""
-    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = ~np.isfinite(values).all(axis=1) | (
-        values == values[:, :1]
-    ).all(axis=1)
+def _pearson_around_0(xx: FloatArray, yy: FloatArray, xy: FloatArray) -> FloatArray:
+    """`pearson_of_sums` where both sums are 0, whatever the weight."""
+    nothing = np.zeros(1)
+    return pearson_of_sums(np.ones(1), nothing, nothing, xx, yy, xy)
+
+
+def pearson_of_sums(
+    total: FloatArray,
+    x: FloatArray,
+    y: FloatArray,
+    xx: FloatArray,
+    yy: FloatArray,
+    xy: FloatArray,
+) -> FloatArray:
+    """Pearson's r from the weight of all points and Σx, Σy, Σx², Σy², Σxy, element by element.
+
+    Sums of values that are near 0 lose little by cancelling: shift both by about their means.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = (xx - x * x / total) * (yy - y * y / total)
+        r: FloatArray = (xy - x * y / total) / np.sqrt(spread)
+    return np.clip(r, -1.0, 1.0)
+
+
+def spearmans(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Spearman's ρ of every row: Pearson's of the ranks, ties sharing their mean rank.
+
+    Args:
+        x: scores, B × n, or 1 × n where all rows are of the same points.
+        y: scores of the same things, likewise.
+        weights: how often each point counts, B × n; None for once.
+
+    Returns:
+        Shape (B,), between -1 and 1; NaN where a point that counts is missing and where either
+        side is constant.
+    """
+    if weights is not None and len(weights) > _CHUNK:
+        parts = []
+        for start in range(0, len(weights), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            a, b = (side if len(side) == 1 else side[rows] for side in (x, y))
+            parts.append(spearmans(a, b, weights[rows]))
+        return np.concatenate(parts)
+    defined = _varies(x, weights) & _varies(y, weights)
+    with np.errstate(invalid="ignore"):
+        # The mean of n ranks is (n + 1) / 2, whatever the ties. What is left are halves, whose
+        # products and sums are exact.
+        times = np.ones((1, x.shape[1])) if weights is None else weights
+        middle = (times.sum(axis=1, keepdims=True) + 1) / 2
+        a, b = _ranks(x, times) - middle, _ranks(y, times) - middle
+        found = _pearson_around_0(*(_totals(part, weights) for part in (a * a, b * b, a * b)))
+    return np.where(defined, found, np.nan)
+
+
+def taus(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Kendall's τ-b of every row.
+
+    Args:
+        x: scores, B × n, or 1 × n where all rows are of the same points.
+        y: scores of the same things, likewise.
+        weights: how often each point counts, B × n whole numbers; None for once.
+
+    Returns:
+        Shape (B,), between -1 and 1; NaN where a point that counts is missing and where either
+        side is constant.
+    """
+    defined = _varies(x, weights) & _varies(y, weights)
+    if x.shape[1] > _LONG:
+        return np.where(defined, _long_taus(x, y, weights, defined), np.nan)
+    found = tau_of_pairs(*_pair_sums(x, y, weights))
+    return np.where(defined, found, np.nan)
+
+
+def tau_of_pairs(balance: FloatArray, untied: FloatArray, other: FloatArray) -> FloatArray:
+    """Kendall's τ-b from counts of pairs, element by element; NaN where a side ties all.
+
+    Args:
+        balance: concordant minus discordant pairs.
+        untied: pairs untied on one side.
+        other: pairs untied on the other.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # In scipy's order, so that what is counted here and what is left to it agree to the bit.
+        found: FloatArray = balance / np.sqrt(untied) / np.sqrt(other)
+    return np.clip(found, -1.0, 1.0)
+
+
+def pairwise_accuracies(
+    human: FloatArray, metric: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
+    """Pairwise accuracy of every row: pairs that humans tie are left out, metric ties half.
+
+    Args:
+        human: human scores, B × n, or 1 × n where all rows are of the same points.
+        metric: metric scores, likewise.
+        weights: how often each point counts, B × n; None for once.
+
+    Returns:
+        Shape (B,), between 0 and 1; NaN where a point that counts is missing and where either side
+        is constant.
+    """
+    defined = _varies(human, weights) & _varies(metric, weights)
+    balance, decided, _ = _pair_sums(human, metric, weights)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = (balance / decided + 1) / 2
+    return np.where(defined, found, np.nan)
+
+
+def signs(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.int8]:
+    """+1 where the first is higher, -1 where the second is, 0 where they are equal or missing."""
+    return (first > second).astype(np.int8) - (first < second)
+
+
+def _totals(values: NDArray[Any], weights: FloatArray | None) -> FloatArray:
+    """Weighted sum of every row."""
+    total: FloatArray = values.sum(axis=1) if weights is None else (weights * values).sum(axis=1)
+    return total
+
+
+def _varies(values: FloatArray, weights: FloatArray | None, *, finite: bool = False) -> BoolArray:
+    """Rows whose points that count are all there, `finite` or not, and are not all equal."""
+    low = high = values
+    if weights is not None:
+        low = np.where(weights > 0, values, np.inf)
+        high = np.where(weights > 0, values, -np.inf)
+    # A missing score is neither less nor more than anything.
+    least, most = low.min(axis=1, initial=np.inf), high.max(axis=1, initial=-np.inf)
+    varies: BoolArray = least < most
+    return varies & np.isfinite(least) & np.isfinite(most) if finite else varies
+
+
+def _standard(values: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """The values of every row around their mean, at most 1 in size; what does not count is 0.
+
+    So squares of tiny or huge scores stay within the range of a float.
+    """
+    if not values.shape[1]:
+        return values
+    if weights is None:
+        centred = values - values.mean(axis=1, keepdims=True)
+    else:
+        counts = weights > 0
+        known = np.where(counts, values, 0.0)
+        means = (weights * known).sum(axis=1, keepdims=True) / weights.sum(axis=1, keepdims=True)
+        centred = np.where(counts, known - means, 0.0)
+    scaled: FloatArray = centred / np.abs(centred).max(axis=1, keepdims=True, initial=0.0)
+    return scaled
+
+
+def _ranks(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Ranks from 1 within every row, equal values sharing the mean of theirs.
+
+    Args:
+        values: B × n or 1 × n.
+        weights: how often each point counts, B × n or 1 × n.
+    """
+    if not values.shape[1]:
+        return values
+    order = values.argsort(axis=1, kind="stable")
+    ascending = _take(values, order)
+    place = np.arange(values.shape[1])
+    steps = ascending[:, 1:] != ascending[:, :-1]
+    ends = np.ones((len(values), 1), dtype=np.bool_)
+    # The first and the last place of each place's equals.
+    first = np.maximum.accumulate(np.where(np.hstack([ends, steps]), place, 0), axis=1)
+    last = np.where(np.hstack([steps, ends]), place, len(place))
+    last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+    held = _take(weights, order)
+    total = held.cumsum(axis=1)
+    below = _take(total - held, first)
+    ranks = (below + _take(total, last) + 1) / 2
+    return _take(ranks, order.argsort(axis=1, kind="stable"))
+
+
+def _take(values: FloatArray, places: IntArray) -> FloatArray:
+    """The values at the places of each row; one row of places serves all."""
+    if len(places) == 1:
+        return values[:, places[0]]
+    return np.take_along_axis(values, places, 1)
+
+
+def _pair_sums(
+    x: FloatArray, y: FloatArray, weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """For every row the balance of its pairs, and those untied in x and in y; see `tau_of_pairs`.
+
+    Copies of one point are a tie on both sides, and so add nothing.
+    """
+    first, second = np.triu_indices(x.shape[1], 1)
+    a, b = signs(x[:, first], x[:, second]), signs(y[:, first], y[:, second])
+    times = None if weights is None else weights[:, first] * weights[:, second]
+    return _totals(a * b, times), _totals(a * a, times), _totals(b * b, times)
+
+
+def _long_taus(
+    x: FloatArray, y: FloatArray, weights: FloatArray | None, defined: BoolArray
+) -> FloatArray:
+    """τ-b of the defined rows, one by one."""
+    from scipy.stats import kendalltau
+
+    a, b = (np.broadcast_to(side, (len(defined), x.shape[1])) for side in (x, y))
+    found = np.full(len(defined), np.nan)
+    for row in np.flatnonzero(defined):
+        times = 1 if weights is None else weights[row].astype(np.int64)
+        found[row] = kendalltau(np.repeat(a[row], times), np.repeat(b[row], times)).statistic
     return found
-
-
-def pearsons(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Pearson's r of every row: B × n and B × n to B; NaN where not defined."""
-    undefined = _undefined(x) | _undefined(y)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        a, b = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
-        a /= np.abs(a).max(axis=1, keepdims=True)
-        b /= np.abs(b).max(axis=1, keepdims=True)
-        r = (a * b).sum(axis=1) / np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
-    r[undefined] = np.nan
-    clipped: FloatArray = np.clip(r, -1.0, 1.0)
-    return clipped
-
-
-def _row_ranks(values: FloatArray) -> FloatArray:
-    """Ranks from 1 within every row, equal values sharing the mean of theirs."""
-    below = (values[:, :, None] > values[:, None, :]).sum(axis=2)
-    alike = (values[:, :, None] == values[:, None, :]).sum(axis=2)
-    ranks: FloatArray = below + (alike + 1) / 2
-    return ranks
-
-
-def spearmans(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Spearman's rank correlation of every row, ties sharing their mean rank."""
-    found = pearsons(_row_ranks(x), _row_ranks(y))
-    found[_undefined(x) | _undefined(y)] = np.nan
-    return found
-
-
-def _pair_signs(values: FloatArray) -> FloatArray:
-    """Sign of the difference of every two columns: B × n to B × n(n − 1)/2."""
-    first, second = np.triu_indices(values.shape[1], 1)
-    signs: FloatArray = np.sign(values[:, first] - values[:, second])
-    return signs
-
-
-def taus(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Kendall's τ-b of every row."""
-    undefined = _undefined(x) | _undefined(y)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        a, b = _pair_signs(x), _pair_signs(y)
-        found = (a * b).sum(axis=1) / np.sqrt((a * a).sum(axis=1)) / np.sqrt((b * b).sum(axis=1))
-    found[undefined] = np.nan
-    return np.asarray(np.clip(found, -1.0, 1.0), dtype=np.float64)
-
-
-def pairwise_accuracies(human: FloatArray, metric: FloatArray) -> FloatArray:
-    """Pairwise accuracy of every row: pairs that humans tie are left out, metric ties half."""
-    undefined = _undefined(human) | _undefined(metric)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        a, b = _pair_signs(human), _pair_signs(metric)
-        found = ((a * b).sum(axis=1) / (a * a).sum(axis=1) + 1) / 2
-    found[undefined] = np.nan
-    return np.asarray(found, dtype=np.float64)
 
 
 def correlations(

@@ -1,17 +1,16 @@
-"""Segment-level correlation with ratings: over all outputs, within sources, or within systems."""
+"""Agreement at segment level: over all outputs, within sources, or within systems."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.errors import OptionError
-from gecjury.stats.correlation import kendall, pearson, spearman
+from gecjury.stats.correlation import pearsons, signs, spearmans, tau_of_pairs, taus
 from gecjury.stats.preferences import PreferenceAgreement, preference_agreement
 
 __all__ = [
@@ -19,8 +18,7 @@ __all__ = [
     "GroupedPairs",
     "accuracy_with_ties",
     "group_correlations",
-    "grouped_accuracy",
-    "grouped_correlation",
+    "group_taus",
     "grouped_pairs",
 ]
 
@@ -28,12 +26,15 @@ GroupBy = Literal["none", "item", "system"]
 """`none` takes all outputs together, `item` those of one source, `system` those of one system;
 the groups' values are averaged, and groups without a defined value are left out."""
 
-_MEASURES = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
+_MEASURES = {"pearson": pearsons, "spearman": spearmans, "kendall": taus}
 
 
-def _groups(
-    human: FloatArray, metric: FloatArray, group_by: GroupBy
-) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _rows(table: FloatArray, group_by: GroupBy) -> FloatArray:
+    """A table systems × sentences as groups × outputs."""
+    return {"none": table.reshape(1, -1), "item": table.T, "system": table}[group_by]
+
+
+def _checked(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> None:
     if group_by not in get_args(GroupBy):
         raise OptionError(f"group_by={group_by!r}: expected {', '.join(get_args(GroupBy))}")
     if human.shape != metric.shape or human.ndim != 2:
@@ -41,13 +42,6 @@ def _groups(
             f"scores of shapes {human.shape} and {metric.shape}: expected two tables systems × "
             "sentences"
         )
-    known = ~(np.isnan(human) | np.isnan(metric))
-    if group_by == "none":
-        yield human[known], metric[known]
-        return
-    tables = (known, human, metric) if group_by == "system" else (known.T, human.T, metric.T)
-    for some, wanted, given in zip(*tables, strict=True):
-        yield wanted[some], given[some]
 
 
 def group_correlations(
@@ -56,23 +50,7 @@ def group_correlations(
     group_by: GroupBy = "none",
     measure: Literal["pearson", "spearman", "kendall"] = "pearson",
 ) -> FloatArray:
-    """Correlation of each group, NaN where not defined; see `grouped_correlation`."""
-    if measure not in _MEASURES:
-        raise OptionError(f"measure={measure!r}: expected {', '.join(_MEASURES)}")
-    values = []
-    for wanted, given in _groups(human, metric, group_by):
-        function = kendall if len(wanted) == 2 else _MEASURES[measure]
-        values.append(function(wanted, given))
-    return np.array(values, dtype=np.float64)
-
-
-def grouped_correlation(
-    human: FloatArray,
-    metric: FloatArray,
-    group_by: GroupBy = "none",
-    measure: Literal["pearson", "spearman", "kendall"] = "pearson",
-) -> float:
-    """Mean correlation over groups of outputs, as mt-metrics-eval averages it.
+    """Correlation of each group of outputs, whose mean is what mt-metrics-eval reports.
 
     Args:
         human: ratings, systems × sentences, NaN where there is none.
@@ -82,14 +60,18 @@ def grouped_correlation(
             (of 1 or −1), as they do there.
 
     Returns:
-        Between −1 and 1; NaN where no group defines it.
+        Between −1 and 1, a number a group: one of all outputs, or one a sentence or a system; NaN
+        where not defined.
 
     Raises:
         OptionError: an unknown grouping or measure, or shapes that do not fit.
     """
-    values = group_correlations(human, metric, group_by, measure)
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
+    if measure not in _MEASURES:
+        raise OptionError(f"measure={measure!r}: expected {', '.join(_MEASURES)}")
+    _checked(human, metric, group_by)
+    known = ~(np.isnan(human) | np.isnan(metric))
+    rows = (_rows(table, group_by) for table in (human, metric, known.astype(np.float64)))
+    return _MEASURES[measure](*rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +85,10 @@ class GroupedPairs:
         group: number of the group.
     """
 
-    preference: NDArray[np.int64]
+    preference: IntArray
     first: FloatArray
     second: FloatArray
-    group: NDArray[np.int64]
+    group: IntArray
 
 
 def grouped_pairs(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> GroupedPairs:
@@ -120,10 +102,12 @@ def grouped_pairs(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> G
     Raises:
         OptionError: an unknown grouping, or shapes that do not fit.
     """
-    parts: list[tuple[NDArray[np.int64], FloatArray, FloatArray]] = []
-    for wanted, given in _groups(human, metric, group_by):
-        first, second = np.triu_indices(len(wanted), 1)
-        sign = np.sign(wanted[first] - wanted[second]).astype(np.int64)
+    _checked(human, metric, group_by)
+    parts: list[tuple[IntArray, FloatArray, FloatArray]] = []
+    for wanted, given in zip(_rows(human, group_by), _rows(metric, group_by), strict=True):
+        known = np.flatnonzero(~(np.isnan(wanted) | np.isnan(given)))
+        first, second = (known[side] for side in np.triu_indices(len(known), 1))
+        sign = signs(wanted[first], wanted[second]).astype(np.int64)
         parts.append((sign, given[first], given[second]))
     sign = np.concatenate([part[0] for part in parts])
     one, two = (np.concatenate([part[side] for part in parts]) for side in (1, 2))
@@ -132,32 +116,36 @@ def grouped_pairs(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> G
 
 
 def accuracy_with_ties(pairs: GroupedPairs, *, calibrated: bool = True) -> PreferenceAgreement:
-    """Pairwise accuracy with ties (acc_eq), the mean over groups; see `grouped_accuracy`."""
+    """Pairwise accuracy with ties (acc_eq), the mean over the groups that have pairs.
+
+    Args:
+        pairs: see `grouped_pairs`; over all outputs there are (systems · sentences)² / 2 of them.
+        calibrated: choose the threshold of ties; otherwise only equal scores are a tie.
+
+    Returns:
+        `accuracy` is the mean over the groups, `epsilon` the threshold.
+    """
     sign, one, two = pairs.preference, pairs.first, pairs.second
     if calibrated:
         return preference_agreement(sign, one, two, ties="calibrated", groups=pairs.group)
     # Whether a pair is judged alike, tie or not, is itself put as a preference to be met.
-    right = np.where(np.isnan(one) | np.isnan(two), np.nan, np.sign(one - two) == sign)
+    right = np.where(np.isnan(one) | np.isnan(two), np.nan, signs(one, two) == sign)
     return preference_agreement(
         np.ones(len(right), dtype=np.int64), right, 1 - right, ties="loss", groups=pairs.group
     )
 
 
-def grouped_accuracy(
-    human: FloatArray, metric: FloatArray, group_by: GroupBy = "item", *, calibrated: bool = True
-) -> PreferenceAgreement:
-    """Pairwise accuracy with ties (acc_eq) over pairs of outputs of a group.
+def group_taus(pairs: GroupedPairs, groups: int) -> FloatArray:
+    """Kendall's τ-b of every group by its number; NaN where either side ties all.
 
     Args:
-        human: ratings, systems × sentences, NaN where there is none.
-        metric: scores, likewise.
-        group_by: see `GroupBy`; with `none` there are (systems · sentences)² / 2 pairs.
-        calibrated: choose the threshold of ties; otherwise only equal scores are a tie.
-
-    Returns:
-        `accuracy` is the mean over the groups, `epsilon` the threshold.
-
-    Raises:
-        OptionError: an unknown grouping, or shapes that do not fit.
+        pairs: every two outputs of every group.
+        groups: how many groups there are; some may have no pair.
     """
-    return accuracy_with_ties(grouped_pairs(human, metric, group_by), calibrated=calibrated)
+    given = signs(pairs.first, pairs.second)
+
+    def total(values: NDArray[Any]) -> FloatArray:
+        return np.asarray(np.bincount(pairs.group, values, minlength=groups), dtype=np.float64)
+
+    balance = total(pairs.preference * given)
+    return tau_of_pairs(balance, total(np.abs(pairs.preference)), total(np.abs(given)))

@@ -20,7 +20,6 @@ __all__ = [
     "cluster_ranks",
     "holm",
     "holm_matrix",
-    "paired_permutation",
     "perm_both",
     "permutation_signs",
     "random_signs",
@@ -94,29 +93,6 @@ def share_at_least(
     count = (null >= observed - slack).sum(axis=0).astype(np.float64)
     found: FloatArray = count / len(null) if exact else (count + 1) / (len(null) + 1)
     return found
-
-
-def paired_permutation(
-    differences: FloatArray,
-    signs: FloatArray,
-    exact: bool = False,
-    alternative: Alternative = "two-sided",
-) -> FloatArray:
-    """Paired permutation test (approximate randomisation) of sums of differences.
-
-    Under the null hypothesis either of two systems or metrics could have produced either score of
-    a sentence, so every difference may change its sign.
-
-    Args:
-        differences: N × tests; 0 where a sentence takes no part.
-        signs: K × N, see `permutation_signs`.
-        exact: whether the signs are all that there are.
-        alternative: `greater` tests whether the sum is above 0.
-
-    Returns:
-        p, shape (tests,); 1 where all differences are 0.
-    """
-    return share_at_least(signs @ differences, differences.sum(axis=0), exact, alternative)
 
 
 def perm_both(

@@ -8,9 +8,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.errors import OptionError
-from gecjury.stats.correlation import _signs
+from gecjury.stats.correlation import signs
 
 __all__ = [
     "PairOutcomes",
@@ -26,7 +26,7 @@ TieRule = Literal["official", "half", "loss", "drop", "calibrated"]
 """What becomes of a pair that the metric ties; see `preference_agreement`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PreferenceAgreement:
     """How often a metric prefers what the annotator preferred.
 
@@ -60,7 +60,7 @@ class PreferenceAgreement:
         return self.tied / self.pairs if self.pairs else float("nan")
 
 
-def _weights(groups: NDArray[Any] | None, kept: NDArray[np.bool_]) -> FloatArray:
+def _weights(groups: NDArray[Any] | None, kept: BoolArray) -> FloatArray:
     """Weights of the kept pairs that make a weighted sum their mean, or the mean over groups."""
     count = int(np.count_nonzero(kept))
     if groups is None or count == 0:
@@ -69,7 +69,7 @@ def _weights(groups: NDArray[Any] | None, kept: NDArray[np.bool_]) -> FloatArray
     return 1 / (sizes[inverse] * len(sizes))
 
 
-def _mean(values: FloatArray, groups: NDArray[Any] | None, kept: NDArray[np.bool_]) -> float:
+def _mean(values: FloatArray, groups: NDArray[Any] | None, kept: BoolArray) -> float:
     """Mean of the kept values, or of their means over groups; NaN without any."""
     if not kept.any():
         return float("nan")
@@ -78,9 +78,7 @@ def _mean(values: FloatArray, groups: NDArray[Any] | None, kept: NDArray[np.bool
     return float(_weights(groups, kept) @ values[kept])
 
 
-def _calibrate(
-    human: NDArray[np.int64], sign: NDArray[np.int64], gap: FloatArray, weights: FloatArray
-) -> float:
+def _calibrate(human: IntArray, sign: IntArray, gap: FloatArray, weights: FloatArray) -> float:
     """The smallest gap that, taken as a tie with all below it, gives the highest accuracy."""
     order = np.argsort(gap, kind="stable")
     gap = gap[order]
@@ -153,7 +151,7 @@ def preference_agreement(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PairOutcomes:
     """What a tie rule makes of every pair; the accuracy is the mean of `right` over `used`.
 
@@ -169,14 +167,14 @@ class PairOutcomes:
         epsilon: under `calibrated` the largest difference that counts as a tie, else NaN.
     """
 
-    kept: NDArray[np.bool_]
-    wanted: NDArray[np.int64]
-    sign: NDArray[np.int64]
-    raw_sign: NDArray[np.int64]
+    kept: BoolArray
+    wanted: IntArray
+    sign: IntArray
+    raw_sign: IntArray
     gap: FloatArray
     right: FloatArray
     balance: FloatArray
-    used: NDArray[np.bool_]
+    used: BoolArray
     epsilon: float
 
 
@@ -201,7 +199,7 @@ def pair_outcomes(
     if ties != "calibrated":
         kept &= wanted != 0
     wanted, a, b = wanted[kept], a[kept], b[kept]
-    sign = _signs(a, b)
+    sign = signs(a, b).astype(np.int64)
     with np.errstate(invalid="ignore"):
         gap = np.where(sign == 0, 0.0, np.abs(a - b))
     epsilon = float("nan")
@@ -212,9 +210,9 @@ def pair_outcomes(
 
 
 def _outcomes(
-    kept: NDArray[np.bool_],
-    wanted: NDArray[np.int64],
-    raw_sign: NDArray[np.int64],
+    kept: BoolArray,
+    wanted: IntArray,
+    raw_sign: IntArray,
     gap: FloatArray,
     ties: TieRule,
     epsilon: float,
@@ -230,7 +228,17 @@ def _outcomes(
     elif ties == "half":
         right = (balance + 1) / 2
     used = ~tied if ties == "drop" else np.full(len(wanted), True)
-    return PairOutcomes(kept, wanted, sign, raw_sign, gap, right, balance, used, epsilon)
+    return PairOutcomes(
+        kept=kept,
+        wanted=wanted,
+        sign=sign,
+        raw_sign=raw_sign,
+        gap=gap,
+        right=right,
+        balance=balance,
+        used=used,
+        epsilon=epsilon,
+    )
 
 
 @dataclass(frozen=True, slots=True)

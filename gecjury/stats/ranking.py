@@ -1,5 +1,7 @@
 """Ranking systems by their sentence scores: TrueSkill, Expected Wins, and the plain mean.
 
+`aggregate_scores` chooses among these and a metric's own corpus scores.
+
 What is not scored is not compared: such a pair is left out and counted, never a tie and never a
 loss.
 """
@@ -10,12 +12,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.errors import OptionError
 from gecjury.stats.trueskill import Game, Outcome, rate
 
@@ -31,6 +33,11 @@ __all__ = [
     "wins_to_scores",
 ]
 
+Aggregate = Literal["trueskill", "expected-wins", "corpus", "mean"]
+"""What makes a system's score: see `aggregate_scores`."""
+AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
+
+_GAME = Game()
 _CHUNK = 4096  # sentences whose comparisons are laid out at a time
 
 
@@ -82,15 +89,7 @@ def _table(scores: NDArray[Any]) -> FloatArray:
     return table
 
 
-def trueskill(
-    scores: NDArray[Any],
-    *,
-    mu: float = 0.0,
-    sigma: float = 0.5,
-    beta: float = 0.25,
-    tau: float = 0.0,
-    draw_probability: float = 0.25,
-) -> Ranking:
+def trueskill(scores: NDArray[Any], game: Game = _GAME) -> Ranking:
     """TrueSkill over sentence scores: the higher score wins, equal scores draw.
 
     One pass: sentences in order, and within a sentence the pairs of systems (0, 1), (0, 2), ...
@@ -99,20 +98,15 @@ def trueskill(
 
     Args:
         scores: shape (systems, sentences); NaN where not scored.
-        mu: mean of a skill before the first comparison.
-        sigma: its standard deviation.
-        beta: standard deviation of a performance around the skill.
-        tau: standard deviation added to a skill before every comparison.
-        draw_probability: probability of a draw between equals, which sets the draw margin.
+        game: the constants.
 
     Returns:
         Means of the skills, comparisons made and left out, standard deviations.
 
     Raises:
-        OptionError: scores are no table, or a constant is out of its range.
+        OptionError: scores are no table.
     """
     table = _table(scores)
-    game = Game(mu, sigma, beta, tau, draw_probability)
     means, deviations, compared = rate(_stream(table), len(table), game)
     return Ranking(
         means, compared, math.comb(len(table), 2) * table.shape[1] - compared, deviations
@@ -123,12 +117,7 @@ def trueskill_shuffled(
     scores: NDArray[Any],
     rng: np.random.Generator,
     passes: int = 10,
-    *,
-    mu: float = 0.0,
-    sigma: float = 0.5,
-    beta: float = 0.25,
-    tau: float = 0.0,
-    draw_probability: float = 0.25,
+    game: Game = _GAME,
 ) -> Ranking:
     """TrueSkill, averaged over passes that each take the sentences in a random order.
 
@@ -136,11 +125,7 @@ def trueskill_shuffled(
         scores: shape (systems, sentences); NaN where not scored.
         rng: source of the orders.
         passes: number of passes.
-        mu: as in `trueskill`.
-        sigma: as in `trueskill`.
-        beta: as in `trueskill`.
-        tau: as in `trueskill`.
-        draw_probability: as in `trueskill`.
+        game: the constants.
 
     Returns:
         Means over the passes; `compared` and `missing` are those of one pass, and `deviations`
@@ -152,7 +137,6 @@ def trueskill_shuffled(
     table = _table(scores)
     if passes < 1:
         raise OptionError(f"passes={passes}: expected 1 or more")
-    game = Game(mu, sigma, beta, tau, draw_probability)
     means = np.empty((passes, len(table)))
     compared = 0
     for row in means:
@@ -162,7 +146,7 @@ def trueskill_shuffled(
     return Ranking(means.mean(axis=0), compared, missing, means.std(axis=0))
 
 
-def wins_to_scores(wins: NDArray[np.int64]) -> FloatArray:
+def wins_to_scores(wins: IntArray) -> FloatArray:
     """Expected Wins from a table of wins.
 
     Args:
@@ -225,10 +209,6 @@ def mean_score(scores: NDArray[Any]) -> Ranking:
     sums = np.where(present, table, 0.0).sum(axis=1)
     means = np.divide(sums, counts, out=np.full(len(table), np.nan), where=counts > 0)
     return Ranking(means, int(counts.sum()), int(table.size - counts.sum()))
-
-
-Aggregate = Literal["trueskill", "expected-wins", "corpus", "mean"]
-AGGREGATES: tuple[Aggregate, ...] = ("trueskill", "expected-wins", "corpus", "mean")
 
 
 def aggregate_scores(

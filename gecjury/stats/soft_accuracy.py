@@ -1,4 +1,9 @@
-"""Soft pairwise accuracy: whether a metric tells systems apart as confidently as humans do."""
+"""Soft pairwise accuracy: whether a metric tells systems apart as confidently as humans do.
+
+How confident, says p of a paired permutation test of every two systems: by permutations for a
+corpus (`confidence`), by their normal limit for resampled corpora and inside a test between two
+metrics (`normal_confidence`, `perm_both_spa`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.arrays import BoolArray, FloatArray
 from gecjury.stats.permutation import (
     PERMUTATIONS,
     permutation_signs,
@@ -24,6 +29,8 @@ __all__ = [
     "soft_pairwise_accuracy",
     "soft_signs",
 ]
+
+_CHUNK = 500  # permutations of cells held at once
 
 
 def score_differences(scores: FloatArray) -> FloatArray:
@@ -78,15 +85,23 @@ def normal_confidence(differences: FloatArray, counts: FloatArray) -> FloatArray
     Returns:
         p, B × pairs; NaN for a pair without any sentence in common in the draw.
     """
-    from scipy.special import ndtr
-
     known = ~np.isnan(differences)
     values = np.where(known, differences, 0.0)
     total, variance = counts @ values, counts @ values**2
     common = counts @ known.astype(np.float64) > 0
-    # Differences that are all 0 say nothing either way.
-    score = np.divide(total, np.sqrt(variance), out=np.zeros_like(total), where=variance > 0)
-    return np.where(common, ndtr(-score), np.nan)
+    return np.where(common, _normal_p(total, variance, variance > 0), np.nan)
+
+
+def _normal_p(total: FloatArray, square: FloatArray, some: BoolArray) -> FloatArray:
+    """One-sided p of Σd with variance Σd² under the null hypothesis.
+
+    One half where not `some`: differences that are all 0 say nothing either way.
+    """
+    from scipy.special import ndtr
+
+    scale = np.sqrt(square, out=np.ones_like(square), where=some)
+    score = np.divide(total, scale, out=np.zeros_like(total), where=some)
+    return np.asarray(ndtr(-score))
 
 
 def soft_pairwise_accuracy(
@@ -110,9 +125,6 @@ def soft_pairwise_accuracy(
     return np.asarray(
         1 - np.divide(far, total, out=np.full(np.shape(total), np.nan), where=total > 0)
     )
-
-
-_CHUNK = 500  # permutations held at once
 
 
 def perm_both_spa(
@@ -225,21 +237,10 @@ def _difference_of(
             total, square = step.sum(axis=0), (step**2 + left**2 + right**2).sum(axis=0)
             turned, bent = np.hsplit(swing, 2)
             for side, turn in enumerate((1.0, -1.0)):
-                score = _ratio(total + turn * turned, square + turn * bent - cross, square)
-                gaps[side] += known * np.abs(np.nan_to_num(human[number]) - _upper(score))
+                swapped = square + turn * bent - cross
+                # What is left of squares that cancel is rounding.
+                p = _normal_p(total + turn * turned, swapped, swapped > 1e-12 * square)
+                gaps[side] += known * np.abs(np.nan_to_num(human[number]) - p)
         return np.asarray((gaps[1] - gaps[0]) / used)
 
     return difference
-
-
-def _ratio(total: FloatArray, square: FloatArray, scale: FloatArray) -> FloatArray:
-    """Σd / √Σd², 0 where all differences are (up to rounding) 0 and say nothing either way."""
-    some = square > 1e-12 * scale
-    return np.divide(total, np.sqrt(square, where=some, out=np.ones_like(square)),
-                     out=np.zeros_like(total), where=some)  # fmt: skip
-
-
-def _upper(score: FloatArray) -> FloatArray:
-    from scipy.special import ndtr
-
-    return np.asarray(ndtr(-score))

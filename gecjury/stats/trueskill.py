@@ -1,4 +1,9 @@
-"""TrueSkill's update rule for two players, in closed form."""
+"""TrueSkill for two players in closed form: of one stream of comparisons, or many resampled ones.
+
+`rate` plays one comparison after the other in double precision. `rate_resampled` plays the
+sentences of many resampled corpora side by side, wave by wave, in single precision: the same rule
+and the same order within each corpus.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +15,32 @@ from functools import cache
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.arrays import Float32Array, FloatArray
+from gecjury.arrays import Float32Array, FloatArray, IntArray
 from gecjury.errors import OptionError
 
-__all__ = ["Game", "Outcome", "Wave", "rate", "rate_draws", "score_waves"]
+__all__ = ["Game", "Outcome", "Wave", "rate", "rate_resampled", "score_waves"]
+
+_MISSING = 9.0  # code of a comparison without a score
+_AT_ONCE = 60_000  # skills: what a wave of comparisons needs then stays in the processor's cache
+
+# The correction of a decided comparison is read from a table of chords, exact to 1e-6 between
+# these bounds; no skills that TrueSkill gives are further apart.
+_LOW, _HIGH, _STEPS = -12.0, 6.0, 8192
+
+_SCALE = np.float32(_STEPS / (_HIGH - _LOW))
+_ONE = np.float32(1.0)
+
+# Gauss and Legendre's rule of five points on [−1, 1]: two nodes that count on either side, their
+# weights, and the weight of the centre.
+_NODES: Float32Array = np.array(
+    [[math.sqrt(5 - 2 * math.sqrt(10 / 7)) / 3], [math.sqrt(5 + 2 * math.sqrt(10 / 7)) / 3]],
+    dtype=np.float32,
+)
+_WEIGHTS: Float32Array = np.array(
+    [[(322 + 13 * math.sqrt(70)) / 900], [(322 - 13 * math.sqrt(70)) / 900]], dtype=np.float32
+)
+_CENTRE = np.float32(128 / 225)
 
 Outcome = tuple[int, int, int]
 """First player, second player, and +1 where the first won, -1 where the second did, 0 a draw."""
@@ -23,24 +48,24 @@ Outcome = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """TrueSkill's constants.
+    """TrueSkill's constants; by default those of the published tables (Goto et al. 2026).
 
     Attributes:
         mu: mean of a skill before the first comparison.
         sigma: its standard deviation.
         beta: standard deviation of a performance around the skill.
         tau: standard deviation added to a skill before every comparison.
-        draw_probability: probability of a draw between equals.
+        draw_probability: probability of a draw between equals, which sets the draw margin.
 
     Raises:
         OptionError: a constant is out of its range.
     """
 
-    mu: float
-    sigma: float
-    beta: float
-    tau: float
-    draw_probability: float
+    mu: float = 0.0
+    sigma: float = 0.5
+    beta: float = 0.25
+    tau: float = 0.0
+    draw_probability: float = 0.25
 
     def __post_init__(self) -> None:
         for name in ("sigma", "beta"):
@@ -63,7 +88,7 @@ class Game:
 
 def rate(
     outcomes: Iterable[Outcome], systems: int, game: Game
-) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+) -> tuple[FloatArray, FloatArray, int]:
     """Run TrueSkill over outcomes, one after the other.
 
     For two players the message passing of Herbrich, Minka and Graepel (2006) has a closed form:
@@ -124,28 +149,6 @@ def rate(
     return np.array(means), np.sqrt(np.array(variances)), count
 
 
-_MISSING = 9.0
-_CELLS = 60_000  # skills held side by side: what a wave of comparisons needs stays in the cache
-
-# The correction of a decided comparison is read from a table of chords, exact to 1e-6 between
-# these bounds; no skills that TrueSkill gives are further apart.
-_LOW, _HIGH, _STEPS = -12.0, 6.0, 8192
-
-_SCALE = np.float32(_STEPS / (_HIGH - _LOW))
-_ONE = np.float32(1.0)
-
-# Gauss and Legendre's rule of five points on [−1, 1]: two nodes that count on either side, their
-# weights, and the weight of the centre.
-_NODES: Float32Array = np.array(
-    [[math.sqrt(5 - 2 * math.sqrt(10 / 7)) / 3], [math.sqrt(5 + 2 * math.sqrt(10 / 7)) / 3]],
-    dtype=np.float32,
-)
-_WEIGHTS: Float32Array = np.array(
-    [[(322 + 13 * math.sqrt(70)) / 900], [(322 - 13 * math.sqrt(70)) / 900]], dtype=np.float32
-)
-_CENTRE = np.float32(128 / 225)
-
-
 @dataclass(frozen=True, slots=True)
 class Wave:
     """Comparisons that are played at once, no system of a metric in two of them.
@@ -161,7 +164,7 @@ class Wave:
         late: likewise.
     """
 
-    rows: NDArray[np.int64]
+    rows: IntArray
     early: Float32Array
     late: Float32Array
 
@@ -198,7 +201,7 @@ def score_waves(scores: Sequence[FloatArray]) -> list[Wave]:
     return waves
 
 
-def rate_draws(
+def rate_resampled(
     waves: Sequence[Wave],
     counts: FloatArray,
     systems: int,
@@ -206,6 +209,7 @@ def rate_draws(
     *,
     metrics: int = 1,
     workers: int = 1,
+    at_once: int = _AT_ONCE,
 ) -> FloatArray:
     """TrueSkill of every draw, as `rate` gives it for the sentences of the draw in order.
 
@@ -220,6 +224,7 @@ def rate_draws(
         game: the constants; `tau` must be 0 and a draw less likely than one half.
         metrics: M, how many metrics' comparisons `waves` hold.
         workers: threads; the result does not depend on it.
+        at_once: how many skills are held side by side, nor on this.
 
     Returns:
         Means of the skills, M × B × S.
@@ -233,14 +238,14 @@ def rate_draws(
             "tau=0 and a draw probability of at most 0.5"
         )
     turns = _turns(counts.astype(np.int64))
-    parts = np.array_split(turns, -(-counts.shape[0] * systems * metrics // _CELLS) or 1, axis=1)
+    parts = np.array_split(turns, -(-counts.shape[0] * systems * metrics // at_once) or 1, axis=1)
     with ThreadPoolExecutor(max(1, workers)) as pool:
         done = list(pool.map(lambda part: _rate(waves, part, systems, metrics, game), parts))
     skills = np.concatenate(done, axis=2)
     return skills.transpose(1, 2, 0).astype(np.float64)
 
 
-def _turns(times: NDArray[np.int64]) -> NDArray[np.int64]:
+def _turns(times: IntArray) -> IntArray:
     """The sentences of every draw in order, turns × draws, then none (their number).
 
     One turn more than any draw has sentences, for the late comparisons of the last.
@@ -254,7 +259,7 @@ def _turns(times: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _rate(
-    waves: Sequence[Wave], turns: NDArray[np.int64], systems: int, metrics: int, game: Game
+    waves: Sequence[Wave], turns: IntArray, systems: int, metrics: int, game: Game
 ) -> Float32Array:
     """Means of the skills of some draws, S × M × draws."""
     # Skills in units of √2·β, so that the noise of a comparison is 1.
@@ -280,7 +285,7 @@ def _rate(
 def _play(
     means: Float32Array,
     variances: Float32Array,
-    rows: NDArray[np.int64],
+    rows: IntArray,
     codes: Float32Array,
     margin: np.float32,
 ) -> None:

@@ -9,6 +9,8 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.experiments.maege.chains import Annotated, Chain
+from gecjury.stats.bootstrap import interval
+from gecjury.stats.correlation import pearson_of_sums
 
 __all__ = [
     "ChainAgreement",
@@ -111,11 +113,11 @@ def _measures(totals: FloatArray) -> FloatArray:
     t = np.moveaxis(totals, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         pairs = t[_AGREE] + t[_TIED] + t[_DISAGREE]
-        covariance = t[_XY] - t[_X] * t[_Y] / t[_N]
         spread = (t[_XX] - t[_X] ** 2 / t[_N]) * (t[_YY] - t[_Y] ** 2 / t[_N])
         # Rounding can leave a constant's spread a little off zero.
         level = 1e-24 * t[_XX] * t[_YY]
-        r = np.where(spread > level, covariance / np.sqrt(np.abs(spread)), np.nan)
+        r = pearson_of_sums(t[_N], *t[_X:])
+        r = np.where(spread > level, r, np.nan)
         return np.stack(
             [r, (t[_AGREE] - t[_DISAGREE]) / pairs, 1 - 2 * t[_DISAGREE] / pairs], axis=-1
         )
@@ -145,18 +147,10 @@ def agreement_interval(
     """
     drawn = np.mean([_measures(weights @ each) for each in sums], axis=0)
     keys = ("pearson", "kendall", "kendall_ties_agree")
-    return {key: _interval(drawn[:, column]) for column, key in enumerate(keys)}
+    return {key: interval(drawn[:, column])[0] for column, key in enumerate(keys)}
 
 
-def _interval(drawn: FloatArray) -> tuple[float, float]:
-    known = drawn[~np.isnan(drawn)]
-    if not len(known):
-        return float("nan"), float("nan")
-    low, high = np.quantile(known, [0.025, 0.975])
-    return float(low), float(high)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TypeChange:
     """What one edit of a type does to the score.
 
@@ -219,13 +213,13 @@ def _change(
     known = drawn[~np.isnan(drawn)] if (counts > 0).sum() > 1 else drawn[:0]
     total = int(kept.sum())
     return TypeChange(
-        float(gains[kept].mean()) if total else float("nan"),
-        float(known.std(ddof=1)) if len(known) > 1 else float("nan"),
-        _interval(known),
-        float((gains[kept] > 0).mean()) if total else float("nan"),
-        float((gains[kept] < 0).mean()) if total else float("nan"),
-        len({step[2] for step in steps}),
-        total,
-        int((counts > 0).sum()),
-        len(steps) - total,
+        mean=float(gains[kept].mean()) if total else float("nan"),
+        error=float(known.std(ddof=1)) if len(known) > 1 else float("nan"),
+        ci95=interval(known)[0],
+        raised=float((gains[kept] > 0).mean()) if total else float("nan"),
+        lowered=float((gains[kept] < 0).mean()) if total else float("nan"),
+        edits=len({step[2] for step in steps}),
+        steps=total,
+        sentences=int((counts > 0).sum()),
+        missing=len(steps) - total,
     )

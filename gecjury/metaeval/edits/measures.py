@@ -14,6 +14,7 @@ import numpy as np
 
 from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.scoring.by_edit import EditCase
+from gecjury.stats.bootstrap import interval
 
 __all__ = [
     "CONFIDENCE",
@@ -314,15 +315,10 @@ def _intervals(
     if not len(draws):
         return {}
     parts = [_measures(sample, said, weights) for weights in _weightings(sample, draws)]
-    return {name: _interval(np.concatenate([p[name] for p in parts])) for name in _MEASURES}
-
-
-def _interval(values: FloatArray) -> tuple[float, float]:
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return float("nan"), float("nan")
-    low, high = np.quantile(known, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return float(low), float(high)
+    return {
+        name: interval(np.concatenate([p[name] for p in parts]), CONFIDENCE)[0]
+        for name in _MEASURES
+    }
 
 
 def _by_type(
@@ -344,7 +340,7 @@ def _by_type(
                 count,
                 int(some.truth.sum()),
                 float(some.ranking(ones)[0][0]),
-                _interval(np.concatenate(ranks) if ranks else np.empty(0)),
+                interval(np.concatenate(ranks) if ranks else np.empty(0), CONFIDENCE)[0],
                 float(found["accuracy"].mean()),
                 float(np.mean(sides)),
             )

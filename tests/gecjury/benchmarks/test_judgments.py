@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.benchmarks.judgments import (
     RankedItem,
-    count_pairs,
     expand_pairs,
-    pair_scores,
     read_rankings,
 )
 from gecjury.errors import InputError, OptionError
@@ -117,10 +118,22 @@ def test_refuses_a_missing_file(tmp_path: Path) -> None:
 ITEM = RankedItem("1", 7, "ann", (("B", "A"), ("C",), ("D",)), (2, 1, 2))
 
 
+def counts(items: Sequence[RankedItem], systems: Sequence[str]) -> dict[str, Any]:
+    """Pairs and ties of each annotator, unexpanded and expanded."""
+    found: dict[str, Any] = {}
+    for mode in ("unexpanded", "expanded"):
+        pairs = expand_pairs(items, systems, mode)  # type: ignore[arg-type]
+        for number, name in enumerate(pairs.annotators):
+            preference = pairs.preference[pairs.annotator == number]
+            count = len(preference), int((preference == 0).sum())
+            found[name] = (*found.get(name, ()), count)
+    return found
+
+
 def test_counts_unexpanded_and_expanded_pairs() -> None:
     # Corrections: AB-C, AB-D (tie), C-D: 3 pairs, 1 tie.
     # Systems: A-C, B-C, A-D (tie), B-D (tie), C-D and A-B (same text, tie): 6 pairs, 3 ties.
-    assert count_pairs([ITEM]) == {"ann": ((3, 1), (6, 3))}
+    assert counts([ITEM], list("ABCD")) == {"ann": ((3, 1), (6, 3))}
 
 
 def test_expands_in_the_order_of_the_systems() -> None:
@@ -159,16 +172,6 @@ def test_refuses_a_system_named_twice_and_an_unknown_mode() -> None:
         expand_pairs([ITEM], ["A"], "other")  # type: ignore[arg-type]
 
 
-def test_pair_scores_come_from_the_mapped_columns() -> None:
-    pairs = expand_pairs([ITEM], ["C", "D"])
-    scores = np.array([[0.1, 0.2], [0.3, 0.4]])
-    columns = np.full(10, -1)
-    assert np.isnan(pair_scores(pairs, scores, columns)).all()
-    columns[7] = 1
-    first, second = pair_scores(pairs, scores, columns)
-    assert (first.tolist(), second.tolist()) == ([0.2], [0.4])
-
-
 @st.composite
 def items(draw: st.DrawFn) -> RankedItem:
     names = draw(st.permutations("ABCDEF"))
@@ -183,12 +186,20 @@ def items(draw: st.DrawFn) -> RankedItem:
 
 
 @given(items())
-def test_counting_agrees_with_expanding(item: RankedItem) -> None:
-    counts = count_pairs([item])["ann"]
-    expanded = expand_pairs([item], list("ABCDEF"))
-    assert counts.expanded == (len(expanded), int((expanded.preference == 0).sum()))
+def test_pairs_by_arithmetic(item: RankedItem) -> None:
+    sizes = [len(group) for group in item.groups]
+    two = list(combinations(range(len(sizes)), 2))
+    tied = [(a, b) for a, b in two if item.ranks[a] == item.ranks[b]]
     merged = expand_pairs([item], list("ABCDEF"), "unexpanded")
-    assert counts.unexpanded == (len(merged), int((merged.preference == 0).sum()))
+    assert (len(merged), int((merged.preference == 0).sum())) == (len(two), len(tied))
+    # Every two systems of the item; those of one text are a tie, and so are those of equal ranks.
+    expanded = expand_pairs([item], list("ABCDEF"))
+    assert len(expanded) == math.comb(sum(sizes), 2)
+    alike = sum(math.comb(size, 2) for size in sizes)
+    assert int(expanded.shared.sum()) == alike
+    assert int((expanded.preference == 0).sum()) == alike + sum(
+        sizes[a] * sizes[b] for a, b in tied
+    )
 
 
 @given(items())
@@ -220,7 +231,7 @@ def test_pair_counts_of_seeda_are_the_published_ones(data_dir: Path, kind: str) 
     path = data_dir / "SEEDA" / "data" / f"judgments_{kind}.xml"
     found = read_rankings(path, first_line=1, lines=1312, systems=SEEDA)
     assert len(found) == 600
-    assert count_pairs(found) == PUBLISHED[kind]
+    assert counts(found, SEEDA) == PUBLISHED[kind]
 
 
 def test_reads_gjg15_without_the_skipped_items(data_dir: Path) -> None:

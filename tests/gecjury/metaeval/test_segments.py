@@ -19,7 +19,12 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
 from gecjury.metaeval.segments import mean_rater, ranked_segments, rated_segments, two_annotators
 from gecjury.metaeval.study import Study
-from gecjury.stats.grouped import GroupBy, grouped_accuracy, grouped_correlation
+from gecjury.stats.grouped import (
+    GroupBy,
+    accuracy_with_ties,
+    group_correlations,
+    grouped_pairs,
+)
 
 NAN = float("nan")
 GROUPINGS: tuple[GroupBy, ...] = ("item", "system", "none")
@@ -115,12 +120,13 @@ def random_tables(seed: int = 4) -> tuple[Benchmark, np.ndarray, np.ndarray]:
 def test_the_same_as_the_library(grouping: GroupBy) -> None:
     own, ratings, scores = random_tables()
     found = rated_segments(own, ratings, scores, grouping).agreement()
-    best = grouped_accuracy(ratings, scores, grouping)
+    pairs = grouped_pairs(ratings, scores, grouping)
+    best = accuracy_with_ties(pairs)
     assert (found.acc_eq, found.epsilon) == (best.accuracy, best.epsilon)
-    exact = grouped_accuracy(ratings, scores, grouping, calibrated=False)
+    exact = accuracy_with_ties(pairs, calibrated=False)
     assert found.acc_exact == exact.accuracy
     for measure in ("kendall", "pearson"):
-        wanted = grouped_correlation(ratings, scores, grouping, measure)  # type: ignore[arg-type]
+        wanted = np.nanmean(group_correlations(ratings, scores, grouping, measure))  # type: ignore[arg-type]
         assert getattr(found, measure) == pytest.approx(wanted, abs=1e-12)
 
 
@@ -129,7 +135,7 @@ def test_draws_equal_recomputation(grouping: GroupBy) -> None:
     own, ratings, scores = random_tables()
     lines = np.random.default_rng(1).integers(9, size=(5, 9))
     counts = np.array([np.bincount(row, minlength=9) for row in lines], dtype=float)
-    drawn = rated_segments(own, ratings, scores, grouping).draws(counts)
+    drawn = rated_segments(own, ratings, scores, grouping).resampled(counts)
     assert set(drawn) == (
         {"acc_eq", "acc_exact", "kendall", "pearson"} if grouping == "item" else {"pearson"}
     )
@@ -173,7 +179,7 @@ def test_rankings_by_hand() -> None:
     assert math.isnan(found.pearson)
     # The first source alone: (1 + 0) / 2 with ε = .1. The second: 2/3 with any ε below .2 or of
     # .3. The first twice and the second once: (2 · 1 + 2 · 0 + 2/3) / 5 with ε = .1.
-    drawn = segments.draws(np.array([[2.0, 0.0], [0.0, 2.0], [2.0, 1.0]]))
+    drawn = segments.resampled(np.array([[2.0, 0.0], [0.0, 2.0], [2.0, 1.0]]))
     assert drawn["acc_eq"] == pytest.approx([1 / 2, 2 / 3, 8 / 15])
     assert drawn["acc_exact"] == pytest.approx([1 / 3, 2 / 3, 2 / 5])
     tau = 2 / math.sqrt(6)

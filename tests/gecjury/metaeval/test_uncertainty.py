@@ -11,7 +11,7 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.own_judgments import known_items
-from gecjury.metaeval.resampled import Entry, human_draws, win_rates
+from gecjury.metaeval.resampled import Entry, resampled_human_scores, win_rates
 from gecjury.metaeval.study import Study
 from gecjury.metaeval.uncertainty import Resampling, Uncertainty
 from gecjury.stats.correlation import pearson
@@ -90,10 +90,13 @@ def test_system_draws_equal_recomputation(sample: Benchmark, aggregate: str, ove
 def test_human_scores_of_the_whole_are_the_published_ones(sample: Benchmark) -> None:
     study = Study(sample)
     for kind in ("trueskill", "expected-wins"):
-        again = human_draws(sample, kind, "edit", study.pairs("edit"), np.ones((1, 68)))
+        again = resampled_human_scores(sample, kind, "edit", study.pairs("edit"), np.ones((1, 68)))
         assert again is not None
         assert pearson(again[0], sample.human_scores(kind)) > 0.99
-    assert human_draws(sample, "mean", "edit", study.pairs("edit"), np.ones((1, 68))) is None
+    assert (
+        resampled_human_scores(sample, "mean", "edit", study.pairs("edit"), np.ones((1, 68)))
+        is None
+    )
 
 
 @pytest.mark.parametrize("over", ["both", "sentences", "systems"])

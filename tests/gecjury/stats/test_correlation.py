@@ -8,16 +8,30 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gecjury.benchmarks.judgments import expand_pairs, pair_scores, read_rankings
+from gecjury.benchmarks.judgments import expand_pairs, read_rankings
 from gecjury.errors import OptionError
-from gecjury.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
+from gecjury.stats.correlation import (
+    correlations,
+    kendall,
+    pairwise_accuracies,
+    pairwise_accuracy,
+    pearson,
+    pearson_of_sums,
+    pearsons,
+    spearman,
+    spearmans,
+    tau_of_pairs,
+    taus,
+)
 from gecjury.stats.preferences import TieRule, preference_agreement
 
 NAN = float("nan")
+ROWS = (pearsons, spearmans, taus, pairwise_accuracies)
+ONE = (pearson, spearman, kendall, pairwise_accuracy)
 BASE = [
     "BART",
     "BERT-fuse",
@@ -101,6 +115,132 @@ def test_rank_correlations_ignore_monotone_transforms(pair: tuple[np.ndarray, np
     x, y = pair
     for function in (spearman, kendall, pairwise_accuracy):
         np.testing.assert_equal(function(x, y), function(np.exp(3 * x), y))
+
+
+tables = st.integers(1, 6).flatmap(
+    lambda rows: st.integers(3, 9).flatmap(
+        lambda n: st.tuples(
+            *[arrays(np.float64, (rows, n), elements=st.integers(-4, 4).map(lambda k: k / 3))] * 2,
+            arrays(np.float64, (rows, n), elements=st.integers(0, 3).map(float)),
+        )
+    )
+)
+
+
+@given(tables)
+def test_rows_equal_one_by_one(given_tables: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    x, y, _ = given_tables
+    for rows, one in zip(ROWS, ONE, strict=True):
+        expected = [one(a, b) for a, b in zip(x, y, strict=True)]
+        np.testing.assert_array_equal(rows(x, y), expected)
+
+
+@given(tables)
+def test_weights_are_copies(given_tables: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    x, y, weights = given_tables
+    for rows in ROWS:
+        # A row of its own points for each row of weights, and one for all.
+        for a, b in ((x, y), (x[:1], y[:1])):
+            found = rows(a, b, weights)
+            for number, times in enumerate(weights.astype(int)):
+                one, two = (np.repeat(side[number % len(side)], times)[None] for side in (a, b))
+                expected = rows(one, two)[0]
+                assert found[number] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@given(tables)
+def test_weights_of_one_change_nothing(
+    given_tables: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    x, y, _ = given_tables
+    for rows in ROWS:
+        found = rows(x, y, np.ones_like(x))
+        np.testing.assert_allclose(found, rows(x, y), rtol=0, atol=1e-12)
+
+
+@given(tables, st.integers(0, 8))
+def test_what_counts_nothing_may_be_missing(
+    given_tables: tuple[np.ndarray, np.ndarray, np.ndarray], column: int
+) -> None:
+    x, y, weights = given_tables
+    column %= x.shape[1]
+    weights[:, column] = 0
+    gaps = x.copy()
+    gaps[:, column] = NAN
+    for rows in ROWS:
+        np.testing.assert_allclose(rows(gaps, y, weights), rows(x, y, weights), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            rows(y[:1], gaps[:1], weights), rows(y[:1], x[:1], weights), rtol=0, atol=1e-12
+        )
+        weights[:, column] = 1
+        assert np.isnan(rows(gaps, y, weights)).all()
+        weights[:, column] = 0
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_long_rows_equal_every_pair(seed: int, weighted: bool) -> None:
+    # Rows of more than a thousand points are scipy's; the same from counts of pairs, to the bit.
+    rng = np.random.default_rng(seed)
+    x, y = rng.integers(0, 30, size=(2, 2, 1001)).astype(float)
+    times = rng.integers(0, 2, size=x.shape) if weighted else np.ones(x.shape, dtype=np.int64)
+    for number, found in enumerate(taus(x, y, times.astype(float) if weighted else None)):
+        a, b = np.repeat(x[number], times[number]), np.repeat(y[number], times[number])
+        one, two = (np.sign(side[:, None] - side)[np.triu_indices(len(side), 1)] for side in (a, b))
+        counts = (np.array(part.sum()) for part in (one * two, one * one, two * two))
+        assert found == tau_of_pairs(*counts)
+
+
+def test_rows_without_a_point_are_not_defined() -> None:
+    nothing = np.zeros((2, 0))
+    for rows in ROWS:
+        assert np.isnan(rows(nothing, nothing)).all()
+        assert np.isnan(rows(nothing, nothing, nothing)).all()
+        assert np.isnan(rows(np.arange(6.0).reshape(2, 3), np.eye(2, 3), np.zeros((2, 3)))).all()
+
+
+def test_pearson_of_sums_by_hand() -> None:
+    # x 1 2 3 and y 1 3 2, the last twice: n 4, Σx 9, Σy 8, Σx² 23, Σy² 18, Σxy 19:
+    # (19 - 72/4) / √((23 - 81/4) (18 - 64/4)) = 1 / √(2.75 · 2).
+    sums = [np.array(float(value)) for value in (4, 9, 8, 23, 18, 19)]
+    assert pearson_of_sums(*sums) == pytest.approx(1 / np.sqrt(5.5))
+    found = pearsons(np.array([[1.0, 2, 3]]), np.array([[1.0, 3, 2]]), np.array([[1.0, 1, 2]]))
+    assert found[0] == pytest.approx(1 / np.sqrt(5.5))
+
+
+@given(vectors)
+def test_perfect_agreement_is_exactly_one(pair: tuple[np.ndarray, np.ndarray]) -> None:
+    x, _ = pair
+    assume(len(set(x)) > 1)
+    assert (pearson(x, 2 * x), spearman(x, np.exp(x)), pairwise_accuracy(x, x)) == (1, 1, 1)
+    assert (pearson(x, -x), spearman(x, -x), pairwise_accuracy(x, -x)) == (-1, -1, 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(3, 7), st.integers(0, 10**6), st.booleans())
+def test_many_draws_equal_one_by_one(size: int, seed: int, coarse: bool) -> None:
+    rng = np.random.default_rng(seed)
+    human, metric = rng.normal(size=(6, size)), rng.normal(size=(6, size))
+    if coarse:
+        human, metric = human.round(), metric.round()
+    systems = rng.integers(size, size=(6, size))
+    found = correlations(human, metric, systems)
+    for name, measure in zip(found, ONE, strict=True):
+        for row in range(6):
+            expected = measure(human[row][systems[row]], metric[row][systems[row]])
+            if len(set(systems[row].tolist())) < 3:
+                expected = float("nan")
+            assert found[name][row] == pytest.approx(expected, abs=1e-9, nan_ok=True)
+
+
+def test_degenerate_draws_are_undefined() -> None:
+    human, metric = np.array([[1.0, 2.0, 3.0, 4.0]]), np.array([[1.0, 1.0, 1.0, 2.0]])
+    systems = np.array([[0, 1, 1, 0], [0, 1, 2, 2], [0, 1, 2, 3]])
+    # Two different systems; a constant metric; all of them.
+    found = correlations(human, metric, systems)["pearson"]
+    assert np.isnan(found[:2]).all()
+    assert found[2] == pytest.approx(pearson(human[0], metric[0]))
+    assert np.isnan(correlations(human[:, :2], metric[:, :2])["pearson"]).all()
 
 
 def test_pearson_holds_at_the_ends_of_the_scale() -> None:
@@ -245,7 +385,7 @@ def test_a_constant_metric_on_seeda(data_dir: Path) -> None:
     items = read_rankings(data_dir / "SEEDA/data/judgments_edit.xml", first_line=1)
     for systems, official in ((BASE, 0.548), (BASE[::-1], 0.452)):
         judged = expand_pairs(items, systems)
-        scores = pair_scores(judged, np.zeros((12, 1312)))
+        scores = np.zeros((2, len(judged)))
         found = preference_agreement(judged.preference, *scores, ties="official")
         assert found.accuracy == pytest.approx(official, abs=5e-4)
         assert (found.pairs, found.tied) == (7708, 7708)

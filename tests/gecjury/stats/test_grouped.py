@@ -7,12 +7,20 @@ after another; missing ratings (None) are NaN here.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.stats
 
 from gecjury.errors import OptionError
-from gecjury.stats.grouped import GroupBy, grouped_accuracy, grouped_correlation
+from gecjury.stats.grouped import (
+    GroupBy,
+    accuracy_with_ties,
+    group_correlations,
+    grouped_pairs,
+)
+from gecjury.stats.preferences import PreferenceAgreement
 
 NAN = float("nan")
 GOLD, METRIC = [1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 3, 7]  # CorrelationTest, two systems
@@ -20,6 +28,17 @@ GOLD, METRIC = [1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 3, 7]  # CorrelationTest, two sy
 
 def table(values: list[float], systems: int) -> np.ndarray:
     return np.array(values, dtype=np.float64).reshape(systems, -1)
+
+
+def correlation(human: np.ndarray, metric: np.ndarray, *how: Any) -> float:
+    """The mean over groups, as mt-metrics-eval averages."""
+    return float(np.nanmean(group_correlations(human, metric, *how)))
+
+
+def accuracy(
+    human: np.ndarray, metric: np.ndarray, group_by: GroupBy, *, calibrated: bool = True
+) -> PreferenceAgreement:
+    return accuracy_with_ties(grouped_pairs(human, metric, group_by), calibrated=calibrated)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +50,7 @@ def table(values: list[float], systems: int) -> np.ndarray:
     ],
 )  # fmt: skip
 def test_published_correlations(measure: str, group_by: GroupBy, published: float) -> None:
-    found = grouped_correlation(table(GOLD, 2), table(METRIC, 2), group_by, measure)  # type: ignore[arg-type]
+    found = correlation(table(GOLD, 2), table(METRIC, 2), group_by, measure)
     assert round(found, 3) == published
     # And to 1e-9 what scipy gives group by group, which is how they are defined there.
     gold, metric = table(GOLD, 2), table(METRIC, 2)
@@ -49,13 +68,13 @@ def test_missing_ratings_by_item() -> None:
     # AverageCorrelationTest.testAverageByItemWithMissingEntries: items 1 and 3 are left, with two
     # points each: (1, 4) with (2, 3) gives 1, (3, 6) with (8, 6) gives -1; their mean is 0.
     gold, metric = table([1, NAN, 3, 4, 5, 6], 2), table([2, 1, 8, 3, 5, 6], 2)
-    assert grouped_correlation(gold, metric, "item") == pytest.approx(0.0, abs=1e-9)
+    assert correlation(gold, metric, "item") == pytest.approx(0.0, abs=1e-9)
 
 
 def test_constant_groups_are_left_out() -> None:
     # AverageCorrelationTest.testNaNHandling: the first system is constant, the second gives 1.
     gold, metric = table([1, 2, 3, 4, 5, 6], 2), table([2, 2, 2, 4, 5, 6], 2)
-    assert grouped_correlation(gold, metric, "system") == pytest.approx(1.0, abs=1e-9)
+    assert correlation(gold, metric, "system") == pytest.approx(1.0, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -76,18 +95,16 @@ def test_published_accuracies_with_ties(
     gold: list[float], metric: list[float], exact: float, best: float | None
 ) -> None:
     one, two = table(gold, 1), table(metric, 1)
-    assert grouped_accuracy(one, two, "none", calibrated=False).accuracy == pytest.approx(
-        exact, abs=1e-9
-    )
+    assert accuracy(one, two, "none", calibrated=False).accuracy == pytest.approx(exact, abs=1e-9)
     if best is not None:
-        assert grouped_accuracy(one, two, "none").accuracy == pytest.approx(best, abs=1e-9)
+        assert accuracy(one, two, "none").accuracy == pytest.approx(best, abs=1e-9)
 
 
 def test_published_thresholds() -> None:
     # tau_optimization_test: the best threshold is 0, and 4 where three ratings are equal.
     metric = table([0, 2, 6, 8], 1)
-    assert grouped_accuracy(table([1, 2, 3, 4], 1), metric, "none").epsilon == 0
-    assert grouped_accuracy(table([1, 1, 1, 4], 1), metric, "none").epsilon == 4
+    assert accuracy(table([1, 2, 3, 4], 1), metric, "none").epsilon == 0
+    assert accuracy(table([1, 1, 1, 4], 1), metric, "none").epsilon == 4
 
 
 def test_published_regression_example() -> None:
@@ -98,17 +115,17 @@ def test_published_regression_example() -> None:
     human = np.array([
         [1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, NAN, 3, 2], [NAN] * 5,
     ])  # fmt: skip
-    found = grouped_accuracy(human, metric, "system")
+    found = accuracy(human, metric, "system")
     assert found.accuracy == pytest.approx(0.4916666666666668, abs=1e-9)
     assert found.epsilon == 1
-    exact = grouped_accuracy(human, metric, "system", calibrated=False)
+    exact = accuracy(human, metric, "system", calibrated=False)
     assert exact.accuracy == pytest.approx(0.4666666666666667, abs=1e-9)
 
 
 def test_wrong_use() -> None:
     with pytest.raises(OptionError, match="group_by"):
-        grouped_correlation(np.zeros((2, 2)), np.zeros((2, 2)), "source")  # type: ignore[arg-type]
+        group_correlations(np.zeros((2, 2)), np.zeros((2, 2)), "source")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="shapes"):
-        grouped_accuracy(np.zeros((2, 2)), np.zeros((2, 3)))
+        grouped_pairs(np.zeros((2, 2)), np.zeros((2, 3)), "item")
     with pytest.raises(OptionError, match="measure"):
-        grouped_correlation(np.zeros((2, 2)), np.zeros((2, 2)), "none", "tau")  # type: ignore[arg-type]
+        group_correlations(np.zeros((2, 2)), np.zeros((2, 2)), "none", "tau")  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from gecjury.benchmarks.human_scores import (
 from gecjury.benchmarks.judgments import JudgmentPairs, RankedItem, expand_pairs, read_rankings
 from gecjury.errors import OptionError
 from gecjury.stats.ranking import expected_wins, mean_score, trueskill, trueskill_shuffled
+from gecjury.stats.trueskill import Game
 
 SEEDA = [
     "BART",
@@ -92,7 +93,7 @@ def test_equals_the_trueskill_package(settings: dict[str, float]) -> None:
     scores = rng.normal(size=(6, 40)).round(1) + np.linspace(0, 1, 6)[:, None]
     scores[rng.random(scores.shape) < 0.2] = NAN
     scores[2] = scores[3]  # draws
-    ours = trueskill(scores, **settings)
+    ours = trueskill(scores, Game(**settings))
     means, deviations = package_trueskill(scores, **settings)
     np.testing.assert_allclose(ours.scores, means, rtol=0, atol=1e-9)
     assert ours.deviations is not None
@@ -104,7 +105,7 @@ def test_equals_the_package_after_a_long_run_of_wins(last: float) -> None:
     # 300 wins with narrow performances put the means many β apart; then one more outcome.
     first = np.append(np.ones(300), last)
     scores = np.vstack([first, np.append(np.zeros(300), 0.0)])
-    ours = trueskill(scores, beta=0.05)
+    ours = trueskill(scores, Game(beta=0.05))
     means, _ = package_trueskill(scores, beta=0.05)
     np.testing.assert_allclose(ours.scores, means, rtol=0, atol=1e-9)
 
@@ -113,7 +114,7 @@ def test_stays_finite_where_all_probability_is_beyond_a_float() -> None:
     # The package divides by zero here: wins put the means far apart at a tiny β, then the reverse.
     scores = np.vstack([[1.0] * 50 + [0.0, 0.5, 0.0], [0.0] * 50 + [1.0, 0.5, 1.0]])
     for beta in (1e-3, 1e-6, 1e-9):
-        found = trueskill(scores, beta=beta, sigma=1.0)
+        found = trueskill(scores, Game(beta=beta, sigma=1.0))
         assert found.deviations is not None
         assert np.isfinite(found.scores).all()
         assert (found.deviations > 0).all()
@@ -123,7 +124,7 @@ def test_one_win_and_one_draw_by_hand() -> None:
     # No draw margin: c² = 2·0.25² + 2·0.5² = 0.625, t = 0, v = φ(0)/Φ(0) = √(2/π) = 0.797885,
     # step = 0.25/√0.625 · 0.797885 = 0.252313; w = v² = 0.636620,
     # σ = √(0.25 · (1 - 0.25/0.625 · 0.636620)) = 0.431669.
-    won = trueskill(np.array([[1.0], [0.0]]), draw_probability=0.0)
+    won = trueskill(np.array([[1.0], [0.0]]), Game(draw_probability=0.0))
     np.testing.assert_allclose(won.scores, [0.252313, -0.252313], atol=1e-6)
     assert won.deviations is not None
     np.testing.assert_allclose(won.deviations, 0.431669, atol=1e-6)
@@ -178,7 +179,7 @@ def test_refuses_wrong_settings() -> None:
     table = np.zeros((2, 2))
     for settings in ({"sigma": 0.0}, {"beta": -1.0}, {"tau": NAN}, {"draw_probability": 1.0}):
         with pytest.raises(OptionError):
-            trueskill(table, **settings)
+            Game(**settings)
     with pytest.raises(OptionError, match="expected \\(systems, sentences\\)"):
         trueskill(np.zeros(3))
     with pytest.raises(OptionError, match="passes=0"):

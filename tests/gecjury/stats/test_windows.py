@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.benchmarks.judgments import expand_pairs, pair_scores, read_rankings
+from gecjury.benchmarks.judgments import expand_pairs, read_rankings
 from gecjury.errors import OptionError
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.preferences import pair_table, preference_agreement
@@ -108,7 +108,7 @@ def test_tables_of_seeda_add_up_to_the_whole(data_dir: Path) -> None:
     items = read_rankings(data_dir / "SEEDA/data/judgments_edit.xml", first_line=1)
     pairs = expand_pairs(items, BASE)
     scores = np.random.default_rng(0).random((12, 1312))
-    sides = pair_scores(pairs, scores)
+    sides = scores[pairs.first, pairs.sentence], scores[pairs.second, pairs.sentence]
     whole = preference_agreement(pairs.preference, *sides)
     ranks = human_ranks(np.random.default_rng(1).random(12))
     for rows, columns in (

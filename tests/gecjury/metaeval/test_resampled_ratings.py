@@ -10,7 +10,7 @@ import pytest
 from gecjury.arrays import draw_weights
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.metaeval.ratings import rating_agreement, rating_draws
+from gecjury.metaeval.ratings import rating_agreement, resampled_ratings
 
 
 def made(ratings: np.ndarray, texts: list[list[str]]) -> Benchmark:
@@ -44,7 +44,9 @@ def test_every_draw_is_the_corpus_written_out() -> None:
     scores[rng.random(scores.shape) < 0.15] = np.nan
     texts = [[f"{rng.integers(3)}" for _ in range(sentences)] for _ in range(systems)]
     draws = rng.integers(sentences, size=(25, sentences))
-    drawn = rating_draws(made(ratings, texts), scores, draw_weights(draws, sentences))["rating"]
+    drawn = resampled_ratings(made(ratings, texts), scores, draw_weights(draws, sentences))[
+        "rating"
+    ]
     for number, lines in enumerate(draws):
         whole = made(ratings[:, lines], [[row[i] for i in lines] for row in texts])
         (wanted,) = rating_agreement(whole, scores[:, lines], np.zeros(systems))
@@ -57,7 +59,7 @@ def test_every_draw_is_the_corpus_written_out() -> None:
 def test_a_draw_without_variation_has_no_value() -> None:
     benchmark = made(np.array([[1.0, 3.0], [1.0, 2.0]]), [["a", "a"], ["b", "b"]])
     scores = np.array([[0.1, 0.4], [0.2, 0.3]])
-    drawn = rating_draws(benchmark, scores, np.array([[2.0, 0.0], [0.0, 2.0]]))["rating"]
+    drawn = resampled_ratings(benchmark, scores, np.array([[2.0, 0.0], [0.0, 2.0]]))["rating"]
     for values in drawn.values():
         assert math.isnan(values[0])
         assert values[1] == pytest.approx(1.0)

@@ -1,0 +1,40 @@
+"""Draws with replacement, and percentile intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gecjury.errors import OptionError
+from gecjury.stats.bootstrap import interval, make_resampled
+
+
+def test_draws_have_the_size_of_the_original() -> None:
+    draws = make_resampled("both", 50, 20, 5, seed=1)
+    assert draws.sentences is not None
+    assert draws.systems is not None
+    assert draws.sentences.shape == (50, 20)
+    assert (np.diff(draws.sentences, axis=1) >= 0).all()
+    assert (draws.counts.sum(axis=1) == 20).all()
+    assert draws.multiplicity is not None
+    assert (draws.multiplicity.sum(axis=1) == 5).all()
+    again = make_resampled("both", 50, 20, 5, seed=1)
+    assert (again.counts == draws.counts).all()
+    assert make_resampled("systems", 5, 20, 5, seed=1).counts.tolist() == [[1.0] * 20]
+    assert make_resampled("sentences", 5, 20, 5, seed=1).multiplicity is None
+    for over, size in (("all", 5), ("both", 0)):
+        with pytest.raises(OptionError):
+            make_resampled(over, size, 20, 5, seed=1)  # type: ignore[arg-type]
+
+
+def test_interval_by_hand() -> None:
+    # 0 ... 100 at 90%: the 5th and 95th percentile; one undefined value is dropped and counted.
+    values = np.append(np.arange(101.0), np.nan)
+    bounds, dropped = interval(values, 0.9)
+    assert bounds == pytest.approx((5.0, 95.0))
+    assert dropped == 1
+    bounds, dropped = interval(np.full(3, np.nan))
+    assert np.isnan(bounds).all()
+    assert dropped == 3
+    with pytest.raises(OptionError, match="confidence"):
+        interval(values, 1.0)
