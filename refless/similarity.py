@@ -6,32 +6,16 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 
 __all__ = [
     "Meteor",
     "align_words",
     "indel_ratio",
-    "longest_common_subsequence",
     "porter_stem",
     "token_sort_ratio",
 ]
-
-
-def longest_common_subsequence(first: str, second: str) -> int:
-    """Length of the longest common subsequence of characters.
-
-    Bit-parallel (Hyyrö 2004): one step of whole-number arithmetic a character of `second`.
-    """
-    masks: dict[str, int] = {}
-    for index, character in enumerate(first):
-        masks[character] = masks.get(character, 0) | 1 << index
-    full = (1 << len(first)) - 1
-    state = full
-    for character in second:
-        overlap = state & masks.get(character, 0)
-        state = ((state + overlap) | (state - overlap)) & full
-    return len(first) - state.bit_count()
 
 
 def indel_ratio(first: str, second: str) -> float:
@@ -40,8 +24,11 @@ def indel_ratio(first: str, second: str) -> float:
     A substitution at cost 2 is a deletion and an insertion, so d = |first| + |second| − 2·LCS.
     Two empty strings are equal: 1.
     """
+    from rapidfuzz.distance import LCSseq
+
     size = len(first) + len(second)
-    return 2 * longest_common_subsequence(first, second) / size if size else 1.0
+    # Not `Indel.normalized_similarity`, which rounds otherwise in the last digit.
+    return float(2 * LCSseq.similarity(first, second) / size) if size else 1.0
 
 
 def token_sort_ratio(first: str, second: str) -> float:
@@ -59,23 +46,6 @@ def token_sort_ratio(first: str, second: str) -> float:
 def _sorted_words(text: str) -> str:
     kept = "".join(character for character in text if not 128 <= ord(character) < 256)
     return " ".join(sorted(re.sub(r"\W", " ", kept).lower().split()))
-
-
-_VOWELS = frozenset("aeiou")
-_STEP2 = (
-    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
-    ("abli", "able"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"),
-    ("ization", "ize"), ("ation", "ate"), ("ator", "ate"), ("alism", "al"), ("iveness", "ive"),
-    ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"),
-)  # fmt: skip
-_STEP3 = (
-    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""),
-    ("ness", ""),
-)  # fmt: skip
-_STEP4 = (
-    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou",
-    "ism", "ate", "iti", "ous", "ive", "ize",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -170,98 +140,19 @@ def _words(text: str) -> list[str]:
 
 @lru_cache(maxsize=100_000)
 def porter_stem(word: str) -> str:
-    """The stem of a lower-case word by Porter's algorithm; words of two letters are stems."""
+    """The stem of a lower-case word by Porter's algorithm, as he published it in 1980.
+
+    Words of two letters, and what is not plain letters alone, are their own stems.
+    """
     if len(word) <= 2 or not word.isascii() or not word.isalpha():
         return word
-    word = _step1(word)
-    word = _replace(word, _STEP2)
-    word = _replace(word, _STEP3)
-    word = _step4(word)
-    if word.endswith("e"):
-        stem = word[:-1]
-        size = _measure(stem)
-        if size > 1 or (size == 1 and not _ends_cvc(stem)):
-            word = stem
-    if word.endswith("ll") and _measure(word) > 1:
-        word = word[:-1]
-    return word
+    return str(_stemmer().stem(word))
 
 
-def _step1(word: str) -> str:
-    for suffix, new in (("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("s", "")):
-        if word.endswith(suffix):
-            word = word.removesuffix(suffix) + new
-            break
-    if word.endswith("eed"):
-        if _measure(word[:-3]) > 0:
-            word = word[:-1]
-    else:
-        for suffix in ("ed", "ing"):
-            stem = word.removesuffix(suffix)
-            if stem != word and _has_vowel(stem):
-                word = _after_ed(stem)
-                break
-            if stem != word:
-                break
-    if word.endswith("y") and _has_vowel(word[:-1]):
-        word = word[:-1] + "i"
-    return word
+@cache
+def _stemmer() -> Any:
+    # Not Snowball's `porter`, though it loads sooner: it undoubles fewer letters than Porter's
+    # paper, so that misspelt words (`followwing`, `shokked`) keep other stems.
+    from nltk.stem.porter import PorterStemmer
 
-
-def _after_ed(stem: str) -> str:
-    if stem.endswith(("at", "bl", "iz")):
-        return stem + "e"
-    if len(stem) > 1 and stem[-1] == stem[-2] and _consonant(stem, len(stem) - 1):
-        return stem if stem[-1] in "lsz" else stem[:-1]
-    if _measure(stem) == 1 and _ends_cvc(stem):
-        return stem + "e"
-    return stem
-
-
-def _replace(word: str, rules: Sequence[tuple[str, str]]) -> str:
-    # Of several endings that fit, the longest decides.
-    fitting = [rule for rule in rules if word.endswith(rule[0])]
-    if not fitting:
-        return word
-    suffix, new = max(fitting, key=lambda rule: len(rule[0]))
-    stem = word.removesuffix(suffix)
-    return stem + new if _measure(stem) > 0 else word
-
-
-def _step4(word: str) -> str:
-    fitting = [suffix for suffix in _STEP4 if word.endswith(suffix)]
-    if not fitting:
-        return word
-    suffix = max(fitting, key=len)
-    stem = word.removesuffix(suffix)
-    if _measure(stem) <= 1 or (suffix == "ion" and not stem.endswith(("s", "t"))):
-        return word
-    return stem
-
-
-def _consonant(word: str, index: int) -> bool:
-    letter = word[index]
-    if letter in _VOWELS:
-        return False
-    return letter != "y" or index == 0 or not _consonant(word, index - 1)
-
-
-def _measure(stem: str) -> int:
-    """Number of vowel-consonant sequences."""
-    kinds = [_consonant(stem, index) for index in range(len(stem))]
-    return sum(not before and after for before, after in itertools.pairwise(kinds))
-
-
-def _has_vowel(stem: str) -> bool:
-    return any(not _consonant(stem, index) for index in range(len(stem)))
-
-
-def _ends_cvc(stem: str) -> bool:
-    size = len(stem)
-    return (
-        size >= 3
-        and _consonant(stem, size - 1)
-        and not _consonant(stem, size - 2)
-        and _consonant(stem, size - 3)
-        and stem[-1] not in "wxy"
-    )
+    return PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM)

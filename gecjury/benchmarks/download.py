@@ -3,6 +3,9 @@
 A file grows under `NAME.part` and takes its own name only once its checksum is right, so that
 nothing half-written is ever read. An interrupted download (a cut connection, Ctrl-C) leaves the
 part, and the next one asks for the missing bytes alone.
+
+Not done by pooch, which begins every download anew and has no lock against a second process that
+fetches the same file.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 The workers are plain child processes that speak JSON lines over their standard streams. So they
 start alike on every system, in scripts without a guarded main part and in notebooks.
+
+Not loky, which does that too: for 800 pairs and two workers with the embedded tagger it took 5.1 s
+of processor time where this takes 4.2 s and as much memory, and what it sends is pickled.
 """
 
 from __future__ import annotations

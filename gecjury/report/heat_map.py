@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 from gecjury.errors import OptionError
+from gecjury.report.page.markup import render_page
 from gecjury.scoring.by_edit import Explainer, HeatMap
 from gecjury.scoring.scorer import Scorer
 
@@ -47,25 +47,34 @@ def heat_map_html(heat_map: HeatMap, heading: str, lines: Sequence[tuple[str, st
         lines: (name, text) shown above the matrix.
     """
     top = float(heat_map.values.max()) if heat_map.values.size else 0.0
-    head = "".join(f"<th>{html.escape(label)}</th>" for label in heat_map.columns)
-    body = []
-    for label, row in zip(heat_map.rows, heat_map.values, strict=True):
+    rows = []
+    shades: set[int] = set()
+    for label, values in zip(heat_map.rows, heat_map.values.tolist(), strict=True):
         cells = []
-        for value in row:
-            share = value / top if top > 0 else 0.0
-            shade = (
-                f"background:rgba(31,90,160,{share:.3f});color:{'#fff' if share > 0.5 else '#000'}"
-            )
-            cells.append(f'<td style="{shade}">{value:.3f}</td>')
-        body.append(f"<tr><th>{html.escape(label)}</th>{''.join(cells)}</tr>")
-    texts = "".join(f"<dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd>" for k, v in lines)
-    return (
-        "<!DOCTYPE html>\n"
-        f'<html lang="en"><head><meta charset="utf-8"><title>{html.escape(heading)}</title>\n'
-        "<style>body{font-family:sans-serif;margin:2em;max-width:60em}table{border-collapse:"
-        "collapse}th,td{padding:.4em .7em;border:1px solid #ccc;text-align:right}"
-        "dt{font-weight:bold}dd{margin:0 0 .6em 0}</style></head>\n"
-        f"<body><h1>{html.escape(heading)}</h1><dl>{texts}</dl>"
-        f"<h2>{html.escape(heat_map.title)}</h2>\n"
-        f"<table><tr><th></th>{head}</tr>{''.join(body)}</table></body></html>\n"
+        for value in values:
+            shade = round(1000 * value / top) if top > 0 else 0
+            shades.add(shade)
+            cells.append((f"{value:.3f}", f"n {_class(shade)}"))
+        rows.append((label, cells))
+    return render_page(
+        "heat_map",
+        title=heading,
+        rules="".join(f".{_class(shade)}{{{_rule(shade)}}}\n" for shade in sorted(shades)),
+        lines=lines,
+        caption=heat_map.title,
+        columns=heat_map.columns,
+        rows=rows,
     )
+
+
+def _class(shade: int) -> str:
+    return f"shade{shade}"
+
+
+def _rule(shade: int) -> str:
+    """The style of a cell of so many thousandths of the darkest.
+
+    In a class, because the policy of pages forbids `style` attributes.
+    """
+    rule = f"background:rgba(31,90,160,{shade / 1000:.3f})"
+    return f"{rule};color:#fff" if shade > 500 else rule

@@ -2,6 +2,9 @@
 
 The probability that a thing with features x is preferred to one with features y is σ(w·(x − y)).
 Only differences enter, so nothing that the two share moves the weights.
+
+Not scikit-learn's logistic regression, which pulls weights to zero alone and knows no lower bounds
+on them.
 """
 
 from __future__ import annotations

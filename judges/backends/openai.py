@@ -2,7 +2,9 @@
 
 Retries are this module's own, so that one place decides what is worth asking again: a rate limit,
 a server's fault, a broken connection and a body that is no JSON are; a wrong key, an unknown
-model and a request that the server calls invalid are not.
+model and a request that the server calls invalid are not. The loop is not tenacity's: a complaint
+slows all requests down before its own place is free, waits are kept at the common entrance, and how
+often is tried depends on whether the server ever answered, so that every part of it would be ours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""How many requests are under way at once, learnt from the server's answers, and when to retry."""
+"""How many requests are under way at once, learnt from the server's answers, and when to retry.
+
+Not aiolimiter, whose rate is set beforehand: here one limit, shared by all requests, follows what
+the server says.
+"""
 
 from __future__ import annotations
 

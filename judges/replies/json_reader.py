@@ -1,7 +1,10 @@
 """A tolerant reader of JSON objects inside prose: comments, trailing commas, loose quotes.
 
 Unlike a JSON parser it keeps every value of a repeated key, because a reply that gives a score
-twice must not have one of them chosen for it.
+twice must not have one of them chosen for it, and it says whether the text ends inside an object.
+
+Not json-repair, which keeps the last value of a repeated key and the last of objects with the same
+keys, and completes what was cut off: a score of 1 that was to be 15 would count.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Kernel ridge regression with a Gaussian kernel: fitted in seconds, exact, without torch."""
+"""Kernel ridge regression with a Gaussian kernel: fitted in seconds, exact, without torch.
+
+Not scikit-learn's, whose loss has no term for differences between corrections of one source.
+"""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_command_finds_the_edits_of_the_paper(
     assert plan.sum() == pytest.approx(document["explanations"][0]["scores"]["tp"])
     assert document["attribution"]["faithful"]
     text = page.read_text(encoding="utf-8")
-    assert text.count("<td") == 12
+    assert text.count('<td class="n shade') == 12
     assert "may suffer their entire life" in text
 
 

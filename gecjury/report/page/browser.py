@@ -9,29 +9,41 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from markupsafe import Markup
 
 from gecjury.metaeval.disagreement import Correction, SentenceView
-from gecjury.report.page.markup import Child, Markup, element, join
-from gecjury.report.page.tables import boxed
+from gecjury.report.page.markup import render
+from gecjury.report.page.tables import Heading
 from gecjury.report.page.words import FAMILIES
 from gecjury.report.tables import number
 
-__all__ = ["marked", "sentence_browser"]
+__all__ = ["Part", "marked", "sentence_browser"]
 
 
-def marked(source: str, correction: str) -> Markup:
-    """A correction with what was deleted from and inserted into the source marked."""
+@dataclass(frozen=True)
+class Part:
+    """Words of a correction that share a fate."""
+
+    kind: Literal["equal", "delete", "insert"]
+    words: str
+
+
+def marked(source: str, correction: str) -> list[Part]:
+    """A correction with what was deleted from and inserted into the source, in reading order."""
     old, new = source.split(), correction.split()
-    parts: list[Markup] = []
+    parts: list[Part] = []
     for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":
-            parts.append(join(" ".join(old[a:b])))
+            parts.append(Part("equal", " ".join(old[a:b])))
             continue
         if b > a:
-            parts.append(element("del", " ".join(old[a:b])))
+            parts.append(Part("delete", " ".join(old[a:b])))
         if d > c:
-            parts.append(element("ins", " ".join(new[c:d])))
-    return Markup(" ".join(parts))
+            parts.append(Part("insert", " ".join(new[c:d])))
+    return parts
 
 
 def sentence_browser(
@@ -66,25 +78,9 @@ def sentence_browser(
 def _block(sentence: SentenceView, metrics: Sequence[str], views: Sequence[str]) -> Markup:
     value = sentence.disagreement
     judged = [view for view in views if any(c.preferred.get(view) for c in sentence.corrections)]
-    head = [element("th", "correction and its systems", scope="col")]
-    for view in judged:
-        words = f"people ({view})" if len(views) > 1 else "people"
-        head.append(element("th", words, scope="col", class_="n"))
-    head += [element("th", name, scope="col", class_="n") for name in metrics]
+    people = [f"people ({view})" if len(views) > 1 else "people" for view in judged]
     digits = [_digits([c.scores[at] for c in sentence.corrections]) for at in range(len(metrics))]
-    rows = [_row(sentence.source, c, judged, digits) for c in sentence.corrections]
-    table = element("table", element("thead", element("tr", head)), element("tbody", rows))
     before, after = sentence.context
-    context: list[Child] = []
-    if before:
-        context.append(element("p", element("b", "Before: "), before, class_="context", dir="auto"))
-    if after:
-        context.append(element("p", element("b", "After: "), after, class_="context", dir="auto"))
-    summary = element(
-        "summary",
-        element("span", number(value, 2), class_="score"),
-        element("span", sentence.source, class_="text", dir="auto"),
-    )
     apart = FAMILIES.get(sentence.apart, sentence.apart)
     apart = f"Farthest from the others: {apart}. " if apart else ""
     astray = (
@@ -93,16 +89,23 @@ def _block(sentence: SentenceView, metrics: Sequence[str], views: Sequence[str])
         if not math.isnan(sentence.astray)
         else "No comparison that people decided."
     )
-    note = f"Sentence {sentence.row + 1}. Disagreement {number(value, 2)}. {apart}{astray}"
-    return element(
-        "details", summary,
-        element("p", note, class_="facts"), context, boxed(table, "Corrections"),
-        class_="sentence",
-        data_row=sentence.row + 1,
-        data_d=_plain(value),
-        data_a=_plain(sentence.astray),
-        data_apart=sentence.apart,
-    )  # fmt: skip
+    return render(
+        "sentence",
+        row=sentence.row + 1,
+        disagreement=_plain(value),
+        astray=_plain(sentence.astray),
+        apart=sentence.apart,
+        shown=number(value, 2),
+        source=sentence.source,
+        note=f"Sentence {sentence.row + 1}. Disagreement {number(value, 2)}. {apart}{astray}",
+        before=before,
+        after=after,
+        headings=[
+            Heading("correction and its systems"),
+            *(Heading(name, "n") for name in (*people, *metrics)),
+        ],
+        corrections=[_Row.of(sentence.source, c, judged, digits) for c in sentence.corrections],
+    )
 
 
 def _plain(value: float) -> str:
@@ -116,33 +119,48 @@ def _digits(scores: Sequence[float]) -> int:
     return next(found, 6)
 
 
-def _row(
-    source: str, correction: Correction, views: Sequence[str], digits: Sequence[int]
-) -> Markup:
-    changed = " ".join(source.split()) != " ".join(correction.text.split())
-    shown: Child = marked(source, correction.text)
-    if not changed:
-        shown = join(shown, " ", element("span", "unchanged", class_="tag"))
-    cells: list[Child] = [
-        element(
-            "td",
-            element("span", shown, dir="auto"),
-            element("span", ", ".join(correction.systems), class_="who"),
-            class_="text",
+@dataclass(frozen=True)
+class _Score:
+    """What a metric gives a correction, and its place among the corrections, "" for none."""
+
+    shown: str
+    place: str = ""
+    first: bool = False
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A correction as shown.
+
+    Attributes:
+        systems: whose it is.
+        changed: whether it differs from the source.
+        parts: its words.
+        preferred: by people, one a view.
+        scores: one a metric.
+    """
+
+    systems: Sequence[str]
+    changed: bool
+    parts: Sequence[Part]
+    preferred: Sequence[str]
+    scores: Sequence[_Score]
+
+    @classmethod
+    def of(
+        cls, source: str, correction: Correction, views: Sequence[str], digits: Sequence[int]
+    ) -> _Row:
+        comparisons = [correction.preferred.get(view, (0, 0)) for view in views]
+        scores, ranks = correction.scores.tolist(), correction.ranks.tolist()
+        return cls(
+            correction.systems,
+            " ".join(source.split()) != " ".join(correction.text.split()),
+            marked(source, correction.text),
+            [f"{won} of {count}" if count else "–" for won, count in comparisons],
+            [
+                _Score("–")
+                if math.isnan(score)
+                else _Score(number(score, places), f"{rank:.1f}".removesuffix(".0"), rank == 1)
+                for score, rank, places in zip(scores, ranks, digits, strict=True)
+            ],
         )
-    ]
-    for view in views:
-        won, count = correction.preferred.get(view, (0, 0))
-        cells.append(element("td", f"{won} of {count}" if count else "–", class_="n"))
-    scores, ranks = correction.scores.tolist(), correction.ranks.tolist()
-    for score, rank, places in zip(scores, ranks, digits, strict=True):
-        if math.isnan(score):
-            cells.append(element("td", "–", class_="n"))
-            continue
-        place = f"{rank:.1f}".removesuffix(".0")
-        shown = number(score, places)
-        first = element("strong", shown) if rank == 1 else shown
-        cells.append(element("td", first, element("span", f"#{place}", class_="rank"), class_="n"))
-    return element(
-        "tr", cells, data_systems="\t".join(correction.systems), class_=None if changed else "same"
-    )

@@ -1,13 +1,20 @@
-"""HTML as text: an element builder that escapes whatever is not marked as HTML already."""
+"""Pages from templates: the tags stand in `templates/`, and whatever fills them is escaped.
+
+jinja2 is imported only when a page is written.
+"""
 
 from __future__ import annotations
 
-import html
-import json
-from collections.abc import Iterable
+import base64
+import hashlib
+import importlib.resources
 from typing import Any
 
-__all__ = ["Markup", "data_block", "element", "join", "void"]
+from markupsafe import Markup
+
+from gecjury.version import __version__
+
+__all__ = ["clean", "render", "render_page"]
 
 # Control characters are not allowed in HTML, surrogates not in UTF-8; a reader sees that
 # something stood there.
@@ -15,69 +22,65 @@ _REPLACED = dict.fromkeys((*range(9), 11, *range(14, 32), *range(127, 160)), "ï¿
 _REPLACED |= dict.fromkeys(range(55296, 57344), "ï¿½")
 
 
-class Markup(str):
-    """A string that is HTML; every other string is escaped when it becomes part of one."""
-
-    __slots__ = ()
-
-
-Child = str | None | Iterable["Child"]
+def clean(text: str) -> str:
+    """Text without characters that a page may not hold; each is replaced by U+FFFD."""
+    return text.translate(_REPLACED)
 
 
-def join(*children: Child) -> Markup:
-    """Children as HTML: text escaped, HTML kept, None left out, iterables flattened."""
-    parts: list[str] = []
-    for child in children:
-        if child is None:
-            continue
-        if isinstance(child, Markup):
-            parts.append(child)
-        elif isinstance(child, str):
-            parts.append(html.escape(child.translate(_REPLACED), quote=False))
-        else:
-            parts.append(join(*child))
-    return Markup("".join(parts))
-
-
-def element(name: str, /, *children: Child, **attributes: object) -> Markup:
-    """An element with its end tag.
+def render(template: str, /, **values: Any) -> Markup:
+    """A template as HTML.
 
     Args:
-        name: of the element.
-        *children: see `join`.
-        **attributes: `class_` is written `class`, `data_x` is written `data-x`; None and False
-            leave the attribute out, True writes it without a value.
+        template: its file in `templates/`, without `.html.jinja`.
+        **values: what it names. A string is escaped unless it is `Markup`; None is written as
+            nothing.
+
+    Raises:
+        jinja2.UndefinedError: the template names a value that was not given.
     """
-    return Markup(f"<{name}{_attributes(attributes)}>{join(*children)}</{name}>")
+    from gecjury.report.page.environment import environment
+
+    return Markup(environment().get_template(f"{template}.html.jinja").render(values))
 
 
-def void(name: str, /, **attributes: object) -> Markup:
-    """An element that has no end tag, such as `meta` and `input`."""
-    return Markup(f"<{name}{_attributes(attributes)}>")
+def render_page(
+    template: str, /, *, title: str, scripted: bool = False, rules: str = "", **values: Any
+) -> str:
+    """A whole page, from a template that extends `base`; it asks no network for anything.
 
-
-def _attributes(given: dict[str, object]) -> str:
-    parts = []
-    for key, value in given.items():
-        if value is None or value is False:
-            continue
-        name = key.rstrip("_").replace("_", "-")
-        if value is True:
-            parts.append(f" {name}")
-        else:
-            text = html.escape(str(value).translate(_REPLACED), quote=True)
-            parts.append(f' {name}="{text}"')
-    return "".join(parts)
-
-
-def data_block(identifier: str, value: Any) -> Markup:
-    """A value as a JSON data block, which nothing inside can end early.
+    Its policy forbids the network, and lets only the one style and the one script take effect
+    whose hashes it names: text of learners and systems cannot become code.
 
     Args:
-        identifier: the element's id.
-        value: plain values without NaN.
+        template: see `render`.
+        title: of the page.
+        scripted: whether the page's script goes with it.
+        rules: style of this page alone, after that of all pages.
+        **values: see `render`.
     """
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(f'<script type="application/json" id="{html.escape(identifier)}">{text}</script>')
+    style = _read("report.css") + rules
+    script = _read("report.js") if scripted else ""
+    scripts = f"'{_sha256(script)}'" if scripted else "'none'"
+    policy = (
+        f"default-src 'none'; style-src '{_sha256(style)}'; script-src {scripts}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    page = render(
+        template,
+        title=title,
+        policy=policy,
+        program=f"gecjury {__version__}",
+        style=Markup(style),
+        script=Markup(script),
+        **values,
+    )
+    return f"{page}\n"
+
+
+def _read(name: str) -> str:
+    return (importlib.resources.files("gecjury.report.page") / name).read_text(encoding="utf-8")
+
+
+def _sha256(text: str) -> str:
+    """What a policy calls a text that it allows."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from gecjury.benchmarks.table import View
 from gecjury.metaeval.study import Study
-from gecjury.report.page.markup import Child, Markup, element, join
+from gecjury.report.page.markup import render
 from gecjury.report.page.svg import Estimate, intervals, scatter, window_lines
-from gecjury.report.page.tables import pair_matrix
+from gecjury.report.page.tables import PageTable, pair_matrix
 from gecjury.report.page.words import MEASURES, VIEWS, best_rows, percent, tested_measure, value_of
 from gecjury.report.tables import number
 from gecjury.scoring.scores import ScoreTable
@@ -57,46 +59,61 @@ def _bounds(row: Mapping[str, Any], level: str, key: str) -> tuple[float, float]
     return tuple(float("nan") if b is None else float(b) for b in found)  # type: ignore[return-value]  # two bounds
 
 
+@dataclass(frozen=True)
+class _Panel:
+    """A plot of one metric, with words about it."""
+
+    metric: str
+    words: str
+    plot: Markup
+
+
+@dataclass(frozen=True)
+class _PanelGroup:
+    """The plots of one view of the human judgments; its heading is "" where it is the only one."""
+
+    heading: str
+    panels: Sequence[_Panel]
+
+
 def scatters(document: Document, human: Mapping[str, Mapping[str, float]]) -> Markup | None:
     """A scatter plot for each metric and view; `human` holds scores by view and system."""
-    parts: list[Child] = []
+    groups = []
     for view, people in human.items():
         panels = []
-        for row in document["rows"]:
-            if row["human"] != view or not row.get("system") or not row.get("scores"):
-                continue
+        for row in _drawn(document, view):
             names = list(people)
             scores = [row["scores"].get(name) for name in names]
             values = [float("nan") if score is None else score for score in scores]
             kind = document["human_scores"][view]
             axes = (f"people ({kind})", f"{row['metric']} ({document['aggregate']})")
             r = value_of(row, "system", "pearson")
-            panels.append(
-                _panel(row, f"r = {number(r)}",
-                       scatter(list(people.values()), values, names, row["family"], axes))
-            )  # fmt: skip
-        parts.append(_by_view(view, human, panels))
-    return join(parts) if parts else None
+            plot = scatter(list(people.values()), values, names, row["family"], axes)
+            panels.append(_Panel(row["metric"], f"r = {number(r)}", plot))
+        if panels:
+            groups.append(_PanelGroup(_heading(view, human), panels))
+    return render("panels", note="", groups=groups) if groups else None
 
 
-def _panel(row: Mapping[str, Any], words: str, plot: Markup) -> Markup:
-    caption = element("figcaption", element("b", row["metric"]), element("span", words))
-    return element("figure", caption, plot, class_="panel")
+def _drawn(document: Document, view: str) -> list[Mapping[str, Any]]:
+    """Rows of a view that have system scores to draw."""
+    return [
+        row
+        for row in document["rows"]
+        if row["human"] == view and row.get("system") and row.get("scores")
+    ]
 
 
-def _by_view(view: str, views: Sequence[str] | Mapping[str, Any], panels: list[Markup]) -> Markup:
-    heading = element("h3", VIEWS[view].capitalize()) if len(views) > 1 else None
-    return join(heading, element("div", panels, class_="grid")) if panels else Markup("")
+def _heading(view: str, views: Sequence[str] | Mapping[str, Any]) -> str:
+    return VIEWS[view].capitalize() if len(views) > 1 else ""
 
 
 def windows(document: Document, study: Study, views: Sequence[View]) -> Markup | None:
     """A window plot for each metric and view; None with too few systems."""
-    parts: list[Child] = []
+    groups = []
     for view in views:
         panels = []
-        for row in document["rows"]:
-            if row["human"] != view or not row.get("system") or not row.get("scores"):
-                continue
+        for row in _drawn(document, view):
             scores = [row["scores"].get(name) for name in document["systems"]]
             values = np.array([np.nan if s is None else s for s in scores], dtype=np.float64)
             curves = [
@@ -107,15 +124,34 @@ def windows(document: Document, study: Study, views: Sequence[View]) -> Markup |
                 low = min((v for v in curves[0][1] if v == v), default=float("nan"))
                 label = f"{row['metric']}: Pearson r within windows of neighbouring systems"
                 words = f"lowest r of {curves[0][0]}: {number(low, 2)}"
-                panels.append(_panel(row, words, window_lines(curves, row["family"], label)))
-        parts.append(_by_view(view, views, panels))
-    if not any(parts):
+                plot = window_lines(curves, row["family"], label)
+                panels.append(_Panel(row["metric"], words, plot))
+        if panels:
+            groups.append(_PanelGroup(_heading(view, views), panels))
+    if not groups:
         return None
     note = (
         "Pearson r over runs of 4 and of 8 systems that are neighbours in the human ranking: what "
         "is left of a correlation when very good and very bad systems are not in the same table."
     )
-    return join(element("p", note, class_="note"), parts)
+    return render("panels", note=note, groups=groups)
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """Pairs of systems by one metric, and in words the one that it gets wrong most."""
+
+    metric: str
+    worst: str
+    table: PageTable
+
+
+@dataclass(frozen=True)
+class _MatrixGroup:
+    """The matrices of one view of the human judgments; heading as in `_PanelGroup`."""
+
+    heading: str
+    matrices: Sequence[_Matrix]
 
 
 def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> Markup | None:
@@ -123,29 +159,31 @@ def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> 
     if study.ties == "calibrated":
         return None
     names = study.benchmark.corpus.names
-    parts: list[Child] = []
+    groups = []
     for view in (view for view in views if study.benchmark.rankings.get(view)):
         order = np.argsort(-study.human(view), kind="stable")
         labels = [names[i] for i in order]
-        if len(views) > 1 and tables:
-            parts.append(element("h3", VIEWS[view].capitalize()))
-        for number_, table in enumerate(tables):
+        matrices = []
+        for table in tables:
             found = study.pairwise(table, view, "system")
             accuracy = found.accuracy[np.ix_(order, order)].tolist()
             counts = found.counts[np.ix_(order, order)].tolist()
-            parts.append(
-                element("details",
-                        element("summary", element("b", table.signature.label), " ",
-                                element("span", _worst(labels, accuracy, counts))),
-                        pair_matrix(labels, accuracy, counts), open=number_ == 0)
-            )  # fmt: skip
-    if not parts:
+            matrices.append(
+                _Matrix(
+                    table.signature.label,
+                    _worst(labels, accuracy, counts),
+                    pair_matrix(labels, accuracy, counts),
+                )
+            )
+        if matrices:
+            groups.append(_MatrixGroup(_heading(view, views), matrices))
+    if not groups:
         return None
     note = (
         "Sentence accuracy by pair of systems, which stand in the human order, 1 is best. Below "
         ".50 the metric prefers the other one of the two more often than people do."
     )
-    return join(element("p", note, class_="note"), parts)
+    return render("pairs", note=note, groups=groups)
 
 
 def _worst(

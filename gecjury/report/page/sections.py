@@ -6,9 +6,17 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gecjury.report.page.markup import Child, Markup, element, join
-from gecjury.report.page.tables import boxed, family_mark, measure_cell
-from gecjury.report.page.words import FAMILIES
+from markupsafe import Markup
+
+from gecjury.report.page.markup import render
+from gecjury.report.page.tables import (
+    Cell,
+    Heading,
+    PageTable,
+    TableRow,
+    family_cell,
+    measure_cell,
+)
 from gecjury.report.tables import number
 
 __all__ = ["edit_section", "rating_section", "segment_section"]
@@ -58,36 +66,38 @@ def edit_section(document: Mapping[str, Any]) -> Markup | None:
     every = [entry for _, _, entry in (*found, *rest)]
     keys = [k for k in MEASURES if any(not math.isnan(_float(e.get(k))) for e in every)]
     counts = [k for k in COUNTS if any(e.get(k) is not None for e in every)]
-    head = [element("th", name, scope="col") for name in ("metric", "family")]
     titles = [*(MEASURES[k] for k in keys), *(COUNTS[k] for k in counts)]
-    head += [element("th", title, scope="col", class_="n") for title in titles]
-    table = element(
-        "table",
-        element("thead", element("tr", head)),
-        element("tbody", [_row(*entry, keys, counts) for entry in found]),
-        element("tbody", [_row(*entry, keys, counts) for entry in rest], class_="below"),
-        class_="sortable metrics",
+    table = PageTable(
+        label="Single edits",
+        css="sortable metrics",
+        headings=_headings(["metric", "family"], titles),
+        rows=[_row(*entry, keys, counts) for entry in found],
+        below=[_row(*entry, keys, counts) for entry in rest],
     )
-    note = element("p", MEANING, class_="note")
-    return join(note, boxed(table, "Single edits"), _by_type(found))
+    return render("tabled", note=MEANING, listed=[table, *_by_type(found)])
 
 
-def _row(name: str, family: str, entry: Row, keys: Sequence[str], counts: Sequence[str]) -> Markup:
-    cells: list[Child] = [
-        element("th", name, scope="row"),
-        element("td", family_mark(family), data_v=FAMILIES.get(family, "")),
-    ]
+def _headings(words: Sequence[str], numbers: Sequence[str]) -> list[Heading]:
+    """Headings of columns of words, then of columns of numbers."""
+    return [*(Heading(word) for word in words), *(Heading(title, "n") for title in numbers)]
+
+
+def _row(
+    name: str, family: str, entry: Row, keys: Sequence[str], counts: Sequence[str]
+) -> TableRow:
+    cells = [family_cell(family)]
     for key in keys:
         bounds = (entry.get("ci95") or {}).get(key)
         cells.append(measure_cell(_float(entry.get(key)), bounds))
-    for key in counts:
-        value = entry.get(key)
-        plain = "" if value is None else value
-        cells.append(element("td", number(value), class_="n", data_v=plain))
-    return element("tr", cells)
+    cells += [_count(entry.get(key)) for key in counts]
+    return TableRow(name, cells)
 
 
-def _by_type(found: Sequence[tuple[str, str, Row]]) -> Markup | None:
+def _count(value: Any) -> Cell:
+    return Cell(number(value), sort="" if value is None else str(value))
+
+
+def _by_type(found: Sequence[tuple[str, str, Row]]) -> list[PageTable]:
     """AUC by error type, where the document breaks it down."""
     parts = {
         name: {part["type"]: part for part in entry["by_type"]}
@@ -96,25 +106,17 @@ def _by_type(found: Sequence[tuple[str, str, Row]]) -> Markup | None:
     }
     kinds = {kind: part.get("cases") for types in parts.values() for kind, part in types.items()}
     if not kinds:
-        return None
-    head = [element("th", "error type", scope="col"), element("th", "edits", scope="col",
-            class_="n")]  # fmt: skip
-    head += [element("th", name, scope="col", class_="n") for name in parts]
-    body = []
+        return []
+    rows = []
     for kind, count in kinds.items():
-        cells: list[Child] = [element("th", kind, scope="row")]
-        cells.append(element("td", number(count), class_="n", data_v=count))
+        cells = [_count(count)]
         for types in parts.values():
             part = types.get(kind) or {}
             cells.append(measure_cell(_float(part.get("auc")), part.get("auc_ci95")))
-        body.append(element("tr", cells))
-    table = element(
-        "table",
-        element("thead", element("tr", head)),
-        element("tbody", body),
-        class_="sortable metrics",
-    )
-    return join(element("h3", "AUC by error type"), boxed(table, "AUC by error type"))
+        rows.append(TableRow(kind, cells))
+    words = "AUC by error type"
+    headings = _headings(["error type"], ["edits", *parts])
+    return [PageTable(words, "sortable metrics", headings, rows, heading=words)]
 
 
 RATINGS = {
@@ -133,32 +135,26 @@ def rating_section(document: Mapping[str, Any]) -> Markup | None:
     keys = [k for k in RATINGS if any(not math.isnan(_float(row.get(k))) for row in rows)]
     if not keys:
         return None
-    head = [element("th", name, scope="col") for name in ("metric", "family", "aspect")]
-    head += [element("th", RATINGS[key], scope="col", class_="n") for key in keys]
-    parts: dict[bool, list[Markup]] = {False: [], True: []}
+    parts: dict[bool, list[TableRow]] = {False: [], True: []}
     for row in rows:
         family = "ceiling" if row["family"] == "humans" else str(row["family"])
-        cells: list[Child] = [
-            element("th", row["metric"], scope="row"),
-            element("td", family_mark(family), data_v=FAMILIES.get(family, "")),
-            element("td", row["aspect"]),
-            *(measure_cell(_float(row.get(key)), (row.get("ci95") or {}).get(key)) for key in keys),
+        bounds: Mapping[str, Any] = row.get("ci95") or {}
+        cells = [
+            family_cell(family),
+            Cell(row["aspect"], ""),
+            *(measure_cell(_float(row.get(key)), bounds.get(key)) for key in keys),
         ]
-        parts[family in ("chance", "ceiling")].append(element("tr", cells))
-    table = _metric_table(head, parts)
+        parts[family in ("chance", "ceiling")].append(TableRow(row["metric"], cells))
+    headings = _headings(["metric", "family", "aspect"], [RATINGS[key] for key in keys])
     note = "Correlation of the scores of single corrections with their mean ratings, −1 to 1."
-    return join(element("p", note, class_="note"), boxed(table, "Ratings"))
+    return render("tabled", note=note, listed=[_metric_table("Ratings", headings, parts)])
 
 
-def _metric_table(head: Sequence[Markup], parts: Mapping[bool, Sequence[Markup]]) -> Markup:
+def _metric_table(
+    label: str, headings: Sequence[Heading], parts: Mapping[bool, Sequence[TableRow]]
+) -> PageTable:
     """A table of metrics, those that know nothing and people (True) below the others."""
-    return element(
-        "table",
-        element("thead", element("tr", head)),
-        element("tbody", parts[False]),
-        element("tbody", parts[True], class_="below"),
-        class_="sortable metrics",
-    )
+    return PageTable(label, "sortable metrics", headings, parts[False], parts[True])
 
 
 SEGMENTS = {"acc_eq": "acc_eq", "acc_exact": "acc, ε = 0", "kendall": "τ", "pearson": "r"}
@@ -176,25 +172,22 @@ def segment_section(document: Mapping[str, Any]) -> Markup | None:
     keys = [k for k in SEGMENTS if any(not math.isnan(_float(row.get(k))) for row in rows)]
     if not keys:
         return None
-    head = [element("th", name, scope="col") for name in ("metric", "family", "human")]
-    titles = [*(SEGMENTS[key] for key in keys), "ε", "pairs"]
-    head += [element("th", title, scope="col", class_="n") for title in titles]
-    parts: dict[bool, list[Markup]] = {False: [], True: []}
+    parts: dict[bool, list[TableRow]] = {False: [], True: []}
     for row in rows:
         family = "ceiling" if row["family"] == "humans" else str(row["family"])
         bounds: Mapping[str, Any] = row.get("ci95") or {}
         epsilon = _float(row.get("epsilon"))
         plain = "" if math.isnan(epsilon) else f"{epsilon:.9g}"
-        cells: list[Child] = [
-            element("th", row["metric"], scope="row"),
-            element("td", family_mark(family), data_v=FAMILIES.get(family, "")),
-            element("td", row["human"]),
+        cells = [
+            family_cell(family),
+            Cell(row["human"], ""),
             *(measure_cell(_float(row.get(key)), bounds.get(key)) for key in keys),
-            element("td", number(epsilon, 4), class_="n", data_v=plain),
-            element("td", number(row.get("pairs")), class_="n", data_v=row.get("pairs") or 0),
+            Cell(number(epsilon, 4), sort=plain),
+            Cell(number(row.get("pairs")), sort=str(row.get("pairs") or 0)),
         ]
-        parts[family in ("chance", "ceiling")].append(element("tr", cells))
-    table = _metric_table(head, parts)
+        parts[family in ("chance", "ceiling")].append(TableRow(row["metric"], cells))
+    titles = [*(SEGMENTS[key] for key in keys), "ε", "pairs"]
+    headings = _headings(["metric", "family", "human"], titles)
     pairs = GROUPS.get(str(found.get("grouping")), "of corrections")
     if found.get("humans") == "rankings":
         pairs = "of corrections in one ranking"
@@ -203,4 +196,4 @@ def segment_section(document: Mapping[str, Any]) -> Markup | None:
         "included; scores at most ε apart are a tie, and ε is the best for these pairs. Values "
         "are means over the groups."
     )
-    return join(element("p", note, class_="note"), boxed(table, "Segment level"))
+    return render("tabled", note=note, listed=[_metric_table("Segment level", headings, parts)])

@@ -1,20 +1,28 @@
-"""Places for the names of points in a plot, so that they can be read."""
+"""Plots as SVG: values with intervals, scatter plots with named points, runs of windows.
+
+Written with the standard library, not matplotlib: that is an extra, which a page must do without;
+its SVG says colours in `style` attributes, which the page's policy forbids; and these plots follow
+the page's light or dark colours by their classes.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from xml.etree.ElementTree import Element, tostring
 
-from gecjury.report.page.markup import Child, Markup, element
+from markupsafe import Markup
+
+from gecjury.report.page.markup import clean
 from gecjury.report.tables import number
 
 __all__ = [
     "Box",
     "Estimate",
     "intervals",
-    "marker",
+    "mark",
     "place_labels",
     "scatter",
     "text_width",
@@ -128,11 +136,27 @@ class Estimate:
     high: float = float("nan")
 
 
-def _svg(height: float, label: str, *children: Child) -> Markup:
-    return element(
-        "svg",
-        element("title", label),
-        *children,
+def _element(name: str, words: str | None = None, /, **attributes: object) -> Element:
+    """An element of a drawing; `class_` is written `class`, `font_size` is written `font-size`."""
+    made = Element(
+        name,
+        {key.rstrip("_").replace("_", "-"): clean(str(value)) for key, value in attributes.items()},
+    )
+    if words is not None:
+        made.text = clean(words)
+    return made
+
+
+def _drawing(children: Iterable[Element], **attributes: object) -> Markup:
+    """An `svg` element as text; whatever needs it is escaped."""
+    root = _element("svg", **attributes)
+    root.extend(children)
+    return Markup(tostring(root, encoding="unicode"))
+
+
+def _plot(height: float, label: str, children: Iterable[Element]) -> Markup:
+    return _drawing(
+        [_element("title", label), *children],
         viewBox=f"0 0 {WIDTH} {_n(height)}",
         role="img",
         class_="plot",
@@ -145,30 +169,35 @@ def _n(value: float) -> str:
 
 def _text(
     x: float, y: float, words: str, size: float = _LABEL, anchor: str = "start", class_: str = "t"
-) -> Markup:
-    return element(
+) -> Element:
+    return _element(
         "text", words, x=_n(x), y=_n(y), class_=class_, font_size=_n(size), text_anchor=anchor
     )
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
-    return element("line", x1=_n(x1), y1=_n(y1), x2=_n(x2), y2=_n(y2), class_=class_)
+def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Element:
+    return _element("line", x1=_n(x1), y1=_n(y1), x2=_n(x2), y2=_n(y2), class_=class_)
 
 
-def marker(family: str, x: float, y: float, size: float = 4.0) -> Markup:
+def mark(family: str) -> Markup:
+    """A family's mark as a drawing of its own, to stand beside the family's name."""
+    return _drawing([_marker(family, 6, 6)], viewBox="0 0 12 12", class_="mark", aria_hidden="true")
+
+
+def _marker(family: str, x: float, y: float, size: float = 4.0) -> Element:
     """A family's mark: a shape and a colour of its own; others are a ring."""
     class_ = f"m f-{family}"
     if family == "refbased":
-        return element("circle", cx=_n(x), cy=_n(y), r=_n(size), class_=class_)
+        return _element("circle", cx=_n(x), cy=_n(y), r=_n(size), class_=class_)
     corners = {
         "refless": ((0, -1.25), (1.15, 0.8), (-1.15, 0.8)),
         "judges": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
         "jury": ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
     }.get(family)
     if corners is None:
-        return element("circle", cx=_n(x), cy=_n(y), r=_n(size * 0.9), class_=f"ring f-{family}")
+        return _element("circle", cx=_n(x), cy=_n(y), r=_n(size * 0.9), class_=f"ring f-{family}")
     points = " ".join(f"{_n(x + size * dx)},{_n(y + size * dy)}" for dx, dy in corners)
-    return element("polygon", points=points, class_=class_)
+    return _element("polygon", points=points, class_=class_)
 
 
 def ticks(low: float, high: float, wanted: int = 4) -> list[float]:
@@ -224,7 +253,7 @@ def intervals(
     def at(value: float) -> float:
         return left + (value - low) / (high - low) * (WIDTH - left - 42)
 
-    parts: list[Child] = []
+    parts: list[Element] = []
     marks = ticks(low, high)
     for value, words in zip(marks, _tick_texts(marks), strict=True):
         parts.append(_line(at(value), top - 4, at(value), bottom, "grid"))
@@ -238,16 +267,16 @@ def intervals(
             continue
         if math.isfinite(row.low) and math.isfinite(row.high):
             parts.append(_line(at(row.low), y, at(row.high), y, f"whisker f-{row.family}"))
-        parts.append(marker(row.family, at(row.value), y, 4.2))
+        parts.append(_marker(row.family, at(row.value), y, 4.2))
         parts.append(_text(WIDTH - 36, y + 4, number(row.value), 11, class_="t num"))
     parts.append(_text((left + WIDTH - 42) / 2, bottom + 26, label, 10, "middle", "t mute"))
     spoken = f"{label}: " + ", ".join(f"{row.name} {number(row.value)}" for row in rows)
-    return _svg(bottom + 32, spoken, *parts)
+    return _plot(bottom + 32, spoken, parts)
 
 
 def _named_lines(
     lines: Sequence[tuple[str, float]], at: Scale, top: float, bottom: float
-) -> Iterator[Child]:
+) -> Iterator[Element]:
     taken: list[Box] = []
     for name, value in sorted(lines, key=lambda line: line[1]):
         if not math.isfinite(value):
@@ -290,7 +319,9 @@ def scatter(
     frame = (34.0, 8.0, WIDTH - 6.0, 262.0)
     spoken = f"{labels[1]} against {labels[0]}, {len(kept)} systems"
     if not kept:
-        return _svg(60, spoken, _text(WIDTH / 2, 34, "no scores to draw", 11, "middle", "t mute"))
+        return _plot(
+            60, spoken, [_text(WIDTH / 2, 34, "no scores to draw", 11, "middle", "t mute")]
+        )
     wide, tall = _padded([x for x, _, _ in kept]), _padded([y for _, y, _ in kept])
 
     def across(value: float) -> float:
@@ -299,7 +330,7 @@ def scatter(
     def up(value: float) -> float:
         return frame[3] - (value - tall[0]) / (tall[1] - tall[0]) * (frame[3] - frame[1])
 
-    parts: list[Child] = [*_axes(frame, wide, tall, across, up, labels)]
+    parts: list[Element] = [*_axes(frame, wide, tall, across, up, labels)]
     fit = _best_fit([x for x, _, _ in kept], [y for _, y, _ in kept], wide, tall)
     if fit is not None:
         (x1, y1), (x2, y2) = fit
@@ -311,14 +342,14 @@ def scatter(
         near = (min(max(x, box[0]), box[2]), min(max(y, box[1]), box[3]))
         if math.dist((x, y), near) > 10:
             parts.append(_line(x, y, *near, "lead"))
-    parts += [marker(family, x, y) for x, y in points]
+    parts += [_marker(family, x, y) for x, y in points]
     parts += [
         _name(point, box, name) for point, box, name in zip(points, boxes, shown, strict=True)
     ]
-    return _svg(300, spoken, *parts)
+    return _plot(300, spoken, parts)
 
 
-def _name(point: tuple[float, float], box: Box, name: str) -> Markup:
+def _name(point: tuple[float, float], box: Box, name: str) -> Element:
     """A name in its box, held at the side of its point: fonts differ in width."""
     middle = (box[0] + box[2]) / 2
     anchor, x = "middle", middle
@@ -334,7 +365,7 @@ def _axes(
     across: Scale,
     up: Scale,
     labels: tuple[str, str],
-) -> Iterator[Child]:
+) -> Iterator[Element]:
     values = ticks(*wide)
     for value, words in zip(values, _tick_texts(values), strict=True):
         yield _line(across(value), frame[1], across(value), frame[3], "grid")
@@ -386,11 +417,11 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
     def up(value: float) -> float:
         return frame[3] - (value + 1) / 2 * (frame[3] - frame[1])
 
-    parts: list[Child] = []
+    parts: list[Element] = []
     for value in (-1.0, -0.5, 0.0, 0.5, 1.0):
         parts.append(_line(frame[0], up(value), frame[2], up(value), "grid" if value else "zero"))
-        parts.append(_text(frame[0] - 4, up(value) + 3, number(value, 1), anchor="end",
-                           class_="t mute"))  # fmt: skip
+        words = number(value, 1)
+        parts.append(_text(frame[0] - 4, up(value) + 3, words, anchor="end", class_="t mute"))
     for place in range(longest):
         words = str(place + 1)
         parts.append(_text(across(place), frame[3] + 12, words, anchor="middle", class_="t mute"))
@@ -399,15 +430,14 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
         x = frame[0] + 4 + 110 * order
         parts.append(_line(x, 9, x + 22, 9, f"curve c{order} f-{family}"))
         parts.append(_text(x + 27, 12, f"{size} systems", 10))
-    parts.append(_text((frame[0] + frame[2]) / 2, frame[3] + 26,
-                       "human rank of the window's best system →", 10, "middle",
-                       "t mute"))  # fmt: skip
-    return _svg(182, spoken, *parts)
+    words = "human rank of the window's best system →"
+    parts.append(_text((frame[0] + frame[2]) / 2, frame[3] + 26, words, 10, "middle", "t mute"))
+    return _plot(182, spoken, parts)
 
 
 def _curve(
     values: Sequence[float], across: Scale, up: Scale, family: str, order: int
-) -> Iterator[Child]:
+) -> Iterator[Element]:
     """A line that breaks where a value is not defined."""
     run: list[str] = []
     for place, value in enumerate([*values, float("nan")]):
@@ -416,11 +446,9 @@ def _curve(
             continue
         if run:
             class_ = f"curve c{order} f-{family}"
-            yield element("polyline", points=" ".join(run), class_=class_)
+            yield _element("polyline", points=" ".join(run), class_=class_)
         run = []
     for place, value in enumerate(values):
         if math.isfinite(value):
-            yield element(
-                "circle", cx=_n(across(place)), cy=_n(up(value)), r="2.6",
-                class_=f"{'m' if order == 0 else 'ring'} f-{family}",
-            )  # fmt: skip
+            class_ = f"{'m' if order == 0 else 'ring'} f-{family}"
+            yield _element("circle", cx=_n(across(place)), cy=_n(up(value)), r="2.6", class_=class_)

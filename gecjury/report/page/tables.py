@@ -1,24 +1,35 @@
-"""The tables of the comparison page: metrics by family, significance, pairs, edits, settings."""
+"""The tables of the comparison page: metrics by family, significance, pairs of systems.
+
+A table is prepared here as plain values; `templates/tables.html.jinja` writes it.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from gecjury.report.page.markup import Child, Markup, element
-from gecjury.report.page.svg import marker
+from markupsafe import Markup
+
+from gecjury.report.page.svg import mark
 from gecjury.report.page.words import FAMILIES, MEASURES, SIGNIFICANT, is_compared, proper, value_of
 from gecjury.report.tables import number
 
 __all__ = [
-    "boxed",
+    "Cell",
+    "FamilyMark",
+    "Group",
+    "Heading",
+    "PageTable",
+    "TableRow",
+    "family_cell",
     "family_mark",
     "family_table",
     "judge_costs",
     "measure_cell",
     "pair_matrix",
-    "significance_table",
+    "significance_tables",
 ]
 
 Row = Mapping[str, Any]
@@ -37,33 +48,107 @@ HEADINGS = {
 ORDER = ("refbased", "refless", "judges", "jury")
 
 
-def family_mark(family: str) -> Markup:
+@dataclass(frozen=True)
+class FamilyMark:
     """A family's name with its mark, which has a shape of its own."""
-    shape = element(
-        "svg", marker(family, 6, 6, 4), viewBox="0 0 12 12", class_="mark", aria_hidden="true"
-    )
-    words = element("span", FAMILIES.get(family, family), class_="word")
-    return element("span", shape, words, class_=f"family f-{family}")
+
+    family: str
+    name: str
+    shape: Markup
 
 
-def boxed(table: Child, label: str) -> Markup:
-    """A table in a box that scrolls sideways, also by keyboard."""
-    return element("div", table, class_="scroll", tabindex="0", role="region", aria_label=label)
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes:
+        text: what is shown, besides the mark.
+        css: classes; `n` is a number.
+        sort: what the page's script sorts by; None for the text itself.
+        strong: shown in bold.
+        interval: shown below, "" for none.
+        mark: of a family.
+    """
+
+    text: str = ""
+    css: str = "n"
+    sort: str | None = None
+    strong: bool = False
+    interval: str = ""
+    mark: FamilyMark | None = None
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The heading of a column; class `n` is one of numbers, which are sorted downwards first."""
+
+    text: str
+    css: str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """What stands above several headings; "" for nothing."""
+
+    text: str
+    columns: int
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row: the name at its head, and its cells."""
+
+    name: str
+    cells: Sequence[Cell]
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table in a box that scrolls sideways.
+
+    Attributes:
+        label: what it shows, for those who hear it.
+        css: classes; the page's script sorts a `sortable` one.
+        headings: one more than a row has cells.
+        rows: those that are sorted.
+        below: rows that stay below the others; None for a table that has no such part.
+        groups: a row above the headings.
+        caption: shown above; "" for none.
+        spoken: whether the caption is for those who hear it alone.
+        heading: shown before the table; "" for none.
+    """
+
+    label: str
+    css: str
+    headings: Sequence[Heading]
+    rows: Sequence[TableRow]
+    below: Sequence[TableRow] | None = None
+    groups: Sequence[Group] = ()
+    caption: str = ""
+    spoken: bool = False
+    heading: str = ""
+
+
+def family_mark(family: str) -> FamilyMark:
+    """A family's mark and name; a family that is not known has the name that it was given."""
+    return FamilyMark(family, FAMILIES.get(family, family), mark(family))
+
+
+def family_cell(family: str) -> Cell:
+    """A cell with a family's mark, sorted by its name."""
+    return Cell(css="", sort=FAMILIES.get(family, ""), mark=family_mark(family))
 
 
 def measure_cell(
     value: float, bounds: Sequence[float | None] | None = None, best: bool = False
-) -> Markup:
+) -> Cell:
     """A number with its interval, and its plain value for sorting."""
-    shown: Child = number(value)
-    if best:
-        shown = element("strong", shown)
-    interval = None
+    interval = ""
     if bounds and None not in bounds:
         low, high = (number(float(bound or 0), 2).replace("0.", ".", 1) for bound in bounds)
-        interval = element("span", f"[{low}, {high}]", class_="ci")
+        interval = f"[{low}, {high}]"
     plain = "" if math.isnan(value) else f"{value:.9g}"
-    return element("td", shown, interval, class_="n", data_v=plain)
+    return Cell(number(value), sort=plain, strong=best, interval=interval)
 
 
 def _columns(rows: Sequence[Row]) -> list[tuple[str, str]]:
@@ -91,7 +176,7 @@ def _in_order(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=place)
 
 
-def family_table(document: Mapping[str, Any], view: str, costs: Mapping[str, str]) -> Markup:
+def family_table(document: Mapping[str, Any], view: str, costs: Mapping[str, str]) -> PageTable:
     """All metrics against one view of the human judgments, with chance and ceiling below.
 
     Args:
@@ -112,17 +197,17 @@ def family_table(document: Mapping[str, Any], view: str, costs: Mapping[str, str
         "seconds",
         *(["cost"] if costs else []),
     ]
-    body = [_metric_row(row, columns, best, more, costs) for row in _in_order(rows)]
-    below = [*_chance_rows(document, view, columns, len(more))]
-    table = element(
-        "table",
-        element("caption", f"{len(rows)} metrics, best of a column in bold", class_="sr"),
-        _head(columns, more),
-        element("tbody", body),
-        element("tbody", below, class_="below"),
-        class_="sortable metrics",
+    names = ["metric", "family", *(HEADINGS[key] for _, key in columns), *more]
+    return PageTable(
+        label="Metrics by family",
+        css="sortable metrics",
+        headings=[Heading(name, "" if place < 2 else "n") for place, name in enumerate(names)],
+        rows=[_metric_row(row, columns, best, more, costs) for row in _in_order(rows)],
+        below=_chance_rows(document, view, columns, len(more)),
+        groups=_groups(columns, len(more)),
+        caption=f"{len(rows)} metrics, best of a column in bold",
+        spoken=True,
     )
-    return boxed(table, "Metrics by family")
 
 
 def judge_costs(document: Mapping[str, Any]) -> dict[str, str]:
@@ -140,22 +225,11 @@ def _has(row: Row, level: str, key: str) -> bool:
     return not math.isnan(value_of(row, level, key))
 
 
-def _head(columns: Sequence[tuple[str, str]], more: Sequence[str]) -> Markup:
-    groups: list[Child] = [element("td", colspan=2)]
-    for level in ("system", "sentence"):
-        count = sum(at == level for at, _ in columns)
-        if count:
-            words = f"{level.capitalize()} level"
-            groups.append(element("th", words, scope="colgroup", colspan=count, class_="group"))
-    groups.append(element("td", colspan=len(more)))
-    names = ["metric", "family"]
-    names += [HEADINGS[key] for _, key in columns]
-    names += more
-    heads = [
-        element("th", name, scope="col", class_=None if place < 2 else "n")
-        for place, name in enumerate(names)
-    ]
-    return element("thead", element("tr", groups), element("tr", heads))
+def _groups(columns: Sequence[tuple[str, str]], more: int) -> list[Group]:
+    """The levels, above their columns."""
+    counts = {name: sum(level == name for level, _ in columns) for name in ("system", "sentence")}
+    levels = [Group(f"{name.capitalize()} level", count) for name, count in counts.items() if count]
+    return [Group("", 2), *levels, Group("", more)]
 
 
 def _metric_row(
@@ -164,36 +238,30 @@ def _metric_row(
     best: Mapping[tuple[str, str], float],
     more: Sequence[str],
     costs: Mapping[str, str],
-) -> Markup:
-    cells: list[Child] = [
-        element("th", row["metric"], scope="row"),
-        element("td", family_mark(row["family"]), data_v=FAMILIES.get(row["family"], "")),
-    ]
+) -> TableRow:
+    cells = [family_cell(row["family"])]
     cells += [_value(row, level, key, best.get((level, key))) for level, key in columns]
     seconds = row.get("seconds")
     if "missing" in more:
-        cells.append(_count(row.get("missing")))
-    cells.append(element("td", number(seconds, 1), class_="n", data_v=_plain(seconds)))
+        missing = row.get("missing")
+        cells.append(Cell(number(missing), sort=_plain(missing)))
+    cells.append(Cell(number(seconds, 1), sort=_plain(seconds)))
     if "cost" in more:
-        cells.append(element("td", costs.get(row["signature"], "–"), class_="n"))
-    return element("tr", cells)
+        cells.append(Cell(costs.get(row["signature"], "–")))
+    return TableRow(row["metric"], cells)
 
 
 def _plain(value: float | None) -> str:
     return "" if value is None else f"{value:.9g}"
 
 
-def _count(value: int | None) -> Markup:
-    return element("td", number(value), class_="n", data_v=_plain(value))
-
-
-def _value(row: Row, level: str, key: str, best: float | None = None) -> Markup:
+def _value(row: Row, level: str, key: str, best: float | None = None) -> Cell:
     value = value_of(row, level, key)
     if key == "cluster":
         plain = None if math.isnan(value) else int(value)
-        return element("td", number(plain), class_="n cluster", data_v=_plain(plain))
+        return Cell(number(plain), "n cluster", _plain(plain))
     if key == "tied_share":
-        return element("td", number(100 * value, 1), class_="n", data_v=f"{value:.9g}")
+        return Cell(number(100 * value, 1), sort=f"{value:.9g}")
     bounds = ((row.get(level) or {}).get("ci95") or {}).get(key)
     is_best = best is not None and not math.isnan(value) and best - value < 1e-9
     return measure_cell(value, bounds, is_best)
@@ -204,29 +272,23 @@ def _chance_rows(
     view: str,
     columns: Sequence[tuple[str, str]],
     more: int,
-) -> list[Markup]:
+) -> list[TableRow]:
     """Metrics that know nothing, and two annotators."""
-    rest: list[Child] = [element("td", "–", class_="n") for _ in range(more)]
+    rest = [Cell("–")] * more
     rows = []
     for name, entry in (document.get("chance") or {}).items():
         found = entry["human"].get(view) or {}
-        cells: list[Child] = [
-            element("th", name, scope="row"),
-            element("td", family_mark("chance")),
-            *(_value(found, level, key) for level, key in columns),
-        ]
-        rows.append(element("tr", cells, rest))
+        values = [_value(found, level, key) for level, key in columns]
+        rows.append(TableRow(name, [Cell(css="", mark=family_mark("chance")), *values, *rest]))
     ceiling = (document.get("ceiling") or {}).get(view)
     if ceiling:
-        cells = [
-            element("th", "two annotators", scope="row"),
-            element("td", family_mark("ceiling")),
-        ]
+        values = []
         for level, key in columns:
             here = (level, key) == ("sentence", "accuracy")
             bounds = (ceiling.get("ci95") or {}).get("accuracy") if here else None
-            cells.append(measure_cell(_float(ceiling["accuracy"]) if here else math.nan, bounds))
-        rows.append(element("tr", cells, rest))
+            values.append(measure_cell(_float(ceiling["accuracy"]) if here else math.nan, bounds))
+        mark_cell = Cell(css="", mark=family_mark("ceiling"))
+        rows.append(TableRow("two annotators", [mark_cell, *values, *rest]))
     return rows
 
 
@@ -234,70 +296,72 @@ def _float(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def significance_table(test: Mapping[str, Any]) -> Markup:
+def significance_tables(tests: Sequence[Mapping[str, Any]], heading: str) -> list[PageTable]:
+    """One table a test, the first of them below a heading."""
+    return [_significance_table(test, "" if place else heading) for place, test in enumerate(tests)]
+
+
+def _significance_table(test: Mapping[str, Any], heading: str) -> PageTable:
     """p-values of all pairs of metrics; significant ones say whether the row's metric is better."""
     names = list(test["metrics"])
     table = test.get("adjusted") or test["p"]
     values = test.get("values") or [None] * len(names)
     clusters = test.get("clusters") or []
-    head = [element("th", "metric", scope="col")]
-    head += [element("th", name, scope="col", class_="n") for name in names]
-    if clusters:
-        head.append(element("th", "cluster", scope="col", class_="n"))
     rows = []
     for i, name in enumerate(names):
-        cells: list[Child] = [element("th", name, scope="row")]
-        for j in range(len(names)):
-            p = table[i][j] if i != j else None
-            cells.append(_p_cell(p, values[i], values[j], same=i == j))
+        cells = [
+            Cell("") if i == j else _p_cell(table[i][j], values[i], values[j])
+            for j in range(len(names))
+        ]
         if clusters:
             shown = "–" if clusters[i] is None else str(clusters[i])
-            cells.append(element("td", shown, class_="n cluster"))
-        rows.append(element("tr", cells))
+            cells.append(Cell(shown, "n cluster"))
+        rows.append(TableRow(name, cells))
     measure = MEASURES.get(str(test["statistic"]), str(test["statistic"]))
     correction = f", {proper(test['correction'])} correction" if test.get("correction") else ""
     drawn = f", {number(test['resamples'])} resamples" if test.get("resamples") else ""
-    caption = f"{test['level']} level, {measure}: {proper(test['test'])}{correction}{drawn}"
-    content = element(
-        "table",
-        element("caption", f"p-values, {caption}"),
-        element("thead", element("tr", head)),
-        element("tbody", rows),
-        class_="matrix",
+    label = f"p-values, {test['level']} level, {measure}: {proper(test['test'])}{correction}{drawn}"
+    columns = [*names, "cluster"] if clusters else names
+    return PageTable(
+        label=label,
+        css="matrix",
+        headings=[Heading("metric"), *(Heading(name, "n") for name in columns)],
+        rows=rows,
+        caption=label,
+        heading=heading,
     )
-    return boxed(content, f"p-values, {caption}")
 
 
-def _p_cell(p: float | None, own: float | None, other: float | None, same: bool) -> Markup:
+def _p_cell(p: float | None, own: float | None, other: float | None) -> Cell:
     if p is None:
-        return element("td", "" if same else "–", class_="n")
+        return Cell("–")
     shown = "<.001" if p < 0.0005 else number(float(p))
     if p >= SIGNIFICANT:
-        return element("td", shown, class_="n")
-    better = own is None or other is None or own > other
-    words = element("strong", shown, " ▲" if better else " ▼")
-    return element("td", words, class_=f"n {'sig' if better else 'sig-worse'}")
+        return Cell(shown)
+    if own is None or other is None or own > other:
+        return Cell(f"{shown} ▲", "n sig", strong=True)
+    return Cell(f"{shown} ▼", "n sig-worse", strong=True)
 
 
 def pair_matrix(
     labels: Sequence[str], accuracy: Sequence[Sequence[float]], counts: Sequence[Sequence[int]]
-) -> Markup:
+) -> PageTable:
     """Sentence accuracy by pair of systems, the lower half; `labels` from the best system down."""
-    head = [element("th", "system", scope="col")]
-    head += [element("th", str(n + 1), scope="col", class_="n") for n in range(len(labels) - 1)]
     rows = []
     for i, name in enumerate(labels):
-        cells: list[Child] = [element("th", f"{i + 1}\u2002{name}", scope="row")]
+        cells = []
         for j in range(i):
             value = accuracy[i][j]
-            shown = number(value, 2).removeprefix("0")
-            class_ = "" if math.isnan(value) or not counts[i][j] else _shade(value)
-            cells.append(element("td", shown, class_=class_ or None))
-        rows.append(element("tr", cells))
-    table = element(
-        "table", element("thead", element("tr", head)), element("tbody", rows), class_="heat"
+            shade = "" if math.isnan(value) or not counts[i][j] else _shade(value)
+            cells.append(Cell(number(value, 2).removeprefix("0"), shade))
+        rows.append(TableRow(f"{i + 1}\u2002{name}", cells))
+    places = [Heading(str(place), "n") for place in range(1, len(labels))]
+    return PageTable(
+        label="Sentence accuracy by pair of systems",
+        css="heat",
+        headings=[Heading("system"), *places],
+        rows=rows,
     )
-    return boxed(table, "Sentence accuracy by pair of systems")
 
 
 def _shade(value: float) -> str:

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gecjury.cli import main
+from gecjury.report.heat_map import heat_map_html
 from gecjury.report.page.page import report_page
+from gecjury.scoring.by_edit import HeatMap
 from tests import chromium
 from tests.gecjury.report.page.test_page import EVIL, study_of
 
@@ -87,6 +90,24 @@ def test_hostile_texts_do_nothing(tab: chromium.Page, tmp_path: Path) -> None:
     assert tab.run("document.images.length") == 0
     assert tab.run("document.querySelector('table.metrics tbody th').textContent") == EVIL
     assert tab.run("JSON.parse(document.getElementById('result').textContent).benchmark") == EVIL
+
+
+def test_the_heat_map_is_coloured_under_its_policy(tab: chromium.Page, tmp_path: Path) -> None:
+    heat_map = HeatMap(EVIL, (EVIL, "b"), ("c", EVIL), np.array([[0.5, 0.1], [0.2, 0.0]]))
+    path = tmp_path / "plan.html"
+    path.write_text(heat_map_html(heat_map, EVIL, [("Source", EVIL)]), encoding="utf-8")
+    opened(tab, path)
+    assert tab.problems == []
+    assert tab.run("document.querySelector('h1').textContent") == EVIL
+    cells = "[...document.querySelectorAll('tbody td')]"
+    assert tab.run(f"{cells}.map(cell => cell.textContent)") == ["0.500", "0.100", "0.200", "0.000"]
+    colours = tab.run(f"{cells}.map(cell => getComputedStyle(cell).backgroundColor)")
+    assert colours == [
+        "rgb(31, 90, 160)",
+        "rgba(31, 90, 160, 0.2)",
+        "rgba(31, 90, 160, 0.4)",
+        "rgba(31, 90, 160, 0)",
+    ]
 
 
 def test_a_table_is_sorted_by_a_heading(tab: chromium.Page, report: Path) -> None:

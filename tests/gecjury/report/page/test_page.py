@@ -18,10 +18,10 @@ from gecjury.citations import PAPERS, paper
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.study import Study
-from gecjury.report.page.browser import marked
-from gecjury.report.page.markup import Markup, data_block, element, join
+from gecjury.report.page.browser import Part, marked
+from gecjury.report.page.markup import render
 from gecjury.report.page.page import report_page
-from gecjury.report.page.tables import significance_table
+from gecjury.report.page.tables import PageTable, significance_tables
 from gecjury.report.tables import number
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
@@ -31,19 +31,15 @@ EVIL = '<script>alert("x")</script>'
 SOURCE = "He go </script><img src=x onerror=alert(1)> & home \u202e\x00 ."
 
 
-def test_text_is_escaped_and_markup_is_kept() -> None:
-    assert join("a < b", Markup("<b>"), None, ["&", Markup("!")]) == "a &lt; b<b>&amp;!"
-    assert element("p", EVIL, class_='"x"', hidden=True, title=None) == (
-        '<p class="&quot;x&quot;" hidden>&lt;script&gt;alert("x")&lt;/script&gt;</p>'
-    )
-    assert join("a\x00b\ud800\tc\n") == "a\ufffdb\ufffd\tc\n"
-
-
 def test_a_data_block_cannot_be_ended_from_inside() -> None:
-    block = data_block("x", {"</script>": "<!-- & \u2028"})
-    inner = block.removeprefix('<script type="application/json" id="x">').removesuffix("</script>")
+    given = {"</script>": "<!-- & \u2028", "b": 1, "a": 2}
+    block = render("numbers", numbers=given)
+    inner = block.removeprefix('<script type="application/json" id="result">')
+    inner = inner.removesuffix("</script>")
     assert "<" not in inner
-    assert json.loads(inner) == {"</script>": "<!-- & \u2028"}
+    assert list(json.loads(inner).items()) == list(given.items())
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        render("numbers", numbers={"x": float("nan")})
 
 
 @pytest.mark.parametrize(
@@ -56,9 +52,22 @@ def test_numbers(value: float | None, shown: str) -> None:
 
 
 def test_edits_are_marked() -> None:
-    found = marked("He go to the home .", "He goes home now .")
-    assert found == "He <del>go to the</del> <ins>goes</ins> home <ins>now</ins> ."
-    assert marked("<b> x", "x") == "<del>&lt;b&gt;</del> x"
+    assert marked("He go to the home .", "He goes home now .") == [
+        Part("equal", "He"),
+        Part("delete", "go to the"),
+        Part("insert", "goes"),
+        Part("equal", "home"),
+        Part("insert", "now"),
+        Part("equal", "."),
+    ]
+
+
+def test_marked_edits_are_shown_with_blanks_between() -> None:
+    page = report_page(*study_of("x"))
+    assert (
+        '<span dir="auto">He <del>go &lt;/script&gt;&lt;img src=x onerror=alert(1)&gt; &amp;</del> '
+        "<ins>goes</ins> home <del>\u202e\ufffd</del> .</span>"
+    ) in page
 
 
 class Reader(HTMLParser):
@@ -108,7 +117,7 @@ def check_self_contained(page: str) -> None:
 
 def check_accessible(page: str) -> None:
     reader = read(page)
-    assert page.startswith('<!DOCTYPE html>\n<html lang="en">')
+    assert page.startswith('<!DOCTYPE html><html lang="en">')
     assert [a for a in reader.named("meta") if a.get("name") == "viewport"]
     assert all(a.get("scope") for a in reader.named("th"))
     ids = [attrs["id"] for _, attrs in reader.tags if "id" in attrs]
@@ -216,12 +225,22 @@ def test_a_significant_difference_says_who_is_better() -> None:
         "metrics": ["a", "b", "c"], "values": [0.9, 0.5, None], "correction": "holm",
         "p": [[None, 0.01, 0.2], [0.01, None, None], [0.2, None, None]], "clusters": [1, 2, None],
     }  # fmt: skip
-    table = significance_table(test)
-    texts = [re.sub(r"<.*?>", "", row) for row in table.split("<tr>")[2:]]
-    assert texts == ["a0.010 ▲0.2001", "b0.010 ▼–2", "c0.200––"]
+    (table,) = significance_tables([test], "By edits")
+    assert shown(table) == [
+        "a: |0.010 ▲|0.200|1",
+        "b: 0.010 ▼||–|2",
+        "c: 0.200|–||–",
+    ]
+    assert [cell.css for cell in table.rows[0].cells] == ["n", "n sig", "n", "n cluster"]
     test["adjusted"] = [[None, 0.06, 0.4], [0.06, None, None], [0.4, None, None]]
-    assert "▲" not in significance_table(test)
-    assert "PERM-BOTH, Holm correction" in table
+    first, second = significance_tables([test, test], "By edits")
+    assert "▲" not in "".join(shown(first))
+    assert "PERM-BOTH, Holm correction" in first.caption
+    assert (first.heading, second.heading) == ("By edits", "")
+
+
+def shown(table: PageTable) -> list[str]:
+    return [f"{row.name}: {'|'.join(cell.text for cell in row.cells)}" for row in table.rows]
 
 
 def compare(page: Path, *more: str) -> int:

@@ -14,7 +14,7 @@ from gecjury.report.page.svg import (
     Box,
     Estimate,
     intervals,
-    marker,
+    mark,
     place_labels,
     scatter,
     ticks,
@@ -111,7 +111,7 @@ def test_long_names_of_intervals_stay_inside_the_plot() -> None:
 
 def test_families_differ_in_shape_and_not_only_in_colour() -> None:
     shapes = {
-        re.sub(r'class="[^"]*"', "", marker(family, 10, 10))
+        re.sub(r'class="[^"]*"', "", mark(family))
         for family in ("refbased", "refless", "judges", "jury", "chance")
     }
     assert len(shapes) == 5

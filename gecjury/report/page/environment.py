@@ -1,0 +1,65 @@
+"""How templates become HTML: all text is escaped, and a value that is missing is an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.ext import Extension
+from jinja2.lexer import Token, TokenStream
+from markupsafe import Markup
+
+from gecjury.report.page.markup import clean
+
+__all__ = ["environment"]
+
+_BREAK_BETWEEN_WORDS = re.compile(r"(?<=[^\s>])\s*\n\s*(?=[^\s<])")
+_BREAK = re.compile(r"\s*\n\s*")
+
+
+class _Joined(Extension):
+    """Leaves out the line breaks and the indentation of templates, which serve who reads them.
+
+    A page has a limit of bytes, and each table cell stands on a line of its own. A break between
+    two words, or between two attributes, becomes a blank; one beside a tag, an expression or a
+    statement writes nothing, so that a blank that is wanted there stands within a line.
+    """
+
+    def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
+        for token in stream:
+            if token.type == "data":
+                text = _BREAK.sub("", _BREAK_BETWEEN_WORDS.sub(" ", token.value))
+                token = Token(token.lineno, token.type, text)
+            yield token
+
+
+def _finalize(value: object) -> object:
+    """What an expression writes, before it is escaped."""
+    if value is None:
+        return ""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return clean(value)
+    return value
+
+
+@cache
+def environment() -> Environment:
+    """The one environment of all pages."""
+    made = Environment(
+        loader=PackageLoader("gecjury.report.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalize,
+        extensions=[_Joined],
+        auto_reload=False,
+    )
+    # Numbers for programs: as `json.dumps` writes them elsewhere, in the order of the document.
+    made.policies["json.dumps_kwargs"] = {
+        "ensure_ascii": True,
+        "separators": (",", ":"),
+        "allow_nan": False,
+        "sort_keys": False,
+    }
+    return made

@@ -1,0 +1,91 @@
+"""Templates: escaping, missing values, characters that no page may hold, white space, policy."""
+
+from __future__ import annotations
+
+import html
+import importlib.resources
+import re
+import subprocess
+import sys
+
+import pytest
+from jinja2 import UndefinedError
+from markupsafe import Markup
+
+from gecjury.report.page.environment import environment
+from gecjury.report.page.markup import clean, render, render_page
+
+EVIL = "\"><script>alert('x')</script>"
+
+
+def written(template: str, **values: object) -> str:
+    return environment().from_string(template).render(values)
+
+
+def test_text_is_escaped_and_markup_is_kept() -> None:
+    found = written('<p title="{{ x }}">{{ x }}{{ y }}</p>', x='"a" < b', y=Markup("<b>"))
+    assert found == '<p title="&#34;a&#34; &lt; b">&#34;a&#34; &lt; b<b></p>'
+    assert written("{{ x }}", x=None) == ""
+
+
+def test_characters_that_no_page_may_hold_are_replaced() -> None:
+    assert clean("a\x00b\ud800\tc\n\x85") == "a\ufffdb\ufffd\tc\n\ufffd"
+    assert written("{{ x }}", x="a\x00b\ud800") == "a\ufffdb\ufffd"
+
+
+def test_a_missing_value_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="'y' is undefined"):
+        written("{{ y }}", x=1)
+    with pytest.raises(UndefinedError):
+        render("summary")
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("<tr>\n  <td>\n    {{ x }}\n  </td>\n</tr>\n", "<tr><td>1</td></tr>"),
+        ("<p>one\n   two</p>", "<p>one two</p>"),
+        ('<p id="a"\n   class="b">', '<p id="a" class="b">'),
+        ("<b>a</b> <i>b</i>", "<b>a</b> <i>b</i>"),
+        ("{% if x %}\n  {{ x }}\n{% endif %}\n{{ x }}", "11"),
+        ("<p>of {{ x }} and\n  {{ x }}</p>", "<p>of 1 and1</p>"),
+    ],
+)
+def test_line_breaks_serve_the_reader_of_a_template(template: str, expected: str) -> None:
+    assert written(template, x=1) == expected
+    # What is filled in keeps its own.
+    assert written("<p>\n{{ x }}\n</p>", x="a\n b") == "<p>a\n b</p>"
+
+
+def test_every_template_escapes_and_none_switches_it_off() -> None:
+    folder = importlib.resources.files("gecjury.report.page") / "templates"
+    names = [found.name for found in folder.iterdir()]
+    assert "base.html.jinja" in names
+    for name in names:
+        text = (folder / name).read_text(encoding="utf-8")
+        assert not re.search(r"\|\s*safe\b|autoescape|\bon[a-z]+=|\bstyle=", text), name
+
+
+def test_a_page_allows_its_own_style_and_script_alone() -> None:
+    common = {"lines": [(EVIL, EVIL)], "caption": EVIL}
+    common |= {"columns": [EVIL], "rows": [(EVIL, [("0.100", EVIL)])]}
+    plain = render_page("heat_map", title=EVIL, **common)
+    assert "script-src 'none'" in html.unescape(plain)
+    assert "<script" not in plain
+    ruled = render_page("heat_map", title=EVIL, rules=".s1{color:red}", **common)
+    first, second = (
+        re.findall(r"style-src 'sha256-([^']*)'", html.unescape(page)) for page in (plain, ruled)
+    )
+    assert len(first) == len(second) == 1
+    assert first != second
+    assert ".s1{color:red}</style>" in ruled
+
+
+def test_jinja_is_imported_when_a_page_is_written() -> None:
+    program = (
+        "import sys; import gecjury.report.page.page, gecjury.report.heat_map\n"
+        "assert 'jinja2' not in sys.modules\n"
+        "from gecjury.report.page.markup import render; render('summary', cards=[])\n"
+        "assert 'jinja2' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
