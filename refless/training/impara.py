@@ -18,7 +18,7 @@ from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.data.pairs import Correction, Pair, impact_pairs, pairs_print
 from gecjury.refless.impara import FORMAT
 from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST
-from gecjury.refless.nets.regressor import encoder_location, load_model, load_tokenizer, save_model
+from gecjury.refless.nets.regressor import load_model, load_tokenizer, save_model
 from gecjury.refless.training.intermediate import freeze_embeddings, pair_accuracy, pair_examples
 from gecjury.refless.training.model_card import model_card
 from gecjury.refless.training.trainer import TrainSettings, fit, is_main_process, wait_for_all
@@ -78,7 +78,6 @@ def train_impara(
         InputError: fewer than eight pairs can be made for a part.
         OptionError: the folder holds another model.
     """
-    location = encoder_location(encoder)
     pairs = _make_pairs(corrections, encoder, settings, count, runtime)
     run = fingerprint(
         [encoder, *(pairs_print(p) for p in pairs.values()), json.dumps(asdict(settings))]
@@ -89,8 +88,8 @@ def train_impara(
     from transformers import set_seed
 
     set_seed(settings.seed)
-    tokenizer = load_tokenizer(location)
-    model = load_model(location, ("rank",))
+    tokenizer = load_tokenizer(encoder)
+    model = load_model(encoder, ("rank",))
     if frozen:
         freeze_embeddings(model)
 

@@ -20,7 +20,6 @@ from gecjury.refless.data.splits import Split
 from gecjury.refless.nets.bundle import FORMAT, KEYS_FILE, MANIFEST, Bundle, assemble
 from gecjury.refless.nets.probe import fit_probe, save_probe
 from gecjury.refless.nets.regressor import (
-    encoder_location,
     load_model,
     load_tokenizer,
     output_errors,
@@ -316,7 +315,7 @@ def _run_steps(
     recipe: Recipe, work: Path, steps: IntermediateData | None, runtime: Runtime
 ) -> tuple[str, dict[str, float]]:
     """Run the intermediate steps; returns where the regression starts, and dev scores."""
-    start = encoder_location(recipe.encoder)
+    start = recipe.encoder
     scores: dict[str, float] = {}
     settings = step_settings(recipe.settings, recipe.intermediate_epochs, recipe.intermediate_rate)
     for number, kind in enumerate(recipe.intermediate):
