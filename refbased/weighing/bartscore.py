@@ -114,7 +114,6 @@ class BARTScore:
                 bar.advance(len(part))
         if cache is not None:
             cache.write({key: np.array([value]) for key, value in fresh.items()})
-            cache.close()
         values_of = {key: float(vector[0]) for key, vector in known.items()}
         values_of |= {key: float(value) for key, value in fresh.items()}
         return {one: values_of[key] for one, key in keys.items()}
