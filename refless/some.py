@@ -45,6 +45,8 @@ class SOME(MeanScorer):
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality, fluency and meaning by trained regressors"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    # 2: the signature names the commit of a model from the hub, and encoders that lie elsewhere.
+    version: ClassVar[int] = 2
     score_options: ClassVar[frozenset[str]] = frozenset({"alpha", "beta", "gamma"})
 
     model: str = ""
