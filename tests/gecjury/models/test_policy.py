@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import parse_m2
-from gecjury.errors import InputError, OptionError
+from gecjury.errors import FAMILIES, InputError, OptionError
 from gecjury.runtime import Runtime
 from tests import tiny
 
@@ -199,3 +200,16 @@ def test_models_of_the_hub_are_pinned_by_their_commit(models: Path, tmp_path: Pa
     (uot,) = (extra for name, extra in found.items() if name.endswith("uot-errant"))
     (weighed,) = (extra for name, extra in found.items() if name.endswith("pt-errant"))
     assert (uot["encoder"], weighed["model"]) == (bert, bert)
+
+
+def test_no_other_room_loads_models() -> None:
+    words = re.compile(r"from_pretrained|huggingface_hub|torch\.load|(cuda|mps)\.is_available")
+    rooms = [*(ROOT / "gecjury").iterdir(), *(ROOT / name for name in FAMILIES)]
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for room in rooms
+        if room.name != "models" and not room.is_symlink()
+        for path in ([room] if room.is_file() else sorted(room.rglob("*.py")))
+        if path.suffix == ".py" and words.search(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
