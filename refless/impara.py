@@ -128,7 +128,7 @@ def _trained_with(location: str) -> tuple[str, frozenset[str]]:
     Raises:
         InputError: no such folder, or not an IMPARA model.
     """
-    folder = Path(location)
+    folder = Path(location).expanduser()
     base = "bert-base-cased"
     keys: frozenset[str] = frozenset()
     if (folder / MANIFEST).exists():
