@@ -90,6 +90,7 @@ class _Store:
             if old:
                 # Where the file cannot be written, or not now, what was found is still good.
                 with contextlib.suppress(sqlite3.OperationalError):
+                    store.execute("PRAGMA busy_timeout = 100")  # milliseconds; not worth a wait
                     store.execute("BEGIN IMMEDIATE")
                     store.executemany(
                         "UPDATE entries SET used = ? WHERE scope = ? AND key = ?", old
