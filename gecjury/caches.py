@@ -1,8 +1,13 @@
-"""Disk caches in SQLite: strings by key under openly listed parts, and vectors by key.
+"""Disk caches in SQLite: texts by key under openly listed parts, and vectors by key.
 
-What decides a value besides its key (program versions, a model's name) is listed in the file as
-JSON, so that one can see what is stored; values made under other parts are never returned. A cache
-that cannot be read or written costs time, never a result: it then acts as if it were empty.
+Both lie in one kind of store: values of bytes by scope and key. What decides a value besides its
+key (program versions, a model's name) is the scope and is listed in the file as JSON, so that one
+can see what is stored; values of other scopes are never returned. A cache costs time, never a
+result: a damaged file, or one of another format, is made anew, and where nothing can be read or
+written all is as if the cache were empty.
+
+Not diskcache: it asks for its keys one by one, where scorers ask for thousands at once, and
+unpickles what it finds in its file.
 """
 
 from __future__ import annotations
@@ -11,10 +16,10 @@ import contextlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -22,14 +27,20 @@ from gecjury.arrays import Float32Array
 
 __all__ = ["DEFAULT_LIMIT", "DiskCache", "VectorCache", "text_key"]
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS scopes (id INTEGER PRIMARY KEY, parts TEXT UNIQUE NOT NULL);
-CREATE TABLE IF NOT EXISTS entries (
-    scope INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
-    PRIMARY KEY (scope, key));
-"""
-_AT_ONCE = 500
-_WAIT = 30.0
+T = TypeVar("T")
+
+DEFAULT_LIMIT = 2 * 1024**3
+"""Bytes that a file of vectors may take."""
+
+_FORMAT = 2  # SQLite's user_version; the files of format 0 had a schema for each kind of value
+_SCHEMA = (
+    "CREATE TABLE scopes (id INTEGER PRIMARY KEY, parts TEXT UNIQUE NOT NULL)",
+    "CREATE TABLE entries (scope INTEGER NOT NULL, key BLOB NOT NULL, used REAL NOT NULL,"
+    " value BLOB NOT NULL, PRIMARY KEY (scope, key))",
+)
+_AT_ONCE = 500  # keys in one query; SQLite takes 999 at least
+_WAIT = 30.0  # seconds to wait for another process that writes
+_RECENT = 3600.0  # seconds for which a use is not noted again, so that reading seldom writes
 
 
 def text_key(*texts: str) -> str:
@@ -42,205 +53,227 @@ def text_key(*texts: str) -> str:
     return digest.hexdigest()
 
 
-class DiskCache:
-    """Values of one kind, shared by all processes that open the same file.
+class _Store:
+    """Bytes by key within a scope, shared by all processes that open the same file.
 
     Attributes:
-        trouble: why the file could not be used; empty while all is well.
+        trouble: why the file could not be used; empty while all is well. After trouble the file is
+            left alone.
     """
 
     def __init__(
-        self, path: Path, parts: Mapping[str, str], *, limit_bytes: int = 512 * 2**20
+        self, path: Path, parts: Mapping[str, str], limit: int, clock: Callable[[], float]
+    ) -> None:
+        self.path = path
+        self.parts = json.dumps(dict(parts), sort_keys=True, ensure_ascii=False)
+        self.limit = limit
+        self.trouble = ""
+        self._clock = clock
+
+    def read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """The values of those keys that have one; they count as used now."""
+
+        def work(store: sqlite3.Connection) -> dict[bytes, bytes]:
+            found: dict[bytes, bytes] = {}
+            row = store.execute("SELECT id FROM scopes WHERE parts = ?", (self.parts,)).fetchone()
+            if row is None:
+                return found
+            now, old = self._clock(), []
+            for begin in range(0, len(keys), _AT_ONCE):
+                some = keys[begin : begin + _AT_ONCE]
+                marks = ",".join("?" * len(some))
+                query = f"SELECT key, value, used FROM entries WHERE scope = ? AND key IN ({marks})"
+                for key, value, used in store.execute(query, (row[0], *some)):
+                    found[key] = value
+                    if now - used > _RECENT:
+                        old.append((now, row[0], key))
+            if old:
+                # Where the file cannot be written, or not now, what was found is still good.
+                with contextlib.suppress(sqlite3.OperationalError):
+                    store.execute("PRAGMA busy_timeout = 100")  # milliseconds; not worth a wait
+                    store.execute("BEGIN IMMEDIATE")
+                    store.executemany(
+                        "UPDATE entries SET used = ? WHERE scope = ? AND key = ?", old
+                    )
+                    store.execute("COMMIT")
+            return found
+
+        return self._use(work, {}, make=False)
+
+    def write(self, values: Mapping[bytes, bytes]) -> None:
+        """Keep values, replacing those of the same keys, and drop the least recently used ones."""
+        if not values:
+            return
+
+        def work(store: sqlite3.Connection) -> None:
+            now = self._clock()
+            store.execute("BEGIN IMMEDIATE")
+            store.execute("INSERT OR IGNORE INTO scopes (parts) VALUES (?)", (self.parts,))
+            (scope,) = store.execute(
+                "SELECT id FROM scopes WHERE parts = ?", (self.parts,)
+            ).fetchone()
+            store.executemany(
+                "INSERT OR REPLACE INTO entries (scope, key, used, value) VALUES (?, ?, ?, ?)",
+                ((scope, key, now, value) for key, value in values.items()),
+            )
+            store.execute("COMMIT")
+            self._trim(store)
+
+        self._use(work, None, make=True)
+
+    def _use(self, work: Callable[[sqlite3.Connection], T], otherwise: T, *, make: bool) -> T:
+        """What some work on the file gives; `otherwise` if there is no file or it is of no use."""
+        if self.trouble:
+            return otherwise
+        for last in (False, True):
+            try:
+                if make:
+                    self.path.parent.mkdir(parents=True, exist_ok=True)
+                elif not self.path.is_file():
+                    return otherwise
+                # Opened anew each time: a connection belongs to one thread, and costs little.
+                store = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
+                with contextlib.closing(store):
+                    self._prepare(store)
+                    return work(store)
+            except (OSError, sqlite3.Error) as error:
+                if last or not _is_damage(error):
+                    self.trouble = f"{self.path}: {error}"
+                    return otherwise
+                self._remove()
+        raise AssertionError("the second attempt returns")
+
+    def _prepare(self, store: sqlite3.Connection) -> None:
+        """Make the tables of this format where they are not there."""
+        store.execute("PRAGMA synchronous = NORMAL")
+        if _number(store, "user_version") == _FORMAT:
+            return
+        store.execute("PRAGMA auto_vacuum = INCREMENTAL")  # has to stand before the first table
+        store.execute("BEGIN EXCLUSIVE")
+        former = []
+        # Another process may have been faster.
+        if _number(store, "user_version") != _FORMAT:
+            query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+            former = [name for (name,) in store.execute(query)]
+            for name in former:
+                store.execute(f'DROP TABLE "{name}"')
+            for statement in _SCHEMA:
+                store.execute(statement)
+            store.execute(f"PRAGMA user_version = {_FORMAT}")
+        store.execute("COMMIT")
+        if former:
+            # Gives the room back; not while a process of an older version has the file open.
+            with contextlib.suppress(sqlite3.OperationalError):
+                store.execute("PRAGMA journal_mode = DELETE").fetchall()
+                store.execute("VACUUM")
+
+    def _remove(self) -> None:
+        """Remove a damaged file with what SQLite keeps beside it."""
+        for ending in ("", "-journal", "-wal", "-shm"):
+            with contextlib.suppress(OSError):
+                self.path.with_name(self.path.name + ending).unlink()
+
+    def _trim(self, store: sqlite3.Connection) -> None:
+        """Drop the least recently used quarter of the values while there are too many."""
+        while _number(store, "page_size") * _used_pages(store) > self.limit:
+            (count,) = store.execute("SELECT COUNT(*) FROM entries").fetchone()
+            if not count:
+                return
+            store.execute(
+                "DELETE FROM entries WHERE rowid IN"
+                " (SELECT rowid FROM entries ORDER BY used, rowid LIMIT ?)",
+                (count // 4 + 1,),
+            )
+            # As a script: `execute` would take a single step of it, which frees a single page.
+            store.executescript("PRAGMA incremental_vacuum")
+
+
+def _number(store: sqlite3.Connection, pragma: str) -> int:
+    (value,) = store.execute(f"PRAGMA {pragma}").fetchone()
+    return int(value)
+
+
+def _used_pages(store: sqlite3.Connection) -> int:
+    return _number(store, "page_count") - _number(store, "freelist_count")
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether an error says that the file itself is wrong, not that it cannot be had just now."""
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+class DiskCache:
+    """Texts of one kind by key."""
+
+    def __init__(
+        self,
+        path: Path,
+        parts: Mapping[str, str],
+        *,
+        limit_bytes: int = 512 * 2**20,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """Name the cache; the file is made when something is first stored.
 
         Args:
             path: the SQLite file.
             parts: everything besides the key that decides a value.
-            limit_bytes: the file's size from which the oldest values are dropped.
+            limit_bytes: the file's size from which the least recently used values are dropped.
+            clock: seconds that only grow.
         """
-        self.path = path
-        self.parts = json.dumps(dict(parts), sort_keys=True, ensure_ascii=False)
-        self.limit_bytes = limit_bytes
-        self.trouble = ""
+        self._store = _Store(path, parts, limit_bytes, clock)
+
+    @property
+    def trouble(self) -> str:
+        """Why the file could not be used; empty while all is well."""
+        return self._store.trouble
 
     def get(self, keys: Sequence[str]) -> dict[str, str]:
         """The stored values of those keys that have one."""
-        found: dict[str, str] = {}
-        if not self.path.is_file():
-            return found
-        with self._open() as store:
-            if store is None:
-                return found
-            scope = self._scope(store)
-            for begin in range(0, len(keys), _AT_ONCE):
-                some = keys[begin : begin + _AT_ONCE]
-                marks = ",".join("?" * len(some))
-                query = f"SELECT key, value FROM entries WHERE scope = ? AND key IN ({marks})"
-                found.update(store.execute(query, (scope, *some)))
-        return found
+        found = self._store.read([_data(key) for key in keys])
+        return {_text(key): _text(value) for key, value in found.items()}
 
     def put(self, values: Mapping[str, str]) -> None:
         """Store values, replacing older ones of the same keys."""
-        if not values:
-            return
-        with self._open() as store:
-            if store is None:
-                return
-            store.execute("INSERT OR IGNORE INTO scopes (parts) VALUES (?)", (self.parts,))
-            scope = self._scope(store)
-            store.executemany(
-                "INSERT OR REPLACE INTO entries (scope, key, value) VALUES (?, ?, ?)",
-                ((scope, key, value) for key, value in values.items()),
-            )
-            store.commit()
-            self._trim(store)
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection | None]:
-        store: sqlite3.Connection | None = None
-        try:
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                store = sqlite3.connect(self.path, timeout=_WAIT)
-                store.execute("PRAGMA auto_vacuum = INCREMENTAL")
-                # A crash may lose the last values, which are computed anew.
-                store.execute("PRAGMA synchronous = OFF")
-                store.executescript(_SCHEMA)
-            except (sqlite3.Error, OSError) as error:
-                self.trouble = f"{self.path}: {error}"
-                yield None
-                return
-            try:
-                yield store
-            except sqlite3.Error as error:
-                self.trouble = f"{self.path}: {error}"
-        finally:
-            if store is not None:
-                store.close()
-
-    def _scope(self, store: sqlite3.Connection) -> int:
-        row = store.execute("SELECT id FROM scopes WHERE parts = ?", (self.parts,)).fetchone()
-        return -1 if row is None else int(row[0])
-
-    def _trim(self, store: sqlite3.Connection) -> None:
-        """Drop the oldest quarter of the values while the file is too large."""
-        while self._size(store) > self.limit_bytes:
-            (count,) = store.execute("SELECT COUNT(*) FROM entries").fetchone()
-            if not count:
-                return
-            store.execute(
-                "DELETE FROM entries WHERE rowid IN"
-                " (SELECT rowid FROM entries ORDER BY rowid LIMIT ?)",
-                (count // 4 + 1,),
-            )
-            store.commit()
-            store.execute("PRAGMA incremental_vacuum").fetchall()
-            store.commit()
-
-    @staticmethod
-    def _size(store: sqlite3.Connection) -> int:
-        (pages,) = store.execute("PRAGMA page_count").fetchone()
-        (size,) = store.execute("PRAGMA page_size").fetchone()
-        return int(pages) * int(size)
+        self._store.write({_data(key): _data(value) for key, value in values.items()})
 
 
-DEFAULT_LIMIT = 2 * 1024**3  # bytes of vectors kept on disk
-_CHUNK = 500  # keys in one query; SQLite takes 999 at least
+def _data(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
 
 
 class VectorCache:
-    """Vectors of 32-bit floats by key.
+    """Vectors of 32-bit floats by key; the key stands for everything that decides a vector."""
 
-    A cache never breaks a run: a damaged file is made anew, and where nothing can be written the
-    vectors are simply not kept.
+    def __init__(
+        self, path: Path, limit: int = DEFAULT_LIMIT, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        """Name the cache; the file is made when something is first stored.
 
-    Attributes:
-        path: the SQLite file; its folder is made.
-        limit: bytes of vectors kept; past it the least recently used go first.
-    """
-
-    def __init__(self, path: Path, limit: int = DEFAULT_LIMIT) -> None:
-        self.path = path
-        self.limit = limit
-        self._base: sqlite3.Connection | None = None
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                self._base = self._open()
-            except sqlite3.DatabaseError:
-                path.unlink(missing_ok=True)
-                self._base = self._open()
-        except (OSError, sqlite3.Error):
-            self._base = None
-
-    def _open(self) -> sqlite3.Connection:
-        base = sqlite3.connect(self.path, timeout=30)
-        base.execute("PRAGMA journal_mode=WAL")
-        base.execute("PRAGMA synchronous=NORMAL")
-        base.execute(
-            "CREATE TABLE IF NOT EXISTS vectors "
-            "(key BLOB PRIMARY KEY, used REAL NOT NULL, vector BLOB NOT NULL) WITHOUT ROWID"
-        )
-        base.execute("CREATE INDEX IF NOT EXISTS by_use ON vectors (used)")
-        base.commit()
-        return base
+        Args:
+            path: the SQLite file.
+            limit: the file's size from which the least recently used vectors are dropped.
+            clock: seconds that only grow.
+        """
+        self._store = _Store(path, {"what": "vectors of 32-bit floats"}, limit, clock)
 
     @property
-    def usable(self) -> bool:
-        """Whether anything is kept."""
-        return self._base is not None
+    def trouble(self) -> str:
+        """Why the file could not be used; empty while all is well."""
+        return self._store.trouble
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, Float32Array]:
         """The vectors of those keys that are there; they count as used now."""
-        found: dict[bytes, Float32Array] = {}
-        if self._base is None:
-            return found
-        try:
-            for start in range(0, len(keys), _CHUNK):
-                part = keys[start : start + _CHUNK]
-                marks = ",".join("?" * len(part))
-                query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"
-                for key, data in self._base.execute(query, part):
-                    found[key] = np.frombuffer(data, dtype="<f4").astype(np.float32)
-            now = time.time()
-            with self._base:
-                self._base.executemany(
-                    "UPDATE vectors SET used = ? WHERE key = ?", [(now, key) for key in found]
-                )
-        except sqlite3.Error:
-            self.close()
-        return found
+        return {
+            key: np.frombuffer(data, dtype="<f4").astype(np.float32)
+            for key, data in self._store.read(keys).items()
+        }
 
     def write(self, vectors: Mapping[bytes, Float32Array]) -> None:
         """Keep vectors, and drop the least recently used past the limit."""
-        if self._base is None or not vectors:
-            return
-        now = time.time()
-        rows = [(key, now, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
-        try:
-            with self._base:
-                self._base.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
-                self._trim(self._base)
-        except sqlite3.Error:
-            self.close()
-
-    def _trim(self, base: sqlite3.Connection) -> None:
-        (held,) = base.execute("SELECT COALESCE(SUM(LENGTH(vector)), 0) FROM vectors").fetchone()
-        excess = held - self.limit
-        if excess <= 0:
-            return
-        out = []
-        for key, size in base.execute("SELECT key, LENGTH(vector) FROM vectors ORDER BY used"):
-            if excess <= 0:
-                break
-            out.append((key,))
-            excess -= size
-        base.executemany("DELETE FROM vectors WHERE key = ?", out)
-
-    def close(self) -> None:
-        """Close the file; what follows finds nothing and keeps nothing."""
-        if self._base is not None:
-            with contextlib.suppress(sqlite3.Error):
-                self._base.close()
-            self._base = None
+        self._store.write({key: vector.astype("<f4").tobytes() for key, vector in vectors.items()})

@@ -1,4 +1,7 @@
-"""Reading and writing text files: one sentence a line, plain or gzip, UTF-8 and nothing else."""
+"""Reading and writing text files: one sentence a line, plain or gzip, UTF-8 and nothing else.
+
+The lock that keeps processes from writing one file side by side stands here as well.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ import os
 import tempfile
 import zlib
 from pathlib import Path
+from typing import IO, Any
 
 from gecjury.errors import InputError, OutputError
 
-__all__ = ["read_lines", "read_text", "write_text"]
+__all__ = ["lock", "read_lines", "read_text", "write_text"]
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -111,3 +115,30 @@ def write_text(path: str | Path, text: str) -> None:
         if isinstance(error, OSError):
             raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
         raise
+
+
+def lock(file: IO[Any], *, wait: bool) -> bool:
+    """Lock an open file for this process alone; closing it ends that.
+
+    The lock binds only those who ask for it. A platform without such locks (Windows) or a file
+    system that knows none (some network ones) locks nothing: what is written there is as safe as
+    its writers are few.
+
+    Args:
+        file: open for writing.
+        wait: until another process has let go of it.
+
+    Returns:
+        False if another process holds it, which cannot be when waiting; else True.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True

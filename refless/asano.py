@@ -11,9 +11,9 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.refless.nets.bundle import open_bundle
+from gecjury.models.checkpoints import weights_identity
+from gecjury.refless.nets.bundle import bundle_identity, open_bundle
 from gecjury.refless.nets.language import mean_log_probabilities
-from gecjury.refless.nets.regressor import weights_print
 from gecjury.refless.similarity import Meteor
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
@@ -44,6 +44,8 @@ class Asano(MeanScorer):
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality from GUG, language model fluency, METEOR"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    # 2: the signature names the commit of a language model from the hub.
+    version: ClassVar[int] = 2
 
     model: str = ""
     language_model: str = "openai-community/gpt2"
@@ -60,12 +62,12 @@ class Asano(MeanScorer):
             )
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The hashes of both models in use."""
-        found = {}
+        """The hashes of both models in use, or their names and commits on the hub."""
+        found: dict[str, str] = {}
         if self.model and self.alpha:
-            found["weights"] = weights_print(self.model)
+            found |= bundle_identity(self.model)
         if self.beta:
-            found["language-model"] = weights_print(self.language_model)
+            found["language-model"] = weights_identity(self.language_model)
         return found
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:

@@ -14,17 +14,12 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
+from gecjury.models.batching import pick_device
+from gecjury.models.checkpoints import resolve, weights_identity
 from gecjury.models.encoder import EncoderSpec, load_encoder
+from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST, Bundle
-from gecjury.refless.nets.regressor import (
-    Regressor,
-    download_folder,
-    load_model,
-    load_tokenizer,
-    loading_errors,
-    model_device,
-    weights_print,
-)
+from gecjury.refless.nets.regressor import Regressor
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
@@ -69,8 +64,12 @@ class IMPARA(MeanScorer):
             )
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The hash of the trained weights."""
-        return {"weights": weights_print(self.model)} if self.model else {}
+        """The trained weights' hash, or name and commit on the hub; the encoder's files."""
+        if not self.model:
+            return {}
+        base, _ = _trained_with(self.model)
+        encoder = EncoderSpec(self.encoder or base).checkpoint().identity
+        return {"weights": weights_identity(self.model), "encoder": encoder}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Scores, systems × sentences; details say how often the filter decided."""
@@ -107,7 +106,27 @@ class IMPARA(MeanScorer):
 @lru_cache(maxsize=2)
 def _open(location: str, max_length: int, device: str) -> tuple[Regressor, str, frozenset[str]]:
     """The ranker, the encoder for similarities, and hashes of the sentences trained on."""
-    folder = Path(location)
+    device = pick_device(device)
+    base, keys = _trained_with(location)
+    checkpoint = resolve(location, packaged=False)
+    config = read_config(checkpoint)
+    model, _ = read_network(checkpoint, config, "sentences")
+    if model.config.num_labels != 1:
+        raise InputError(
+            f"{location}: a model with {model.config.num_labels} outputs "
+            f"({', '.join(model.config.id2label.values())}); IMPARA's has one"
+        )
+    tokenizer = read_tokenizer(checkpoint, config)
+    return Regressor(model.to(device).eval(), tokenizer, ("rank",), max_length), base, keys
+
+
+def _trained_with(location: str) -> tuple[str, frozenset[str]]:
+    """The encoder that a training used, and hashes of its sentences, where a folder tells them.
+
+    Raises:
+        InputError: no such folder, or not an IMPARA model.
+    """
+    folder = Path(location).expanduser()
     base = "bert-base-cased"
     keys: frozenset[str] = frozenset()
     if (folder / MANIFEST).exists():
@@ -128,15 +147,4 @@ def _open(location: str, max_length: int, device: str) -> tuple[Regressor, str, 
             f"{location}: no such folder. Train a model with `gecjury train impara jfleg gmeg-dev "
             f"-o {location}`, or correct the path"
         )
-    elif not folder.is_dir():
-        location = str(download_folder(location))
-    model = load_model(location)
-    if model.config.num_labels != 1:
-        raise InputError(
-            f"{location}: a model with {model.config.num_labels} outputs "
-            f"({', '.join(model.config.id2label.values())}); IMPARA's has one"
-        )
-    model.to(model_device(Runtime(device=device))).eval()
-    with loading_errors(location):
-        tokenizer = load_tokenizer(location)
-    return Regressor(model, tokenizer, ("rank",), max_length), base, keys
+    return base, keys

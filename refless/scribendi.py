@@ -11,8 +11,8 @@ import numpy as np
 from gecjury.arrays import IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
+from gecjury.models.checkpoints import weights_identity
 from gecjury.refless.nets.language import mean_log_probabilities
-from gecjury.refless.nets.regressor import weights_print
 from gecjury.refless.similarity import indel_ratio, token_sort_ratio
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
@@ -31,7 +31,7 @@ class Scribendi(Scorer):
     threshold. Otherwise −1. An empty hypothesis or source has no perplexity: −1.
 
     Attributes:
-        model: folder or hub name of a causal language model with safetensors.
+        model: folder or hub name of a causal language model.
         threshold: least similarity to the source.
     """
 
@@ -39,6 +39,8 @@ class Scribendi(Scorer):
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "perplexity and closeness to the source, by any causal model"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    # 2: the signature names the commit of a language model from the hub.
+    version: ClassVar[int] = 2
 
     model: str = "openai-community/gpt2"
     threshold: float = 0.8
@@ -48,8 +50,8 @@ class Scribendi(Scorer):
             raise OptionError(f"scribendi: threshold={self.threshold:g}: expected 0 to 1")
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The hash of the language model's weights."""
-        return {"weights": weights_print(self.model)}
+        """The hash of the language model's weights, or its name and commit on the hub."""
+        return {"weights": weights_identity(self.model)}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """The scores, systems × sentences."""

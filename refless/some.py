@@ -13,8 +13,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refless.data.annotations import ASPECTS
-from gecjury.refless.nets.bundle import Bundle, open_bundle
-from gecjury.refless.nets.regressor import weights_print
+from gecjury.refless.nets.bundle import Bundle, bundle_identity, open_bundle
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Scores, Statistics
@@ -63,8 +62,8 @@ class SOME(MeanScorer):
             )
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The hash of the trained weights."""
-        return {"weights": weights_print(self.model)} if self.model else {}
+        """The hash of the trained weights, or the hub's commit; see `bundle_identity`."""
+        return bundle_identity(self.model) if self.model else {}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Scaled predictions, systems × sentences × (grammaticality, fluency, meaning)."""

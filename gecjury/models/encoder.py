@@ -11,9 +11,10 @@ import numpy as np
 
 from gecjury.arrays import Float32Array
 from gecjury.caches import VectorCache
-from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.errors import MissingExtraError, OptionError
 from gecjury.models.batching import cpu_threads, equal_batches, pick_device, work_through
-from gecjury.models.checkpoints import Checkpoint, quiet_transformers, resolve, state_dict
+from gecjury.models.checkpoints import Checkpoint, resolve
+from gecjury.models.networks import cut_length, read_config, read_network, read_tokenizer
 from gecjury.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ __all__ = [
     "Pooling",
     "forget",
     "hidden_index",
-    "length_limit",
     "load_encoder",
     "read_model",
 ]
@@ -36,44 +36,19 @@ __all__ = [
 def read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
     """Tokenizer and model, in evaluation mode on the device."""
     import torch
-    from transformers import AutoConfig, AutoModel, AutoTokenizer
 
-    quiet_transformers()
-    try:
-        config = AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=False)
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False)
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        raise InputError(
-            f"{checkpoint.folder}: not a model that transformers can read ({error})"
-        ) from None
+    config = read_config(checkpoint)
+    tokenizer = read_tokenizer(checkpoint, config)
     if tokenizer.pad_token_id is None or getattr(config, "is_decoder", False):
         raise OptionError(
             f"encoder {spec.name}: a {config.model_type} model is not a sentence encoder (its "
             "tokenizer cannot pad); choose an encoder such as BERT, ELECTRA, RoBERTa or LaBSE"
         )
-    model: Any
-    if checkpoint.safe:
-        model = AutoModel.from_pretrained(
-            checkpoint.folder, config=config, use_safetensors=True, trust_remote_code=False
-        )
-    else:
-        weights = state_dict(checkpoint)
-        with torch.device("meta"):
-            drawn = AutoModel.from_config(config)
-        kind: Any = type(drawn)
-        model = kind.from_pretrained(None, config=config, state_dict=weights)
+    model, _ = read_network(checkpoint, config, "encoder")
     if getattr(config, "is_encoder_decoder", False):
         model = model.get_encoder()
     numbers = torch.bfloat16 if spec.dtype == "bfloat16" else torch.float32
     return tokenizer, model.to(device=device, dtype=numbers).eval()
-
-
-def length_limit(wanted: int, tokenizer: Any, config: Any) -> int:
-    """The most word pieces that model and user allow."""
-    positions = getattr(config, "max_position_embeddings", None) or wanted
-    if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
-        positions -= 2  # positions start behind the padding index there
-    return int(min(wanted, tokenizer.model_max_length, positions))
 
 
 def hidden_index(spec: EncoderSpec, config: Any) -> int:
@@ -211,7 +186,7 @@ class Encoder:
         # Whether the model's last layer is the one wanted.
         self._whole = self._layer == int(self._model.config.num_hidden_layers)
         self._drop_layers()
-        self.limit = length_limit(spec.max_length, self._tokenizer, self._model.config)
+        self.limit = cut_length(self._tokenizer, spec.max_length)
         if spec.pooling == "cls" and self._tokenizer.cls_token_id is None:
             raise OptionError(
                 f"encoder {spec.name}: pooling=cls needs a [CLS] token and this model's tokenizer "

@@ -8,7 +8,6 @@ and asked again; damage anywhere else is an error, never repaired by guessing.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -22,6 +21,7 @@ from typing import IO, Any
 
 from gecjury.errors import InputError, OutputError
 from gecjury.judges.asking.exchange import Reply, Request, key_of
+from gecjury.textfiles import lock
 
 __all__ = ["FORMAT", "Identity", "Store", "read_segments", "read_store", "store_path"]
 
@@ -236,13 +236,11 @@ class Store(AbstractContextManager["Store"]):
         self._replies.setdefault(record["key"], []).append(Reply.from_json(record["reply"]))
 
     def _lock(self) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not lock(self._file, wait=False):
             raise InputError(
                 f"{self.path}: another run is writing this store; wait for it to end, "
                 "or give this run its own with --cache DIR"
-            ) from None
+            )
 
     def _load(self) -> None:
         size = os.fstat(self._file.fileno()).st_size

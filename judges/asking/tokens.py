@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from gecjury.judges.asking.exchange import Message, Request
+from gecjury.models.checkpoints import cached_tokenizer
 
 __all__ = ["Counter", "counter_for"]
 
@@ -56,8 +56,8 @@ def counter_for(model: str, thinking: bool | None = None) -> Counter:
         model: a folder or a name; a tokenizer in that folder or in the local Hub cache is used.
         thinking: the chat template's switch, where the model has one.
     """
-    tokenizer = _local_tokenizer(model)
-    if tokenizer is None:
+    tokenizer = cached_tokenizer(model)
+    if getattr(tokenizer, "chat_template", None) is None:
         return Counter(
             f"estimate, {_CHARACTERS_A_TOKEN:g} characters a token",
             False,
@@ -82,32 +82,3 @@ def counter_for(model: str, thinking: bool | None = None) -> Counter:
 
 def _estimate(text: str) -> int:
     return -(-len(text) // int(_CHARACTERS_A_TOKEN))
-
-
-def _at_hand(model: str) -> bool:
-    """Whether a folder or the local Hub cache may hold the model; seconds faster than to try."""
-    if Path(model).exists():
-        return True
-    try:
-        from huggingface_hub import try_to_load_from_cache
-
-        names = ("config.json", "tokenizer_config.json", "tokenizer.json")
-        return any(isinstance(try_to_load_from_cache(model, name), str) for name in names)
-    except (ImportError, ValueError, OSError):
-        return False
-
-
-def _local_tokenizer(model: str) -> Any:
-    if not _at_hand(model):
-        return None
-    try:
-        from transformers import AutoTokenizer
-        from transformers.utils import logging
-    except ImportError:
-        return None
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call,unused-ignore]
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(model, local_files_only=True)
-    except (OSError, ValueError, KeyError, AttributeError, ImportError):
-        return None
-    return tokenizer if getattr(tokenizer, "chat_template", None) else None

@@ -13,9 +13,17 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 from gecjury.caches import VectorCache
-from gecjury.errors import DataError, InputError, MissingExtraError, OptionError
+from gecjury.errors import DataError, MissingExtraError, OptionError
 from gecjury.models.batching import pick_device
-from gecjury.models.checkpoints import Checkpoint, quiet_transformers, resolve, state_dict
+from gecjury.models.checkpoints import Checkpoint, resolve
+from gecjury.models.networks import (
+    cut_length,
+    network_class,
+    read_config,
+    read_network,
+    read_tokenizer,
+    refuse_missing,
+)
 from gecjury.runtime import Runtime
 
 __all__ = ["BARTScore"]
@@ -106,7 +114,6 @@ class BARTScore:
                 bar.advance(len(part))
         if cache is not None:
             cache.write({key: np.array([value]) for key, value in fresh.items()})
-            cache.close()
         values_of = {key: float(vector[0]) for key, vector in known.items()}
         values_of |= {key: float(value) for key, value in fresh.items()}
         return {one: values_of[key] for one, key in keys.items()}
@@ -118,8 +125,7 @@ class _Model:
     def __init__(self, checkpoint: Checkpoint, device: str) -> None:
         self.device = device
         self._tokenizer, self._model = _read_model(checkpoint, device)
-        positions = getattr(self._model.config, "max_position_embeddings", None) or _LENGTH
-        self.limit = int(min(_LENGTH, self._tokenizer.model_max_length, positions))
+        self.limit = cut_length(self._tokenizer, _LENGTH)
         self.identity = f"{checkpoint.identity}|{self.limit}"
 
     def tokenise(self, texts: Sequence[str]) -> tuple[list[Pieces], int]:
@@ -192,27 +198,16 @@ def _read_model(checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
     """Tokenizer and model, in evaluation mode on the device."""
     import torch
 
-    quiet_transformers()
-    tokenizer, config, kind = _read_parts(checkpoint)
-    options: dict[str, Any] = {"config": config, "output_loading_info": True}
-    if checkpoint.safe:
-        model, report = kind.from_pretrained(checkpoint.folder, use_safetensors=True, **options)
-    else:
-        model, report = kind.from_pretrained(None, state_dict=state_dict(checkpoint), **options)
-    # Weights that the files lack would be random, and so would the scores be.
-    missing = sorted(set(report["missing_keys"]) & {name for name, _ in model.named_parameters()})
-    if missing:
-        raise InputError(
-            f"{checkpoint.folder}: {len(missing)} weights of a {config.model_type} model are "
-            f"missing ({missing[0]}, …); expected a whole sequence-to-sequence model"
-        )
+    config = read_config(checkpoint)
+    tokenizer = read_tokenizer(checkpoint, config)
+    _check_parts(checkpoint, config, tokenizer)
+    model, missing = read_network(checkpoint, config, "text-to-text")
+    refuse_missing(checkpoint, config, missing, "a whole sequence-to-sequence model")
     return tokenizer, model.to(device=device, dtype=torch.float32).eval()
 
 
-def _read_parts(checkpoint: Checkpoint) -> tuple[Any, Any, Any]:
-    """Tokenizer, configuration and class of a model whose targets can be scored."""
-    import torch
-    from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
+def _check_parts(checkpoint: Checkpoint, config: Any, tokenizer: Any) -> None:
+    """Refuse a model whose targets cannot be scored, before its weights are read."""
 
     def refused(reason: str) -> OptionError:
         return OptionError(
@@ -220,25 +215,16 @@ def _read_parts(checkpoint: Checkpoint) -> tuple[Any, Any, Any]:
             "such as facebook/bart-large-cnn"
         )
 
-    try:
-        config = AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=False)
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False)
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        raise InputError(
-            f"{checkpoint.folder}: not a model that transformers can read ({error})"
-        ) from None
     if not getattr(config, "is_encoder_decoder", False):
         raise refused(f"a {config.model_type} model does not generate a target from a source")
     if tokenizer.pad_token_id is None or not tokenizer("")["input_ids"]:
         raise refused("its tokenizer cannot pad or adds no end of sentence")
     try:
-        with torch.device("meta"):
-            kind: Any = type(AutoModelForSeq2SeqLM.from_config(config))
+        kind = network_class(config, "text-to-text")
     except ValueError:
         raise refused(f"transformers generates no text with a {config.model_type} model") from None
     if not hasattr(kind, "prepare_decoder_input_ids_from_labels"):
         raise refused(f"a {config.model_type} model cannot score given targets")
-    return tokenizer, config, kind
 
 
 def _batches(directions: Sequence[Direction], size: int) -> Iterator[list[Direction]]:

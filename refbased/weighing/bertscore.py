@@ -119,7 +119,6 @@ class BERTScore:
         fresh = {_key(encoder.identity, pair): np.float64(f) for pair, f in found.items()}
         if cache is not None:
             cache.write({key: _packed(value) for key, value in fresh.items()})
-            cache.close()
         raw = {key: _unpacked(vector) for key, vector in known.items()} | fresh
         values = dict(zip(distinct, (raw[key] for key in keys), strict=True))
         _, truncated = encoder.tokenise(list(dict.fromkeys(t for pair in todo for t in pair)))

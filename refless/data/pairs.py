@@ -23,7 +23,7 @@ from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import looks_like_m2, parse_m2
 from gecjury.corpus.reading import read_sources, read_versions
 from gecjury.errors import InputError, OptionError
-from gecjury.refless.nets.regressor import cut_length
+from gecjury.models.networks import cut_length
 from gecjury.textfiles import read_lines
 
 __all__ = [

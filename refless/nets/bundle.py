@@ -24,6 +24,9 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import corpus_texts, sentence_key
 from gecjury.errors import InputError
+from gecjury.models.batching import pick_device
+from gecjury.models.checkpoints import Repository, repository, resolve
+from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.refless.data.annotations import ASPECTS
 from gecjury.refless.nets.features import (
     PAIR_FEATURES,
@@ -33,13 +36,7 @@ from gecjury.refless.nets.features import (
     sentence_features,
 )
 from gecjury.refless.nets.probe import Probe, open_probe
-from gecjury.refless.nets.regressor import (
-    Regressor,
-    download_folder,
-    load_model,
-    load_tokenizer,
-    model_device,
-)
+from gecjury.refless.nets.regressor import Regressor
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_text
 
@@ -50,6 +47,7 @@ __all__ = [
     "Bundle",
     "Linear",
     "assemble",
+    "bundle_identity",
     "open_bundle",
 ]
 
@@ -197,15 +195,43 @@ def open_bundle(location: str, max_length: int = 0, device: str = "cpu") -> Bund
 
     Raises:
         InputError: no such folder, a damaged or incomplete one, a checkpoint of another kind or
-            aspect, or pickled weights.
+            aspect, or weights that would need full unpickling.
         DataError: the hub cannot be reached, or the download was cut off.
     """
-    folder = Path(location)
-    if not folder.is_dir():
-        folder = _download(location)
+    folder = _repository(location).folder
+    record = _manifest(folder)
+    if record is None:
+        return _foreign(folder, location, max_length or 128, device)
+    return assemble(folder, record, max_length, device, location)
+
+
+def bundle_identity(location: str) -> dict[str, str]:
+    """What pins a trained SOME, for signatures.
+
+    Args:
+        location: see `open_bundle`, also for the errors.
+
+    Returns:
+        `weights`, and with kernel regression `encoder` and `base`, where these lie elsewhere.
+    """
+    found = _repository(location)
+    identity = {"weights": found.identity}
+    kernel = (_manifest(found.folder) or {}).get("kernel", {})
+    names = {key: str(kernel[key]) for key in ("encoder", "base") if key in kernel}
+    if names.get("base") == names.get("encoder"):
+        names.pop("base", None)
+    for key, name in names.items():
+        # An encoder that lies in the folder is among its weights.
+        if not (found.folder / name).is_dir():
+            identity[key] = resolve(name).identity
+    return identity
+
+
+def _manifest(folder: Path) -> dict[str, Any] | None:
+    """What the folder says of itself; None if it says nothing."""
     path = folder / MANIFEST
     if not path.exists():
-        return _foreign(folder, location, max_length or 128, device)
+        return None
     try:
         record = json.loads(read_text(path))
     except ValueError as error:
@@ -217,7 +243,7 @@ def open_bundle(location: str, max_length: int = 0, device: str = "cpu") -> Bund
             f"{FORMAT!r}); an interrupted training is finished by running its command again, an "
             "IMPARA model is used with -m impara:model=..."
         )
-    return assemble(folder, record, max_length, device, location)
+    return record
 
 
 def assemble(
@@ -256,13 +282,13 @@ def assemble(
     return Bundle(members, scale, features, known, where, probe)
 
 
-def _download(name: str) -> Path:
-    if name.startswith((".", "/", "~")):
+def _repository(location: str) -> Repository:
+    if location.startswith((".", "/", "~")) and not Path(location).expanduser().is_dir():
         raise InputError(
-            f"{name}: no such folder. Train a model, e.g. `gecjury train some tmu-gfm "
-            f"-o {name} --encoder embedded`, or correct the path"
+            f"{location}: no such folder. Train a model, e.g. `gecjury train some tmu-gfm "
+            f"-o {location} --encoder embedded`, or correct the path"
         )
-    return download_folder(name)
+    return repository(location)
 
 
 def _foreign(folder: Path, location: str, max_length: int, device: str) -> Bundle:
@@ -283,7 +309,10 @@ def _foreign(folder: Path, location: str, max_length: int, device: str) -> Bundl
 def _member(folder: Path, aspects: tuple[str, ...], max_length: int, device: str) -> Regressor:
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; the model is incomplete: copy it anew")
-    model = load_model(str(folder))
+    device = pick_device(device)
+    checkpoint = resolve(str(folder))
+    config = read_config(checkpoint)
+    model, missing = read_network(checkpoint, config, "sentences")
     labels = tuple(model.config.id2label[number] for number in range(model.config.num_labels))
     anonymous = len(aspects) == 1 and labels == ("LABEL_0",)
     if labels != aspects and not anonymous:
@@ -291,23 +320,12 @@ def _member(folder: Path, aspects: tuple[str, ...], max_length: int, device: str
             f"{folder}: a checkpoint of {', '.join(labels)}, expected {', '.join(aspects)}: it "
             "has another head than its place says"
         )
-    _refuse_fresh_head(model, folder)
-    runtime = Runtime(device=device)
-    model.to(model_device(runtime)).eval()
-    return Regressor(model, load_tokenizer(str(folder)), aspects, max_length)
-
-
-def _refuse_fresh_head(model: Any, folder: Path) -> None:
-    """A base encoder loads with a head drawn at random: its scores would be noise."""
-    from safetensors import safe_open
-
-    names: set[str] = set()
-    for file in folder.glob("*.safetensors"):
-        with safe_open(file, "pt") as handle:
-            names |= set(handle.keys())
-    heads = [n for n, _ in model.named_parameters() if n.startswith(("classifier.", "score."))]
-    if not any(name in names for name in heads):
+    # A base encoder loads with a head drawn at random: its scores would be noise.
+    heads = {n for n, _ in model.named_parameters() if n.startswith(("classifier.", "score."))}
+    if heads <= missing:
         raise InputError(
             f"{folder}: holds an encoder without a trained head; train it with "
             "`gecjury train some --encoder ...`"
         )
+    tokenizer = read_tokenizer(checkpoint, config)
+    return Regressor(model.to(device).eval(), tokenizer, aspects, max_length)

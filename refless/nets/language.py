@@ -9,14 +9,9 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.refless.nets.regressor import (
-    batches_by_length,
-    check_folder,
-    load_tokenizer,
-    loading_errors,
-    model_device,
-    quiet_transformers,
-)
+from gecjury.models.batching import padded_batches, pick_device
+from gecjury.models.checkpoints import Checkpoint, resolve
+from gecjury.models.networks import read_config, read_network, read_tokenizer, refuse_missing
 from gecjury.runtime import Runtime
 
 __all__ = ["mean_log_probabilities"]
@@ -32,8 +27,12 @@ def mean_log_probabilities(model: str, texts: Sequence[str], runtime: Runtime) -
 
     Returns:
         N numbers, 0 or less; perplexity is exp(−x). An empty sentence has no piece: NaN.
+
+    Raises:
+        GecjuryError: the model cannot be had, or is no whole language model.
     """
-    tokenizer, network = _open(model, model_device(runtime))
+    device = pick_device(runtime.device)
+    tokenizer, network = _open(resolve(model, packaged=False), device)
     start = tokenizer.bos_token or tokenizer.eos_token or ""
     encoded = tokenizer(
         [start + text for text in texts], truncation=True, max_length=tokenizer.model_max_length
@@ -44,7 +43,9 @@ def mean_log_probabilities(model: str, texts: Sequence[str], runtime: Runtime) -
     distinct = list(rows)
     found = np.full(len(distinct), np.nan)
     lengths = [len(ids) for ids in distinct]
-    for batch in runtime.track(batches_by_length(lengths, runtime), f"{model}: probabilities"):
+    for batch in runtime.track(
+        padded_batches(lengths, runtime.batch_size), f"{model}: probabilities"
+    ):
         kept = [row for row in batch if lengths[row] > 1]
         if kept:
             found[kept] = _score(network, [distinct[row] for row in kept])
@@ -73,11 +74,8 @@ def _score(network: Any, batch: Sequence[Sequence[int]]) -> FloatArray:
 
 
 @lru_cache(maxsize=1)
-def _open(model: str, device: str) -> tuple[Any, Any]:
-    quiet_transformers()
-    from transformers import AutoModelForCausalLM
-
-    check_folder(model)
-    with loading_errors(model):
-        network = AutoModelForCausalLM.from_pretrained(model, use_safetensors=True)
-    return load_tokenizer(model), network.to(device).eval()
+def _open(checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
+    config = read_config(checkpoint)
+    network, missing = read_network(checkpoint, config, "next-word")
+    refuse_missing(checkpoint, config, missing, "a whole causal language model")
+    return read_tokenizer(checkpoint, config), network.to(device).eval()

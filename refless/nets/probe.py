@@ -20,7 +20,9 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.splits import Split
 from gecjury.errors import InputError
+from gecjury.models.checkpoints import resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
+from gecjury.models.networks import read_config
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
 from gecjury.refless.nets.kernel import Block, KernelModel, fit_kernel
@@ -124,18 +126,12 @@ class _Reader:
 
     def _pieces(self) -> Callable[[str], int]:
         if self._count is None:
-            self._count = piece_counter(load_tokenizer(_folder(self.probe.base)))
+            self._count = piece_counter(load_tokenizer(self.probe.base))
         return self._count
 
 
-def _folder(name: str) -> str:
-    return str(EncoderSpec(name).checkpoint().folder)
-
-
 def _layers(name: str) -> int:
-    from transformers import AutoConfig
-
-    return int(AutoConfig.from_pretrained(_folder(name)).num_hidden_layers)
+    return int(read_config(resolve(name)).num_hidden_layers)
 
 
 def _joined(blocks: Sequence[Block]) -> FloatArray:

@@ -18,7 +18,7 @@ from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.data.pairs import Correction, Pair, impact_pairs, pairs_print
 from gecjury.refless.impara import FORMAT
 from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST
-from gecjury.refless.nets.regressor import encoder_location, load_model, load_tokenizer, save_model
+from gecjury.refless.nets.regressor import load_model, load_tokenizer, save_model
 from gecjury.refless.training.intermediate import freeze_embeddings, pair_accuracy, pair_examples
 from gecjury.refless.training.model_card import model_card
 from gecjury.refless.training.recipe import TrainSettings
@@ -85,7 +85,6 @@ def train_impara(job: RankerJob) -> Figures:
         OptionError: the folder holds another model.
     """
     settings, folder, runtime = job.settings, job.folder, job.runtime
-    location = encoder_location(job.encoder)
     pairs = _make_pairs(job)
     run = fingerprint(
         [job.encoder, *(pairs_print(p) for p in pairs.values()), json.dumps(asdict(settings))]
@@ -96,8 +95,8 @@ def train_impara(job: RankerJob) -> Figures:
     from transformers import set_seed
 
     set_seed(settings.seed)
-    tokenizer = load_tokenizer(location)
-    model = load_model(location, ("rank",))
+    tokenizer = load_tokenizer(job.encoder)
+    model = load_model(job.encoder, ("rank",))
     if job.frozen:
         freeze_embeddings(model)
 

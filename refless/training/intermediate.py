@@ -17,6 +17,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.errors import InputError
+from gecjury.models.networks import cut_length
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.noise import spoil
 from gecjury.refless.data.pairs import (
@@ -27,7 +28,6 @@ from gecjury.refless.data.pairs import (
     token_edits,
 )
 from gecjury.refless.nets.regressor import (
-    cut_length,
     load_model,
     load_tokenizer,
     predict,

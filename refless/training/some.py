@@ -25,7 +25,6 @@ from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.nets.bundle import FORMAT, KEYS_FILE, MANIFEST, Bundle, assemble
 from gecjury.refless.nets.probe import fit_probe, save_probe
 from gecjury.refless.nets.regressor import (
-    encoder_location,
     load_model,
     load_tokenizer,
     output_errors,
@@ -169,7 +168,7 @@ def _finished(folder: Path, run: str) -> Report | None:
 def _run_steps(job: Job) -> tuple[str, dict[str, float]]:
     """Run the intermediate steps; returns where the regression starts, and dev scores."""
     recipe = job.recipe
-    start = encoder_location(recipe.encoder)
+    start = recipe.encoder
     scores: dict[str, float] = {}
     settings = step_settings(recipe.settings, recipe.intermediate_epochs, recipe.intermediate_rate)
     for number, kind in enumerate(recipe.intermediate):

@@ -16,7 +16,9 @@ from typing import Any, Literal
 import numpy as np
 
 from gecjury.errors import DataError, OptionError
-from gecjury.refless.nets.regressor import model_device, output_errors, quiet_transformers
+from gecjury.models.batching import pick_device
+from gecjury.models.checkpoints import quiet_transformers
+from gecjury.refless.nets.regressor import output_errors
 from gecjury.refless.training.recipe import Loss, TrainSettings
 from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text
@@ -205,7 +207,7 @@ def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
         seed=settings.seed,
         data_seed=settings.seed,
         bf16=settings.bf16,
-        use_cpu=model_device(runtime) == "cpu",
+        use_cpu=pick_device(runtime.device) == "cpu",
         eval_strategy="epoch",
         save_strategy="epoch",
         save_total_limit=2,

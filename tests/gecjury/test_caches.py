@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import subprocess
 import sys
@@ -55,13 +56,61 @@ def test_stays_within_its_limit_and_drops_the_oldest(tmp_path: Path) -> None:
     assert "9 49" in kept
 
 
-def test_a_damaged_file_costs_no_result(tmp_path: Path) -> None:
+def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     path.write_bytes(b"not a database" * 100)
     cache = DiskCache(path, PARTS)
     assert cache.get(["key"]) == {}
     cache.put({"key": "value"})
-    assert str(path) in cache.trouble
+    assert cache.get(["key"]) == {"key": "value"}
+    assert cache.trouble == ""
+
+
+def test_damage_inside_a_file_costs_no_result(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    cache = DiskCache(path, PARTS)
+    cache.put({f"key {i}": "x" * 500 for i in range(200)})
+    data = bytearray(path.read_bytes())
+    # The head is left as it is, and every page of the tables is filled with noise.
+    data[4096:] = b"\xfe" * (len(data) - 4096)
+    path.write_bytes(data)
+    assert cache.get(["key 1"]) == {}
+    cache.put({"key 1": "value"})
+    assert cache.get(["key 1"]) == {"key 1": "value"}
+    assert cache.trouble == ""
+
+
+def test_a_file_of_the_former_format_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as store:
+        store.executescript(
+            "PRAGMA journal_mode = WAL;"
+            "CREATE TABLE scopes (id INTEGER PRIMARY KEY, parts TEXT UNIQUE NOT NULL);"
+            "CREATE TABLE entries (scope INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,"
+            " PRIMARY KEY (scope, key));"
+            "CREATE TABLE vectors (key BLOB PRIMARY KEY, used REAL NOT NULL,"
+            " vector BLOB NOT NULL) WITHOUT ROWID;"
+        )
+        store.execute("INSERT INTO scopes (parts) VALUES ('{}')")
+        store.execute("INSERT INTO entries VALUES (1, 'key', ?)", ("x" * 100_000,))
+        store.commit()
+    cache = DiskCache(path, {})
+    assert cache.get(["key"]) == {}
+    cache.put({"key": "value"})
+    assert cache.get(["key"]) == {"key": "value"}
+    assert cache.trouble == ""
+    assert path.stat().st_size < 50_000
+
+
+def test_what_was_found_is_given_where_nothing_can_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    DiskCache(path, PARTS, clock=lambda: 0.0).put({"key": "value"})
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA user_version")
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM entries").fetchall()
+        # A process that reads keeps others from writing, not from reading.
+        assert DiskCache(path, PARTS).get(["key"]) == {"key": "value"}
 
 
 def test_an_unusable_folder_costs_no_result(tmp_path: Path) -> None:

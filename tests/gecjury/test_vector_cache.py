@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from gecjury.caches import VectorCache
 
@@ -17,7 +17,6 @@ def vector(value: float) -> np.ndarray:
 def test_vectors_come_back_in_a_later_run(tmp_path: Path) -> None:
     first = VectorCache(tmp_path / "deep" / "v.sqlite")
     first.write({b"a": vector(0.1), b"b": vector(2)})
-    first.close()
     again = VectorCache(tmp_path / "deep" / "v.sqlite").read([b"a", b"x", b"b"])
     assert set(again) == {b"a", b"b"}
     np.testing.assert_array_equal(again[b"a"], vector(0.1))
@@ -30,15 +29,19 @@ def test_many_keys_are_read_in_one_call(tmp_path: Path) -> None:
     assert [found[k][0] for k in sorted(found)] == list(range(1234))
 
 
-def test_least_recently_used_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(range(100))
-    monkeypatch.setattr("gecjury.caches.time.time", lambda: float(next(clock)))
-    cache = VectorCache(tmp_path / "v.sqlite", limit=48)  # three vectors of 16 bytes
-    for name in (b"a", b"b", b"c"):
-        cache.write({name: vector(1)})
-    cache.read([b"a"])
-    cache.write({b"d": vector(1)})
-    assert set(cache.read([b"a", b"b", b"c", b"d"])) == {b"a", b"c", b"d"}
+def test_least_recently_used_goes_first_and_the_file_stays_small(tmp_path: Path) -> None:
+    # A vector of 4,000 bytes takes one page of 4,096 bytes or two.
+    days = itertools.count(0, 86_400)
+    path, limit = tmp_path / "v.sqlite", 60 * 4096
+    cache = VectorCache(path, limit, clock=lambda: float(next(days)))
+    for number in range(100):
+        cache.write({b"%d" % number: np.full(1000, number, dtype=np.float32)})
+        assert set(cache.read([b"0"])) == {b"0"}
+        assert path.stat().st_size <= limit
+    kept = cache.read([b"%d" % number for number in range(100)])
+    assert {b"0", b"99"} <= set(kept)
+    assert b"1" not in kept
+    assert len(kept) >= 20
 
 
 def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
@@ -52,6 +55,6 @@ def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_breaks_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     cache = VectorCache(tmp_path / "file" / "v.sqlite")
-    assert not cache.usable
     cache.write({b"a": vector(1)})
+    assert cache.trouble
     assert cache.read([b"a"]) == {}

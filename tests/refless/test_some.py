@@ -16,7 +16,6 @@ from gecjury.errors import DataError, InputError, OptionError
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.splits import split_by_source
 from gecjury.refless.nets.bundle import MANIFEST, open_bundle
-from gecjury.refless.nets.regressor import load_model
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import Job, train_some
 from gecjury.refless.training.weights import search_weights, simplex
@@ -127,15 +126,14 @@ def test_a_failed_download_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> N
         open_bundle("someone/some-model")
 
 
-def test_pickled_weights_are_refused(three: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "grammaticality"
-    tiny.encoder(folder, outputs=1)
-    state = load_model(str(folder)).state_dict()
-    (folder / "model.safetensors").unlink()
-    torch.save(state, folder / "pytorch_model.bin")
-    with pytest.raises(InputError, match=r"pytorch_model.bin is a pickled file"):
+def test_a_model_without_weights_is_refused(tmp_path: Path) -> None:
+    folder = tiny.encoder(tmp_path / "grammaticality", outputs=1)
+    weights = (folder / "model.safetensors").rename(folder / "weights.pt")
+    with pytest.raises(
+        InputError, match=r"weights\.pt is a pickled file of a name that is not read"
+    ):
         open_bundle(str(tmp_path))
-    (folder / "pytorch_model.bin").unlink()
+    weights.unlink()
     with pytest.raises(InputError, match="incomplete"):
         open_bundle(str(tmp_path))
 

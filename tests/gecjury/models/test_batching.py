@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.models.batching import cpu_threads, equal_batches, work_through
+from gecjury.models.batching import cpu_threads, equal_batches, padded_batches, work_through
 
 
 def test_by_hand() -> None:
@@ -26,6 +26,15 @@ def test_every_place_once_and_lengths_equal(lengths: list[int], most: int) -> No
         assert len({lengths[place] for place in batch}) == 1
         assert len(batch) <= most
         assert len(batch) == 1 or len(batch) * lengths[batch[0]] <= 32 * most
+
+
+def test_padded_batches_by_hand() -> None:
+    # Room for 2 × 64 word pieces: one text of 100 (28 are left over), four of 30 padded to 30,
+    # and the two of 5.
+    assert padded_batches([5, 30, 30, 100, 30, 30, 5], 2) == [[3], [1, 2, 4, 5], [0, 6]]
+    assert padded_batches([500], 1) == [[0]]
+    assert padded_batches([0, 0], 1) == [[0, 1]]
+    assert padded_batches([], 4) == []
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -85,5 +85,11 @@ def test_refusals(model: str) -> None:
         load("scribendi:threshold=2")
     with pytest.raises(OptionError, match="sum to 1"):
         load("asano:alpha=1")
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(OptionError, match="no such folder"):
         mean_log_probabilities("./nowhere", ["a"], RUNTIME)
+
+
+def test_an_encoder_without_a_language_model_is_refused(tmp_path: Path) -> None:
+    folder = tiny.encoder(tmp_path / "encoder")
+    with pytest.raises(InputError, match=r"weights of a bert model are missing \(cls\."):
+        mean_log_probabilities(str(folder), ["a"], RUNTIME)
