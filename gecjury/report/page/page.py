@@ -19,10 +19,12 @@ from typing import Any
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.citations import paper
 from gecjury.errors import OutputError
+from gecjury.metaeval.cautions import Caution
+from gecjury.metaeval.comparison import Comparison
 from gecjury.metaeval.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.metaeval.study import Study
+from gecjury.report.comparison import document as document_of
 from gecjury.report.page.browser import sentence_browser
-from gecjury.report.page.cautions import warnings
 from gecjury.report.page.markup import Child, Markup, data_block, element, join, void
 from gecjury.report.page.plots import overview, pairs, scatters, windows
 from gecjury.report.page.sections import edit_section, rating_section, segment_section
@@ -81,25 +83,31 @@ def check_page(path: str | Path) -> None:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
-def write_page(
-    path: str | Path, document: Document, study: Study, tables: Sequence[ScoreTable]
-) -> None:
+def write_page(path: str | Path, comparison: Comparison) -> None:
     """Write the page; a failure leaves what stood there before.
-
-    Args:
-        path: the file.
-        document: the result of `compare`.
-        study: what it was compared with.
-        tables: one a metric.
 
     Raises:
         OutputError: the file cannot be written.
     """
-    write_text(path, report_page(document, study, tables))
+    record = document_of(comparison)
+    page = report_page(record, comparison.study, comparison.tables, comparison.cautions)
+    write_text(path, page)
 
 
-def report_page(document: Document, study: Study, tables: Sequence[ScoreTable]) -> str:
-    """The page as text; see `write_page`."""
+def report_page(
+    document: Document,
+    study: Study,
+    tables: Sequence[ScoreTable],
+    cautions: Sequence[Caution] = (),
+) -> str:
+    """The page as text.
+
+    Args:
+        document: the comparison as JSON has it.
+        study: what was compared with.
+        tables: one a metric.
+        cautions: what a reader must know.
+    """
     plain: dict[str, Any] = json.loads(to_json(document))
     views: list[View] = [view for view in ("edit", "sentence") if view in plain["human_scores"]]
     human: dict[str, dict[str, float]] = {
@@ -114,7 +122,7 @@ def report_page(document: Document, study: Study, tables: Sequence[ScoreTable]) 
     style, script = (_read(f"report.{kind}") for kind in ("css", "js"))
     title = f"Metrics on {plain['benchmark']}"
     content: dict[str, Markup | None] = {
-        "summary": _summary(plain, human, found),
+        "summary": _summary(plain, human, found, cautions),
         "metrics": _metrics(plain, views) if any(map(is_compared, plain["rows"])) else None,
         "significance": _significance(plain),
         "edits": edit_section(plain),
@@ -208,6 +216,7 @@ def _summary(
     document: Document,
     human: Mapping[str, Mapping[str, float]],
     found: Mapping[str, Consensus | None],
+    cautions: Sequence[Caution],
 ) -> Markup:
     cards: list[Child] = []
     edits = edit_statement(document)
@@ -219,11 +228,20 @@ def _summary(
         if items:
             heading = VIEWS[view].capitalize()
             cards.append(element("div", element("h3", heading), _statements(items), class_="card"))
-    careful = warnings(document)
+    careful = _careful(document, cautions)
     if careful:
         heading = element("h3", "Read with care")
         cards.append(element("div", heading, _statements(careful), class_="card warn"))
     return element("div", cards, class_="cards")
+
+
+def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]:
+    """The cautions, and before their remarks those of the benchmark (the sample's is a caution)."""
+    remarks = () if document["sample"] else document.get("notes") or ()
+    named = [caution for caution in cautions if caution.heading != "Notes"]
+    rest = [caution for caution in cautions if caution.heading == "Notes"]
+    every = [*named, *(Caution("Notes", str(remark)) for remark in remarks), *rest]
+    return [Statement(each.heading, f"{each.text.rstrip('.')}.") for each in every]
 
 
 _MEANING = (
