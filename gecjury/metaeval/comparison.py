@@ -63,11 +63,12 @@ __all__ = [
     "Annotators",
     "Audit",
     "Comparison",
+    "Metric",
     "PairwiseAgreement",
     "Rated",
+    "Resampled",
     "SegmentLevel",
     "Segmented",
-    "Trust",
     "WindowAgreement",
     "check",
     "compare",
@@ -114,7 +115,7 @@ class Annotators:
 
 
 @dataclass(frozen=True)
-class Trust:
+class Resampled:
     """How the intervals and tests were made.
 
     Attributes:
@@ -259,7 +260,7 @@ class Comparison:
         results: a metric and view each.
         chance: the same of metrics that know nothing.
         annotators: by view, how far people agree; without views that nobody ranked in.
-        trust: how intervals and tests were made; None without resampling.
+        resampled: how intervals and tests were made; None without resampling.
         edits: single edits against verdicts; None where they were not compared.
         ratings: single corrections against their ratings; none without ratings.
         segments: the segment level; None where it was not asked for.
@@ -276,7 +277,7 @@ class Comparison:
     results: tuple[Result, ...]
     chance: tuple[Result, ...]
     annotators: Mapping[View, Annotators]
-    trust: Trust | None
+    resampled: Resampled | None
     edits: EditComparison | None
     ratings: tuple[Rated, ...]
     segments: SegmentLevel | None
@@ -441,13 +442,13 @@ Metric = Scorer | ScoreTable | str
 
 
 def check(
-    benchmark: Benchmark | str, metrics: Sequence[Metric], settings: Settings | None = None
+    benchmark: Benchmark | str, scorers: Sequence[Metric], settings: Settings | None = None
 ) -> None:
     """Refuse, before any scoring, what cannot be compared.
 
     Args:
         benchmark: as for `compare`.
-        metrics: as for `compare`.
+        scorers: as for `compare`.
         settings: as for `compare`.
 
     Raises:
@@ -455,28 +456,28 @@ def check(
         InputError: a metric needs what the benchmark lacks, or nothing of a level can be computed.
         DataError: data are missing.
     """
-    _Trial.prepare(benchmark, metrics, settings or Settings(), Runtime())
+    _Trial.prepare(benchmark, scorers, settings or Settings(), Runtime())
 
 
 def plans(
     benchmark: Benchmark | str,
-    metrics: Sequence[Metric],
+    scorers: Sequence[Metric],
     settings: Settings | None = None,
     *,
     runtime: Runtime | None = None,
 ) -> list[Plan]:
     """What `compare` would ask of paid services, without asking; refuses what it would refuse."""
     runtime = runtime or Runtime()
-    trial = _Trial.prepare(benchmark, metrics, settings or Settings(), runtime)
+    trial = _Trial.prepare(benchmark, scorers, settings or Settings(), runtime)
     corpus = trial.study.benchmark.corpus
-    scorers = [scorer for scorer in trial.scored if isinstance(scorer, Scorer)]
-    found = [plan for scorer in scorers if (plan := scorer.plan(corpus, runtime)) is not None]
+    paid = [metric for metric in trial.scored if isinstance(metric, Scorer)]
+    found = [plan for metric in paid if (plan := metric.plan(corpus, runtime)) is not None]
     return found + plan_edits(trial.edits, trial.study.benchmark, runtime)
 
 
 def compare(
     benchmark: Benchmark | str,
-    metrics: Sequence[Metric],
+    scorers: Sequence[Metric],
     settings: Settings | None = None,
     *,
     runtime: Runtime | None = None,
@@ -487,8 +488,8 @@ def compare(
     Args:
         benchmark: a benchmark, or the name of one, which is loaded with the usual systems and
             references.
-        metrics: scorers, their names (`green:n=3`), or score tables of the benchmark's systems,
-            which take part in all but the edit level.
+        scorers: metrics as scorers, by name (`green:n=3`), or as score tables of the benchmark's
+            systems, which take part in all but the edit level.
         settings: what is compared, and how; None for the usual.
         runtime: device, workers and the like; nothing in it changes a score.
         score_files: a folder; scores that its files hold are read, the others added.
@@ -501,7 +502,9 @@ def compare(
         OutputError: a score file cannot be written.
     """
     settings, runtime = settings or Settings(), runtime or Runtime()
-    trial = _Trial.prepare(benchmark, metrics, settings, runtime)
+    if runtime.dry_run:
+        raise OptionError("a dry run scores nothing: take gecjury.metaeval.comparison.plans")
+    trial = _Trial.prepare(benchmark, scorers, settings, runtime)
     if score_files is not None:
         check_writable(score_files)
     study, views = trial.study, trial.views
@@ -513,7 +516,7 @@ def compare(
         for metric in trial.scored
     )
     plain = [result for table in tables for result in study.evaluate(table, views)]
-    results, chance, trust = _weigh(trial, tables, plain, study.chance(views))
+    results, chance, resampled = _weigh(trial, tables, plain, study.chance(views))
     check_scored(results)
     edits = compare_edits(trial.edits, study.benchmark, runtime, settings, score_files)
     annotators = _annotators(study, views)
@@ -525,7 +528,7 @@ def compare(
         results=results,
         chance=chance,
         annotators=annotators,
-        trust=trust,
+        resampled=resampled,
         edits=edits,
         ratings=_ratings(trial, tables, results, chance),
         segments=_segments(trial, tables),
@@ -538,7 +541,7 @@ def compare(
             results,
             chance,
             settings,
-            tested=trust is not None and any(trust.tests.values()),
+            tested=resampled is not None and any(resampled.tests.values()),
             noted=[note for table in tables for note in table.statistics.notes],
         ),
     )
@@ -566,14 +569,12 @@ class _Trial:
     def prepare(
         cls,
         benchmark: Benchmark | str,
-        metrics: Sequence[Metric],
+        scorers: Sequence[Metric],
         settings: Settings,
         runtime: Runtime,
     ) -> _Trial:
         """Load what was named, and refuse what cannot be."""
-        names = [metrics] if isinstance(metrics, str) else metrics
-        # A name given twice is one metric.
-        scored = [load(m) if isinstance(m, str) else m for m in _once(names)]
+        scored = list(_loaded([scorers] if isinstance(scorers, str) else scorers))
         if not scored:
             raise OptionError("no metric to compare: name one or more, such as green")
         if isinstance(benchmark, str):
@@ -595,18 +596,20 @@ class _Trial:
             _check_metric(metric, benchmark, settings)
         _check_statistic(study, views, settings)
         _check_grouping(study, views, settings)
-        scorers = [metric for metric in scored if isinstance(metric, Scorer)]
-        edits = edit_tasks(scorers, benchmark, settings)
+        alive = [metric for metric in scored if isinstance(metric, Scorer)]
+        edits = edit_tasks(alive, benchmark, settings)
         return cls(study, settings, views, () if settings.level == "edit" else tuple(scored), edits)
 
 
-def _once(metrics: Sequence[Metric]) -> Iterator[Metric]:
-    seen: set[str] = set()
-    for metric in metrics:
-        if not isinstance(metric, str) or metric not in seen:
+def _loaded(given: Sequence[Metric]) -> Iterator[Scorer | ScoreTable]:
+    """Metrics by name loaded, each name once."""
+    names: set[str] = set()
+    for metric in given:
+        if not isinstance(metric, str):
             yield metric
-        if isinstance(metric, str):
-            seen.add(metric)
+        elif metric not in names:
+            names.add(metric)
+            yield load(metric)
 
 
 def _check_metric(metric: Scorer | ScoreTable, benchmark: Benchmark, settings: Settings) -> None:
@@ -659,7 +662,7 @@ def _check_grouping(study: Study, views: Sequence[View], settings: Settings) -> 
 
 def _weigh(
     trial: _Trial, tables: Sequence[ScoreTable], results: list[Result], chance: list[Result]
-) -> tuple[tuple[Result, ...], tuple[Result, ...], Trust | None]:
+) -> tuple[tuple[Result, ...], tuple[Result, ...], Resampled | None]:
     """Put intervals and clusters into results, and say how they were found."""
     settings, views, study = trial.settings, trial.views, trial.study
     if settings.resampling.over == "none":
@@ -691,13 +694,13 @@ def _weigh(
             for number, cluster in enumerate(test.clusters):
                 at = number * len(views) + place
                 weighed[at] = _with_cluster(weighed[at], test.level, cluster)
-    trust = Trust(
+    resampled = Resampled(
         human_resampled={view: uncertainty.human(view)[1] for view in views},
         dropped=dropped,
         drawn=known * _STATISTICS * settings.resampling.resamples,
         tests=tests,
     )
-    return tuple(weighed[: len(results)]), tuple(weighed[len(results) :]), trust
+    return tuple(weighed[: len(results)]), tuple(weighed[len(results) :]), resampled
 
 
 def _entry(metric: Scorer | ScoreTable, table: ScoreTable) -> Entry:

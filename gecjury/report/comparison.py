@@ -7,12 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from gecjury.benchmarks.annotators import Kappa
-from gecjury.metaeval.comparison import HEADINGS, Comparison, SegmentLevel, Trust
+from gecjury.metaeval.comparison import HEADINGS, Comparison, Resampled, SegmentLevel
 from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.study import Result
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.tables import Column, Table
+from gecjury.wording import number
 
 __all__ = ["document", "tables"]
 
@@ -83,8 +84,8 @@ def document(found: Comparison) -> dict[str, Any]:
             for view, people in found.annotators.items()
         },
         "chance": _chance(found.chance),
-        "uncertainty": None if found.trust is None else _how(found, found.trust),
-        "significance": [] if found.trust is None else _tests(found.trust),
+        "uncertainty": None if found.resampled is None else _how(found, found.resampled),
+        "significance": [] if found.resampled is None else _tests(found.resampled),
         "caveats": [caution.text for caution in found.cautions],
     }
     if found.edits is not None:
@@ -149,7 +150,7 @@ def _main_table(found: Comparison) -> Table:
     columns += sentence if level in ("sentence", "all") else []
     columns += [Column("missing"), _column("seconds", 1)]
     rows = [_with_bounds(record) for record in found.rows()]
-    notes = [*_setting_notes(found), *_annotator_notes(found), *_trust_notes(found)]
+    notes = [*_setting_notes(found), *_annotator_notes(found), *_resampling_notes(found)]
     notes += list(dict.fromkeys(result.signature for result in found.results))
     notes += [caution.text for caution in found.cautions]
     return Table(columns, rows, found.title, notes)
@@ -190,7 +191,7 @@ def _annotator_notes(found: Comparison) -> list[str]:
     if found.settings.level not in ("sentence", "all"):
         return []
     parts = [
-        f"{_two(people.between)} and {_two(people.within)} ({view})"
+        f"{number(people.between.mean, 2)} and {number(people.within.mean, 2)} ({view})"
         for view, people in found.annotators.items()
     ]
     if not parts:
@@ -198,17 +199,13 @@ def _annotator_notes(found: Comparison) -> list[str]:
     return [f"κ between annotators and within one, over all ranked systems: {', '.join(parts)}"]
 
 
-def _two(kappa: Kappa) -> str:
-    return "–" if kappa.mean != kappa.mean else f"{kappa.mean:.2f}"
-
-
 def _comparisons(kappa: Kappa) -> int:
     return sum(kappa.counts.values())
 
 
-def _trust_notes(found: Comparison) -> list[str]:
-    settings, trust = found.settings, found.trust
-    if trust is None:
+def _resampling_notes(found: Comparison) -> list[str]:
+    settings, resampled = found.settings, found.resampled
+    if resampled is None:
         return []
     how = settings.resampling
     drawn = {"both": "sentences and systems"}.get(how.over, how.over)
@@ -216,12 +213,12 @@ def _trust_notes(found: Comparison) -> list[str]:
         f"[low, high]: {how.confidence:.0%} percentile bootstrap over {drawn}, "
         f"{how.resamples} resamples, seed {settings.seed}"
     ]
-    fixed = [view for view, resampled in trust.human_resampled.items() if not resampled]
+    fixed = [view for view, anew in resampled.human_resampled.items() if not anew]
     if fixed and how.draws_sentences:
         notes.append(
             f"human scores ({', '.join(fixed)}) are held fixed: nothing to compute them from"
         )
-    if any(trust.tests.values()):
+    if any(resampled.tests.values()):
         cells = {
             "corpus": "whole systems' scores swapped",
             "mean": "sentence scores swapped",
@@ -235,15 +232,15 @@ def _trust_notes(found: Comparison) -> list[str]:
             f"sources, {how.permutations} permutations each"
         )
     return notes + [
-        f"{view}: {dropped} of {trust.drawn} resampled statistics were not "
+        f"{view}: {dropped} of {resampled.drawn} resampled statistics were not "
         "defined (constant scores, fewer than 3 different systems, a system without "
         "judgments) and left out"
-        for view, dropped in trust.dropped.items()
+        for view, dropped in resampled.dropped.items()
         if dropped
     ]
 
 
-def _how(found: Comparison, trust: Trust) -> dict[str, Any]:
+def _how(found: Comparison, resampled: Resampled) -> dict[str, Any]:
     how = found.settings.resampling
     return {
         "resamples": how.resamples,
@@ -251,14 +248,14 @@ def _how(found: Comparison, trust: Trust) -> dict[str, Any]:
         "seed": found.settings.seed,
         "confidence": how.confidence,
         "aggregate_resampled": how.draws_sentences,
-        "human_resampled": dict(trust.human_resampled),
+        "human_resampled": dict(resampled.human_resampled),
         "permutations": how.permutations,
         "level": how.level,
     }
 
 
-def _tests(trust: Trust) -> list[dict[str, Any]]:
-    return [_test(test, view) for view, tests in trust.tests.items() for test in tests]
+def _tests(resampled: Resampled) -> list[dict[str, Any]]:
+    return [_test(test, view) for view, tests in resampled.tests.items() for test in tests]
 
 
 def _test(test: Significance, view: str) -> dict[str, Any]:
