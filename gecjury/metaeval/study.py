@@ -37,7 +37,7 @@ from gecjury.stats.windows import Windows, human_ranks, window_correlations
 
 __all__ = ["Result", "Study", "SystemAgreement", "judged_differences"]
 
-HUMAN_KINDS = get_args(HumanKind)
+HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
 
 
 @dataclass(frozen=True)

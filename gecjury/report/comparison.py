@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gecjury.benchmarks.annotators import Kappa
-from gecjury.metaeval.comparison import HEADINGS, Comparison, Resampled, SegmentLevel
+from gecjury.metaeval.comparison import HEADINGS, Annotators, Comparison, Resampled, SegmentLevel
 from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.study import Result
@@ -72,17 +71,7 @@ def document(found: Comparison) -> dict[str, Any]:
             }
             for view, people in found.annotators.items()
         },
-        "annotators": {
-            view: {
-                "kappa": {"between": people.between.mean, "within": people.within.mean},
-                "weighted": {"between": people.between.weighted, "within": people.within.weighted},
-                "comparisons": {
-                    "between": _comparisons(people.between),
-                    "within": _comparisons(people.within),
-                },
-            }
-            for view, people in found.annotators.items()
-        },
+        "annotators": {view: _kappas(people) for view, people in found.annotators.items()},
         "chance": _chance(found.chance),
         "uncertainty": None if found.resampled is None else _how(found, found.resampled),
         "significance": [] if found.resampled is None else _tests(found.resampled),
@@ -199,8 +188,18 @@ def _annotator_notes(found: Comparison) -> list[str]:
     return [f"κ between annotators and within one, over all ranked systems: {', '.join(parts)}"]
 
 
-def _comparisons(kappa: Kappa) -> int:
-    return sum(kappa.counts.values())
+def _kappas(people: Annotators) -> dict[str, Any]:
+    """κ as the papers give it (over all ranked systems), and on the pairs of the ceiling."""
+    between, within, ceiling = people.between, people.within, people.agreement
+    return {
+        "kappa": {"between": between.mean, "within": within.mean, "ceiling": ceiling.kappa},
+        "weighted": {"between": between.weighted, "within": within.weighted},
+        "comparisons": {
+            "between": sum(between.counts.values()),
+            "within": sum(within.counts.values()),
+            "ceiling": ceiling.pairs,
+        },
+    }
 
 
 def _resampling_notes(found: Comparison) -> list[str]:

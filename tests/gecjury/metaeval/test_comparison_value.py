@@ -162,6 +162,7 @@ def test_annotators_have_their_kappa_beside_the_ceiling() -> None:
     record = json.loads(to_json(document(found)))
     assert record["annotators"]["edit"]["kappa"] == {
         "between": people.between.mean, "within": None,  # nobody judged twice
+        "ceiling": people.agreement.kappa,
     }  # fmt: skip
     assert record["annotators"]["edit"]["comparisons"]["within"] == 0
     assert set(record["ceiling"]["edit"]) == {"accuracy", "decided", "with_ties", "pairs"}
