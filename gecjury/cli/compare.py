@@ -128,7 +128,6 @@ def compare_metrics(args: argparse.Namespace, name: str, metrics: Sequence[str])
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.metaeval.comparison import check, compare, plans
     from gecjury.report.comparison import document, tables
-    from gecjury.report.page.page import check_page, write_page
     from gecjury.report.tables import print_result
 
     settings = _settings(args)
@@ -148,11 +147,15 @@ def compare_metrics(args: argparse.Namespace, name: str, metrics: Sequence[str])
         dry_run([], benchmark.corpus, runtime, plans(benchmark, scorers, settings, runtime=runtime))
         return 0
     if args.html:
+        from gecjury.report.page.page import check_page
+
         # What is refused leaves no folder behind.
         check(benchmark, scorers, settings)
         check_page(args.html)
     found = compare(benchmark, scorers, settings, runtime=runtime, score_files=args.output)
     if args.html:
+        from gecjury.report.page.page import write_page
+
         write_page(args.html, found)
     print_result(tables(found), document(found), args.format)
     return 1 if found.incomplete else 0

@@ -63,10 +63,10 @@ __all__ = [
     "Annotators",
     "Audit",
     "Comparison",
+    "IntervalsAndTests",
     "Metric",
     "PairwiseAgreement",
     "Rated",
-    "Resampled",
     "SegmentLevel",
     "Segmented",
     "WindowAgreement",
@@ -115,7 +115,7 @@ class Annotators:
 
 
 @dataclass(frozen=True)
-class Resampled:
+class IntervalsAndTests:
     """How the intervals and tests were made.
 
     Attributes:
@@ -260,7 +260,7 @@ class Comparison:
         results: a metric and view each.
         chance: the same of metrics that know nothing.
         annotators: by view, how far people agree; without views that nobody ranked in.
-        resampled: how intervals and tests were made; None without resampling.
+        uncertainty: how intervals and tests were made; None without resampling.
         edits: single edits against verdicts; None where they were not compared.
         ratings: single corrections against their ratings; none without ratings.
         segments: the segment level; None where it was not asked for.
@@ -277,7 +277,7 @@ class Comparison:
     results: tuple[Result, ...]
     chance: tuple[Result, ...]
     annotators: Mapping[View, Annotators]
-    resampled: Resampled | None
+    uncertainty: IntervalsAndTests | None
     edits: EditComparison | None
     ratings: tuple[Rated, ...]
     segments: SegmentLevel | None
@@ -516,7 +516,7 @@ def compare(
         for metric in trial.scored
     )
     plain = [result for table in tables for result in study.evaluate(table, views)]
-    results, chance, resampled = _weigh(trial, tables, plain, study.chance(views))
+    results, chance, uncertainty = _weigh(trial, tables, plain, study.chance(views))
     check_scored(results)
     edits = compare_edits(trial.edits, study.benchmark, runtime, settings, score_files)
     annotators = _annotators(study, views)
@@ -528,7 +528,7 @@ def compare(
         results=results,
         chance=chance,
         annotators=annotators,
-        resampled=resampled,
+        uncertainty=uncertainty,
         edits=edits,
         ratings=_ratings(trial, tables, results, chance),
         segments=_segments(trial, tables),
@@ -541,7 +541,7 @@ def compare(
             results,
             chance,
             settings,
-            tested=resampled is not None and any(resampled.tests.values()),
+            tested=uncertainty is not None and any(uncertainty.tests.values()),
             noted=[note for table in tables for note in table.statistics.notes],
         ),
     )
@@ -662,7 +662,7 @@ def _check_grouping(study: Study, views: Sequence[View], settings: Settings) -> 
 
 def _weigh(
     trial: _Trial, tables: Sequence[ScoreTable], results: list[Result], chance: list[Result]
-) -> tuple[tuple[Result, ...], tuple[Result, ...], Resampled | None]:
+) -> tuple[tuple[Result, ...], tuple[Result, ...], IntervalsAndTests | None]:
     """Put intervals and clusters into results, and say how they were found."""
     settings, views, study = trial.settings, trial.views, trial.study
     if settings.resampling.over == "none":
@@ -670,15 +670,13 @@ def _weigh(
     entries = [_entry(*each) for each in zip(trial.scored, tables, strict=True)]
     known = len(entries)
     entries += [Entry(name, scores) for name, scores in study.chance_sentences.items()]
-    uncertainty = Uncertainty(
-        study, entries, settings.resampling, settings.statistic, settings.seed
-    )
+    measured = Uncertainty(study, entries, settings.resampling, settings.statistic, settings.seed)
     tests: dict[View, tuple[Significance, ...]] = {}
     dropped: dict[View, int] = {}
     # Results stand metric by metric, and for each metric view by view.
     weighed = [*results, *chance]
     for place, view in enumerate(views):
-        system, sentence = uncertainty.over_systems(view), uncertainty.over_pairs(view)
+        system, sentence = measured.over_systems(view), measured.over_pairs(view)
         for number in range(len(entries)):
             at = number * len(views) + place
             weighed[at] = replace(
@@ -689,18 +687,18 @@ def _weigh(
         dropped[view] = sum(sum(each.dropped.values()) for each in system[:known])
         tests[view] = ()
         if known > 1:
-            tests[view] = tuple(uncertainty.significance(view, range(known)))
+            tests[view] = tuple(measured.significance(view, range(known)))
         for test in tests[view]:
             for number, cluster in enumerate(test.clusters):
                 at = number * len(views) + place
                 weighed[at] = _with_cluster(weighed[at], test.level, cluster)
-    resampled = Resampled(
-        human_resampled={view: uncertainty.human(view)[1] for view in views},
+    uncertainty = IntervalsAndTests(
+        human_resampled={view: measured.human(view)[1] for view in views},
         dropped=dropped,
         drawn=known * _STATISTICS * settings.resampling.resamples,
         tests=tests,
     )
-    return tuple(weighed[: len(results)]), tuple(weighed[len(results) :]), resampled
+    return tuple(weighed[: len(results)]), tuple(weighed[len(results) :]), uncertainty
 
 
 def _entry(metric: Scorer | ScoreTable, table: ScoreTable) -> Entry:

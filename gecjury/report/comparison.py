@@ -6,7 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gecjury.metaeval.comparison import HEADINGS, Annotators, Comparison, Resampled, SegmentLevel
+from gecjury.metaeval.comparison import (
+    HEADINGS,
+    Annotators,
+    Comparison,
+    IntervalsAndTests,
+    SegmentLevel,
+)
 from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.study import Result
@@ -73,8 +79,8 @@ def document(found: Comparison) -> dict[str, Any]:
         },
         "annotators": {view: _kappas(people) for view, people in found.annotators.items()},
         "chance": _chance(found.chance),
-        "uncertainty": None if found.resampled is None else _how(found, found.resampled),
-        "significance": [] if found.resampled is None else _tests(found.resampled),
+        "uncertainty": None if found.uncertainty is None else _how(found, found.uncertainty),
+        "significance": [] if found.uncertainty is None else _tests(found.uncertainty),
         "caveats": [caution.text for caution in found.cautions],
     }
     if found.edits is not None:
@@ -203,8 +209,8 @@ def _kappas(people: Annotators) -> dict[str, Any]:
 
 
 def _resampling_notes(found: Comparison) -> list[str]:
-    settings, resampled = found.settings, found.resampled
-    if resampled is None:
+    settings, uncertainty = found.settings, found.uncertainty
+    if uncertainty is None:
         return []
     how = settings.resampling
     drawn = {"both": "sentences and systems"}.get(how.over, how.over)
@@ -212,12 +218,12 @@ def _resampling_notes(found: Comparison) -> list[str]:
         f"[low, high]: {how.confidence:.0%} percentile bootstrap over {drawn}, "
         f"{how.resamples} resamples, seed {settings.seed}"
     ]
-    fixed = [view for view, anew in resampled.human_resampled.items() if not anew]
+    fixed = [view for view, anew in uncertainty.human_resampled.items() if not anew]
     if fixed and how.draws_sentences:
         notes.append(
             f"human scores ({', '.join(fixed)}) are held fixed: nothing to compute them from"
         )
-    if any(resampled.tests.values()):
+    if any(uncertainty.tests.values()):
         cells = {
             "corpus": "whole systems' scores swapped",
             "mean": "sentence scores swapped",
@@ -231,15 +237,15 @@ def _resampling_notes(found: Comparison) -> list[str]:
             f"sources, {how.permutations} permutations each"
         )
     return notes + [
-        f"{view}: {dropped} of {resampled.drawn} resampled statistics were not "
+        f"{view}: {dropped} of {uncertainty.drawn} resampled statistics were not "
         "defined (constant scores, fewer than 3 different systems, a system without "
         "judgments) and left out"
-        for view, dropped in resampled.dropped.items()
+        for view, dropped in uncertainty.dropped.items()
         if dropped
     ]
 
 
-def _how(found: Comparison, resampled: Resampled) -> dict[str, Any]:
+def _how(found: Comparison, uncertainty: IntervalsAndTests) -> dict[str, Any]:
     how = found.settings.resampling
     return {
         "resamples": how.resamples,
@@ -247,14 +253,14 @@ def _how(found: Comparison, resampled: Resampled) -> dict[str, Any]:
         "seed": found.settings.seed,
         "confidence": how.confidence,
         "aggregate_resampled": how.draws_sentences,
-        "human_resampled": dict(resampled.human_resampled),
+        "human_resampled": dict(uncertainty.human_resampled),
         "permutations": how.permutations,
         "level": how.level,
     }
 
 
-def _tests(resampled: Resampled) -> list[dict[str, Any]]:
-    return [_test(test, view) for view, tests in resampled.tests.items() for test in tests]
+def _tests(uncertainty: IntervalsAndTests) -> list[dict[str, Any]]:
+    return [_test(test, view) for view, tests in uncertainty.tests.items() for test in tests]
 
 
 def _test(test: Significance, view: str) -> dict[str, Any]:
