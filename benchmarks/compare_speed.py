@@ -13,8 +13,9 @@ import time
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.metaeval.resampled import Entry
+from gecjury.metaeval.settings import Resampling
 from gecjury.metaeval.study import Study
-from gecjury.metaeval.uncertainty import Resampling, Uncertainty
+from gecjury.metaeval.uncertainty import Uncertainty
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files

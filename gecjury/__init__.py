@@ -16,25 +16,34 @@ from gecjury.version import __version__
 if TYPE_CHECKING:
     from gecjury.benchmarks import load_benchmark
     from gecjury.corpus import Corpus, read_corpus
+    from gecjury.metaeval import Comparison, Resampling, Settings, compare
     from gecjury.runtime import Runtime
     from gecjury.scoring import METRICS, ScoreTable, load
 
 __all__ = [
     "METRICS",
+    "Comparison",
     "Corpus",
+    "Resampling",
     "Runtime",
     "ScoreTable",
+    "Settings",
     "__version__",
+    "compare",
     "load",
     "load_benchmark",
     "read_corpus",
 ]
 
 _HOMES = {
+    "Comparison": "gecjury.metaeval",
     "Corpus": "gecjury.corpus",
     "METRICS": "gecjury.scoring",
+    "Resampling": "gecjury.metaeval",
     "Runtime": "gecjury.runtime",
     "ScoreTable": "gecjury.scoring",
+    "Settings": "gecjury.metaeval",
+    "compare": "gecjury.metaeval",
     "load": "gecjury.scoring",
     "load_benchmark": "gecjury.benchmarks",
     "read_corpus": "gecjury.corpus",

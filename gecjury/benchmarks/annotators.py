@@ -32,12 +32,15 @@ class AnnotatorAgreement:
         decided: number of those comparisons.
         with_ties: share of equal judgments (first, second, tie) among all; NaN without any.
         pairs: number of all comparisons.
+        kappa: Cohen's κ over all of them, the agreement by chance taken from the judgments of both
+            together; NaN where it is not defined.
     """
 
     accuracy: float
     decided: int
     with_ties: float
     pairs: int
+    kappa: float
 
 
 def annotator_agreement(pairs: JudgmentPairs) -> AnnotatorAgreement:
@@ -78,6 +81,7 @@ def annotator_agreement(pairs: JudgmentPairs) -> AnnotatorAgreement:
         decided=int(np.count_nonzero(decided)),
         with_ties=float(equal.mean()) if len(equal) else float("nan"),
         pairs=len(equal),
+        kappa=cohen_kappa(x, y, pooled=True),
     )
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from importlib.util import find_spec
 
-from gecjury.cli.compare import add_study_options, compare
+from gecjury.cli.compare import add_study_options, compare_metrics
 
 __all__ = ["add_arguments", "run"]
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare metrics on the embedded sample, which shows the program and proves nothing."""
-    return compare(args, "sample", args.metrics or _usual())
+    return compare_metrics(args, "sample", args.metrics or _usual())
 
 
 def _usual() -> list[str]:

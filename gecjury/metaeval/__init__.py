@@ -1,1 +1,6 @@
 """Metrics against people: score tables and a benchmark in, a typed comparison out."""
+
+from gecjury.metaeval.comparison import Comparison, compare
+from gecjury.metaeval.settings import Resampling, Settings
+
+__all__ = ["Comparison", "Resampling", "Settings", "compare"]

@@ -1,9 +1,12 @@
-"""What a reader of a comparison must be warned of, and what cannot be compared at all."""
+"""What a reader of a comparison must be warned of, and what cannot be compared at all.
+
+There is one list of cautions, which the tables, the JSON document and the page all show.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,13 +16,47 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgmentPairs
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.errors import InputError
+from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
+from gecjury.stats.preferences import TieRule
+from gecjury.wording import listed, number, percent
 
-__all__ = ["Repeats", "caveats", "check_scored", "check_study", "count_repeats", "need_message"]
+__all__ = [
+    "Caution",
+    "Repeats",
+    "cautions",
+    "check_scored",
+    "check_study",
+    "count_repeats",
+    "need_message",
+]
 
-_LEAST = 3
-_FEW = 100
+_LEAST = 3  # systems, for a correlation
+_MANY_SYSTEMS = 20  # over so many a correlation needs no word of caution
+_MANY_TIES = 0.1  # share of the pairs
+_FEW = 100  # pairs
 _UNLIKE = 0.35  # `changes` then agrees with about 0.65, as much as most metrics do
+
+_TIES: Mapping[TieRule, str] = {
+    "half": "each counts as half right",
+    "official": "each goes to the system that comes later in the fixed order",
+    "loss": "each counts as wrong",
+    "drop": "they are left out, so metrics are compared on different pairs",
+    "calibrated": "a tie is an answer like the others",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """One thing that a reader must know.
+
+    Attributes:
+        heading: what it is about; several cautions may share one.
+        text: a sentence or two.
+    """
+
+    heading: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,35 +153,170 @@ def check_scored(results: Sequence[Result]) -> None:
         )
 
 
-def caveats(
+def cautions(
     study: Study,
     views: Sequence[View],
     results: Sequence[Result],
     chance: Sequence[Result] = (),
-) -> list[str]:
-    """Sentences that explain undefined figures and doubtful judgments, most general first."""
-    names = study.benchmark.corpus.names
+    settings: Settings | None = None,
+    *,
+    tested: bool = False,
+    noted: Sequence[str] = (),
+) -> tuple[Caution, ...]:
+    """What may make a reader believe too much, explains an undefined figure, or doubts a judgment.
+
+    Args:
+        study: benchmark, tie rule and aggregate.
+        views: the human judgments compared with.
+        results: of the metrics, with their intervals.
+        chance: of those that know nothing.
+        settings: which levels are shown, and how the intervals were made.
+        tested: whether differences between metrics were tested.
+        noted: what the metrics said of their own scores.
+    """
+    settings = settings or Settings()
     found = []
-    if len(names) < _LEAST:
+    if study.benchmark.sample:
         found.append(
-            f"correlations over {len(names)} systems are not defined: three or more are needed"
+            Caution(
+                "Sample data",
+                "These figures come from a small sample made to show the program. They are never "
+                "evidence about a metric.",
+            )
         )
+    systems = results if settings.level in ("system", "all") else ()
+    sentences = [
+        result
+        for result in results
+        if settings.level in ("sentence", "all") and result.sentence is not None
+    ]
+    found += _of_few_systems(study, systems, settings)
+    found += _of_ties(study, sentences)
+    found += _of_gaps(results)
+    found += _of_undefined(study, systems)
+    found += _not_above_chance(sentences, chance)
+    compared = {result.label for result in (*systems, *sentences)}
+    if compared and not _has_intervals(systems, sentences):
+        text = "No intervals were computed: small differences may be due to the choice of data."
+        found.append(Caution("No intervals", text))
+    if not tested and len(compared) > 1:
+        text = "Differences between metrics were not tested."
+        found.append(Caution("No significance tests", text))
+    notes = list(noted)
     for view in views:
-        found += _of_judgments(study, view)
-    found += [note for result in chance if (note := _of_change(result))]
+        notes += _of_judgments(study, view)
+    notes += [note for result in chance if (note := _of_change(result))]
     for result in results:
-        if len(names) >= _LEAST and _constant(result.scores):
-            found.append(
-                f"{result.label} gives all systems the same score ({result.view}): its "
-                "correlations over systems are not defined"
-            )
-        sentence = result.sentence
-        if sentence is not None and not sentence.pairs and sentence.missing:
-            found.append(
-                f"{result.label} scored none of the {sentence.missing} pairs that humans decided "
-                f"({result.view}): its sentence level is not defined"
-            )
-    return found
+        notes += _of_result(study, result)
+    return tuple(dict.fromkeys([*found, *(Caution("Notes", note) for note in notes)]))
+
+
+def _of_few_systems(
+    study: Study, systems: Sequence[Result], settings: Settings
+) -> Iterator[Caution]:
+    """How little a correlation over so few systems says, told of the highest one."""
+    count = len(study.benchmark.corpus.names)
+    if count < _LEAST:
+        text = f"correlations over {count} systems are not defined: three or more are needed"
+        yield Caution("Too few systems", text)
+        return
+    if not systems or count >= _MANY_SYSTEMS:
+        return
+    text = f"Correlations rest on {count} systems."
+    known = {r.system.pearson: r for r in systems if abs(r.system.pearson) < 1}
+    if known and count > 3:
+        top = max(known)
+        bounds = known[top].system.ci95.get("pearson", (math.nan, math.nan))
+        how = f"{100 * settings.resampling.confidence:g}% interval"
+        if any(math.isnan(bound) for bound in bounds):
+            half = 1.96 / math.sqrt(count - 3)
+            bounds = (math.tanh(math.atanh(top) - half), math.tanh(math.atanh(top) + half))
+            how = "Fisher's 95% interval"
+        low, high = (number(float(bound), 2) for bound in bounds)
+        text += (
+            f" Over so few, r = {number(float(top))} leaves everything from {low} to {high} open "
+            f"({how})."
+        )
+    yield Caution("Few systems", text)
+
+
+def _of_ties(study: Study, sentences: Sequence[Result]) -> Iterator[Caution]:
+    """Which metrics cannot tell many pairs apart, and what the tie rule then makes of them."""
+    ties: dict[str, float] = {}
+    for result in sentences:
+        if result.sentence is not None and result.sentence.tied_share >= _MANY_TIES:
+            share = result.sentence.tied_share
+            ties[result.label] = max(share, ties.get(result.label, 0.0))
+    if not ties:
+        return
+    each = [f"{name} {percent(share)}" for name, share in sorted(ties.items(), key=lambda t: -t[1])]
+    yield Caution(
+        "Ties",
+        f"Pairs that a metric cannot tell apart: {listed(each)}. Under the rule “{study.ties}” "
+        f"{_TIES[study.ties]}.",
+    )
+
+
+def _of_gaps(results: Sequence[Result]) -> Iterator[Caution]:
+    missing = {result.label: result.missing for result in results if result.missing}
+    if missing:
+        each = listed([f"{name} {number(count)}" for name, count in missing.items()])
+        text = f"Sentence scores that are missing and left out: {each}."
+        yield Caution("Missing scores", text)
+
+
+def _of_undefined(study: Study, systems: Sequence[Result]) -> Iterator[Caution]:
+    """Metrics without a correlation, but for those whose reason a note of its own gives."""
+    if len(study.benchmark.corpus.names) < _LEAST:
+        return
+    names = [
+        result.label
+        for result in systems
+        if math.isnan(result.system.pearson)
+        and not _constant(result.scores)
+        and not _constant(study.human(result.view))
+    ]
+    if names:
+        text = f"No correlation is defined for {listed(list(dict.fromkeys(names)))}: the system "
+        yield Caution("Undefined", text + "scores are constant or missing.")
+
+
+def _not_above_chance(sentences: Sequence[Result], chance: Sequence[Result]) -> Iterator[Caution]:
+    """Metrics whose accuracy, or the lower end of its interval, a constant metric reaches."""
+    floors = {
+        result.view: result.sentence.accuracy
+        for result in chance
+        if result.metric == "constant" and result.sentence is not None
+    }
+    weak = []
+    for result in sentences:
+        if result.sentence is None:
+            continue
+        low = result.sentence_ci95.get("accuracy", (math.nan, math.nan))[0]
+        low = result.sentence.accuracy if math.isnan(low) else low
+        if low <= floors.get(result.view, math.nan):
+            weak.append(f"{result.label} ({result.view}-based judgments)")
+    if weak:
+        yield Caution("Chance", f"Not above chance at the sentence level: {listed(weak)}.")
+
+
+def _has_intervals(systems: Sequence[Result], sentences: Sequence[Result]) -> bool:
+    return any(r.system.ci95 for r in systems) or any(r.sentence_ci95 for r in sentences)
+
+
+def _of_result(study: Study, result: Result) -> Iterator[str]:
+    """Why one metric has no figure at a level."""
+    if len(study.benchmark.corpus.names) >= _LEAST and _constant(result.scores):
+        yield (
+            f"{result.label} gives all systems the same score ({result.view}): its "
+            "correlations over systems are not defined"
+        )
+    sentence = result.sentence
+    if sentence is not None and not sentence.pairs and sentence.missing:
+        yield (
+            f"{result.label} scored none of the {sentence.missing} pairs that humans decided "
+            f"({result.view}): its sentence level is not defined"
+        )
 
 
 def _of_judgments(study: Study, view: View) -> list[str]:

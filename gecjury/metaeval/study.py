@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from gecjury.benchmarks.judgments import JudgmentPairs, expand_pairs
 from gecjury.benchmarks.table import View
 from gecjury.errors import InputError, OptionError, known_name
 from gecjury.metaeval.chance import chance_scores
+from gecjury.metaeval.settings import HumanKind
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
 from gecjury.stats.preferences import (
@@ -36,7 +37,7 @@ from gecjury.stats.windows import Windows, human_ranks, window_correlations
 
 __all__ = ["Result", "Study", "SystemAgreement", "judged_differences"]
 
-HUMAN_KINDS = ("trueskill", "expected-wins", "mean")
+HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from gecjury.metaeval.resampled import (
     resampled_system_scores,
     win_rates,
 )
+from gecjury.metaeval.settings import Resampling
 from gecjury.metaeval.study import Study
-from gecjury.stats.bootstrap import Interval, Over, Resampled, interval, make_resampled
+from gecjury.stats.bootstrap import Interval, Resampled, interval, make_resampled
 from gecjury.stats.correlation import correlations
 from gecjury.stats.permutation import (
-    PERMUTATIONS,
     SystemStatistic,
     cluster_ranks,
     holm_matrix,
@@ -37,36 +37,12 @@ from gecjury.stats.soft_accuracy import normal_confidence, perm_both_spa, soft_p
 
 __all__ = [
     "Intervals",
-    "Resampling",
     "Significance",
     "Uncertainty",
     "calibrated_sums",
 ]
 
 _CHUNK = 200  # draws whose pair weights are held at once
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """How uncertainty is measured.
-
-    Attributes:
-        over: what the bootstrap draws.
-        resamples: its size.
-        confidence: of the intervals.
-        seed: of draws and permutations.
-        permutations: of the tests between metrics.
-        level: of significance, for clusters.
-        statistic: what metrics are told apart by at system level.
-    """
-
-    over: Over = "both"
-    resamples: int = 1000
-    confidence: float = 0.95
-    seed: int = 0
-    permutations: int = PERMUTATIONS
-    level: float = 0.05
-    statistic: SystemStatistic = "pearson"
 
 
 @dataclass(frozen=True)
@@ -113,17 +89,21 @@ class Uncertainty:
         study: benchmark, aggregate and tie rule.
         entries: the metrics' scores.
         resampling: how.
+        statistic: what metrics are told apart by at system level.
+        seed: of draws and permutations.
     """
 
     study: Study
     entries: Sequence[Entry]
-    resampling: Resampling = Resampling()
+    resampling: Resampling = field(default_factory=Resampling)
+    statistic: SystemStatistic = "pearson"
+    seed: int = 0
 
     @cached_property
     def draws(self) -> Resampled:
         """The resampled corpora and sets of systems, the same for every metric and view."""
         corpus, how = self.study.benchmark.corpus, self.resampling
-        return make_resampled(how.over, how.resamples, len(corpus), len(corpus.names), how.seed)
+        return make_resampled(how.over, how.resamples, len(corpus), len(corpus.names), self.seed)
 
     def judged_draws(self, view: View) -> Resampled:
         """The same corpora, and sets of those systems alone that humans scored."""
@@ -134,7 +114,7 @@ class Uncertainty:
             return self.draws
         if view not in self._judged_draws:
             self._judged_draws[view] = make_resampled(
-                how.over, how.resamples, len(corpus), size, how.seed, judged
+                how.over, how.resamples, len(corpus), size, self.seed, judged
             )
         return self._judged_draws[view]
 
@@ -275,7 +255,7 @@ class Uncertainty:
     def _system_test(self, view: View, rows: Sequence[int]) -> Significance:
         aggregate, how = self.study.aggregate, self.resampling
         entries = [self.entries[row] for row in rows]
-        if how.statistic == "spa":
+        if self.statistic == "spa":
             return self._soft_test(view, entries)
         if aggregate == "corpus":
             cells = [self._scores(entry)[:, None] for entry in entries]
@@ -288,12 +268,12 @@ class Uncertainty:
         values, p = perm_both(
             human[judged],
             [cell[judged] for cell in cells],
-            statistic=how.statistic,
+            statistic=self.statistic,
             permutations=how.permutations,
-            seed=how.seed,
+            seed=self.seed,
         )
         test = "perm-systems" if aggregate == "corpus" else "perm-both"
-        return self._judge("system", test, how.statistic, entries, values, p)
+        return self._judge("system", test, self.statistic, entries, values, p)
 
     def _soft_test(self, view: View, entries: Sequence[Entry]) -> Significance:
         """PERM-BOTH on SPA, which rests on sentence scores whatever the aggregate."""
@@ -302,7 +282,7 @@ class Uncertainty:
         values, p = np.full(size, np.nan), np.full((size, size), np.nan)
         if wanted is not None:
             cells = [entry.sentences for entry in entries]
-            values, p = perm_both_spa(wanted, cells, permutations=how.permutations, seed=how.seed)
+            values, p = perm_both_spa(wanted, cells, permutations=how.permutations, seed=self.seed)
         return self._judge("system", "perm-both", "spa", entries, values, p)
 
     def _sentence_test(self, view: View, rows: Sequence[int]) -> Significance:
@@ -310,7 +290,7 @@ class Uncertainty:
         every = self._outcomes(view)
         outcomes = [every[row] for row in rows]
         lines = len(self.study.benchmark.corpus)
-        signs, exact = permutation_signs(lines, how.permutations, how.seed)
+        signs, exact = permutation_signs(lines, how.permutations, self.seed)
         duels = list(combinations(range(len(rows)), 2))
         sums = [_by_sentence(outcomes[i], outcomes[j], pairs.sentence, lines) for i, j in duels]
         won, used = (np.stack(part, axis=2) for part in zip(*sums, strict=True))

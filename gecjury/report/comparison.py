@@ -1,183 +1,322 @@
-"""The tables and the JSON document of `gecjury compare`."""
+"""A comparison shown: its tables for people, its document for programs. Computes nothing."""
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
-from gecjury.report.tables import audit_tables
+from gecjury.metaeval.comparison import (
+    HEADINGS,
+    Annotators,
+    Comparison,
+    IntervalsAndTests,
+    SegmentLevel,
+)
+from gecjury.metaeval.edits.comparison import EditComparison
+from gecjury.metaeval.edits.measures import EditAgreement
+from gecjury.metaeval.study import Result
+from gecjury.metaeval.uncertainty import Significance
+from gecjury.report.tables import Column, Table
+from gecjury.wording import number
 
-if TYPE_CHECKING:
-    from gecjury.benchmarks.benchmark import Benchmark
-    from gecjury.benchmarks.table import View
-    from gecjury.metaeval.study import Result, Study
-    from gecjury.report.tables import Table
-    from gecjury.scoring.scores import ScoreTable
+__all__ = ["document", "tables"]
 
-__all__ = ["audits", "main_table", "make_document", "pairwise_tables", "window_tables"]
+_STATISTICS = {
+    "pearson": "r",
+    "spearman": "ρ",
+    "kendall": "τ",
+    "pairwise_accuracy": "pairwise accuracy",
+    "spa": "SPA",
+}
+"""How a note calls what metrics are told apart by at system level."""
 
 
-def main_table(
-    args: argparse.Namespace,
-    study: Study,
-    views: tuple[View, ...],
-    results: list[Result],
-    chance: list[Result],
-    more_notes: list[str],
-) -> Table:
+def tables(found: Comparison) -> list[Table]:
+    """The tables of a comparison, the main one first.
+
+    At level `edit` there is no main table: nothing above single edits was scored.
+    """
+    shown = [_main_table(found)] if found.tables else []
+    if found.edits is not None:
+        shown += _edit_tables(found, found.edits)
+    shown += _rating_tables(found)
+    if found.segments is not None:
+        shown.append(_segment_table(found, found.segments))
+    shown += _audit_tables(found)
+    if found.settings.windows:
+        shown.append(_window_table(found))
+    shown += _pairwise_tables(found)
+    return shown
+
+
+def document(found: Comparison) -> dict[str, Any]:
+    """What JSON shows of a comparison; see the documentation for its keys."""
+    benchmark, settings = found.benchmark, found.settings
+    record: dict[str, Any] = {
+        "benchmark": benchmark.name,
+        "sample": benchmark.sample,
+        "human": found.human,
+        "human_scores": found.human_kinds,
+        "systems": list(benchmark.corpus.names),
+        "sentences": len(benchmark.corpus),
+        "references": benchmark.references,
+        "aggregate": settings.aggregate,
+        "shuffles": settings.shuffles,
+        "seed": settings.seed,
+        "ties": settings.ties,
+        "fingerprint": benchmark.fingerprint,
+        "notes": list(benchmark.notes),
+        "rows": _result_rows(found),
+        "ceiling": {
+            view: {
+                "accuracy": people.agreement.accuracy,
+                "decided": people.agreement.decided,
+                "with_ties": people.agreement.with_ties,
+                "pairs": people.agreement.pairs,
+            }
+            for view, people in found.annotators.items()
+        },
+        "annotators": {view: _kappas(people) for view, people in found.annotators.items()},
+        "chance": _chance(found.chance),
+        "uncertainty": None if found.uncertainty is None else _how(found, found.uncertainty),
+        "significance": [] if found.uncertainty is None else _tests(found.uncertainty),
+        "caveats": [caution.text for caution in found.cautions],
+    }
+    if found.edits is not None:
+        record |= _edit_record(found.edits)
+    if found.ratings:
+        record["ratings"] = _rating_rows(found)
+    if found.segments is not None:
+        record["segment"] = {
+            "grouping": found.segments.grouping,
+            "humans": found.segments.humans,
+            "rows": _segment_rows(found.segments),
+        }
+    if found.audits:
+        record["audits"] = {
+            audit.signature: {
+                "members": audit.members,
+                "humans": {
+                    view: {"accuracy": accuracy, "ceiling": best}
+                    for view, (accuracy, best) in audit.humans.items()
+                },
+            }
+            for audit in found.audits
+        }
+    if settings.windows:
+        record["windows"] = [
+            {**row, "systems": row["systems"].split()} for row in _window_rows(found)
+        ]
+    if settings.pairwise:
+        record["pairwise"] = [
+            {
+                "metric": each.label,
+                "human": each.view,
+                "by": each.by,
+                "labels": list(each.names),
+                "accuracy": each.table.accuracy,
+                "pairs": each.table.counts,
+            }
+            for each in found.pairwise
+        ]
+    return record
+
+
+# ---- the main table, and what the document says of the same results
+
+
+def _main_table(found: Comparison) -> Table:
     """Everything at one glance: a row for each metric and view, then chance, then the ceiling."""
-    from gecjury.report.tables import Column, Table
-
+    level = found.settings.level
     system = [
-        Column("pearson", "r", interval="pearson_ci"),
-        Column("spearman", "ρ", interval="spearman_ci"),
-        Column("kendall", "τ sys"),
-        Column("pairwise_accuracy", "pair acc"),
-        Column("spa", "SPA"),
-        Column("system_cluster", "cl sys"),
+        _column("pearson", interval="pearson_ci"),
+        _column("spearman", interval="spearman_ci"),
+        *(_column(key) for key in ("kendall", "pairwise_accuracy", "spa", "system_cluster")),
     ]
     sentence = [
-        Column("accuracy", "sent acc", interval="accuracy_ci"),
-        Column("sentence_kendall", "τ sent"),
-        Column("sentence_cluster", "cl sent"),
-        Column("tied", "tied %", 1),
+        _column("accuracy", interval="accuracy_ci"),
+        *(_column(key) for key in ("sentence_kendall", "sentence_cluster")),
+        _column("tied", 1),
         Column("pairs"),
     ]
     columns = [Column("metric"), Column("family"), Column("human")]
-    columns += system if args.level in ("system", "all") else []
-    columns += sentence if args.level in ("sentence", "all") else []
-    columns += [Column("missing"), Column("seconds", "s", 1)]
-    rows = [_row(result) for result in (*results, *chance)]
-    for view in views:
-        ceiling = study.ceiling(view)
-        if ceiling is not None:
-            rows.append(
-                {
-                    "metric": "two annotators",
-                    "family": "ceiling",
-                    "human": view,
-                    "accuracy": ceiling.accuracy,
-                    "pairs": ceiling.decided,
-                }
-            )
-    notes = [*_notes(args, study, views), *more_notes]
-    notes += list(dict.fromkeys(result.signature for result in results))
-    return Table(columns, rows, _title(study.benchmark), notes)
+    columns += system if level in ("system", "all") else []
+    columns += sentence if level in ("sentence", "all") else []
+    columns += [Column("missing"), _column("seconds", 1)]
+    rows = [_with_bounds(record) for record in found.rows()]
+    notes = [*_setting_notes(found), *_annotator_notes(found), *_resampling_notes(found)]
+    notes += list(dict.fromkeys(result.signature for result in found.results))
+    notes += [caution.text for caution in found.cautions]
+    return Table(columns, rows, found.title, notes)
 
 
-def _row(result: Result) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "metric": result.label,
-        "family": result.family,
-        "human": result.view,
-        "pearson": result.system.pearson,
-        "spearman": result.system.spearman,
-        "kendall": result.system.kendall,
-        "pairwise_accuracy": result.system.pairwise_accuracy,
-        "spa": result.system.spa,
-        "system_cluster": result.system.cluster,
-        **{f"{name}_ci": bounds for name, bounds in result.system.ci95.items()},
-        "missing": result.missing,
-        "seconds": result.seconds,
-    }
-    if result.sentence is not None:
-        row |= {
-            "accuracy": result.sentence.accuracy,
-            "sentence_kendall": result.sentence.kendall,
-            "sentence_cluster": result.sentence_cluster,
-            "accuracy_ci": result.sentence_ci95.get("accuracy"),
-            "sentence_kendall_ci": result.sentence_ci95.get("kendall"),
-            "tied": 100 * result.sentence.tied_share,
-            "pairs": result.sentence.pairs,
-        }
-    return row
+def _column(key: str, digits: int = 3, interval: str = "") -> Column:
+    return Column(key, HEADINGS[key], digits, interval)
 
 
-def _title(benchmark: Benchmark) -> str:
-    warning = "SAMPLE, NOT EVIDENCE: " if benchmark.sample else ""
-    return (
-        f"{warning}{benchmark.name}, {len(benchmark.corpus.names)} systems "
-        f"({benchmark.systems}), {len(benchmark.corpus)} sentences, "
-        f"references {benchmark.references}"
-    )
+def _with_bounds(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record whose intervals are one cell each, as columns name them."""
+    ends = {key.removesuffix("_low") for key in record if key.endswith("_low")}
+    return {**record, **{f"{k}_ci": (record[f"{k}_low"], record[f"{k}_high"]) for k in ends}}
 
 
-def _notes(args: argparse.Namespace, study: Study, views: tuple[View, ...]) -> list[str]:
-    how = args.aggregate
+def _setting_notes(found: Comparison) -> list[str]:
+    settings = found.settings
+    how: str = settings.aggregate
     if how == "trueskill":
         how += (
-            f" (mean of {args.shuffles} shuffles, seed {args.seed})"
-            if args.shuffles
+            f" (mean of {settings.shuffles} shuffles, seed {settings.seed})"
+            if settings.shuffles
             else " (one pass in file order)"
         )
-    kinds = ", ".join(sorted({study.human_kind(view) for view in views}))
+    kinds = ", ".join(sorted(set(found.human_kinds.values())))
     of = "the pairs that humans decided"
-    if args.ties == "calibrated":
+    if settings.ties == "calibrated":
         of = "all judged pairs of different texts, human ties are answers (two annotators: too)"
     notes = [
         f"system level: metric by {how}, human {kinds}; "
-        f"sentence level: ties={args.ties}, tied % of {of}",
+        f"sentence level: ties={settings.ties}, tied % of {of}",
     ]
-    return notes + [str(note) for note in study.benchmark.notes]
+    return notes + [str(note) for note in found.benchmark.notes]
 
 
-def make_document(
-    args: argparse.Namespace,
-    study: Study,
-    views: tuple[View, ...],
-    results: list[Result],
-    chance: list[Result],
-) -> dict[str, Any]:
-    """What JSON shows of a comparison; see the documentation for its keys."""
-    benchmark = study.benchmark
-    ceilings = {view: study.ceiling(view) for view in views}
+def _annotator_notes(found: Comparison) -> list[str]:
+    """κ belongs to the sentence level, as the ceiling does."""
+    if found.settings.level not in ("sentence", "all"):
+        return []
+    parts = [
+        f"{number(people.between.mean, 2)} and {number(people.within.mean, 2)} ({view})"
+        for view, people in found.annotators.items()
+    ]
+    if not parts:
+        return []
+    return [f"κ between annotators and within one, over all ranked systems: {', '.join(parts)}"]
+
+
+def _kappas(people: Annotators) -> dict[str, Any]:
+    """κ as the papers give it (over all ranked systems), and on the pairs of the ceiling."""
+    between, within, ceiling = people.between, people.within, people.agreement
+    return {
+        "kappa": {"between": between.mean, "within": within.mean, "ceiling": ceiling.kappa},
+        "weighted": {"between": between.weighted, "within": within.weighted},
+        "comparisons": {
+            "between": sum(between.counts.values()),
+            "within": sum(within.counts.values()),
+            "ceiling": ceiling.pairs,
+        },
+    }
+
+
+def _resampling_notes(found: Comparison) -> list[str]:
+    settings, uncertainty = found.settings, found.uncertainty
+    if uncertainty is None:
+        return []
+    how = settings.resampling
+    drawn = {"both": "sentences and systems"}.get(how.over, how.over)
+    notes = [
+        f"[low, high]: {how.confidence:.0%} percentile bootstrap over {drawn}, "
+        f"{how.resamples} resamples, seed {settings.seed}"
+    ]
+    fixed = [view for view, anew in uncertainty.human_resampled.items() if not anew]
+    if fixed and how.draws_sentences:
+        notes.append(
+            f"human scores ({', '.join(fixed)}) are held fixed: nothing to compute them from"
+        )
+    if any(uncertainty.tests.values()):
+        cells = {
+            "corpus": "whole systems' scores swapped",
+            "mean": "sentence scores swapped",
+        }.get(settings.aggregate, "each sentence's share of systems beaten swapped")
+        if settings.statistic == "spa":
+            cells = "sentence scores swapped"
+        notes.append(
+            f"cl: significance clusters, 1 is best, Holm-corrected at "
+            f"{how.level}: system level by PERM-BOTH on "
+            f"{_STATISTICS[settings.statistic]} ({cells}), sentence level by paired permutation of "
+            f"sources, {how.permutations} permutations each"
+        )
+    return notes + [
+        f"{view}: {dropped} of {uncertainty.drawn} resampled statistics were not "
+        "defined (constant scores, fewer than 3 different systems, a system without "
+        "judgments) and left out"
+        for view, dropped in uncertainty.dropped.items()
+        if dropped
+    ]
+
+
+def _how(found: Comparison, uncertainty: IntervalsAndTests) -> dict[str, Any]:
+    how = found.settings.resampling
+    return {
+        "resamples": how.resamples,
+        "over": how.over,
+        "seed": found.settings.seed,
+        "confidence": how.confidence,
+        "aggregate_resampled": how.draws_sentences,
+        "human_resampled": dict(uncertainty.human_resampled),
+        "permutations": how.permutations,
+        "level": how.level,
+    }
+
+
+def _tests(uncertainty: IntervalsAndTests) -> list[dict[str, Any]]:
+    return [_test(test, view) for view, tests in uncertainty.tests.items() for test in tests]
+
+
+def _test(test: Significance, view: str) -> dict[str, Any]:
+    return {
+        "human": view,
+        "level": test.level,
+        "test": test.test,
+        "statistic": test.statistic,
+        "metrics": list(test.metrics),
+        "values": test.values,
+        "p": test.p,
+        "adjusted": test.adjusted,
+        "correction": "holm",
+        "resamples": test.permutations,
+        "clusters": list(test.clusters),
+    }
+
+
+def _result_rows(found: Comparison) -> list[dict[str, Any]]:
+    """Rows of the metrics; what was found at the edit level stands in the row of its metric."""
+    level, names = found.settings.level, found.benchmark.corpus.names
+    rows: list[dict[str, Any]] = [
+        {
+            "metric": result.label,
+            "family": result.family,
+            "signature": result.signature,
+            "human": result.view,
+            **({} if level == "sentence" else {"system": _system(result)}),
+            **({} if level == "system" else {"sentence": _sentence(result)}),
+            "scores": dict(zip(names, result.scores.tolist(), strict=True)),
+            "seconds": result.seconds,
+            "missing": result.missing,
+        }
+        for result in found.results
+    ]
+    for each in found.edits.results if found.edits else ():
+        entry = _edit_entry(each.credit, each.agreement, each.beside_ceiling, each.seconds)
+        mine = [row for row in rows if row["metric"] == each.label]
+        if not mine:
+            mine = [{"metric": each.label, "family": each.family, "human": "edit"}]
+            rows += mine
+        for row in mine:
+            row.setdefault("edit", entry)
+            row.setdefault("edit_by_credit", {})[each.credit] = entry
+    return rows
+
+
+def _chance(results: Sequence[Result]) -> dict[str, Any]:
     levels: dict[str, Any] = {}
-    for result in chance:
+    for result in results:
         entry = levels.setdefault(result.metric, {"accuracy": None, "human": {}})
         record = {"system": _system(result), "sentence": _sentence(result)}
         entry["human"][result.view] = record
         if entry["accuracy"] is None and result.sentence is not None:
             entry["accuracy"] = result.sentence.accuracy
-    return {
-        "benchmark": benchmark.name,
-        "sample": benchmark.sample,
-        "human": args.human or benchmark.view,
-        "human_scores": {view: study.human_kind(view) for view in views},
-        "systems": list(benchmark.corpus.names),
-        "sentences": len(benchmark.corpus),
-        "references": benchmark.references,
-        "aggregate": args.aggregate,
-        "shuffles": args.shuffles,
-        "seed": args.seed,
-        "ties": args.ties,
-        "fingerprint": benchmark.fingerprint,
-        "notes": list(benchmark.notes),
-        "rows": [
-            {
-                "metric": result.label,
-                "family": result.family,
-                "signature": result.signature,
-                "human": result.view,
-                **({} if args.level == "sentence" else {"system": _system(result)}),
-                **({} if args.level == "system" else {"sentence": _sentence(result)}),
-                "scores": dict(zip(benchmark.corpus.names, result.scores.tolist(), strict=True)),
-                "seconds": result.seconds,
-                "missing": result.missing,
-            }
-            for result in results
-        ],
-        "ceiling": {
-            view: {
-                "accuracy": ceiling.accuracy,
-                "decided": ceiling.decided,
-                "with_ties": ceiling.with_ties,
-                "pairs": ceiling.pairs,
-            }
-            for view, ceiling in ceilings.items()
-            if ceiling is not None
-        },
-        "chance": levels,
-    }
+    return levels
 
 
 def _system(result: Result) -> dict[str, Any]:
@@ -210,95 +349,307 @@ def _sentence(result: Result) -> dict[str, Any] | None:
     }
 
 
-def audits(
-    study: Study, tables: list[ScoreTable], results: list[Result], document: dict[str, Any]
-) -> list[Table]:
-    """Audits of the scorers that leave one, with their agreement with humans beside it."""
-    from dataclasses import replace
+# ---- single edits
 
-    shown = audit_tables(tables)
-    audited = [table for table in tables if "audit" in table.statistics.details]
-    for table, drawn in zip(audited, shown, strict=True):
-        entry = {"members": table.statistics.details["audit"]["members"], "humans": {}}
-        rows = [dict(row) for row in drawn.rows]
-        for result in results:
-            if result.signature != str(table.signature) or result.sentence is None:
-                continue
-            ceiling = study.ceiling(result.view)
-            best = float("nan") if ceiling is None else ceiling.accuracy
-            value = f"{result.sentence.accuracy:.3f}, two annotators {best:.3f}"
-            what = f"agreement with humans ({result.view})"
-            rows.append({"model": "", "what": what, "value": value})
-            entry["humans"][result.view] = {
-                "accuracy": result.sentence.accuracy,
-                "ceiling": best,
-            }
-        shown[audited.index(table)] = replace(drawn, rows=rows)
-        document.setdefault("audits", {})[str(table.signature)] = entry
+
+def _edit_record(edits: EditComparison) -> dict[str, Any]:
+    ceiling = edits.ceiling
+    return {
+        "edit_ceiling": {
+            "edits": ceiling.edits,
+            "pairs": ceiling.pairs,
+            **_agreement(ceiling.agreement),
+        },
+        "edit_chance": {
+            name: _agreement(each.agreement) | {"ceiling_edits": dict(each.beside_ceiling)}
+            for name, each in edits.chance.items()
+        },
+        "edit_untried": list(edits.untried),
+    }
+
+
+def _edit_entry(
+    credit: str, agreement: EditAgreement, beside: Mapping[str, float], seconds: float
+) -> dict[str, Any]:
+    return {
+        "credit": credit,
+        **_agreement(agreement),
+        "ceiling_edits": dict(beside),
+        "seconds": seconds,
+    }
+
+
+def _agreement(agreement: EditAgreement) -> dict[str, Any]:
+    """An agreement as JSON values."""
+    record = asdict(agreement)
+    if not record["by_type"]:
+        del record["by_type"]
+    return record
+
+
+def _edit_tables(found: Comparison, edits: EditComparison) -> list[Table]:
+    """Credits against verdicts; by error type where the level of edits was asked for."""
+    shown = [_edit_table(found, edits)]
+    if edits.typed and (found.settings.level == "edit" or found.settings.credit):
+        shown.append(_type_table(edits))
     return shown
 
 
-def window_tables(study: Study, results: list[Result], document: dict[str, Any]) -> list[Table]:
-    """Correlations over runs of systems adjacent in the human ranking, into the document too."""
-    from gecjury.report.tables import Column, Table
+def _edit_table(found: Comparison, edits: EditComparison) -> Table:
+    record = _edit_record(edits)
+    rows = [
+        _edit_row(
+            each.label,
+            each.family,
+            _edit_entry(each.credit, each.agreement, each.beside_ceiling, each.seconds),
+        )
+        for each in edits.results
+    ]
+    rows += [_edit_row(name, "chance", entry) for name, entry in record["edit_chance"].items()]
+    rows.append(_edit_row("one annotator by another", "ceiling", record["edit_ceiling"]))
+    columns = [
+        Column("metric"),
+        Column("family"),
+        Column("credit"),
+        Column("auc"),
+        Column("auc_ci95", "95%"),
+        Column("auc_there", "AUC there"),
+        _column("average_precision"),
+        _column("average_precision_invalid"),
+        Column("average_precision_invalid_ci95", "95%"),
+        Column("accuracy"),
+        Column("balanced"),
+        _column("kappa"),
+        *(Column(key) for key in ("cases", "valid", "missing")),
+        _column("seconds", 1),
+    ]
+    benchmark = found.benchmark
+    title = (
+        f"{benchmark.name}: single edits against the annotators' verdicts, "
+        f"references {benchmark.references}"
+    )
+    notes = dict.fromkeys([*_edit_notes(edits), *edits.notes])
+    return Table(columns, rows, title, list(notes))
 
-    names = study.benchmark.corpus.names
+
+def _edit_row(name: str, family: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    ci95 = entry["ci95"]
+    return {
+        "metric": name,
+        "family": family,
+        **{key: value for key, value in entry.items() if not isinstance(value, dict | tuple)},
+        "auc_there": entry.get("ceiling_edits", entry)["auc"],
+        **{
+            f"{key}_ci95": f"{ci95[key][0]:.3f}–{ci95[key][1]:.3f}"
+            for key in ("auc", "average_precision_invalid")
+            if key in ci95
+        },
+    }
+
+
+def _edit_notes(edits: EditComparison) -> list[str]:
+    constant = edits.chance["constant"].agreement
+    notes = [
+        f"{edits.edits} judged edits in {edits.corrections} corrections of {edits.sources} "
+        f"sources; {edits.results[0].agreement.split} on which annotators are evenly split are "
+        "left out",
+        "accuracy, balanced, κ: threshold chosen on one half of the sources and tried on the "
+        f"other, both ways; calling every edit valid is right in {constant.accuracy:.3f}",
+        f"ceiling: {edits.ceiling.edits} edits with verdicts of more than one annotator, each "
+        "annotator held against each other; `AUC there` is a metric on the same verdicts",
+    ]
+    if edits.resamples:
+        notes.append(f"intervals: 95%, {edits.resamples} resamples of sources with all their edits")
+    if edits.untried:
+        notes.append(
+            f"not tried on single edits, which costs as much as scoring again: "
+            f"{', '.join(edits.untried)}; ask with --level edit or --credit"
+        )
+    return notes
+
+
+def _type_table(edits: EditComparison) -> Table:
+    """AUC by error type, one metric a column."""
+    found = [(f"{each.label} ({each.credit})", each.agreement) for each in edits.results]
     rows: list[dict[str, Any]] = []
-    for result in results:
-        for size in (4, 8):
-            found = study.windows(result.scores, result.view, size)
-            for start, systems, r, rho in zip(
-                found.starts, found.systems, found.pearson, found.spearman, strict=True
-            ):
-                rows.append(
-                    {
-                        "metric": result.label,
-                        "human": result.view,
-                        "size": size,
-                        "start": int(start),
-                        "systems": " ".join(names[index] for index in systems),
-                        "pearson": float(r),
-                        "spearman": float(rho),
-                    }
-                )
-    document["windows"] = [{**row, "systems": row["systems"].split()} for row in rows]
+    for kind in found[0][1].by_type:
+        row: dict[str, Any] = {"type": kind.type, "edits": 0, "invalid": 0}
+        row |= {"edits": kind.cases, "invalid": kind.cases - kind.valid}
+        for name, agreement in found:
+            row[name] = {one.type: one.auc for one in agreement.by_type}.get(kind.type)
+        rows.append(row)
+    columns = [Column("type"), Column("edits"), Column("invalid")]
+    columns += [Column(name, digits=2) for name, _ in found]
+    return Table(columns, rows, "AUC by error type (rare types together as `rest`)")
+
+
+# ---- single corrections: ratings, and the segment level
+
+
+def _rating_rows(found: Comparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "metric": each.label,
+            "family": each.family,
+            **asdict(each.agreement),
+            "ci95": dict(each.intervals),
+        }
+        for each in found.ratings
+    ]
+
+
+def _rating_tables(found: Comparison) -> list[Table]:
+    """How scores of single corrections follow their ratings, by aspect; none without ratings."""
+    if not found.ratings:
+        return []
+    columns = [
+        Column("metric"),
+        Column("family"),
+        Column("aspect"),
+        Column("pearson", "r", interval="pearson_ci"),
+        Column("spearman", "ρ", interval="spearman_ci"),
+        Column("kendall", "τ"),
+        Column("within", "τ in source", interval="within_ci"),
+        Column("sources"),
+        Column("outputs"),
+        Column("missing"),
+        Column("system_pearson", "r sys"),
+        Column("system_spearman", "ρ sys"),
+    ]
+    rows = [
+        {**row, **{f"{k}_ci": v for k, v in row["ci95"].items()}} for row in _rating_rows(found)
+    ]
+    notes = [
+        "over single corrections and their mean ratings; a correction that several systems made "
+        "counts once; τ in source: mean over the sources"
+    ]
+    if found.settings.resampling.draws_sentences:
+        notes.append("[low, high]: bootstrap over sources, each with all its corrections")
+    if any(each.family == "humans" for each in found.ratings):
+        notes.append("one rater: against the mean of the others, which is less steady than of all")
+    return [Table(columns, rows, "Ratings of single corrections", notes)]
+
+
+def _segment_rows(segments: SegmentLevel) -> list[dict[str, Any]]:
+    return [
+        {
+            "metric": each.label,
+            "family": each.family,
+            "human": each.human,
+            **asdict(each.agreement),
+            "ci95": {name: list(bounds) for name, bounds in each.intervals.items()},
+        }
+        for each in segments.rows
+    ]
+
+
+def _segment_table(found: Comparison, segments: SegmentLevel) -> Table:
+    """Accuracy with ties and correlations by group."""
+    rated = segments.humans == "ratings"
+    columns = [
+        Column("metric"),
+        Column("family"),
+        Column("human"),
+        Column("acc_eq", interval="acc_eq_ci"),
+        Column("epsilon", "ε", 4),
+        Column("acc_exact", "acc ε=0"),
+        Column("kendall", "τ", interval="kendall_ci"),
+        *([Column("pearson", "r", interval="pearson_ci")] if rated else []),
+        Column("groups"),
+        Column("pairs"),
+        Column("tied", "tied %", 1),
+        Column("human_tied", "human tied %", 1),
+        Column("missing"),
+    ]
+    rows = []
+    for row in _segment_rows(segments):
+        ends = {f"{key}_ci": bounds for key, bounds in row["ci95"].items()}
+        shares = {"tied": 100 * row["tied_share"], "human_tied": 100 * row["human_tied_share"]}
+        rows.append({**row, **ends, **shares})
+    title = f"Segment level by {segments.humans}, grouping: {segments.grouping}"
+    return Table(columns, rows, title, _segment_notes(found, segments))
+
+
+def _segment_notes(found: Comparison, segments: SegmentLevel) -> list[str]:
+    compared = {
+        "item": "pairs of corrections of one source",
+        "system": "pairs of outputs of one system",
+        "none": "all pairs of corrections",
+    }[segments.grouping]
+    ranked = segments.humans == "rankings"
+    if ranked:
+        compared = "pairs of corrections in one ranking"
+    notes = [
+        f"acc_eq: {compared}, human ties count, scores at most ε apart are a tie, ε the best for "
+        "these pairs; acc ε=0: only equal scores are a tie; means over the groups, of τ and r over "
+        "those that define it"
+    ]
+    if segments.grouping != "system":
+        notes.append("a correction that several systems made counts once")
+    if ranked:
+        notes.append(
+            "no r, and no other grouping: ranks are comparable within one ranking only; two "
+            "annotators: equal judgments of the same two corrections, over all at once"
+        )
+    if found.settings.resampling.draws_sentences:
+        notes.append(
+            "[low, high]: bootstrap over sources, ε chosen anew in every draw"
+            if segments.grouping == "item"
+            else "[low, high]: bootstrap over sources, of r alone"
+        )
+    if any(len(raters) > 1 for raters in found.benchmark.raters.values()):
+        notes.append("one rater: against the mean of the others, averaged over the raters")
+    return notes
+
+
+# ---- audits, windows, pairs of systems
+
+
+def _audit_tables(found: Comparison) -> Iterator[Table]:
+    """Audits of the scorers that leave one, with their agreement with humans beside it."""
+    columns = [Column(key) for key in ("model", "what", "value")]
+    for audit in found.audits:
+        rows = [dict(row) for row in audit.rows]
+        for view, (accuracy, best) in audit.humans.items():
+            value = f"{accuracy:.3f}, two annotators {best:.3f}"
+            what = f"agreement with humans ({view})"
+            rows.append({"model": "", "what": what, "value": value})
+        yield Table(columns, rows, f"Audit of {audit.label}")
+
+
+def _window_rows(found: Comparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "metric": each.label,
+            "human": each.view,
+            "size": each.size,
+            "start": each.start,
+            "systems": " ".join(each.systems),
+            "pearson": each.pearson,
+            "spearman": each.spearman,
+        }
+        for each in found.windows
+    ]
+
+
+def _window_table(found: Comparison) -> Table:
+    """Correlations over runs of systems adjacent in the human ranking."""
+    rows = _window_rows(found)
     columns = [Column(key) for key in ("metric", "human", "size", "start")]
     columns += [Column("pearson", "r"), Column("spearman", "ρ"), Column("systems")]
-    notes = [] if rows else [f"a window holds 4 or 8 systems; here are {len(names)}"]
-    title = "Windows of systems adjacent in the human ranking, best first"
-    return [Table(columns, rows, title, notes)]
+    systems = len(found.benchmark.corpus.names)
+    notes = [] if rows else [f"a window holds 4 or 8 systems; here are {systems}"]
+    return Table(
+        columns, rows, "Windows of systems adjacent in the human ranking, best first", notes
+    )
 
 
-def pairwise_tables(
-    study: Study, tables: list[ScoreTable], views: tuple[View, ...], document: dict[str, Any]
-) -> list[Table]:
-    """Agreement by pair of systems and of ranks, into the document too."""
-    from gecjury.report.tables import Column, Table
-
-    shown: list[Table] = []
-    document["pairwise"] = []
-    for table in tables:
-        for view in (view for view in views if study.benchmark.rankings.get(view)):
-            for by in ("system", "human-rank"):
-                found = study.pairwise(table, view, by)
-                names = [str(rank + 1) for rank in range(len(found.accuracy))]
-                if by == "system":
-                    names = list(study.benchmark.corpus.names)
-                document["pairwise"].append(
-                    {
-                        "metric": table.signature.label,
-                        "human": view,
-                        "by": by,
-                        "labels": names,
-                        "accuracy": found.accuracy,
-                        "pairs": found.counts,
-                    }
-                )
-                rows = [
-                    {"": name, **dict(zip(names, line.tolist(), strict=True))}
-                    for name, line in zip(names, found.accuracy, strict=True)
-                ]
-                title = f"{table.signature.metric}, {view}: sentence accuracy by pair of {by}s"
-                columns = [Column(""), *(Column(name, digits=2) for name in names)]
-                shown.append(Table(columns, rows, title))
-    return shown
+def _pairwise_tables(found: Comparison) -> Iterator[Table]:
+    """Agreement by pair of systems and of ranks."""
+    for each in found.pairwise:
+        rows = [
+            {"": name, **dict(zip(each.names, line.tolist(), strict=True))}
+            for name, line in zip(each.names, each.table.accuracy, strict=True)
+        ]
+        title = f"{each.metric}, {each.view}: sentence accuracy by pair of {each.by}s"
+        yield Table([Column(""), *(Column(name, digits=2) for name in each.names)], rows, title)

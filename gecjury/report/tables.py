@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gecjury.wording import number
+
 if TYPE_CHECKING:
     from gecjury.scoring.scores import ScoreTable
 
@@ -162,8 +164,8 @@ def _print_rich(tables: Sequence[Table]) -> None:
     # Width matters to people only: into a pipe or file a table is as wide as it needs to be.
     width = None if sys.stdout.isatty() else 10_000
     console = Screen(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
-    for number, table in enumerate(tables):
-        if number:
+    for place, table in enumerate(tables):
+        if place:
             console.print()
         if table.title:
             console.print(Text(table.title), style="bold")
@@ -305,16 +307,6 @@ _LATEX = str.maketrans(
 
 def _escape(text: str) -> str:
     return text.translate(_LATEX)
-
-
-def number(value: float | int | None, digits: int = 3) -> str:
-    """A number for people: rounded, with a true minus sign, a dash for what is not defined."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    if isinstance(value, int):
-        return f"{value:,}".replace(",", "\u202f").replace("-", "−")
-    text = f"{value:.{digits}f}"
-    return text.replace("-", "−") if float(text) else text.removeprefix("-")
 
 
 def audit_tables(tables: list[ScoreTable]) -> list[Table]:

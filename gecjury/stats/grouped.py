@@ -22,7 +22,7 @@ __all__ = [
     "grouped_pairs",
 ]
 
-GroupBy = Literal["none", "item", "system"]
+GroupBy = Literal["item", "system", "none"]
 """`none` takes all outputs together, `item` those of one source, `system` those of one system;
 the groups' values are averaged, and groups without a defined value are left out."""
 

@@ -22,7 +22,7 @@ __all__ = [
     "preference_agreement",
 ]
 
-TieRule = Literal["official", "half", "loss", "drop", "calibrated"]
+TieRule = Literal["half", "official", "loss", "drop", "calibrated"]
 """What becomes of a pair that the metric ties; see `preference_agreement`."""
 
 

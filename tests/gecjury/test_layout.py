@@ -108,6 +108,17 @@ def test_comparing_and_printing_import_no_scorer(name: str) -> None:
     )
 
 
+ROOMS_WITHOUT_OPTIONS = ("benchmarks", "metaeval", "models", "report", "scoring", "stats")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in MODULES if set(name.split(".")[1:2]) & set(ROOMS_WITHOUT_OPTIONS)]
+)
+def test_the_front_door_alone_reads_options(name: str) -> None:
+    path = MODULES[name]
+    assert "argparse" not in set(imports(ast.parse(path.read_text(encoding="utf-8")), name, path))
+
+
 def test_no_module_is_called_utils() -> None:
     assert not [name for name in MODULES if re.search(r"util|helper|misc|common", name)]
 

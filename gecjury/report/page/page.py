@@ -18,10 +18,12 @@ from markupsafe import Markup
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.citations import paper
 from gecjury.errors import OutputError
+from gecjury.metaeval.cautions import Caution
+from gecjury.metaeval.comparison import Comparison
 from gecjury.metaeval.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.metaeval.study import Study
+from gecjury.report.comparison import document as document_of
 from gecjury.report.page.browser import sentence_browser
-from gecjury.report.page.cautions import warnings
 from gecjury.report.page.markup import render, render_page
 from gecjury.report.page.plots import overview, pairs, scatters, windows
 from gecjury.report.page.sections import edit_section, rating_section, segment_section
@@ -85,25 +87,31 @@ def check_page(path: str | Path) -> None:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
-def write_page(
-    path: str | Path, document: Document, study: Study, tables: Sequence[ScoreTable]
-) -> None:
+def write_page(path: str | Path, comparison: Comparison) -> None:
     """Write the page; a failure leaves what stood there before.
-
-    Args:
-        path: the file.
-        document: the result of `compare`.
-        study: what it was compared with.
-        tables: one a metric.
 
     Raises:
         OutputError: the file cannot be written.
     """
-    write_text(path, report_page(document, study, tables))
+    record = document_of(comparison)
+    page = report_page(record, comparison.study, comparison.tables, comparison.cautions)
+    write_text(path, page)
 
 
-def report_page(document: Document, study: Study, tables: Sequence[ScoreTable]) -> str:
-    """The page as text; see `write_page`."""
+def report_page(
+    document: Document,
+    study: Study,
+    tables: Sequence[ScoreTable],
+    cautions: Sequence[Caution] = (),
+) -> str:
+    """The page as text.
+
+    Args:
+        document: the comparison as JSON has it.
+        study: what was compared with.
+        tables: one a metric.
+        cautions: what a reader must know.
+    """
     plain: dict[str, Any] = json.loads(to_json(document))
     views: list[View] = [view for view in ("edit", "sentence") if view in plain["human_scores"]]
     human: dict[str, dict[str, float]] = {
@@ -116,7 +124,7 @@ def report_page(document: Document, study: Study, tables: Sequence[ScoreTable]) 
         for view in views
     }
     content: dict[str, Markup | None] = {
-        "summary": _summary(plain, human, found),
+        "summary": _summary(plain, human, found, cautions),
         "metrics": _metrics(plain, views) if any(map(is_compared, plain["rows"])) else None,
         "significance": _significance(plain),
         "edits": edit_section(plain),
@@ -194,6 +202,7 @@ def _summary(
     document: Document,
     human: Mapping[str, Mapping[str, float]],
     found: Mapping[str, Consensus | None],
+    cautions: Sequence[Caution],
 ) -> Markup:
     cards = []
     edits = edit_statement(document)
@@ -204,10 +213,19 @@ def _summary(
         items += [edits] if edits and view == place else []
         if items:
             cards.append(_Card(VIEWS[view].capitalize(), _by_topic(items)))
-    careful = warnings(document)
+    careful = _careful(document, cautions)
     if careful:
         cards.append(_Card("Read with care", _by_topic(careful), careful=True))
     return render("summary", cards=cards)
+
+
+def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]:
+    """The cautions, and before their remarks those of the benchmark (the sample's is a caution)."""
+    remarks = () if document["sample"] else document.get("notes") or ()
+    named = [caution for caution in cautions if caution.heading != "Notes"]
+    rest = [caution for caution in cautions if caution.heading == "Notes"]
+    every = [*named, *(Caution("Notes", str(remark)) for remark in remarks), *rest]
+    return [Statement(each.heading, f"{each.text.rstrip('.')}.") for each in every]
 
 
 _MEANING = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gecjury.metaeval.disagreement import Consensus
-from gecjury.report.tables import number
+from gecjury.wording import listed, number, percent
 
 __all__ = [
     "FAMILIES",
@@ -119,18 +119,6 @@ def _interval(document: Document, row: Row, level: str, key: str) -> str:
 def confidence(document: Document) -> str:
     """The confidence of the document's intervals, such as `95%`."""
     return f"{100 * float((document.get('uncertainty') or {}).get('confidence', 0.95)):g}%"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names as words: `a, b and c`."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def percent(share: float) -> str:
-    """A share of 1 in percent."""
-    return f"{100 * share:.1f}%"
 
 
 def proper(name: object) -> str:

@@ -65,6 +65,8 @@ def test_agreement_by_hand() -> None:
     found = annotator_agreement(expand_pairs(items, ["A", "B", "C"]))
     assert (found.accuracy, found.decided) == (1.0, 1)
     assert (found.with_ties, found.pairs) == (pytest.approx(1 / 3), 3)
+    # Labels A-B 1, 1; A-C 1, 0; B-C 0, -1: of 1, 0, -1 there are 3, 2, 1 of 6, expected 14/36.
+    assert found.kappa == pytest.approx((12 - 14) / (36 - 14))
 
 
 def test_pairs_with_the_same_text_do_not_count_as_agreement() -> None:

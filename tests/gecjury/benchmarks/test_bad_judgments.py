@@ -18,7 +18,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError
-from gecjury.metaeval.cautions import Repeats, caveats, check_scored, count_repeats
+from gecjury.metaeval.cautions import Repeats, cautions, check_scored, count_repeats
 from gecjury.metaeval.study import Study
 from gecjury.refbased.green import GREEN
 from gecjury.runtime import Runtime
@@ -326,7 +326,7 @@ def test_constant_scores_are_said_to_be_so(
     found = accepted(capsys, str(folder), "-m", "green", "--aggregate", "mean")
     assert found["rows"][0]["system"]["pearson"] is None
     assert found["rows"][0]["system"]["spearman"] is None
-    assert found["caveats"] == [
+    assert found["caveats"][-2:] == [
         "humans score all systems alike (sentence): correlations over systems are not defined",
         "green gives all systems the same score (sentence): its correlations over systems are not "
         "defined",
@@ -355,7 +355,7 @@ def test_repeated_and_contradictory_judgments_are_counted() -> None:
 def test_contradictions_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "judgments.csv").write_text(GOOD + "1,none,good,a\n2,good,half,a\n")
     found = accepted(capsys, str(folder), "-m", "green:n=2")
-    assert found["caveats"] == [
+    assert found["caveats"][-1:] == [
         "2 comparisons (sentence) were made more than once by one annotator, 1 of them with "
         "opposite preferences; all count"
     ]
@@ -384,7 +384,8 @@ def test_what_a_metric_notes_is_told(
 
     monkeypatch.setattr(GREEN, "statistics", noting)
     found = accepted(capsys, str(folder), "-m", "green:n=2", "-m", "green:n=1")
-    assert found["caveats"] == ["leakage: trained on this"]
+    # Both metrics note it: told once.
+    assert found["caveats"].count("leakage: trained on this") == 1
     assert main(["compare", str(folder), "-m", "green:n=2"]) == 0
     assert "leakage: trained on this" in capsys.readouterr().out
 
@@ -418,8 +419,11 @@ def test_nothing_both_judged_and_scored(folder: Path) -> None:
         check_scored(results)
     whole = study.evaluate(load("gleu").score_corpus(study.benchmark.corpus), ("sentence",))
     check_scored([*results, *whole])
-    found = caveats(study, ("sentence",), [*results, *whole])
-    assert found[0].startswith("green scored none of the 4 pairs that humans decided")
+    found = cautions(study, ("sentence",), [*results, *whole])
+    assert [each.text for each in found if each.text.startswith("green")] == [
+        "green scored none of the 4 pairs that humans decided (sentence): its sentence level is "
+        "not defined"
+    ]
 
 
 def test_scores_of_another_corpus_or_version_are_refused(
@@ -496,10 +500,10 @@ def test_repeats_of_a_real_benchmark_by_a_plain_loop(
 def test_where_changes_alone_are_preferred_the_reader_is_told(data_dir: Path) -> None:
     # SEEDA (measured): copy-source .267 (edit), .230 (sentence).
     study = Study(load_benchmark("seeda", data=data_dir))
-    found = caveats(study, ("edit",), [], study.chance(("edit",)))
+    found = [each.text for each in cautions(study, ("edit",), [], study.chance(("edit",)))]
     assert any("who changes more is preferred here (edit)" in text for text in found)
     assert any("with only 0.267 of the pairs" in text for text in found)
     # On GJG15 likeness to the source agrees with .494: nothing to tell.
     other = Study(load_benchmark("gjg15", data=data_dir))
-    found = caveats(other, ("sentence",), [], other.chance(("sentence",)))
+    found = [each.text for each in cautions(other, ("sentence",), [], other.chance(("sentence",)))]
     assert not any("who changes more" in text for text in found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from argparse import Namespace
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +12,11 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.cli.resampling import check_statistic
-from gecjury.cli.segmenttable import check_grouping
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
+from gecjury.metaeval.comparison import check
 from gecjury.metaeval.segments import mean_rater, ranked_segments, rated_segments, two_annotators
+from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
 from gecjury.stats.grouped import (
     GroupBy,
@@ -230,9 +229,8 @@ def test_people() -> None:
 
 
 def test_what_a_benchmark_without_single_judgments_lacks() -> None:
-    study = Study(benchmark({"A": ("a",), "B": ("b",)}))
-    asked = Namespace(grouping="item", level="all", statistic="spa", resample="both")
+    plain = benchmark({"A": ("a",), "B": ("b",)})
     with pytest.raises(OptionError, match="neither ratings nor rankings"):
-        check_grouping(asked, study, ("sentence",))
+        check(plain, ["changes"], Settings(grouping="item"))
     with pytest.raises(OptionError, match="no judgments of single sentences"):
-        check_statistic(asked, study, ("sentence",))
+        check(plain, ["changes"], Settings(statistic="spa"))

@@ -12,8 +12,9 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.own_judgments import known_items
 from gecjury.metaeval.resampled import Entry, resampled_human_scores, win_rates
+from gecjury.metaeval.settings import Resampling
 from gecjury.metaeval.study import Study
-from gecjury.metaeval.uncertainty import Resampling, Uncertainty
+from gecjury.metaeval.uncertainty import Uncertainty
 from gecjury.stats.correlation import pearson
 from gecjury.stats.permutation import SystemStatistic, holm_matrix, perm_both
 from gecjury.stats.preferences import preference_agreement
@@ -165,8 +166,9 @@ def test_tests_between_metrics(sample: Benchmark) -> None:
 @pytest.mark.parametrize("statistic", ["pearson", "spearman", "kendall", "pairwise_accuracy"])
 def test_the_statistic_is_the_one_asked_for(sample: Benchmark, statistic: SystemStatistic) -> None:
     some = entries(sample)[:2]
-    how = Resampling(permutations=200, seed=3, statistic=statistic)
-    test = Uncertainty(Study(sample), some, how).significance("edit", range(2))[0]
+    how = Resampling(permutations=200)
+    found = Uncertainty(Study(sample), some, how, statistic, seed=3)
+    test = found.significance("edit", range(2))[0]
     values, p = perm_both(
         sample.human_scores("trueskill"),
         [win_rates(entry.sentences) for entry in some],
@@ -183,8 +185,8 @@ def test_the_statistic_is_the_one_asked_for(sample: Benchmark, statistic: System
 @pytest.mark.parametrize("aggregate", ["trueskill", "corpus"])
 def test_soft_accuracy_is_tested_on_sentence_scores(sample: Benchmark, aggregate: str) -> None:
     study, some = Study(sample, aggregate), entries(sample)  # type: ignore[arg-type]
-    how = Resampling(permutations=200, seed=3, statistic="spa")
-    test = Uncertainty(study, some, how).significance("edit", range(3))[0]
+    how = Resampling(permutations=200)
+    test = Uncertainty(study, some, how, "spa", seed=3).significance("edit", range(3))[0]
     wanted = study.human_differences("edit")
     assert wanted is not None
     values, p = perm_both_spa(wanted, [e.sentences for e in some], permutations=200, seed=3)

@@ -323,7 +323,7 @@ def test_average_over_groups() -> None:
 
 
 def test_refuses_unknown_rules_and_unequal_lengths() -> None:
-    with pytest.raises(OptionError, match="unknown tie rule 'none': expected official, half"):
+    with pytest.raises(OptionError, match="unknown tie rule 'none': expected half, official"):
         preference_agreement(HUMAN, FIRST, SECOND, ties="none")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="equal vectors"):
         preference_agreement(HUMAN, FIRST[:3], SECOND)

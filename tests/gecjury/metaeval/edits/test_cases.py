@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import pytest
@@ -17,12 +17,21 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.edit_verdicts import EditVerdict, JudgedSource
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
-from gecjury.cli.edit_level import compare_edits, edit_tasks, plan_edits
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError, OptionError
+from gecjury.metaeval.comparison import compare, plans
 from gecjury.metaeval.edits.cases import annotator_pairs, baselines, edit_cases, edit_types
-from gecjury.metaeval.edits.credit import CREDITS, credit_edits, credit_kind, credit_with_files
+from gecjury.metaeval.edits.comparison import EditTasks, compare_edits, edit_tasks, plan_edits
+from gecjury.metaeval.edits.credit import (
+    CREDITS,
+    KINDS,
+    credit_edits,
+    credit_kind,
+    credit_with_files,
+)
 from gecjury.metaeval.edits.measures import edit_agreement
+from gecjury.metaeval.settings import CreditKind, Level, Resampling, Settings
+from gecjury.report.comparison import document, tables
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.registry import load
@@ -56,7 +65,13 @@ def benchmark() -> Benchmark:
     corpus = Corpus(SOURCES, {"s": Version(SOURCES)}, (Version(("X b c", "d e f", "g h i")),))
     judged = [JudgedSource("one", "0", source, "before", "after", ()) for source in SOURCES]
     found = load_benchmark("sample")
-    return replace(found, corpus=corpus, _verdicts=lambda: (tuple(VERDICTS), tuple(judged), ()))
+    return replace(
+        found,
+        corpus=corpus,
+        rankings={},
+        human={"edit": {"trueskill": {"s": 0.0}}},
+        _verdicts=lambda: (tuple(VERDICTS), tuple(judged), ()),
+    )
 
 
 def test_an_edit_of_a_correction_is_one_case() -> None:
@@ -216,62 +231,81 @@ def test_credits_with_gaps_are_tried_again(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def compared(scorers: list[Any], **options: Any) -> tuple[dict[str, Any], list[Any], int]:
-    args = argparse.Namespace(
-        **{"level": "edit", "credit": None, "output": None, "seed": 0, "resamples": 20, **options}
-    )
-    document: dict[str, Any] = {"rows": []}
-    tasks = edit_tasks(scorers, benchmark(), args.level, args.credit)
-    tables, missing = compare_edits(tasks, benchmark(), Runtime(), document, args)
-    return document, tables, missing
+def typed(cases: Sequence[EditCase], _: Runtime) -> tuple[str, ...]:
+    return ("R:X",) * len(cases)
 
 
-def test_compare_gives_every_metric_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "gecjury.metaeval.edits.cases.edit_types", lambda cases, _: ("R:X",) * len(cases)
+def tried(*scorers: Any, level: Level = "edit", credit: Any = None) -> list[tuple[str, str]]:
+    tasks = edit_tasks(scorers, benchmark(), Settings(level=level, credit=credit))
+    return [(scorer.name, kind) for scorer, kind in tasks.chosen]
+
+
+def test_every_metric_is_held_against_the_verdicts() -> None:
+    settings = Settings(
+        level="edit", credit=("counts", "add-one"), resampling=Resampling(resamples=20)
     )
-    document, tables, missing = compared([Many(), Verdict()], credit=["counts", "add-one"])
-    assert missing == 0
-    many, verdict = document["rows"]
+    tasks = edit_tasks([Many(), Verdict()], benchmark(), settings)
+    found = compare_edits(tasks, benchmark(), Runtime(), settings, types_of=typed)
+    assert found is not None
+    assert found.missing == 0
+    many, other, verdict = found.results
+    assert (many.label, many.credit, other.credit) == ("toy", "leave-one-out", "add-one")
+    # Y is split in the first source. X 3, X 1, X 1 against Y 0 in the second.
+    agreement = many.agreement
+    assert (agreement.auc, agreement.cases, agreement.valid) == (1.0, 4, 3)
+    assert (agreement.split, agreement.threshold) == (1, "other-half")
+    assert (verdict.agreement.threshold, verdict.agreement.accuracy) == ("fixed", 1.0)
+    assert (found.edits, found.corrections, found.sources) == (5, 4, 3)
+    assert (found.ceiling.edits, found.resamples) == (3, 20)
+    assert set(found.chance) == {"constant", "random", "frequent-type", "same-edit"}
+    assert found.chance["constant"].agreement.auc == 0.5
+    assert found.typed
+    assert agreement.by_type
+    assert "asked" in found.notes
+    assert compare_edits(EditTasks(), benchmark(), Runtime(), settings) is None
+
+
+def test_a_comparison_of_edits_alone_is_shown(tmp_path: Path) -> None:
+    settings = Settings(level="edit", credit=("counts", "add-one"))
+    found = compare(benchmark(), [Many(), Verdict()], settings, score_files=tmp_path)
+    assert found.tables == ()
+    many, verdict = document(found)["rows"]
     assert (many["human"], many["edit"]["credit"]) == ("edit", "leave-one-out")
     assert set(many["edit_by_credit"]) == {"leave-one-out", "add-one"}
-    # Y is split in the first source. X 3, X 1, X 1 against Y 0 in the second.
     assert {"auc", "average_precision", "average_precision_invalid", "accuracy", "balanced",
-            "threshold", "ci95", "by_type", "cases", "valid", "missing", "split",
+            "threshold", "ci95", "cases", "valid", "missing", "split", "ceiling_edits",
             } <= set(many["edit"])  # fmt: skip
-    assert (many["edit"]["auc"], many["edit"]["cases"], many["edit"]["valid"]) == (1.0, 4, 3)
-    assert (many["edit"]["split"], many["edit"]["threshold"]) == (1, "other-half")
-    assert (verdict["edit"]["threshold"], verdict["edit"]["accuracy"]) == ("fixed", 1.0)
-    assert document["edit_ceiling"]["edits"] == 3
-    assert set(document["edit_chance"]) == {"constant", "random", "frequent-type", "same-edit"}
-    assert document["edit_chance"]["constant"]["auc"] == 0.5
-    assert len(tables) == 2
-    names = [row["metric"] for row in tables[0].rows]
+    assert verdict["edit"]["accuracy"] == 1.0
+    table = tables(found)[0]
+    names = [row["metric"] for row in table.rows]
     assert names[:3] == ["toy", "toy", "verdict"]
     assert names[-1] == "one annotator by another"
-    assert "asked" in tables[0].notes
+    assert "asked" in table.notes
+    assert [row["metric"] for row in found.rows()] == names
+    assert found.rows()[0]["auc"] == 1.0
+    assert "leave-one-out" in str(found)
 
 
 def test_level_all_tries_what_costs_little() -> None:
-    tasks, others = edit_tasks([Many(), Verdict()], benchmark(), "all", None)
-    assert [(task[0].name, task[1]) for task in tasks] == [("verdict", "verdicts")]
-    assert others == ["toy"]
-    tasks, others = edit_tasks([Many()], benchmark(), "all", ["add-one"])
-    assert [kind for _, kind in tasks] == ["add-one"]
-    assert edit_tasks([Verdict()], benchmark(), "sentence", None) == ([], [])
-    assert edit_tasks([Verdict()], load_benchmark("sample"), "all", None) == ([], [])
+    assert tried(Many(), Verdict(), level="all") == [("verdict", "verdicts")]
+    tasks = edit_tasks([Many(), Verdict()], benchmark(), Settings())
+    assert tasks.untried == ("toy",)
+    assert tried(Many(), level="all", credit=("add-one",)) == [("toy", "add-one")]
+    assert tried(Verdict(), level="sentence") == []
+    assert edit_tasks([Verdict()], load_benchmark("sample"), Settings()) == EditTasks()
 
 
 def test_what_cannot_be_is_refused_before_any_scoring() -> None:
     with pytest.raises(OptionError, match="--credit is for --level edit or all"):
-        edit_tasks([Many()], benchmark(), "system", ["add-one"])
+        tried(Many(), level="system", credit=("add-one",))
     with pytest.raises(DataError, match="no verdicts"):
-        edit_tasks([Many()], load_benchmark("sample"), "edit", None)
+        edit_tasks([Many()], load_benchmark("sample"), Settings(level="edit"))
     with pytest.raises(OptionError, match="side by side"):
-        edit_tasks([Judge()], benchmark(), "edit", ["shapley"])
+        tried(Judge(), credit=("shapley",))
     with pytest.raises(OptionError, match="gotoscorer weighs systems against each other"):
-        edit_tasks([load("gotoscorer")], benchmark(), "edit", ["leave-one-out"])
-    assert edit_tasks([load("gotoscorer")], benchmark(), "edit", None)[0][0][1] == "counts"
+        tried(load("gotoscorer"), credit=("leave-one-out",))
+    assert tried(load("gotoscorer")) == [("gotoscorer", "counts")]
+    assert get_args(CreditKind) == KINDS
 
 
 def test_a_dry_run_counts_the_requests_of_attribution() -> None:
@@ -282,10 +316,10 @@ def test_a_dry_run_counts_the_requests_of_attribution() -> None:
         def plan(self, corpus: Corpus, runtime: Runtime) -> Plan:
             return Plan(len(corpus), {"input": 0, "output": 0}, {})
 
-    tasks, _ = edit_tasks([Paid(), Many()], benchmark(), "edit", None)
     # First source XY, X, Y, ∅; second Y, ∅; third X, ∅.
-    assert [plan.requests for plan in plan_edits(tasks, benchmark(), Runtime())] == [8]
-    assert plan_edits([], benchmark(), Runtime()) == []
+    found = plans(benchmark(), [Paid(), Many()], Settings(level="edit"))
+    assert [plan.requests for plan in found] == [8]
+    assert plan_edits(EditTasks(), benchmark(), Runtime()) == []
 
 
 def seeda(data_dir: Path, references: str = "official") -> Benchmark:

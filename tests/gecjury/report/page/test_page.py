@@ -17,6 +17,7 @@ from gecjury.benchmarks.judgments import RankedItem
 from gecjury.citations import PAPERS, paper
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.study import Study
 from gecjury.report.page.browser import Part, marked
 from gecjury.report.page.markup import render
@@ -128,7 +129,7 @@ def check_accessible(page: str) -> None:
         assert attrs.get("role") == "img" or attrs.get("aria-hidden") == "true"
 
 
-def study_of(name: str) -> tuple[dict[str, Any], Study, list[ScoreTable]]:
+def study_of(name: str) -> tuple[dict[str, Any], Study, list[ScoreTable], list[Caution]]:
     """A study of three systems, one of them of a given name, by one metric of that name."""
     lines = {name: (SOURCE, "b"), "two": ("He goes home .", "b"), "three": ("He go home .", "c")}
     corpus = Corpus((SOURCE, "b"), {key: Version(text) for key, text in lines.items()},
@@ -179,7 +180,7 @@ def study_of(name: str) -> tuple[dict[str, Any], Study, list[ScoreTable]]:
         "audits": {str(signature): {"members": [{"cost": {"amount": 1, "currency": EVIL}}]}},
         "uncertainty": {"over": EVIL, "resamples": EVIL, "seed": EVIL},
     }  # fmt: skip
-    return document, study, [table]
+    return document, study, [table], [Caution(EVIL, EVIL), Caution("Notes", EVIL)]
 
 
 def test_hostile_names_and_texts_stay_text() -> None:
@@ -197,7 +198,7 @@ def test_hostile_names_and_texts_stay_text() -> None:
 
 
 def test_null_everywhere_is_a_page_all_the_same() -> None:
-    document, study, tables = study_of("plain")
+    document, study, tables, _ = study_of("plain")
     for key in (
         "significance",
         "audits",
@@ -279,15 +280,16 @@ def test_the_segment_level_stands_on_the_page(tmp_path: Path) -> None:
 
 
 def test_a_bad_place_is_told_before_scoring(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        "gecjury.scoring.score_files.score_with_files", lambda *_: pytest.fail("scored")
-    )
     (tmp_path / "file").write_text("")
+    scores = tmp_path / "scores"
     for bad in (tmp_path, tmp_path / "file" / "report.html"):
-        assert compare(bad) == 2
+        assert compare(bad, "-o", str(scores)) == 2
         assert str(bad) in capsys.readouterr().err
+        assert not scores.exists()
+    assert compare(tmp_path / "page" / "report.html", "--human-scores", "mean") == 2
+    assert not (tmp_path / "page").exists()
 
 
 def test_a_failure_leaves_the_old_page(

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from gecjury.metaeval.disagreement import Consensus
-from gecjury.report.page.cautions import warnings
 from gecjury.report.page.words import edit_statement, headline, p_value, summarise
 
 
@@ -44,10 +43,6 @@ BASIC = document(row("gleu", 0.95, 0.66), row("errant", 0.90, 0.62))
 
 def said(found: dict[str, Any], topic: str) -> str:
     return next(s.text for s in summarise(found, HUMAN, {}) if s.topic.startswith(topic))
-
-
-def warned(found: dict[str, Any]) -> dict[str, str]:
-    return {s.topic: s.text for s in warnings(found)}
 
 
 def test_who_leads_and_by_how_much() -> None:
@@ -150,38 +145,8 @@ def test_where_families_agree() -> None:
     )
 
 
-def test_no_warning_without_cause() -> None:
-    many = document(row("gleu", 0.95, 0.66), systems=[f"s{n}" for n in range(25)])
-    many["rows"][0]["sentence"]["ci95"] = {"accuracy": [0.6, 0.7]}
-    assert warned(many) == {}
-
-
-def test_warnings_follow_the_numbers() -> None:
-    assert "Fisher" in warned(BASIC)["Few systems"]
-    # tanh(atanh(.912) ± 1.96 / 3) = .71, .98 for 12 systems.
-    twelve = document(row("gleu", 0.912, 0.66), row("errant", 0.90, 0.62))
-    assert "from 0.71 to 0.98" in warned(twelve)["Few systems"]
-    twelve["rows"][0]["system"]["ci95"] = {"pearson": [0.6, 0.95]}
-    assert warned(twelve)["Few systems"].endswith("from 0.60 to 0.95 open (95% interval).")
-    assert set(warned(BASIC)) == {"Few systems", "No intervals", "No significance tests"}
-    bad = document(
-        row("gleu", None, 0.48, tied=0.53, missing=7), row("errant", 0.9, 0.62, tied=0.05),
-        sample=True, caveats=["one thing"],
-    )  # fmt: skip
-    found = warned(bad)
-    assert "never evidence" in found["Sample data"]
-    assert found["Ties"].startswith("Pairs that a metric cannot tell apart: gleu 53.0%.")
-    assert "half right" in found["Ties"]
-    assert found["Missing scores"].endswith("left out: gleu 7.")
-    assert "gleu" in found["Undefined"]
-    assert "gleu" in found["Chance"]
-    assert "errant" not in found["Chance"] + found["Undefined"]
-    assert found["Notes"] == "one thing."
-
-
 def test_too_few_systems_and_nothing_to_rank() -> None:
     two = document(row("gleu", None, 0.6), row("errant", None, 0.6), systems=["a", "b"])
-    assert "three are the least" in warned(two)["Too few systems"]
     assert said(two, "System level") == (
         "No metric can be ranked: too few systems, or constant scores."
     )
@@ -202,5 +167,4 @@ def test_single_edits() -> None:
     assert flipped.text.startswith("errant tells")
     only = document({"metric": "errant", "family": "refbased", "human": "edit",
                      "edit": {"auc": 0.7}})  # fmt: skip
-    assert warnings(only) == []
     assert summarise(only, HUMAN, {}) == []

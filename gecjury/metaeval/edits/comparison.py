@@ -1,0 +1,295 @@
+"""The edit level of a comparison: metrics' credits for single edits against annotators' verdicts.
+
+What is tried is decided before any scoring (`edit_tasks`), so that a wrong wish costs nothing and
+judges' requests can be counted (`plan_edits`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gecjury.arrays import FloatArray, IntArray
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.errors import MissingExtraError
+from gecjury.metaeval.edits.cases import annotator_pairs, baselines, edit_cases, edit_types
+from gecjury.metaeval.edits.credit import CREDITS, credit_kind, credit_with_files, plan_credit
+from gecjury.metaeval.edits.measures import EditAgreement, edit_agreement, pooled_types
+from gecjury.metaeval.edits.variants import check_attribution
+from gecjury.metaeval.settings import Settings
+from gecjury.runtime import Runtime
+from gecjury.scoring.by_edit import EditCase, EditScorer
+from gecjury.scoring.scorer import Plan, Scorer
+
+__all__ = [
+    "EditBaseline",
+    "EditCeiling",
+    "EditComparison",
+    "EditResult",
+    "EditTasks",
+    "compare_edits",
+    "edit_tasks",
+    "plan_edits",
+]
+
+# What a metric reaches on the edits and verdicts that the ceiling is made of.
+_BESIDE = ("auc", "average_precision", "average_precision_invalid", "balanced")
+
+
+@dataclass(frozen=True)
+class EditTasks:
+    """What is to be tried at the edit level.
+
+    Attributes:
+        chosen: metrics, each with how its credits are made; the same metric may stand in it
+            several times.
+        untried: names of the metrics that were left out because they would cost much.
+    """
+
+    chosen: tuple[tuple[Scorer, str], ...] = ()
+    untried: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EditResult:
+    """One metric's credits, made in one way, against the verdicts.
+
+    Attributes:
+        label: the metric with the settings that are not the defaults.
+        family: where it belongs.
+        credit: how its credits were made.
+        agreement: over all judged edits.
+        beside_ceiling: measures on the edits and verdicts that the ceiling is made of.
+        seconds: how long the credits took; 0 where they were read from a file.
+    """
+
+    label: str
+    family: str
+    credit: str
+    agreement: EditAgreement
+    beside_ceiling: Mapping[str, float]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class EditBaseline:
+    """Scores that know nothing of an edit, see `gecjury.metaeval.edits.cases.baselines`."""
+
+    agreement: EditAgreement
+    beside_ceiling: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class EditCeiling:
+    """One annotator's verdicts against another's.
+
+    Attributes:
+        edits: how many have verdicts of more than one annotator.
+        pairs: of annotators on one edit, each both ways round.
+        agreement: over these pairs.
+    """
+
+    edits: int
+    pairs: int
+    agreement: EditAgreement
+
+
+@dataclass(frozen=True)
+class EditComparison:
+    """The edit level of a comparison.
+
+    Attributes:
+        results: one a metric and way to credit.
+        chance: baselines by name.
+        ceiling: how far annotators agree.
+        edits: judged edits.
+        corrections: that hold them.
+        sources: that were corrected.
+        typed: whether error types are known, so that the agreements tell them apart.
+        resamples: for the intervals.
+        untried: metrics that were left out because they would cost much.
+        notes: remarks for the user.
+    """
+
+    results: tuple[EditResult, ...]
+    chance: Mapping[str, EditBaseline]
+    ceiling: EditCeiling
+    edits: int
+    corrections: int
+    sources: int
+    typed: bool
+    resamples: int
+    untried: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def missing(self) -> int:
+        """Credits that could not be had, over all results."""
+        return sum(result.agreement.missing for result in self.results)
+
+
+def edit_tasks(scorers: Sequence[Scorer], benchmark: Benchmark, settings: Settings) -> EditTasks:
+    """What is to be tried, where the benchmark has verdicts on edits.
+
+    With `level="all"` only what costs little is tried unasked: metrics that count edits without a
+    neural model, and scorers that judge edits.
+
+    Raises:
+        OptionError: a credit that a metric cannot give.
+        DataError: the level was asked for and the benchmark has no verdicts.
+    """
+    asked = settings.level == "edit" or bool(settings.credit)
+    if asked:
+        benchmark.verdicts()
+    if settings.level not in ("edit", "all") or not benchmark.has_verdicts:
+        return EditTasks()
+    tasks: list[tuple[Scorer, str]] = []
+    others: list[str] = []
+    for scorer in scorers:
+        cheap = scorer.name in CREDITS and "torch" not in scorer.packages
+        if asked or cheap or isinstance(scorer, EditScorer):
+            wanted = settings.credit or ("counts",)
+            # A metric without counts takes another way instead: two wishes may be one.
+            kinds = dict.fromkeys(credit_kind(scorer, kind) for kind in wanted)
+            for kind in kinds:
+                check_attribution(scorer, kind)
+            tasks += [(scorer, kind) for kind in kinds]
+        else:
+            others.append(scorer.name)
+    return EditTasks(tuple(tasks), tuple(dict.fromkeys(others)))
+
+
+def plan_edits(tasks: EditTasks, benchmark: Benchmark, runtime: Runtime) -> list[Plan]:
+    """What the edit level would send to a paid service."""
+    if not tasks.chosen:
+        return []
+    cases = edit_cases(benchmark)
+    plans = [plan_credit(s, cases, benchmark.corpus, runtime, kind) for s, kind in tasks.chosen]
+    return [plan for plan in plans if plan is not None]
+
+
+def compare_edits(
+    tasks: EditTasks,
+    benchmark: Benchmark,
+    runtime: Runtime,
+    settings: Settings,
+    folder: str | Path | None = None,
+    types_of: Callable[[Sequence[EditCase], Runtime], tuple[str, ...]] = edit_types,
+) -> EditComparison | None:
+    """Credit every judged edit and hold the credits against the verdicts.
+
+    Args:
+        tasks: from `edit_tasks`; None comes back where there are none.
+        benchmark: with verdicts on edits.
+        runtime: device, workers and the like.
+        settings: the seed, and how many resamples the intervals rest on.
+        folder: where files of credits lie; None keeps none.
+        types_of: gives the error types of judged edits.
+
+    Raises:
+        InputError: the corpus lacks what a metric needs, or a file of credits is damaged.
+        OutputError: a file of credits cannot be written.
+    """
+    if not tasks.chosen:
+        return None
+    trial = _Trial.load(benchmark, runtime, settings, types_of)
+    notes = list(trial.notes)
+    results = []
+    for scorer, kind in tasks.chosen:
+        credited = credit_with_files(
+            scorer, trial.cases, benchmark.corpus, runtime, kind, folder, settings.seed
+        )
+        # A verdict of a judge says yes or no by itself; other credits need a threshold.
+        agreement = trial.agreement(credited.values, 0.5 if kind == "verdicts" else None)
+        label = scorer.signature(benchmark.corpus, runtime).label
+        beside = trial.beside_ceiling(credited.values)
+        results.append(EditResult(label, scorer.family, kind, agreement, beside, credited.seconds))
+        notes.extend(credited.notes)
+    cases = trial.cases
+    return EditComparison(
+        results=tuple(results),
+        chance=trial.chance(),
+        ceiling=trial.ceiling(),
+        edits=len(cases),
+        corrections=len({(case.source, case.correction) for case in cases}),
+        sources=len({case.source for case in cases}),
+        typed=bool(trial.types),
+        resamples=trial.resamples,
+        untried=tasks.untried,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What every metric is tried on.
+
+    Attributes:
+        cases: judged edits.
+        types: ERRANT's types of them; empty where no tagger is installed.
+        pairs: see `gecjury.metaeval.edits.cases.annotator_pairs`.
+        resamples: for intervals.
+        seed: of halves, resamples and the random row.
+        notes: remarks for the user.
+    """
+
+    cases: list[EditCase]
+    types: tuple[str, ...]
+    pairs: tuple[list[EditCase], FloatArray, IntArray]
+    resamples: int
+    seed: int
+    notes: tuple[str, ...]
+
+    @classmethod
+    def load(
+        cls,
+        benchmark: Benchmark,
+        runtime: Runtime,
+        settings: Settings,
+        types_of: Callable[[Sequence[EditCase], Runtime], tuple[str, ...]],
+    ) -> _Trial:
+        cases = edit_cases(benchmark)
+        types: tuple[str, ...] = ()
+        notes: list[str] = []
+        short = {(c.source, c.correction) for c in cases if not c.complete}
+        if short:
+            notes.append(
+                f"{len(short)} corrections have an edit whose verdict cannot be read; their other "
+                "edits are credited without it"
+            )
+        try:
+            types = types_of(cases, runtime)
+        except MissingExtraError as error:
+            notes.append(f"no table by error type: {error}")
+        pairs = annotator_pairs(benchmark, cases)
+        resamples = settings.resampling.resamples
+        return cls(cases, types, pairs, resamples, settings.seed, tuple(notes))
+
+    def agreement(self, scores: FloatArray, threshold: float | None) -> EditAgreement:
+        types = pooled_types(self.types, self.cases) if self.types else ()
+        return edit_agreement(
+            self.cases,
+            scores,
+            threshold=threshold,
+            types=types,
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+
+    def beside_ceiling(self, scores: FloatArray) -> dict[str, float]:
+        """A metric on the edits and verdicts that the ceiling is made of."""
+        pairs, _, place = self.pairs
+        found = edit_agreement(pairs, scores[place], threshold=None, seed=self.seed)
+        return {key: getattr(found, key) for key in _BESIDE}
+
+    def ceiling(self) -> EditCeiling:
+        pairs, verdicts, place = self.pairs
+        agreed = edit_agreement(pairs, verdicts, resamples=self.resamples, seed=self.seed)
+        return EditCeiling(len(set(place.tolist())), len(pairs), agreed)
+
+    def chance(self) -> dict[str, EditBaseline]:
+        return {
+            name: EditBaseline(self.agreement(scores, None), self.beside_ceiling(scores))
+            for name, scores in baselines(self.cases, self.types, self.seed).items()
+        }

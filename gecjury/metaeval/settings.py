@@ -1,0 +1,178 @@
+"""What a comparison can be told; the types say which values there are, and nothing else does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from gecjury.benchmarks.table import View
+from gecjury.errors import OptionError, known_name
+from gecjury.stats.bootstrap import OVER, Over
+from gecjury.stats.grouped import GroupBy
+from gecjury.stats.permutation import PERMUTATIONS, SystemStatistic
+from gecjury.stats.preferences import TieRule
+from gecjury.stats.ranking import Aggregate
+
+__all__ = ["CreditKind", "Human", "HumanKind", "Level", "Resampling", "Settings"]
+
+Human = Literal["edit", "sentence", "both"]
+"""Human judgments by the view they were given in."""
+HumanKind = Literal["trueskill", "expected-wins", "mean"]
+"""Human scores of systems; where a benchmark has several, the first is taken unasked."""
+Level = Literal["system", "sentence", "edit", "all"]
+"""What is compared; `all` leaves out, at the level of edits, what would cost much."""
+CreditKind = Literal["counts", "any", "share", "leave-one-out", "add-one", "shapley"]
+"""How metrics credit single edits, see `gecjury.metaeval.edits.credit`."""
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How uncertainty is measured.
+
+    Attributes:
+        over: what the bootstrap draws; `none`: no intervals and no tests, except those of single
+            edits, which draw sources.
+        resamples: its size.
+        confidence: of the intervals.
+        permutations: of the tests between metrics.
+        level: of significance, for clusters.
+
+    Raises:
+        OptionError: a value out of its range.
+    """
+
+    over: Over = "both"
+    resamples: int = 1000
+    confidence: float = 0.95
+    permutations: int = PERMUTATIONS
+    level: float = 0.05
+
+    def __post_init__(self) -> None:
+        """Refuse values out of range before any work is done."""
+        known_name("kind of resampling", self.over, OVER)
+        if self.resamples < 1:
+            raise OptionError(
+                f"--resamples {self.resamples}: expected 1 or more (--resample none: no)"
+            )
+        if not 0 < self.confidence < 1:
+            raise OptionError(f"--confidence {self.confidence}: expected a number between 0 and 1")
+        if self.permutations < 1:
+            raise OptionError(f"permutations={self.permutations}: expected 1 or more")
+        if not 0 < self.level < 1:
+            raise OptionError(f"level={self.level}: expected a number between 0 and 1")
+
+    @property
+    def draws_sentences(self) -> bool:
+        """Whether sentences are drawn, so that what rests on them has an interval."""
+        return self.over in ("both", "sentences")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How metrics are compared with people.
+
+    Attributes:
+        human: which human judgments; None for the view that the benchmark was loaded with.
+        aggregate: how sentence scores become system scores; `corpus` takes the metric's own.
+        level: what is compared.
+        ties: what becomes of pairs that the metric ties at sentence level.
+        human_scores: human column at system level; None for the first that the benchmark has.
+        shuffles: 0 for TrueSkill's one pass in file order, otherwise the number of seeded
+            shuffles it is averaged over.
+        seed: of the shuffles, the random metric, the resampling and the tests.
+        windows: also correlations over 4 and 8 adjacent systems.
+        pairwise: also agreement by pair of systems and of ranks.
+        grouping: what the segment level compares; None for `item` where corrections were rated,
+            and no segment level otherwise.
+        resampling: of intervals and tests.
+        statistic: what the tests and clusters at system level compare.
+        credit: how metrics credit single edits, one or more ways; None for `counts`, and
+            `leave-one-out` for metrics without.
+
+    Raises:
+        OptionError: a value that there is none of, or two that exclude each other.
+    """
+
+    human: Human | None = None
+    aggregate: Aggregate = "trueskill"
+    level: Level = "all"
+    ties: TieRule = "half"
+    human_scores: HumanKind | None = None
+    shuffles: int = 0
+    seed: int = 0
+    windows: bool = False
+    pairwise: bool = False
+    grouping: GroupBy | None = None
+    resampling: Resampling = field(default_factory=Resampling)
+    statistic: SystemStatistic = "pearson"
+    credit: tuple[CreditKind, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse, before any file is read, what no benchmark could give."""
+        for what, value, known in (
+            ("value of human", self.human, get_args(Human)),
+            ("aggregate", self.aggregate, get_args(Aggregate)),
+            ("level", self.level, get_args(Level)),
+            ("tie rule", self.ties, get_args(TieRule)),
+            ("kind of human scores", self.human_scores, get_args(HumanKind)),
+            ("grouping", self.grouping, get_args(GroupBy)),
+            ("statistic", self.statistic, get_args(SystemStatistic)),
+        ):
+            if value is not None:
+                known_name(what, value, known)
+        for kind in self.credit or ():
+            known_name("credit", kind, get_args(CreditKind))
+        self._check_trueskill()
+        self._check_statistic()
+        if self.grouping is not None and self.level in ("system", "edit"):
+            raise OptionError(
+                f"--grouping {self.grouping} with --level {self.level}: it is for the segment "
+                "level; take --level sentence or all"
+            )
+        if self.credit and self.level not in ("edit", "all"):
+            raise OptionError(f"--credit is for --level edit or all, not {self.level}")
+
+    def _check_trueskill(self) -> None:
+        if self.seed < 0:
+            raise OptionError(f"--seed {self.seed}: expected 0 or more")
+        if self.shuffles < 0:
+            raise OptionError(f"--shuffles {self.shuffles}: expected 0 (file order) or more")
+        if self.shuffles and self.aggregate != "trueskill":
+            raise OptionError(
+                f"--shuffles {self.shuffles} is of TrueSkill alone: the order of sentences does "
+                f"not change --aggregate {self.aggregate}"
+            )
+
+    def _check_statistic(self) -> None:
+        """A statistic other than the usual one is asked for in vain where nothing is tested."""
+        if self.statistic == "pearson":
+            return
+        if self.resampling.over == "none":
+            raise OptionError(
+                f"{self.statistic_option} with --resample none: nothing is tested; leave one of "
+                "them"
+            )
+        if self.level in ("sentence", "edit"):
+            raise OptionError(
+                f"{self.statistic_option} with --level {self.level}: it is for the clusters at "
+                "system level; take --level system or all"
+            )
+
+    @property
+    def statistic_option(self) -> str:
+        """The statistic as the command line has it, for messages."""
+        return f"--statistic {self.statistic.replace('_', '-')}"
+
+    def views(self, chosen: View, known: Sequence[View]) -> tuple[View, ...]:
+        """The views to be compared with.
+
+        Args:
+            chosen: the one that the benchmark was loaded with.
+            known: all that the benchmark has.
+        """
+        if self.human == "both":
+            return tuple(known)
+        if self.human is None:
+            return (chosen,)
+        return (self.human,)

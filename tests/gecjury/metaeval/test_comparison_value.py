@@ -1,0 +1,196 @@
+"""`gecjury.compare` from Python, on the embedded sample."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gecjury
+from gecjury.benchmarks.annotators import annotator_kappa
+from gecjury.cli import main
+from gecjury.errors import InputError, OptionError
+from gecjury.metaeval.comparison import check, plans
+from gecjury.report.comparison import document, tables
+from gecjury.report.tables import to_json
+
+FEW = gecjury.Resampling(resamples=20, permutations=100)
+
+
+def compared(*metrics: Any, **settings: Any) -> gecjury.Comparison:
+    return gecjury.compare("sample", metrics, gecjury.Settings(resampling=FEW, **settings))
+
+
+def test_eight_lines_are_a_comparison() -> None:
+    found = gecjury.compare("sample", ["green", "gleu:n=3"], gecjury.Settings(resampling=FEW))
+    best = max(found.results, key=lambda result: result.system.pearson)
+    lines = [
+        f"{best.label}: r = {best.system.pearson:.3f}",
+        f"two annotators agree on {found.annotators['edit'].agreement.accuracy:.3f}",
+        *(caution.text for caution in found.cautions),
+    ]
+    assert lines[0].startswith(("green: r = 0.", "gleu:n=3: r = 0."))
+    assert any("never evidence" in line for line in lines)
+    assert found.human_kinds == {"edit": "trueskill"}
+
+
+def test_settings_are_optional_and_scorers_may_be_objects_names_or_scores() -> None:
+    benchmark = gecjury.load_benchmark("sample")
+    green = gecjury.load("green")
+    table = green.score_corpus(benchmark.corpus)
+    found = gecjury.compare(benchmark, [green])
+    assert found.settings == gecjury.Settings()
+    alone = compared(table)
+    named = compared("green")
+    assert alone.results[0].system == named.results[0].system
+    assert found.results[0].system.pearson == named.results[0].system.pearson
+    # The same name twice is one metric.
+    assert len(compared("green", "green").results) == 1
+
+
+def test_what_finished_scores_cannot_do_is_said() -> None:
+    table = gecjury.load("green").score_corpus(gecjury.load_benchmark("sample").corpus)
+    with pytest.raises(OptionError, match="green: corpus scores of resampled sentences need"):
+        compared(table, aggregate="corpus")
+    once = gecjury.Settings(aggregate="corpus", resampling=gecjury.Resampling("none"))
+    found = gecjury.compare("sample", [table], once)
+    np.testing.assert_array_equal(found.results[0].scores, table.by_system.score)
+    with pytest.raises(OptionError, match="finished scores have no credits"):
+        compared(table, level="edit")
+    other = gecjury.load("green").score(["a b"], {"x": ["a"]}, [["a b"]])
+    with pytest.raises(InputError, match="do not belong to sample"):
+        compared(other)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"grouping": "system"}, "rankings and no ratings"),
+        ({"human_scores": "mean"}, "mean"),
+    ],
+)
+def test_what_a_benchmark_lacks_is_refused_before_any_scoring(
+    settings: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    chosen = gecjury.Settings(**settings)
+    for step in (check, plans):
+        with pytest.raises(OptionError, match=words):
+            step("sample", ["green"], chosen)
+    with pytest.raises(OptionError, match=words):
+        gecjury.compare("sample", ["green"], chosen, score_files=tmp_path / "scores")
+    assert not (tmp_path / "scores").exists()
+
+
+def test_nothing_to_score_is_refused() -> None:
+    with pytest.raises(OptionError, match="no metric to compare"):
+        check("sample", [])
+    with pytest.raises(OptionError, match="a dry run scores nothing"):
+        gecjury.compare("sample", ["green"], runtime=gecjury.Runtime(dry_run=True))
+    assert plans("sample", ["green"]) == []
+
+
+def test_the_document_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    found = compared(
+        "green", "gleu", human="both", windows=True, pairwise=True, grouping="item", seed=2
+    )
+    argv = ["compare", "sample", "-m", "green", "-m", "gleu", "--human", "both", "--windows",
+            "--pairwise", "--grouping", "item", "--seed", "2", "--resamples", "20"]  # fmt: skip
+    assert main([*argv, "--format", "json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    mine = json.loads(to_json(document(found)))
+    # The command has no option for the permutations of its tests.
+    for record in (printed, mine):
+        del record["uncertainty"]["permutations"], record["significance"]
+        for row in record["rows"]:
+            del row["seconds"], row["system"]["cluster"], row["sentence"]["cluster"]
+    assert mine == printed
+    assert list(mine) == list(printed)
+
+
+def test_rows_are_plain_and_stand_as_the_main_table_does() -> None:
+    found = compared("green", "gleu", human="both")
+    rows = found.rows()
+    shown = tables(found)[0].rows
+    assert [(r["metric"], r.get("human")) for r in rows] == [
+        (r["metric"], r.get("human")) for r in shown
+    ]
+    assert len(rows) == 2 * (2 + 3 + 1)
+    first = rows[0]
+    assert first["pearson_low"] <= first["pearson"] <= first["pearson_high"]
+    assert first["accuracy"] == document(found)["rows"][0]["sentence"]["accuracy"]
+    assert {type(value) for row in rows for value in row.values()} <= {
+        str, float, int, type(None),
+    }  # fmt: skip
+    assert "accuracy" not in compared("green", level="system").rows()[0]
+    assert "pearson" not in compared("green", level="sentence").rows()[0]
+    plain = gecjury.Settings(resampling=gecjury.Resampling("none"))
+    assert "pearson_low" not in gecjury.compare("sample", ["green"], plain).rows()[0]
+
+
+def test_rows_make_a_data_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    found = compared("green", "gleu")
+    frame = pandas.DataFrame(found.rows())
+    assert list(frame["metric"][:2]) == ["green", "gleu"]
+    assert frame["pearson"].dtype == np.float64
+    assert frame[frame["family"] == "ceiling"]["accuracy"].notna().all()
+
+
+def test_a_comparison_shows_its_main_table() -> None:
+    found = compared("green", "gleu:n=3")
+    lines = str(found).splitlines()
+    assert lines[0] == found.title
+    assert lines[1].split()[:4] == ["metric", "family", "human", "r"]
+    assert lines[2].startswith("green")
+    assert f"{found.results[0].system.pearson:.3f} [" in lines[2]
+    assert "copy-source" in str(found)
+    assert repr(found) == "<Comparison on sample (edit): green, gleu:n=3>"
+    page = found._repr_html_()
+    assert page.startswith("<table><caption>SAMPLE, NOT EVIDENCE")
+    assert page.count("<tr>") == len(lines) - 1
+    assert "<td>gleu:n=3</td>" in page
+
+
+def test_annotators_have_their_kappa_beside_the_ceiling() -> None:
+    found = compared("green", human="both")
+    items = found.benchmark.rankings["edit"]
+    people = found.annotators["edit"]
+    assert people.between == annotator_kappa(items)
+    record = json.loads(to_json(document(found)))
+    assert record["annotators"]["edit"]["kappa"] == {
+        "between": people.between.mean, "within": None,  # nobody judged twice
+        "ceiling": people.agreement.kappa,
+    }  # fmt: skip
+    assert record["annotators"]["edit"]["comparisons"]["within"] == 0
+    assert set(record["ceiling"]["edit"]) == {"accuracy", "decided", "with_ties", "pairs"}
+    (note,) = [n for n in tables(found)[0].notes if n.startswith("κ between annotators")]
+    assert f"{people.between.mean:.2f} and – (edit)" in note
+    assert not [n for n in tables(compared("green", level="system"))[0].notes if "κ" in n]
+
+
+@pytest.mark.parametrize("view", ["edit", "sentence"])
+def test_kappa_of_seeda_is_the_published_one(data_dir: Path, view: Any) -> None:
+    # Kobayashi et al. 2024, table 3.
+    benchmark = gecjury.load_benchmark("seeda", data=data_dir)
+    plain = gecjury.Settings(human=view, level="sentence", resampling=gecjury.Resampling("none"))
+    found = gecjury.compare(benchmark, ["changes"], plain).annotators[view]
+    wanted = {"edit": (0.28, 0.61), "sentence": (0.41, 0.71)}[view]
+    assert (round(found.between.mean, 2), round(found.within.mean, 2)) == wanted
+
+
+def test_cautions_are_the_same_in_every_format(tmp_path: Path) -> None:
+    from gecjury.report.page.page import write_page
+
+    found = compared("green", "changes")
+    texts = [caution.text for caution in found.cautions]
+    assert len(set(texts)) == len(texts) > 2
+    assert document(found)["caveats"] == texts
+    assert list(tables(found)[0].notes)[-len(texts) :] == texts
+    write_page(tmp_path / "page.html", found)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for caution in found.cautions:
+        assert f"<dt>{caution.heading}</dt>" in page
+        assert caution.text.split(" (")[0] in page

@@ -1,0 +1,65 @@
+"""Settings refuse what no benchmark could give, in the words of the command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gecjury.errors import OptionError
+from gecjury.metaeval.settings import Resampling, Settings
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"human": "edits"}, "unknown value of human 'edits': did you mean edit"),
+        ({"aggregate": "trueskil"}, "unknown aggregate 'trueskil': did you mean trueskill"),
+        ({"level": "word"}, "unknown level 'word'"),
+        ({"ties": "win"}, "unknown tie rule 'win'"),
+        ({"human_scores": "median"}, "unknown kind of human scores 'median'"),
+        ({"grouping": "source"}, "unknown grouping 'source'"),
+        ({"statistic": "pairwise-accuracy"}, "did you mean pairwise_accuracy"),
+        ({"credit": ("counts", "all")}, "unknown credit 'all'"),
+        ({"seed": -1}, "--seed -1: expected 0 or more"),
+        ({"shuffles": -1}, r"--shuffles -1: expected 0 \(file order\) or more"),
+        ({"shuffles": 2, "aggregate": "mean"}, "does not change --aggregate mean"),
+        ({"statistic": "spa", "resampling": Resampling("none")}, "nothing is tested"),
+        ({"statistic": "spa", "level": "sentence"}, "--statistic spa with --level sentence"),
+        ({"statistic": "pairwise_accuracy", "level": "edit"}, "--statistic pairwise-accuracy"),
+        ({"grouping": "item", "level": "system"}, "--grouping item with --level system"),
+        ({"credit": ("any",), "level": "system"}, "--credit is for --level edit or all"),
+    ],
+)
+def test_what_settings_refuse(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        Settings(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"over": "words"}, "unknown kind of resampling 'words'"),
+        ({"resamples": 0}, r"--resamples 0: expected 1 or more \(--resample none: no\)"),
+        ({"confidence": 95}, "--confidence 95: expected a number between 0 and 1"),
+        ({"permutations": 0}, "permutations=0"),
+        ({"level": 1.0}, "level=1.0"),
+    ],
+)
+def test_what_resampling_refuses(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        Resampling(**given)
+
+
+def test_settings_are_values() -> None:
+    assert Settings() == Settings(resampling=Resampling())
+    assert hash(Settings(seed=1)) == hash(Settings(seed=1))
+    with pytest.raises(AttributeError):
+        Settings().seed = 3  # type: ignore[misc]
+
+
+def test_the_views_follow_the_benchmark_unless_told() -> None:
+    known = ("edit", "sentence")
+    assert Settings().views("sentence", known) == ("sentence",)
+    assert Settings(human="edit").views("sentence", known) == ("edit",)
+    assert Settings(human="both").views("sentence", known) == known
