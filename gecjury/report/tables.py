@@ -23,10 +23,13 @@ __all__ = [
     "number",
     "print_result",
     "print_table",
+    "records_text",
     "to_json",
 ]
 
 FORMATS = ("table", "json", "tsv", "markdown", "latex")
+
+_WIDE = 10_000  # characters: as wide as any table needs to be
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,25 @@ def print_result(tables: Sequence[Table], document: object, form: str) -> None:
     else:
         render = {"tsv": _tsv, "markdown": _markdown, "latex": _latex}[form]
         print("\n".join(render(table, titled=len(tables) > 1) for table in tables), end="")
+
+
+def records_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Records as a table of plain text, what is no single value (a list, a record) left out.
+
+    Floats have four digits; a value that a record lacks is a dash.
+    """
+    from rich.console import Console
+
+    keys = [
+        key
+        for key in dict.fromkeys(key for row in rows for key in row)
+        if not any(isinstance(plain(row.get(key)), Mapping | list) for row in rows)
+    ]
+    out = io.StringIO()
+    console = Console(file=out, width=_WIDE, highlight=False, color_system=None)
+    _draw(console, [Table([Column(key, digits=4) for key in keys], rows)])
+    lines = (line.rstrip() for line in out.getvalue().splitlines())
+    return "\n".join(line for line in lines if line)
 
 
 def print_table(
@@ -152,7 +174,6 @@ def _numeric(table: Table, column: Column) -> bool:
 
 def _print_rich(tables: Sequence[Table]) -> None:
     from rich.console import Console
-    from rich.text import Text
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
@@ -160,8 +181,14 @@ def _print_rich(tables: Sequence[Table]) -> None:
             raise BrokenPipeError
 
     # Width matters to people only: into a pipe or file a table is as wide as it needs to be.
-    width = None if sys.stdout.isatty() else 10_000
-    console = Screen(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
+    width = None if sys.stdout.isatty() else _WIDE
+    _draw(Screen(file=sys.stdout, width=width, highlight=False, soft_wrap=False), tables)
+
+
+def _draw(console: Any, tables: Sequence[Table]) -> None:
+    """Tables on a console of rich's, a blank line between two."""
+    from rich.text import Text
+
     for number, table in enumerate(tables):
         if number:
             console.print()
