@@ -81,11 +81,8 @@ class MetricRanking:
     @property
     def order(self) -> list[int]:
         """The systems by number, the best first, those without a score last."""
-        scores = self.scores
-        # NaN is the one number that differs from itself.
-        return sorted(
-            range(len(scores)), key=lambda row: (scores[row] != scores[row], -scores[row])
-        )
+        scores = self.scores.tolist()
+        return sorted(range(len(scores)), key=lambda row: (isnan(scores[row]), -scores[row]))
 
     @property
     def all_alike(self) -> bool:
