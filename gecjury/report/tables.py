@@ -81,18 +81,21 @@ def print_result(tables: Sequence[Table], document: object, form: str) -> None:
 def records_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Records as a table of plain text, what is no single value (a list, a record) left out.
 
-    Floats have four digits; a value that a record lacks is a dash.
+    Floats have four digits; a value that a record lacks is a dash. Signatures, which are long,
+    stand below the table, each once.
     """
     from rich.console import Console
 
     keys = [
         key
         for key in dict.fromkeys(key for row in rows for key in row)
-        if not any(isinstance(plain(row.get(key)), Mapping | list) for row in rows)
+        if key != "signature"
+        and not any(isinstance(plain(row.get(key)), Mapping | list) for row in rows)
     ]
+    signatures = dict.fromkeys(row["signature"] for row in rows if "signature" in row)
     out = io.StringIO()
     console = Console(file=out, width=_WIDE, highlight=False, color_system=None)
-    _draw(console, [Table([Column(key, digits=4) for key in keys], rows)])
+    _draw(console, [Table([Column(key, digits=4) for key in keys], rows, notes=[*signatures])])
     lines = (line.rstrip() for line in out.getvalue().splitlines())
     return "\n".join(line for line in lines if line)
 
