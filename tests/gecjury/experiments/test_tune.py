@@ -27,7 +27,9 @@ def test_a_value_and_its_figures() -> None:
         assert one.values == {"value": best["value"]}
         assert one.figure == pytest.approx(best[one.measure])
     scorers = [gecjury.load("green"), gecjury.load("green:beta=0.5")]
-    usual, _ = evaluate(scorers, Study(benchmark, "corpus"), "edit", Runtime())
+    # As GREEN's paper did: against Expected Wins.
+    study = Study(benchmark, "corpus", human_scores="expected-wins")
+    usual, _ = evaluate(scorers, study, "edit", Runtime())
     assert {one.measure: one.default for one in found.found} == usual
     assert [each.row()["figure"] for each in found.elsewhere] == [one.figure for one in found.found]
     assert "tuned and tested on sample" in found.warnings[0]
