@@ -7,8 +7,10 @@ from typing import Any, get_args
 
 from gecjury.cli.inputs import add_files, add_metrics, files_to_score
 from gecjury.cli.resampling import add_resampling
-from gecjury.experiments.rank import MetricRanking, Ranked, RankSettings, Resample, rank
+from gecjury.experiments.rank import Ranked, RankSettings, Resample, rank
+from gecjury.experiments.system_tests import SystemTests
 from gecjury.report.tables import Column, Table, print_result
+from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.ranking import Aggregate
 
 __all__ = ["add_arguments", "document", "run", "table"]
@@ -62,24 +64,27 @@ def document(found: Ranked) -> dict[str, Any]:
     """What JSON shows."""
     return {
         "rows": found.rows(),
-        "significance": [_significance(one, found.settings) for one in found.metrics if one.tests],
+        "significance": [
+            _significance(one.table, one.tests, found.settings)
+            for one in found.metrics
+            if one.tests is not None
+        ],
         "uncertainty": _uncertainty(found.settings),
         "notes": list(found.notes),
     }
 
 
-def _significance(one: MetricRanking, settings: RankSettings) -> dict[str, Any]:
-    assert one.tests is not None
+def _significance(table: ScoreTable, tests: SystemTests, settings: RankSettings) -> dict[str, Any]:
     return {
-        "metric": one.table.signature.label,
+        "metric": table.signature.label,
         "test": "approximate-randomisation",
         "statistic": settings.aggregate,
-        "systems": list(one.table.systems),
-        "p": one.tests.p,
-        "adjusted": one.tests.adjusted,
+        "systems": list(table.systems),
+        "p": tests.p,
+        "adjusted": tests.adjusted,
         "correction": "holm",
         "resamples": settings.permutations,
-        "clusters": list(one.tests.clusters),
+        "clusters": list(tests.clusters),
     }
 
 
