@@ -4,6 +4,14 @@ import gecjury
 scorer = gecjury.load("green", beta=2.0)
 table = scorer.score(sources, {"mine": hypotheses}, references)
 table.sentences, table.totals["mine"], str(table.signature)
+
+What a command prints, a function gives: `score`, `rank`, `attack`, `maege`, `tune`, `explain`. Each
+takes sources with hypotheses and references, a corpus, or a benchmark's name (`maege` and `tune`
+what they are about), and its result holds everything typed; `rows()` gives plain records.
+
+ranked = gecjury.rank("sample", metrics=["green", "gleu"])
+print(ranked)
+pandas.DataFrame(ranked.rows())
 """
 
 from __future__ import annotations
@@ -16,37 +24,63 @@ from gecjury.version import __version__
 if TYPE_CHECKING:
     from gecjury.benchmarks import load_benchmark
     from gecjury.corpus import Corpus, read_corpus
+    from gecjury.experiments.attack import AttackSettings, attack
+    from gecjury.experiments.explain import explain
+    from gecjury.experiments.maege.experiment import MaegeSettings, maege
+    from gecjury.experiments.rank import RankSettings, rank
+    from gecjury.experiments.score import score
+    from gecjury.experiments.tune import TuneSettings, tune
     from gecjury.metaeval import Comparison, Resampling, Settings, compare
     from gecjury.runtime import Runtime
     from gecjury.scoring import METRICS, ScoreTable, load
 
 __all__ = [
     "METRICS",
+    "AttackSettings",
     "Comparison",
     "Corpus",
+    "MaegeSettings",
+    "RankSettings",
     "Resampling",
     "Runtime",
     "ScoreTable",
     "Settings",
+    "TuneSettings",
     "__version__",
+    "attack",
     "compare",
+    "explain",
     "load",
     "load_benchmark",
+    "maege",
+    "rank",
     "read_corpus",
+    "score",
+    "tune",
 ]
 
 _HOMES = {
+    "AttackSettings": "gecjury.experiments.attack",
     "Comparison": "gecjury.metaeval",
     "Corpus": "gecjury.corpus",
     "METRICS": "gecjury.scoring",
+    "MaegeSettings": "gecjury.experiments.maege.experiment",
+    "RankSettings": "gecjury.experiments.rank",
     "Resampling": "gecjury.metaeval",
     "Runtime": "gecjury.runtime",
     "ScoreTable": "gecjury.scoring",
     "Settings": "gecjury.metaeval",
+    "TuneSettings": "gecjury.experiments.tune",
+    "attack": "gecjury.experiments.attack",
     "compare": "gecjury.metaeval",
+    "explain": "gecjury.experiments.explain",
     "load": "gecjury.scoring",
     "load_benchmark": "gecjury.benchmarks",
+    "maege": "gecjury.experiments.maege.experiment",
+    "rank": "gecjury.experiments.rank",
     "read_corpus": "gecjury.corpus",
+    "score": "gecjury.experiments.score",
+    "tune": "gecjury.experiments.tune",
 }
 
 

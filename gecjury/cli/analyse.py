@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, get_args
 
-from gecjury.cli.inputs import benchmark_or_files
+import gecjury.report.figures as draw
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.cli.inputs import benchmark_or_files, runtime_from
+from gecjury.corpus.corpus import Corpus
+from gecjury.errors import OptionError, nearest
+from gecjury.experiments.analyses import (
+    Variants,
+    edit_density,
+    human_scatter,
+    scoring_cost,
+    steps_to,
+    try_variants,
+)
+from gecjury.models.encoder import Pooling
+from gecjury.report.tables import Column, Table, print_result
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks.benchmark import Benchmark
-    from gecjury.corpus.corpus import Corpus
-    from gecjury.report.tables import Table
+    from gecjury.refbased.uot_errant.metric import UOTERRANT
 
-__all__ = ["KINDS", "add_arguments", "run"]
+__all__ = ["KINDS", "Kind", "add_arguments", "run"]
 
-# Where each analysis lives: a function (args, corpus, benchmark or None, runtime) →
-# (tables, document), which draws its figure if args.figure is given.
-KINDS: dict[str, str] = {
-    "norms": "mean norm of edit vectors by error type",
-    "map": "edit vectors in the plane, coloured by error type",
-    "edits": "edits a sentence by system",
-    "scatter": "human scores against a metric's, by system",
-    "cost": "seconds against edits a sentence and against the number of systems",
-    "lambda": "UOT-ERRANT's λ tried in steps, without encoding again",
-    "layers": "UOT-ERRANT with each layer and pooling of the encoder, all from one pass",
-    "solver": "our optimum against POT's plan",
-}
+Shown = tuple[list[Table], dict[str, Any]]
+"""Tables for people, and what the JSON document holds besides the analysis' name."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    kinds = "\n".join(f"  {name:8} {text}" for name, text in KINDS.items())
+    from gecjury.refbased.uot_errant.analyses import Layout
+
+    kinds = "\n".join(f"  {name:8} {kind.summary}" for name, kind in KINDS.items())
     parser.epilog = f"kinds:\n{kinds}"
     parser.add_argument("kind", choices=KINDS, metavar="KIND", help=", ".join(KINDS))
     parser.add_argument(
@@ -54,14 +62,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="METRIC",
         help="default: uot-errant; scatter and cost take several",
     )
-    parser.add_argument("--systems", help="of a benchmark (default: base)")
+    parser.add_argument("--systems", help="with a benchmark: its system set (default: base)")
     parser.add_argument(
         "--references",
         "--set",
         dest="sets",
         nargs="+",
         metavar="SET",
-        help="of a benchmark: a reference set, or files (default: official)",
+        help="with a benchmark: a reference set, or files (default: official)",
     )
     parser.add_argument("--only", metavar="SYSTEM", action="append", help="only these systems")
     parser.add_argument(
@@ -71,8 +79,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="norms, map: rarer types are left out",
     )
-    parser.add_argument("--method", choices=("pca", "tsne"), default="pca", help="map: how")
-    parser.add_argument("--seed", type=int, default=0, help="map: of t-SNE")
+    parser.add_argument("--method", choices=get_args(Layout), default="pca", help="map: how")
+    parser.add_argument("--seed", type=int, default=0, help="map: seed of t-SNE")
     parser.add_argument("--step", type=float, default=0.02, help="lambda: step (default: 0.02)")
     parser.add_argument("--stop", type=float, default=1.0, help="lambda: end (default: 1.0)")
     parser.add_argument("--figure", metavar="FILE", help="draw it: .png, .pdf or .svg")
@@ -80,28 +88,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load the corpus, analyse, print, draw."""
-    from importlib import import_module
-
-    from gecjury.cli.inputs import runtime_from
-    from gecjury.report.figures import check_figure
-    from gecjury.report.tables import print_result
-
     if args.figure:
-        check_figure(args.figure)
+        draw.check_figure(args.figure)
     corpus, benchmark = _corpus(args)
-    analysis = getattr(
-        import_module("gecjury.experiments.analyses"), args.kind.replace("lambda", "penalties")
-    )
-    tables: list[Table]
-    document: dict[str, Any]
-    tables, document = analysis(args, corpus, benchmark, runtime_from(args))
-    print_result(tables, document, args.format)
+    shown, document = KINDS[args.kind].show(Task(args, corpus, benchmark, runtime_from(args)))
+    about = {"analysis": args.kind, "corpus": args.corpus}
+    print_result(shown, about | document, args.format)
     return 0
 
 
 def _corpus(args: argparse.Namespace) -> tuple[Corpus, Benchmark | None]:
-    from gecjury.errors import OptionError, nearest
-
     corpus, benchmark = benchmark_or_files(args, args.corpus, args.sets, args.references)
     if args.only:
         unknown = [name for name in args.only if name not in corpus.systems]
@@ -111,3 +107,240 @@ def _corpus(args: argparse.Namespace) -> tuple[Corpus, Benchmark | None]:
             )
         corpus = corpus.with_systems(args.only)
     return corpus, benchmark
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an analysis is made of: the options, the corpus and where it comes from."""
+
+    args: argparse.Namespace
+    corpus: Corpus
+    benchmark: Benchmark | None
+    runtime: Runtime
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics named."""
+        return self.args.metrics or ["uot-errant"]
+
+    @property
+    def figure(self) -> str | None:
+        """Where the figure goes; None for none."""
+        path: str | None = self.args.figure
+        return path
+
+    def judged(self) -> Benchmark:
+        """The benchmark.
+
+        Raises:
+            OptionError: files were named.
+        """
+        if self.benchmark is None:
+            raise OptionError(
+                f"analyse {self.args.kind} compares with human scores: name a benchmark (seeda, "
+                "gjg15, gmeg-…, sample) instead of files"
+            )
+        return self.benchmark
+
+    def uot(self) -> UOTERRANT:
+        """The metric whose edit vectors are looked at.
+
+        Raises:
+            OptionError: another metric was named.
+        """
+        from gecjury.refbased.uot_errant.metric import UOTERRANT
+
+        scorer = load(self.metrics[0])
+        if not isinstance(scorer, UOTERRANT):
+            raise OptionError(
+                f"analyse {self.args.kind} looks at edit vectors: -m uot-errant[:options], not "
+                f"{scorer.name}"
+            )
+        return scorer
+
+
+def _norms(task: Task) -> Shown:
+    from gecjury.refbased.uot_errant.analyses import edit_table, type_norms
+
+    scorer, least = task.uot(), task.args.min_count
+    table = edit_table(scorer, task.corpus, task.runtime)
+    rows = [asdict(each) for each in type_norms(table, least)]
+    if task.figure:
+        draw.bars(
+            [row["type"] for row in rows],
+            [row["mean"] for row in rows],
+            task.figure,
+            "L2 norm of edit vectors (mean and standard deviation)",
+            [row["stdev"] for row in rows],
+        )
+    count = len(table.edits)
+    note = f"{count} edits of {len(task.corpus.systems)} systems; types with {least} or more"
+    columns = [Column("type"), Column("edits"), Column("mean"), Column("stdev")]
+    return [Table(columns, rows, "Norms of edit vectors", [note])], {"rows": rows, "edits": count}
+
+
+def _map(task: Task) -> Shown:
+    import numpy as np
+
+    from gecjury.refbased.uot_errant.analyses import edit_map, edit_table
+
+    args = task.args
+    table = edit_table(task.uot(), task.corpus, task.runtime)
+    points = edit_map(table, args.min_count, args.method, args.seed)
+    rows = [
+        {
+            "system": point.system,
+            "line": point.line + 1,
+            "edit": f"{point.edit.start} {point.edit.end} {point.edit.correction}",
+            "type": point.type,
+            "x": point.x,
+            "y": point.y,
+        }
+        for point in points
+    ]
+    if task.figure:
+        groups = {
+            kind: np.array([(p.x, p.y) for p in points if p.type == kind])
+            for kind in sorted({point.type for point in points})
+        }
+        draw.points(groups, task.figure, (f"{args.method} 1", f"{args.method} 2"))
+    columns = [Column(key) for key in ("system", "line", "edit", "type", "x", "y")]
+    return [Table(columns, rows, f"Edit vectors by {args.method}")], {"rows": rows}
+
+
+def _edits(task: Task) -> Shown:
+    found = edit_density(task.corpus, task.runtime)
+    rows = found.rows()
+    if task.figure:
+        names = [each.system for each in found.systems]
+        heights = [each.per_sentence for each in found.systems]
+        draw.bars(names, heights, task.figure, "edits a sentence")
+    columns = [Column("system"), Column("edits"), Column("per_sentence", "edits a sentence")]
+    return [Table(columns, rows, "Edits a sentence")], {"rows": rows}
+
+
+def _scatter(task: Task) -> Shown:
+    import numpy as np
+
+    found = human_scatter(task.judged(), task.metrics, corpus=task.corpus, runtime=task.runtime)
+    rows, summary = found.rows(), [asdict(each) for each in found.correlations]
+    if task.figure:
+        groups = {
+            one.metric: np.array(
+                [(p.human, p.score) for p in found.points if p.metric == one.metric]
+            )
+            for one in found.correlations
+        }
+        names = dict.fromkeys(groups, task.corpus.names)
+        draw.points(groups, task.figure, (f"human ({found.kind})", "metric (TrueSkill)"), names)
+    columns = [Column("metric"), Column("system"), Column("human"), Column("score")]
+    short = [Column("metric"), Column("pearson", "r"), Column("spearman", "ρ")]
+    tables = [
+        Table(columns, rows, f"Human {found.kind} and metric TrueSkill"),
+        Table(short, summary),
+    ]
+    return tables, {"rows": rows, "correlations": summary}
+
+
+def _cost(task: Task) -> Shown:
+    found = scoring_cost(task.corpus, task.metrics, task.runtime)
+    rows, slopes = found.rows(), [asdict(each) for each in found.slopes]
+    if task.figure:
+        curves = {}
+        for one in found.slopes:
+            own = [point for point in found.points if point.metric == one.metric]
+            own.sort(key=lambda point: point.edits_per_sentence)
+            x = [point.edits_per_sentence for point in own]
+            curves[one.metric] = (x, [point.seconds_alone for point in own])
+        draw.lines(curves, task.figure, ("edits a sentence", "seconds a system by itself"))
+    tables = [
+        Table([Column(key) for key in rows[0]], rows, "Seconds"),
+        Table([Column(key) for key in slopes[0]], slopes),
+    ]
+    return tables, {"rows": rows, "slopes": slopes}
+
+
+def _lambda(task: Task) -> Shown:
+    from gecjury.refbased.uot_errant.analyses import sentence_scores_by_lambda
+
+    benchmark, scorer = task.judged(), task.uot()
+    values = steps_to(task.args.step, task.args.stop)
+    sentences = sentence_scores_by_lambda(scorer, task.corpus, values, task.runtime)
+    settings = [{"lambda": value} for value in values]
+    found = try_variants(benchmark, settings, sentences, corpus=task.corpus)
+    if task.figure:
+        curves = {"pearson": (values, found.pearson), "spearman": (values, found.spearman)}
+        draw.lines(curves, task.figure, ("λ1 = λ2", f"correlation with human {found.kind}"))
+    columns = [Column("lambda", "λ1 = λ2", 2), Column("pearson", "r"), Column("spearman", "ρ")]
+    return _variants(task, found, columns, f"λ = {found.best['lambda']:g}")
+
+
+def _layers(task: Task) -> Shown:
+    from gecjury.refbased.uot_errant.analyses import sentence_scores_by_layer
+
+    benchmark, scorer = task.judged(), task.uot()
+    poolings: tuple[Pooling, ...] = ("mean", "cls")
+    scores = sentence_scores_by_layer(scorer, task.corpus, poolings, task.runtime)
+    settings = [
+        {"pooling": pooling, "layer": layer}
+        for pooling in poolings
+        for layer in range(1, scores.shape[1] + 1)
+    ]
+    flat = scores.reshape(-1, *scores.shape[2:])
+    found = try_variants(benchmark, settings, flat, corpus=task.corpus)
+    if task.figure:
+        curves = {}
+        for pooling in poolings:
+            own = [row for row in found.rows() if row["pooling"] == pooling]
+            for key in ("pearson", "spearman"):
+                curve = [row["layer"] for row in own], [row[key] for row in own]
+                curves[f"{pooling} {key}"] = curve
+        draw.lines(curves, task.figure, ("layer", f"correlation with human {found.kind}"))
+    columns = [Column("pooling"), Column("layer"), Column("pearson", "r"), Column("spearman", "ρ")]
+    best = found.best
+    return _variants(task, found, columns, f"layer {best['layer']}, {best['pooling']}")
+
+
+def _variants(task: Task, found: Variants, columns: list[Column], best: str) -> Shown:
+    note = f"best: {best} (r {found.best['pearson']:.3f}, ρ {found.best['spearman']:.3f})"
+    title = f"{task.args.corpus[0]}: UOT-ERRANT by TrueSkill against human {found.kind}"
+    rows = found.rows()
+    return [Table(columns, rows, title, [note])], {"rows": rows, "best": found.best}
+
+
+def _solver(task: Task) -> Shown:
+    import numpy as np
+
+    from gecjury.refbased.uot_errant.analyses import compare_with_pot
+
+    report, differences = compare_with_pot(task.uot(), task.corpus, task.runtime)
+    row = asdict(report)
+    if task.figure:
+        far = np.sort(np.abs(differences[np.isfinite(differences)]))[::-1]
+        curve = (list(range(1, len(far) + 1)), far.tolist())
+        draw.lines({"problems": curve}, task.figure, ("problems", "difference of mass moved"))
+    columns = [Column(key, digits=9) for key in row]
+    return [Table(columns, [row], "POT against the optimum")], {"rows": [row]}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One analysis: what it is, and the function that makes and draws it."""
+
+    summary: str
+    show: Callable[[Task], Shown]
+
+
+KINDS: dict[str, Kind] = {
+    "norms": Kind("mean norm of edit vectors by error type", _norms),
+    "map": Kind("edit vectors in the plane, coloured by error type", _map),
+    "edits": Kind("edits a sentence by system", _edits),
+    "scatter": Kind("human scores against a metric's, by system", _scatter),
+    "cost": Kind("seconds against edits a sentence and against the number of systems", _cost),
+    "lambda": Kind("UOT-ERRANT's λ tried in steps, without encoding again", _lambda),
+    "layers": Kind(
+        "UOT-ERRANT with each layer and pooling of the encoder, all from one pass", _layers
+    ),
+    "solver": Kind("our optimum against POT's plan", _solver),
+}
+"""Every analysis, as typed."""

@@ -78,7 +78,9 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="average TrueSkill over K seeded shuffles instead of one pass in file order",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of shuffles and the random metric")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of shuffles and the random metric"
+    )
     parser.add_argument(
         "--windows", action="store_true", help="also correlations over 4 and 8 adjacent systems"
     )

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, get_args
 
-if TYPE_CHECKING:
-    from gecjury.corpus.corpus import Version
-    from gecjury.corpus.edits import Edit
-    from gecjury.metaeval.edits.attribution import Attribution
-    from gecjury.report.tables import Table
-    from gecjury.scoring.by_edit import Explanation
+from gecjury.cli.inputs import runtime_from
+from gecjury.corpus.corpus import Version
+from gecjury.corpus.reading import read_sources, read_versions
+from gecjury.errors import InputError, OptionError
+from gecjury.experiments.explain import Explained, check_explainable, explain
+from gecjury.metaeval.edits.attribution import Method
+from gecjury.report.figures import check_figure, heat_map
+from gecjury.report.heat_map import heat_map_html
+from gecjury.report.tables import Column, Table, print_result
+from gecjury.scoring.by_edit import Explanation
+from gecjury.scoring.registry import load
+from gecjury.textfiles import write_text
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "document", "run", "tables"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,67 +35,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--attribution",
-        choices=("remove", "add", "shapley"),
+        choices=get_args(Method),
         help="share the score out among the edits; works with any metric that scores sentences",
     )
     parser.add_argument(
         "--samples", type=int, default=200, metavar="K", help="orders drawn beyond 10 edits"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the orders drawn")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the orders drawn")
     parser.add_argument("--html", metavar="FILE", help="write the plan as a page (uot-errant)")
     parser.add_argument("--png", metavar="FILE", help="draw the plan (uot-errant)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Explain, print, draw."""
-    from gecjury.cli.inputs import runtime_from
-    from gecjury.errors import InputError, OptionError
-    from gecjury.report.figures import check_figure
-    from gecjury.report.heat_map import EXPLAINERS, explainer
-    from gecjury.report.tables import print_result
-    from gecjury.scoring.registry import load
-
     scorer = load(args.metric)
-    alignment = args.attribution is None or scorer.name in EXPLAINERS
-    if alignment:
-        explainer(scorer)
-    elif args.html or args.png:
-        raise OptionError(f"{args.metric} has no plan to draw; --html and --png need uot-errant")
+    if not check_explainable(scorer, args.attribution) and (args.html or args.png):
+        raise _no_plan(args.metric)
     if args.png:
         check_figure(args.png)
     source, hypothesis, references = _texts(args)
-    if alignment and not references:
-        raise InputError(f"{scorer.name} compares with references: give at least one REF")
-    runtime = runtime_from(args)
-    edits, *others = _edits(scorer, source, [hypothesis, *references], runtime)
-    document: dict[str, Any] = {
-        "metric": str(args.metric),
-        "source": source,
-        "hypothesis": hypothesis.lines[0],
-        "references": [version.lines[0] for version in references],
-    }
-    tables: list[Table] = []
-    missing = False
-    if alignment:
-        found = [explainer(scorer)(scorer, source, edits, other, runtime) for other in others]
-        document["explanations"] = [_explanation(one) for one in found]
-        best = max(range(len(found)), key=lambda i: _order(found[i].scores["score"]))
-        document["chosen"] = best
-        for number, one in enumerate(found):
-            tables += _tables(one, f"reference {number + 1}", number == best and len(found) > 1)
-        missing = any(one.scores["score"] != one.scores["score"] for one in found)
-        _draw(args, found[best], document)
-    if args.attribution:
-        tables.append(_attribution(args, scorer, source, edits, references, runtime, document))
-    print_result(tables, document, args.format)
-    return 1 if missing else 0
+    found = explain(
+        source,
+        hypothesis,
+        references,
+        metric=args.metric,
+        attribution=args.attribution,
+        samples=args.samples,
+        seed=args.seed,
+        runtime=runtime_from(args),
+    )
+    if args.html or args.png:
+        _draw(found, args.html, args.png)
+    print_result(tables(found), document(found), args.format)
+    return 1 if found.missing else 0
 
 
 def _texts(args: argparse.Namespace) -> tuple[str, Version, list[Version]]:
     """The source, its correction and the references, each a sentence or a line of a file."""
-    from gecjury.corpus.reading import read_sources
-    from gecjury.errors import InputError
-
     given = [args.source, args.hypothesis, *args.references]
     files = [text for text in given if _is_file(text)]
     for text in given:
@@ -112,9 +95,6 @@ def _texts(args: argparse.Namespace) -> tuple[str, Version, list[Version]]:
 
 def _lines(text: str, line: int) -> list[Version]:
     """A sentence given as such, or one line of a file; of M2 one version an annotator."""
-    from gecjury.corpus.corpus import Version
-    from gecjury.corpus.reading import read_versions
-
     if not _is_file(text):
         return [Version((text,))]
     versions = read_versions(text)
@@ -123,133 +103,108 @@ def _lines(text: str, line: int) -> list[Version]:
 
 
 def _take(path: str, lines: tuple[str, ...], line: int) -> str:
-    from gecjury.errors import InputError
-
     if not 1 <= line <= len(lines):
         raise InputError(f"{path} has {len(lines)} lines; --line {line} is not among them")
     return lines[line - 1]
 
 
 def _is_file(text: str) -> bool:
-    from pathlib import Path
-
     try:
         return Path(text).is_file()
     except OSError:  # a sentence longer than any file name
         return False
 
 
-def _edits(
-    scorer: Any, source: str, versions: list[Version], runtime: Any
-) -> list[tuple[Edit, ...]]:
-    """Each version's edits: its own, or extracted as the metric would."""
-    from gecjury.corpus.corpus import Corpus
-    from gecjury.extraction.extract import corpus_edits
-
-    corpus = Corpus((source,), {"hypothesis": versions[0]}, tuple(versions[1:]))
-    tagger = getattr(scorer, "tagger", "embedded")
-    pos = getattr(scorer, "pos", "spacy2")
-    found = corpus_edits(corpus, tagger, pos, runtime)
-    return [found.systems["hypothesis"][0], *(lines[0] for lines in found.references)]
-
-
-def _order(score: float) -> float:
-    return score if score == score else float("-inf")
-
-
-def _explanation(found: Explanation) -> dict[str, Any]:
-    document: dict[str, Any] = {"scores": dict(found.scores), "rows": list(found.rows)}
-    if found.heat_map is not None:
-        document["plan"] = {
-            "rows": list(found.heat_map.rows),
-            "columns": list(found.heat_map.columns),
-            "values": found.heat_map.values,
+def document(found: Explained) -> dict[str, Any]:
+    """What JSON shows."""
+    result: dict[str, Any] = {
+        "metric": found.metric,
+        "source": found.source,
+        "hypothesis": found.hypothesis,
+        "references": list(found.references),
+    }
+    if found.chosen is not None:
+        result["explanations"] = [_explanation(one) for one in found.explanations]
+        result["chosen"] = found.chosen
+    if found.attribution is not None:
+        shares = found.attribution
+        result["attribution"] = {
+            "method": shares.method,
+            "exact": shares.exact,
+            "edits": found.attribution_rows(),
+            "source_score": shares.empty,
+            "hypothesis_score": shares.full,
+            "difference": shares.difference,
+            "gap": shares.gap,
+            "faithful": shares.faithful,
+            "scored": shares.scored,
         }
-    return document
+    return result
 
 
-def _tables(found: Explanation, name: str, chosen: bool) -> list[Table]:
-    from gecjury.report.tables import Column, Table
+def _explanation(one: Explanation) -> dict[str, Any]:
+    result: dict[str, Any] = {"scores": dict(one.scores), "rows": list(one.rows)}
+    if one.heat_map is not None:
+        result["plan"] = {
+            "rows": list(one.heat_map.rows),
+            "columns": list(one.heat_map.columns),
+            "values": one.heat_map.values,
+        }
+    return result
 
-    scores = ", ".join(f"{key} {value:.4f}" for key, value in found.scores.items())
+
+def tables(found: Explained) -> list[Table]:
+    """What people see: by reference how edits were matched, and what each edit is worth."""
+    several = len(found.explanations) > 1
+    shown = []
+    for number, one in enumerate(found.explanations):
+        shown += _tables(one, f"reference {number + 1}", several and number == found.chosen)
+    return [*shown, *_attribution(found)]
+
+
+def _tables(one: Explanation, name: str, chosen: bool) -> list[Table]:
+    scores = ", ".join(f"{key} {value:.4f}" for key, value in one.scores.items())
     title = f"{name}{' (the best, which counts)' if chosen else ''}: {scores}"
-    tables = [Table([Column(key) for key in found.columns], found.rows, title, found.notes)]
-    if found.heat_map is not None and found.heat_map.values.size:
-        content = found.heat_map
+    shown = [Table([Column(key) for key in one.columns], one.rows, title, one.notes)]
+    if one.heat_map is not None and one.heat_map.values.size:
+        content = one.heat_map
         rows = [
             {"hypothesis ↓ reference →": label, **dict(zip(content.columns, line, strict=True))}
             for label, line in zip(content.rows, content.values.tolist(), strict=True)
         ]
         columns = ["hypothesis ↓ reference →", *content.columns]
-        tables.append(Table([Column(key) for key in columns], rows, content.title))
-    return tables
+        shown.append(Table([Column(key) for key in columns], rows, content.title))
+    return shown
 
 
-def _draw(args: argparse.Namespace, found: Explanation, document: dict[str, Any]) -> None:
-    from gecjury.errors import OptionError
-    from gecjury.report.figures import heat_map
-    from gecjury.report.heat_map import heat_map_html
-    from gecjury.textfiles import write_text
-
-    if not args.html and not args.png:
-        return
-    if found.heat_map is None:
-        raise OptionError(f"{args.metric} has no plan to draw; --html and --png need uot-errant")
-    lines = [("Source", document["source"]), ("Hypothesis", document["hypothesis"])]
-    lines.append(("Reference", document["references"][document["chosen"]]))
-    lines += [(key, f"{value:.4f}") for key, value in found.scores.items()]
-    if args.html:
-        write_text(args.html, heat_map_html(found.heat_map, f"{args.metric}: alignment", lines))
-    if args.png:
-        heat_map(found.heat_map, args.png)
-
-
-def _attribution(
-    args: argparse.Namespace,
-    scorer: Any,
-    source: str,
-    edits: tuple[Edit, ...],
-    references: list[Version],
-    runtime: Any,
-    document: dict[str, Any],
-) -> Table:
-    from gecjury.metaeval.edits.attribution import attribute
-    from gecjury.report.tables import Column, Table
-    from gecjury.scoring.by_edit import edit_label
-
-    found: Attribution = attribute(
-        scorer,
-        source,
-        edits,
-        references,
-        method=args.attribution,
-        samples=args.samples,
-        seed=args.seed,
-        runtime=runtime,
-    )
-    rows = [
-        {"edit": edit_label(edit), "type": edit.type, "value": value, "error": error}
-        for edit, value, error in zip(
-            found.edits, found.values.tolist(), found.errors.tolist(), strict=True
-        )
-    ]
-    document["attribution"] = {
-        "method": found.method,
-        "exact": found.exact,
-        "edits": rows,
-        "source_score": found.empty,
-        "hypothesis_score": found.full,
-        "difference": found.difference,
-        "gap": found.gap,
-        "faithful": found.faithful,
-        "scored": found.scored,
-    }
-    how = "" if found.exact else f", sampled with seed {args.seed}: errors are standard errors"
+def _attribution(found: Explained) -> list[Table]:
+    shares = found.attribution
+    if shares is None:
+        return []
+    how = "" if shares.exact else f", sampled with seed {found.seed}: errors are standard errors"
     notes = [
-        f"score of the source {found.empty:.4f}, of the hypothesis {found.full:.4f}; "
-        f"attributions sum to {float(found.values.sum()):.4f} of {found.difference:.4f} "
-        f"({'faithful' if found.faithful else f'gap {found.gap:.4f}'})",
-        f"{found.scored} sets of edits scored{how}",
+        f"score of the source {shares.empty:.4f}, of the hypothesis {shares.full:.4f}; "
+        f"attributions sum to {float(shares.values.sum()):.4f} of {shares.difference:.4f} "
+        f"({'faithful' if shares.faithful else f'gap {shares.gap:.4f}'})",
+        f"{shares.scored} sets of edits scored{how}",
     ]
     columns = [Column("edit"), Column("type"), Column("value", digits=4), Column("error", digits=4)]
-    return Table(columns, rows, f"Attribution by {found.method}", notes)
+    return [Table(columns, found.attribution_rows(), f"Attribution by {shares.method}", notes)]
+
+
+def _draw(found: Explained, html: str | None, png: str | None) -> None:
+    """Draw the plan of the reference that counts."""
+    best = None if found.chosen is None else found.explanations[found.chosen]
+    if found.chosen is None or best is None or best.heat_map is None:
+        raise _no_plan(found.metric)
+    lines = [("Source", found.source), ("Hypothesis", found.hypothesis)]
+    lines.append(("Reference", found.references[found.chosen]))
+    lines += [(key, f"{value:.4f}") for key, value in best.scores.items()]
+    if html:
+        write_text(html, heat_map_html(best.heat_map, f"{found.metric}: alignment", lines))
+    if png:
+        heat_map(best.heat_map, png)
+
+
+def _no_plan(metric: str) -> OptionError:
+    return OptionError(f"{metric} has no plan to draw; --html and --png need uot-errant")

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from gecjury.corpus.corpus import Corpus
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Plan, Scorer
-    from gecjury.scoring.scores import ScoreTable
 
 __all__ = [
     "Parser",
@@ -21,12 +20,13 @@ __all__ = [
     "add_metrics",
     "benchmark_or_files",
     "dry_run",
+    "files_to_score",
     "global_options",
     "load_scorers",
+    "named_benchmark",
     "positive",
     "read_files",
     "runtime_from",
-    "score_files",
 ]
 
 
@@ -62,11 +62,11 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def load_scorers(names: list[str]) -> list[Scorer]:
+def load_scorers(names: Sequence[str]) -> list[Scorer]:
     """Load every metric before any file is read, so that a typing error costs nothing."""
-    from gecjury.scoring.registry import load
+    from gecjury.experiments.inputs import scorers_of
 
-    return [load(name) for name in dict.fromkeys(names)]
+    return scorers_of(names)
 
 
 def read_files(args: argparse.Namespace) -> Corpus:
@@ -74,6 +74,40 @@ def read_files(args: argparse.Namespace) -> Corpus:
     from gecjury.corpus.reading import read_corpus
 
     return read_corpus(args.source, args.hypotheses, args.references, args.m2)
+
+
+def named_benchmark(
+    args: argparse.Namespace,
+    name: str,
+    *,
+    references: Sequence[str] | None = None,
+    view: str | None = None,
+    unknown_systems: str | None = None,
+) -> Benchmark:
+    """A benchmark as a command's options describe it.
+
+    Args:
+        args: `systems` (None where not given), `data` and `cache` are read.
+        name: a benchmark's name, folder or file.
+        references: reference sets or files, None where not given.
+        view: which human judgments, None where not given.
+        unknown_systems: what becomes of judgments of systems without output.
+
+    Raises:
+        OptionError: an unknown benchmark, set or view.
+        DataError: files are missing.
+    """
+    from gecjury.benchmarks.load import load_benchmark
+
+    return load_benchmark(
+        name,
+        systems=args.systems or "base",
+        references=references or "official",
+        view=view,
+        unknown_systems=unknown_systems,
+        data=args.data,
+        cache=args.cache,
+    )
 
 
 def benchmark_or_files(
@@ -97,7 +131,6 @@ def benchmark_or_files(
     """
     from pathlib import Path
 
-    from gecjury.benchmarks.load import load_benchmark
     from gecjury.corpus.reading import read_corpus
     from gecjury.errors import OptionError
 
@@ -118,13 +151,7 @@ def benchmark_or_files(
         raise OptionError(
             f"-r and --m2 go with files; for the references of {source} take --references SET|FILE"
         )
-    benchmark = load_benchmark(
-        source,
-        systems=args.systems or "base",
-        references=sets or "official",
-        data=args.data,
-        cache=args.cache,
-    )
+    benchmark = named_benchmark(args, source, references=sets)
     return benchmark.corpus, benchmark
 
 
@@ -169,23 +196,19 @@ def dry_run(
     return True
 
 
-def score_files(args: argparse.Namespace) -> list[ScoreTable] | None:
-    """Score the files named with every metric named; None after a dry run.
+def files_to_score(
+    args: argparse.Namespace,
+) -> tuple[list[Scorer], Corpus, Runtime] | None:
+    """The metrics and files named, and how they are to be scored; None after a dry run.
 
-    Whatever can be refused (a metric, a file, the output folder) is refused before any scoring.
+    Whatever can be refused (a metric, a file) is refused before a dry run counts anything.
     """
-    from gecjury.scoring.score_files import check_writable, score_with_files
-
     scorers = load_scorers(args.metrics)
     corpus = read_files(args)
     for scorer in scorers:
         scorer.check(corpus)
     runtime = runtime_from(args)
-    if dry_run(scorers, corpus, runtime):
-        return None
-    if args.output:
-        check_writable(args.output)
-    return [score_with_files(scorer, corpus, args.output, runtime) for scorer in scorers]
+    return None if dry_run(scorers, corpus, runtime) else (scorers, corpus, runtime)
 
 
 class Parser(argparse.ArgumentParser):

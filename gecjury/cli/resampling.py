@@ -30,10 +30,18 @@ def add_resampling(parser: argparse.ArgumentParser, over: Sequence[str] | None =
         help=f"what the bootstrap draws; none: no intervals, no tests (default: {over[0]})",
     )
     parser.add_argument(
-        "--resamples", type=int, default=1000, metavar="B", help="of the bootstrap (default: 1000)"
+        "--resamples",
+        type=int,
+        default=1000,
+        metavar="B",
+        help="resamples of the bootstrap (default: 1000)",
     )
     parser.add_argument(
-        "--confidence", type=float, default=0.95, metavar="C", help="of intervals (default: 0.95)"
+        "--confidence",
+        type=float,
+        default=0.95,
+        metavar="C",
+        help="confidence of intervals (default: 0.95)",
     )
 
 

@@ -60,7 +60,9 @@ def add_jury_options(parser: argparse.ArgumentParser) -> None:
         help="what members without @SET read (default: official)",
     )
     group.add_argument("--scores", metavar="DIR", help="folder of score files to read and add to")
-    group.add_argument("--folds", type=int, default=10, metavar="N", help="of cross-validation")
+    group.add_argument(
+        "--folds", type=int, default=10, metavar="N", help="folds of cross-validation"
+    )
     group.add_argument(
         "--strength",
         type=float,

@@ -31,11 +31,13 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         help="which column is output, source, grammaticality, fluency, meaning (several raters: "
         "COL1,COL2 or several numbers in a cell) or split (train, dev, test); repeat",
     )
-    group.add_argument("--scale", default="1:4", metavar="LOW:HIGH", help="of the ratings")
+    group.add_argument(
+        "--scale", default="1:4", metavar="LOW:HIGH", help="lowest and highest rating"
+    )
     group.add_argument("--aspects", nargs="+", metavar="ASPECT", help="train only these")
     group.add_argument("--dev", metavar="FILE", help="dev ratings, instead of a drawn split")
     group.add_argument("--test", metavar="FILE", help="test ratings; needs --dev")
-    group.add_argument("--split-seed", type=int, default=0, help="of the split by source")
+    group.add_argument("--split-seed", type=int, default=0, help="seed of the split by source")
     group.add_argument(
         "--check",
         nargs="*",
@@ -167,7 +169,7 @@ def _add_weights(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--share", type=float, default=1.0, metavar="X", help="search on this share of judgments"
     )
-    group.add_argument("--seed", type=int, default=0, help="of the share drawn")
+    group.add_argument("--seed", type=int, default=0, help="seed of the share drawn")
 
 
 def data_folder(args: argparse.Namespace) -> DataFolder:

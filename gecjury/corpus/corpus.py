@@ -14,7 +14,7 @@ from gecjury.corpus.edits import Edit
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
 
-__all__ = ["Corpus", "Group", "Version", "distinct_groups"]
+__all__ = ["Corpus", "Group", "Version", "corpus_of_texts", "distinct_groups"]
 
 
 @dataclass(frozen=True)
@@ -191,6 +191,49 @@ class Corpus:
     def system_prints(self) -> dict[str, str]:
         """Fingerprint of each system's hypotheses, ready edits included."""
         return {name: fingerprint([version_key(v)]) for name, v in self.systems.items()}
+
+
+def corpus_of_texts(
+    sources: Sequence[str],
+    hypotheses: Mapping[str, Sequence[str]],
+    references: Sequence[Sequence[str]] = (),
+    gold: Sequence[M2Sentence] | None = None,
+) -> Corpus:
+    """Texts held in memory as a corpus.
+
+    Args:
+        sources: N tokenised sentences.
+        hypotheses: system name → N sentences.
+        references: R lists of N sentences; one list of strings counts as one reference.
+        gold: N M2 blocks, for metrics that match gold edits.
+
+    Raises:
+        InputError: lengths differ, or something is no text.
+    """
+    if not isinstance(hypotheses, Mapping):
+        raise InputError(
+            f"hypotheses are a {type(hypotheses).__name__}; expected sentences by system, e.g. "
+            '{"mine": hypotheses}'
+        )
+    if len(references) and isinstance(references[0], str):
+        references = [references]  # type: ignore[list-item]  # a single list of sentences
+    return Corpus(
+        _texts("sources", sources),
+        {n: Version(_texts(f"hypotheses[{n!r}]", lines)) for n, lines in hypotheses.items()},
+        tuple(Version(_texts(f"references[{i}]", r)) for i, r in enumerate(references)),
+        None if gold is None else tuple(gold),
+    )
+
+
+def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:
+    """Sentences given from Python, each of which must be a text."""
+    if isinstance(lines, str):
+        raise InputError(f"{what} is one text; expected a list of sentences")
+    found = tuple(lines)
+    for number, line in enumerate(found):
+        if not isinstance(line, str):
+            raise InputError(f"{what}[{number}] is {line!r}; expected a text ('' for none)")
+    return found
 
 
 def version_key(version: Version) -> str:

@@ -1,137 +1,82 @@
-"""The analyses behind `gecjury analyse`: each gives tables, a document, and a figure if asked."""
+"""Analyses of metrics over a corpus: edits, human scores, seconds, variants of one metric.
+
+The figures of `gecjury analyse`; the analyses of edit vectors live with the metric that makes them,
+in `gecjury.refbased.uot_errant.analyses`.
+"""
 
 from __future__ import annotations
 
 import time
-from argparse import Namespace
-from collections import Counter
-from dataclasses import replace
-from importlib import import_module
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError, OptionError
-from gecjury.report import figures
-from gecjury.report.tables import Column, Table
+from gecjury.errors import OptionError
+from gecjury.experiments.inputs import Metrics, scorers_of
+from gecjury.experiments.result import Result
+from gecjury.extraction.extract import corpus_edits
+from gecjury.models.encoder import forget
 from gecjury.runtime import Runtime
-from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.ranking import aggregate_scores
 
-__all__ = ["cost", "edits", "layers", "map", "norms", "penalties", "scatter", "solver"]
-
-Found = tuple[list[Table], dict[str, Any]]
-# The analyses of edit vectors live with the metric that makes them.
-_VECTORS = "gecjury.refbased.uot_errant.analyses"
-
-
-def _uot(args: Namespace) -> Scorer:
-    scorer = load((args.metrics or ["uot-errant"])[0])
-    if scorer.name != "uot-errant":
-        raise OptionError(
-            f"analyse {args.kind} looks at edit vectors: -m uot-errant[:options], not {scorer.name}"
-        )
-    return scorer
-
-
-def _document(args: Namespace, rows: list[dict[str, Any]], **others: Any) -> dict[str, Any]:
-    return {"analysis": args.kind, "corpus": args.corpus, "rows": rows, **others}
+__all__ = [
+    "Cost",
+    "CostPoint",
+    "CostSlopes",
+    "EditDensity",
+    "MetricCorrelation",
+    "Scatter",
+    "ScatterPoint",
+    "SystemEdits",
+    "Variants",
+    "edit_density",
+    "human_scatter",
+    "scoring_cost",
+    "steps_to",
+    "try_variants",
+]
 
 
-def _common(types: tuple[str, ...], least: int) -> list[str]:
-    """Types that occur often enough, by name.
+@dataclass(frozen=True)
+class SystemEdits:
+    """How much a system changes: its edits, and edits a sentence."""
 
-    Raises:
-        InputError: none does.
+    system: str
+    edits: int
+    per_sentence: float
+
+
+@dataclass(frozen=True, repr=False)
+class EditDensity(Result):
+    """Edits a sentence by system (Goto et al. 2026, figure 2), fewest first."""
+
+    systems: tuple[SystemEdits, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One record a system."""
+        return [asdict(each) for each in self.systems]
+
+
+def edit_density(corpus: Corpus, runtime: Runtime | None = None) -> EditDensity:
+    """Count every system's edits, as ERRANT extracts them.
+
+    Args:
+        corpus: sources and hypotheses.
+        runtime: workers and cache of the extraction.
     """
-    counts = Counter(types)
-    common = sorted(kind for kind, count in counts.items() if count >= least)
-    if not common:
-        raise InputError(
-            f"no error type occurs {least} times among {len(types)} edits; lower --min-count"
-        )
-    return common
-
-
-def norms(args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime: Runtime) -> Found:
-    """Mean and standard deviation of edit vectors' norms by type (Goto et al. 2026, table 3)."""
-    del benchmark
-    scorer = _uot(args)
-    table = import_module(_VECTORS).edit_table(scorer, corpus, runtime)
-    types, sizes = np.array(table.types), table.norms
-    rows = []
-    for kind in _common(table.types, args.min_count):
-        some = sizes[types == kind]
-        rows.append({"type": kind, "edits": len(some), "mean": some.mean(), "stdev": some.std()})
-    rows.sort(key=lambda row: row["mean"])
-    if args.figure:
-        figures.bars(
-            [row["type"] for row in rows],
-            [row["mean"] for row in rows],
-            args.figure,
-            "L2 norm of edit vectors (mean and standard deviation)",
-            [row["stdev"] for row in rows],
-        )
-    columns = [Column("type"), Column("edits"), Column("mean"), Column("stdev")]
-    note = (
-        f"{len(sizes)} edits of {len(corpus.systems)} systems; types with {args.min_count} or more"
-    )
-    return [Table(columns, rows, "Norms of edit vectors", [note])], _document(
-        args, rows, edits=len(sizes)
-    )
-
-
-def map(args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime: Runtime) -> Found:
-    """Edit vectors in the plane by PCA or t-SNE, coloured by type (figure 5)."""
-    del benchmark
-    scorer = _uot(args)
-    module = import_module(_VECTORS)
-    table = module.edit_table(scorer, corpus, runtime)
-    common = _common(table.types, args.min_count)
-    kept = [place for place, kind in enumerate(table.types) if kind in common]
-    positions = module.layout(table.vectors[kept], args.method, args.seed)
-    kinds = np.array([table.types[place] for place in kept])
-    rows = [
-        {
-            "system": table.systems[place],
-            "line": table.lines[place] + 1,
-            "edit": f"{table.edits[place].start} {table.edits[place].end} "
-            f"{table.edits[place].correction}",
-            "type": kind,
-            "x": float(x),
-            "y": float(y),
-        }
-        for place, kind, (x, y) in zip(kept, kinds, positions, strict=True)
-    ]
-    if args.figure:
-        groups = {kind: positions[kinds == kind] for kind in common}
-        figures.points(groups, args.figure, (f"{args.method} 1", f"{args.method} 2"))
-    columns = [Column(key) for key in ("system", "line", "edit", "type", "x", "y")]
-    return [Table(columns, rows, f"Edit vectors by {args.method}")], _document(args, rows)
-
-
-def edits(args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime: Runtime) -> Found:
-    """Edits a sentence by system, fewest first (figure 2)."""
-    del benchmark
-    rows: list[dict[str, Any]] = [
-        {"system": name, "edits": count, "per_sentence": count / len(corpus)}
-        for name, count in _edit_counts(corpus, runtime).items()
-    ]
-    rows.sort(key=lambda row: row["per_sentence"])
-    if args.figure:
-        names = [row["system"] for row in rows]
-        figures.bars(names, [row["per_sentence"] for row in rows], args.figure, "edits a sentence")
-    columns = [Column("system"), Column("edits"), Column("per_sentence", "edits a sentence")]
-    return [Table(columns, rows, "Edits a sentence")], _document(args, rows)
+    counts = _edit_counts(corpus, runtime or Runtime())
+    found = [SystemEdits(name, count, count / len(corpus)) for name, count in counts.items()]
+    return EditDensity(tuple(sorted(found, key=lambda each: each.per_sentence)))
 
 
 def _edit_counts(corpus: Corpus, runtime: Runtime) -> dict[str, int]:
-    from gecjury.extraction.extract import corpus_edits
-
     found = corpus_edits(replace(corpus, references=()), "embedded", "spacy2", runtime)
     return {
         name: sum(edit.type not in ("noop", "UNK") for line in lines for edit in line)
@@ -139,196 +84,251 @@ def _edit_counts(corpus: Corpus, runtime: Runtime) -> dict[str, int]:
     }
 
 
-def _need_benchmark(args: Namespace, benchmark: Benchmark | None) -> Benchmark:
-    if benchmark is None:
-        raise OptionError(
-            f"analyse {args.kind} compares with human scores: name a benchmark (seeda, gjg15, "
-            "gmeg-…, sample) instead of files"
-        )
-    return benchmark
+@dataclass(frozen=True)
+class ScatterPoint:
+    """A system's human score and a metric's."""
+
+    metric: str
+    system: str
+    human: float
+    score: float
 
 
-def scatter(
-    args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime: Runtime
-) -> Found:
-    """Human against metric scores by system, with the line of best fit's correlation (figure 3)."""
-    found = _need_benchmark(args, benchmark)
-    kind, target = _human(found, corpus)
-    rows, summary, groups = [], [], {}
-    for name in args.metrics or ["uot-errant"]:
-        table = load(name).score_corpus(corpus, runtime)
+@dataclass(frozen=True)
+class MetricCorrelation:
+    """How a metric's scores of the systems go with the human ones."""
+
+    metric: str
+    pearson: float
+    spearman: float
+
+
+@dataclass(frozen=True, repr=False)
+class Scatter(Result):
+    """Human against metric scores by system (Goto et al. 2026, figure 3).
+
+    Attributes:
+        kind: the human scores, e.g. `trueskill`.
+        points: by metric, one a system.
+        correlations: one a metric.
+    """
+
+    kind: str
+    points: tuple[ScatterPoint, ...]
+    correlations: tuple[MetricCorrelation, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One record a metric and system."""
+        return [asdict(each) for each in self.points]
+
+
+def human_scatter(
+    benchmark: Benchmark,
+    metrics: Metrics,
+    *,
+    corpus: Corpus | None = None,
+    runtime: Runtime | None = None,
+) -> Scatter:
+    """Metrics' scores of the systems, by TrueSkill, beside the benchmark's human ones.
+
+    Args:
+        benchmark: with human scores.
+        metrics: names, with options as on the command line, or scorers.
+        corpus: the benchmark's corpus with some of its systems; by default all.
+        runtime: device, workers and the like.
+    """
+    corpus = corpus or benchmark.corpus
+    kind, target = _human(benchmark, corpus)
+    points, correlations = [], []
+    for scorer in scorers_of(metrics):
+        table = scorer.score_corpus(corpus, runtime)
         scores = aggregate_scores("trueskill", table.sentences, table.by_system.score)
         label = table.signature.label
-        rows += [
-            {"metric": label, "system": system, "human": x, "score": y}
+        points += [
+            ScatterPoint(label, system, x, y)
             for system, x, y in zip(corpus.names, target.tolist(), scores.tolist(), strict=True)
         ]
-        summary.append(
-            {
-                "metric": label,
-                "pearson": pearson(target, scores),
-                "spearman": spearman(target, scores),
-            }
+        correlations.append(
+            MetricCorrelation(label, pearson(target, scores), spearman(target, scores))
         )
-        groups[label] = np.column_stack([target, scores])
-    if args.figure:
-        names = dict.fromkeys(groups, corpus.names)
-        figures.points(groups, args.figure, (f"human ({kind})", "metric (TrueSkill)"), names)
-    columns = [Column("metric"), Column("system"), Column("human"), Column("score")]
-    short = [Column("metric"), Column("pearson", "r"), Column("spearman", "ρ")]
-    tables = [Table(columns, rows, f"Human {kind} and metric TrueSkill"), Table(short, summary)]
-    return tables, _document(args, rows, correlations=summary)
+    return Scatter(kind, tuple(points), tuple(correlations))
 
 
-def cost(args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime: Runtime) -> Found:
-    """Seconds a system by itself against its edits (figure 7), and of the first k systems at once.
+@dataclass(frozen=True)
+class CostPoint:
+    """What scoring a system takes.
+
+    Attributes:
+        metric: whose scoring.
+        system: the system.
+        edits_per_sentence: how much it changes.
+        seconds_alone: to score it by itself.
+        systems: how many are scored together with it, those before it and itself.
+        seconds_together: to score these.
+    """
+
+    metric: str
+    system: str
+    edits_per_sentence: float
+    seconds_alone: float
+    systems: int
+    seconds_together: float
+
+
+@dataclass(frozen=True)
+class CostSlopes:
+    """A metric's seconds in short: least-squares slopes (NaN for fewer than two), and a mean."""
+
+    metric: str
+    seconds_per_edit_a_sentence: float
+    seconds_per_system_together: float
+    mean_seconds_alone: float
+
+
+@dataclass(frozen=True, repr=False)
+class Cost(Result):
+    """Seconds against edits (Goto et al. 2026, figure 7) and against the number of systems.
+
+    Attributes:
+        points: by metric, one a system.
+        slopes: one a metric.
+    """
+
+    points: tuple[CostPoint, ...]
+    slopes: tuple[CostSlopes, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One record a metric and system."""
+        return [asdict(each) for each in self.points]
+
+
+def scoring_cost(corpus: Corpus, metrics: Metrics, runtime: Runtime | None = None) -> Cost:
+    """Seconds for each system by itself, and for the first k systems at once.
 
     Nothing is read from or kept in a cache between the timings; loading models is not timed.
+
+    Args:
+        corpus: what is scored.
+        metrics: names, with options as on the command line, or scorers.
+        runtime: device, workers and the like; its caches are left alone.
     """
-    del benchmark
+    runtime = runtime or Runtime()
     counts = _edit_counts(corpus, runtime)
+    density = [counts[system] / len(corpus) for system in corpus.names]
     bare = replace(runtime, use_cache=False)
-    rows, curves, slopes = [], {}, []
-    for name in args.metrics or ["uot-errant"]:
-        scorer = load(name)
-        scorer.score_corpus(replace(corpus.with_systems(corpus.names[:1])), bare)
+    given = [metrics] if isinstance(metrics, str | Scorer) else list(dict.fromkeys(metrics))
+    points, slopes = [], []
+    for one, scorer in zip(given, scorers_of(given), strict=True):
+        name = one if isinstance(one, str) else one.name
+        # Models are loaded before the clock runs.
+        scorer.score_corpus(corpus.with_systems(corpus.names[:1]), bare)
         alone: list[float] = []
         together: list[float] = []
         for index, system in enumerate(corpus.names):
-            for kind, names in (("alone", [system]), ("together", corpus.names[: index + 1])):
-                _forget()
-                start = time.perf_counter()
-                scorer.score_corpus(corpus.with_systems(names), bare)
-                (alone if kind == "alone" else together).append(time.perf_counter() - start)
-        density = [counts[system] / len(corpus) for system in corpus.names]
-        rows += [
-            {
-                "metric": name,
-                "system": system,
-                "edits_per_sentence": x,
-                "seconds_alone": y,
-                "systems": index + 1,
-                "seconds_together": z,
-            }
+            alone.append(_seconds(scorer, corpus, [system], bare))
+            together.append(_seconds(scorer, corpus, corpus.names[: index + 1], bare))
+        points += [
+            CostPoint(name, system, x, y, index + 1, z)
             for index, (system, x, y, z) in enumerate(
                 zip(corpus.names, density, alone, together, strict=True)
             )
         ]
         slopes.append(
-            {
-                "metric": name,
-                "seconds_per_edit_a_sentence": _slope(density, alone),
-                "seconds_per_system_together": _slope(list(range(len(together))), together),
-                "mean_seconds_alone": float(np.mean(alone)),
-            }
+            CostSlopes(
+                name,
+                _slope(density, alone),
+                _slope(list(range(len(together))), together),
+                float(np.mean(alone)),
+            )
         )
-        order = np.argsort(density)
-        curves[name] = ([density[i] for i in order], [alone[i] for i in order])
-    if args.figure:
-        figures.lines(curves, args.figure, ("edits a sentence", "seconds a system by itself"))
-    columns = [Column(key) for key in rows[0]]
-    tables = [Table(columns, rows, "Seconds"), Table([Column(k) for k in slopes[0]], slopes)]
-    return tables, _document(args, rows, slopes=slopes)
+    return Cost(tuple(points), tuple(slopes))
 
 
-def _slope(x: list[float], y: list[float]) -> float:
+def _seconds(scorer: Scorer, corpus: Corpus, systems: Sequence[str], runtime: Runtime) -> float:
+    # Encoders remember vectors, which would make the later timings cheap.
+    forget()
+    start = time.perf_counter()
+    scorer.score_corpus(corpus.with_systems(systems), runtime)
+    return time.perf_counter() - start
+
+
+def _slope(x: Sequence[float], y: Sequence[float]) -> float:
     if len(x) < 2 or min(x) == max(x):
         return float("nan")
     return float(np.polyfit(x, y, 1)[0])
 
 
-def _forget() -> None:
-    """Drop vectors that encoders remember from earlier timings."""
-    from gecjury.models.encoder import forget
+@dataclass(frozen=True, repr=False)
+class Variants(Result):
+    """Variants of one metric against human scores, by TrueSkill.
 
-    forget()
+    Attributes:
+        kind: the human scores, e.g. `trueskill`.
+        settings: what tells the variants apart, one record each.
+        pearson: correlation over systems, one a variant.
+        spearman: the same by ranks.
+    """
 
+    kind: str
+    settings: tuple[Mapping[str, Any], ...]
+    pearson: tuple[float, ...]
+    spearman: tuple[float, ...]
 
-def penalties(
-    args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime: Runtime
-) -> Found:
-    """Correlation with humans for λ = λ1 = λ2 in steps; best Pearson, then Spearman, first."""
-    found = _need_benchmark(args, benchmark)
-    scorer = _uot(args)
-    if not 0 < args.step <= args.stop:
-        raise OptionError(f"--step {args.step} --stop {args.stop}: expected 0 < step <= stop")
-    values = [round(args.step * k, 10) for k in range(1, int(args.stop / args.step + 1e-9) + 1)]
-    kind, target = _human(found, corpus)
-    tables = import_module(_VECTORS).sentence_scores_by_lambda(scorer, corpus, values, runtime)
-    rows = [
-        {"lambda": value, **_correlations(target, sentences)}
-        for value, sentences in zip(values, tables, strict=True)
-    ]
-    best = max(rows, key=_rank)
-    if args.figure:
-        figures.lines(
-            {key: (values, [row[key] for row in rows]) for key in ("pearson", "spearman")},
-            args.figure,
-            ("λ1 = λ2", f"correlation with human {kind}"),
-        )
-    columns = [Column("lambda", "λ1 = λ2", 2), Column("pearson", "r"), Column("spearman", "ρ")]
-    note = f"best: λ = {best['lambda']:g} (r {best['pearson']:.3f}, ρ {best['spearman']:.3f})"
-    title = f"{args.corpus[0]}: UOT-ERRANT by TrueSkill against human {kind}"
-    return [Table(columns, rows, title, [note])], _document(args, rows, best=best)
+    def rows(self) -> list[dict[str, Any]]:
+        """One record a variant."""
+        return [
+            {**setting, "pearson": r, "spearman": rho}
+            for setting, r, rho in zip(self.settings, self.pearson, self.spearman, strict=True)
+        ]
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The record with the best Pearson, of equal ones (to three digits) the best Spearman.
+
+        So the paper chooses (Goto et al. 2026, section 4.1).
+        """
+        return max(self.rows(), key=lambda row: (round(row["pearson"], 3), row["spearman"]))
 
 
-def layers(args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime: Runtime) -> Found:
-    """Correlation with humans for each layer and pooling of the encoder, from one pass."""
-    found = _need_benchmark(args, benchmark)
-    scorer = _uot(args)
-    kind, target = _human(found, corpus)
-    poolings = ("mean", "cls")
-    scores = import_module(_VECTORS).sentence_scores_by_layer(scorer, corpus, poolings, runtime)
-    rows: list[dict[str, Any]] = [
-        {"pooling": pooling, "layer": layer, **_correlations(target, sentences)}
-        for pooling, tables in zip(poolings, scores, strict=True)
-        for layer, sentences in enumerate(tables, 1)
-    ]
-    best = max(rows, key=_rank)
-    if args.figure:
-        drawn = {}
-        for pooling in poolings:
-            some = [row for row in rows if row["pooling"] == pooling]
-            for key in ("pearson", "spearman"):
-                curve = [row["layer"] for row in some], [row[key] for row in some]
-                drawn[f"{pooling} {key}"] = curve
-        figures.lines(drawn, args.figure, ("layer", f"correlation with human {kind}"))
-    columns = [Column("pooling"), Column("layer"), Column("pearson", "r"), Column("spearman", "ρ")]
-    note = (
-        f"best: layer {best['layer']}, {best['pooling']} "
-        f"(r {best['pearson']:.3f}, ρ {best['spearman']:.3f})"
+def try_variants(
+    benchmark: Benchmark,
+    settings: Sequence[Mapping[str, Any]],
+    sentences: FloatArray | Sequence[FloatArray],
+    *,
+    corpus: Corpus | None = None,
+) -> Variants:
+    """Correlate sentence scores of several variants of a metric with human scores.
+
+    Args:
+        benchmark: with human scores.
+        settings: V records that tell the variants apart.
+        sentences: V × systems × sentences.
+        corpus: the benchmark's corpus with some of its systems; by default all.
+    """
+    kind, target = _human(benchmark, corpus or benchmark.corpus)
+    nothing = np.full(len(target), np.nan)
+    scores = [aggregate_scores("trueskill", each, nothing) for each in sentences]
+    return Variants(
+        kind,
+        tuple(settings),
+        tuple(pearson(target, each) for each in scores),
+        tuple(spearman(target, each) for each in scores),
     )
-    title = f"{args.corpus[0]}: UOT-ERRANT by TrueSkill against human {kind}"
-    return [Table(columns, rows, title, [note])], _document(args, rows, best=best)
 
 
-def _human(benchmark: Benchmark, corpus: Corpus) -> tuple[str, Any]:
+def steps_to(step: float, stop: float) -> list[float]:
+    """The values step, 2 · step, ..., up to stop.
+
+    Raises:
+        OptionError: there is none.
+    """
+    if not 0 < step <= stop:
+        raise OptionError(f"--step {step} --stop {stop}: expected 0 < step <= stop")
+    return [round(step * k, 10) for k in range(1, int(stop / step + 1e-9) + 1)]
+
+
+def _human(benchmark: Benchmark, corpus: Corpus) -> tuple[str, FloatArray]:
     """The benchmark's first human column, and its scores of the corpus' systems."""
     kind = next(iter(benchmark.human[benchmark.view]))
     human = dict(zip(benchmark.corpus.names, benchmark.human_scores(kind), strict=True))
     return kind, np.array([human[name] for name in corpus.names])
-
-
-def _correlations(target: Any, sentences: Any) -> dict[str, float]:
-    scores = aggregate_scores("trueskill", sentences, np.full(len(target), np.nan))
-    return {"pearson": pearson(target, scores), "spearman": spearman(target, scores)}
-
-
-def _rank(row: dict[str, Any]) -> tuple[float, float]:
-    """Best Pearson first, then best Spearman, as the paper chooses (section 4.1)."""
-    return round(row["pearson"], 3), row["spearman"]
-
-
-def solver(args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime: Runtime) -> Found:
-    """How many problems POT leaves unsolved, and how far its transported mass is from ours."""
-    del benchmark
-    from dataclasses import asdict
-
-    report, differences = import_module(_VECTORS).compare_with_pot(_uot(args), corpus, runtime)
-    row = asdict(report)
-    if args.figure:
-        far = np.sort(np.abs(differences[np.isfinite(differences)]))[::-1]
-        curve = (list(range(1, len(far) + 1)), far.tolist())
-        figures.lines({"problems": curve}, args.figure, ("problems", "difference of mass moved"))
-    columns = [Column(key, digits=9) for key in row]
-    return [Table(columns, [row], "POT against the optimum")], _document(args, [row])

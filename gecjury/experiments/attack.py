@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.arrays import FloatArray, draw_weights
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import InputError
-from gecjury.experiments.perturbations import Perturbation, Victim, perturb
+from gecjury.corpus.m2 import M2Sentence
+from gecjury.corpus.reading import read_versions
+from gecjury.errors import InputError, OptionError, nearest
+from gecjury.experiments.inputs import Metrics, Texts, corpus_of, scorers_of
+from gecjury.experiments.perturbations import PERTURBATIONS, Perturbation, Victim, perturb
+from gecjury.experiments.result import Result
 from gecjury.runtime import Runtime
-from gecjury.scoring.score_files import score_with_files
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.score_files import check_writable, score_with_files
+from gecjury.scoring.scorer import Plan, Scorer
 from gecjury.stats.bootstrap import interval
 
 __all__ = [
     "AttackScores",
+    "AttackSettings",
+    "Attacked",
     "Damaged",
     "Effect",
+    "MetricAttack",
     "SystemEffect",
     "Verdict",
+    "attack",
     "attack_corpora",
+    "attack_plans",
     "damage",
     "effect",
     "score_attacks",
@@ -240,6 +250,16 @@ class Effect:
     systems: Mapping[str, SystemEffect]
     verdict: Verdict
 
+    @property
+    def outranks(self) -> int:
+        """For how many systems the damaged output would stand above the undamaged one."""
+        return sum(system.outranks for system in self.systems.values())
+
+    @property
+    def outranks_source(self) -> int:
+        """For how many systems the damaged output would stand above the source."""
+        return sum(system.outranks_source for system in self.systems.values())
+
 
 def effect(pairs: Sequence[Pair], weights: FloatArray) -> Effect:
     """Sum up the pairs of one attack.
@@ -299,3 +319,225 @@ def _verdict(equal: float, net: tuple[float, float]) -> Verdict:
     if net[0] > 0:
         return "prefers the damage"
     return "sees it" if net[1] < 0 else "undecided"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackSettings:
+    """What `attack` can be told.
+
+    Attributes:
+        attacks: names of perturbations; by default all, those that speak to language models only
+            where a judge is asked, and none beside damage of one's own.
+        systems: whose outputs are damaged; by default every system's.
+        own: damaged versions of the one system that is damaged, by name: the lines, or a file.
+        share: of the sentences that are damaged, from 0 to 1.
+        resamples: size of the bootstrap over sentences, from 1.
+        seed: of the damage and of the bootstrap.
+
+    Raises:
+        OptionError: a value out of range, or an unknown perturbation.
+    """
+
+    attacks: Sequence[str] = ()
+    systems: Sequence[str] = ()
+    own: Mapping[str, Sequence[str] | str | Path] = field(default_factory=dict)
+    share: float = 1.0
+    resamples: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.resamples < 1:
+            raise OptionError(f"--resamples {self.resamples}: expected 1 or more")
+        for name in self.attacks:
+            if name not in PERTURBATIONS:
+                raise OptionError(f"unknown attack {name!r}: {nearest(name, PERTURBATIONS)}")
+
+    def perturbations(self, scorers: Sequence[Scorer]) -> tuple[Perturbation, ...]:
+        """What is done to the outputs, apart from the user's own damage."""
+        if self.attacks:
+            return tuple(PERTURBATIONS[name] for name in dict.fromkeys(self.attacks))
+        if self.own:
+            return ()
+        judged = any(scorer.family == "judges" for scorer in scorers)
+        return tuple(each for each in PERTURBATIONS.values() if judged or not each.for_judges)
+
+
+@dataclass(frozen=True, eq=False)
+class MetricAttack:
+    """What one metric makes of all damage.
+
+    Attributes:
+        scores: its scores of every damaged output.
+        effects: one a kind of damage, in order.
+    """
+
+    scores: AttackScores
+    effects: tuple[Effect, ...]
+
+    @property
+    def verdicts(self) -> dict[Verdict, list[str]]:
+        """The kinds of damage by verdict."""
+        found: dict[Verdict, list[str]] = {}
+        for each in self.effects:
+            found.setdefault(each.verdict, []).append(each.attack)
+        return found
+
+    @property
+    def lifting(self) -> list[str]:
+        """The kinds of damage that raise more than half of the systems' corpus scores."""
+        return [e.attack for e in self.effects if 2 * e.outranks > len(e.systems)]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Attacked(Result):
+    """Damaged corrections beside the undamaged, by several metrics.
+
+    Attributes:
+        metrics: one a metric, in the order in which they were named.
+        sentences: how many.
+        systems: whose outputs were damaged.
+        attacks: the perturbations; the user's own damage is not among them.
+        settings: how it was done.
+    """
+
+    metrics: tuple[MetricAttack, ...]
+    sentences: int
+    systems: tuple[str, ...]
+    attacks: tuple[Perturbation, ...]
+    settings: AttackSettings
+
+    @property
+    def missing(self) -> int:
+        """How many damaged texts lack a score before or after."""
+        return sum(each.missing for one in self.metrics for each in one.effects)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the metrics have to say to the user, each remark once."""
+        return tuple(dict.fromkeys(note for one in self.metrics for note in one.scores.notes))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One record a metric and kind of damage; see `Effect`."""
+        return [
+            {
+                "metric": one.scores.label,
+                "family": one.scores.family,
+                "signature": one.scores.signature,
+                **asdict(each),
+                "outranks": each.outranks,
+                "outranks_source": each.outranks_source,
+            }
+            for one in self.metrics
+            for each in one.effects
+        ]
+
+
+def attack(
+    texts: Texts,
+    hypotheses: Mapping[str, Sequence[str]] | None = None,
+    references: Sequence[Sequence[str]] = (),
+    *,
+    metrics: Metrics,
+    settings: AttackSettings | None = None,
+    gold: Sequence[M2Sentence] | None = None,
+    folder: str | Path | None = None,
+    runtime: Runtime | None = None,
+) -> Attacked:
+    """Damage corrections and see which metrics prefer the damaged text.
+
+    Args:
+        texts: N tokenised sources; or a corpus, a benchmark or a benchmark's name, which bring
+            their own hypotheses and references.
+        hypotheses: system name → N sentences.
+        references: R lists of N sentences; one list of strings counts as one reference.
+        metrics: names, with options as on the command line, or scorers.
+        settings: what is damaged, how, and how often it is resampled.
+        gold: N M2 blocks, for metrics that match gold edits.
+        folder: where score files are read and kept; by default nowhere.
+        runtime: device, workers and the like.
+
+    Raises:
+        OptionError: an unknown metric, option, benchmark, system, or a share out of range.
+        InputError: texts that do not belong together, or that lack what a metric needs.
+        OutputError: the folder cannot be written.
+    """
+    settings = settings or AttackSettings()
+    scorers = scorers_of(metrics)
+    corpus = corpus_of(texts, hypotheses, references, gold)
+    attacks, damaged = _prepare(scorers, corpus, settings)
+    if folder:
+        check_writable(folder)
+    found = [
+        score_attacks(
+            scorer, corpus, damaged, folder=str(folder) if folder else None, runtime=runtime
+        )
+        for scorer in scorers
+    ]
+    size = len(corpus)
+    rng = np.random.default_rng([settings.seed, 1])
+    weights = draw_weights(rng.integers(size, size=(settings.resamples, size)), size)
+    return Attacked(
+        tuple(MetricAttack(scores, _effects(scores, weights)) for scores in found),
+        size,
+        tuple(dict.fromkeys(each.system for each in damaged)),
+        attacks,
+        settings,
+    )
+
+
+def attack_plans(
+    scorers: Sequence[Scorer], corpus: Corpus, settings: AttackSettings, runtime: Runtime
+) -> list[Plan]:
+    """What `attack` would ask of paid services.
+
+    Raises:
+        OptionError: as `attack`.
+        InputError: as `attack`.
+    """
+    _, damaged = _prepare(scorers, corpus, settings)
+    return [
+        plan
+        for scorer in scorers
+        for given, _ in attack_corpora(scorer, corpus, damaged)
+        if (plan := scorer.plan(given, runtime)) is not None
+    ]
+
+
+def _prepare(
+    scorers: Sequence[Scorer], corpus: Corpus, settings: AttackSettings
+) -> tuple[tuple[Perturbation, ...], list[Damaged]]:
+    """The perturbations, and the damaged outputs, the user's own behind the others."""
+    for scorer in scorers:
+        scorer.check(corpus)
+    attacks = settings.perturbations(scorers)
+    victims = list(dict.fromkeys(settings.systems or corpus.names))
+    for name in victims:
+        if name not in corpus.systems:
+            raise OptionError(f"--system {name!r}: {nearest(name, corpus.names)}")
+    found = damage(corpus, victims, attacks, share=settings.share, seed=settings.seed)
+    for name, given in settings.own.items():
+        called = f"--perturbed {name}={given}" if isinstance(given, str | Path) else repr(name)
+        if len(victims) != 1:
+            raise OptionError(
+                f"{called}: a file is the damaged version of one system, but "
+                f"{len(victims)} are damaged: choose one with --system"
+            )
+        if any(each.attack == name for each in found):
+            raise OptionError(f"{called}: the name {name} is taken")
+        lines = read_versions(given)[0].lines if isinstance(given, str | Path) else tuple(given)
+        if len(lines) != len(corpus):
+            raise InputError(
+                f"{given if isinstance(given, str | Path) else called} has {len(lines)} lines, but "
+                f"there are {len(corpus)} sentences: a damaged version must have a line for each"
+            )
+        found.append(Damaged(victims[0], name, lines))
+    return attacks, found
+
+
+def _effects(scores: AttackScores, weights: FloatArray) -> tuple[Effect, ...]:
+    """One effect a kind of damage, in order."""
+    names = dict.fromkeys(pair.damaged.attack for pair in scores.pairs)
+    return tuple(
+        effect([pair for pair in scores.pairs if pair.damaged.attack == name], weights)
+        for name in names
+    )

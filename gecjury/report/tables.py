@@ -25,10 +25,13 @@ __all__ = [
     "number",
     "print_result",
     "print_table",
+    "records_text",
     "to_json",
 ]
 
 FORMATS = ("table", "json", "tsv", "markdown", "latex")
+
+_WIDE = 10_000  # characters: as wide as any table needs to be
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,28 @@ def print_result(tables: Sequence[Table], document: object, form: str) -> None:
     else:
         render = {"tsv": _tsv, "markdown": _markdown, "latex": _latex}[form]
         print("\n".join(render(table, titled=len(tables) > 1) for table in tables), end="")
+
+
+def records_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Records as a table of plain text, what is no single value (a list, a record) left out.
+
+    Floats have four digits; a value that a record lacks is a dash. Signatures, which are long,
+    stand below the table, each once.
+    """
+    from rich.console import Console
+
+    keys = [
+        key
+        for key in dict.fromkeys(key for row in rows for key in row)
+        if key != "signature"
+        and not any(isinstance(plain(row.get(key)), Mapping | list) for row in rows)
+    ]
+    signatures = dict.fromkeys(row["signature"] for row in rows if "signature" in row)
+    out = io.StringIO()
+    console = Console(file=out, width=_WIDE, highlight=False, color_system=None)
+    _draw(console, [Table([Column(key, digits=4) for key in keys], rows, notes=[*signatures])])
+    lines = (line.rstrip() for line in out.getvalue().splitlines())
+    return "\n".join(line for line in lines if line)
 
 
 def print_table(
@@ -154,7 +179,6 @@ def _numeric(table: Table, column: Column) -> bool:
 
 def _print_rich(tables: Sequence[Table]) -> None:
     from rich.console import Console
-    from rich.text import Text
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
@@ -162,8 +186,14 @@ def _print_rich(tables: Sequence[Table]) -> None:
             raise BrokenPipeError
 
     # Width matters to people only: into a pipe or file a table is as wide as it needs to be.
-    width = None if sys.stdout.isatty() else 10_000
-    console = Screen(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
+    width = None if sys.stdout.isatty() else _WIDE
+    _draw(Screen(file=sys.stdout, width=width, highlight=False, soft_wrap=False), tables)
+
+
+def _draw(console: Any, tables: Sequence[Table]) -> None:
+    """Tables on a console of rich's, a blank line between two."""
+    from rich.text import Text
+
     for place, table in enumerate(tables):
         if place:
             console.print()

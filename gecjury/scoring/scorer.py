@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from gecjury.arrays import IntArray
-from gecjury.corpus.corpus import Corpus, Group, Version, distinct_groups
+from gecjury.corpus.corpus import Corpus, Group, corpus_of_texts, distinct_groups
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
@@ -208,31 +208,8 @@ class Scorer(ABC):
             InputError: lengths differ, something is no text, or something the metric needs is
                 missing.
         """
-        if not isinstance(hypotheses, Mapping):
-            raise InputError(
-                f"hypotheses are a {type(hypotheses).__name__}; expected sentences by system, e.g. "
-                '{"mine": hypotheses}'
-            )
-        if len(references) and isinstance(references[0], str):
-            references = [references]  # type: ignore[list-item]  # a single list of sentences
-        corpus = Corpus(
-            _texts("sources", sources),
-            {n: Version(_texts(f"hypotheses[{n!r}]", lines)) for n, lines in hypotheses.items()},
-            tuple(Version(_texts(f"references[{i}]", r)) for i, r in enumerate(references)),
-            None if gold is None else tuple(gold),
-        )
+        corpus = corpus_of_texts(sources, hypotheses, references, gold)
         return self.score_corpus(corpus, runtime)
-
-
-def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:
-    """Sentences given from Python, each of which must be a text."""
-    if isinstance(lines, str):
-        raise InputError(f"{what} is one text; expected a list of sentences")
-    found = tuple(lines)
-    for number, line in enumerate(found):
-        if not isinstance(line, str):
-            raise InputError(f"{what}[{number}] is {line!r}; expected a text ('' for none)")
-    return found
 
 
 @dataclass(frozen=True)

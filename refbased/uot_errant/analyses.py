@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -25,15 +27,23 @@ from gecjury.runtime import Runtime
 
 __all__ = [
     "EditTable",
+    "Layout",
+    "MapPoint",
     "SolverReport",
+    "TypeNorm",
     "compare_with_pot",
+    "edit_map",
     "edit_table",
     "layout",
     "problems_of",
     "sentence_scores_by_lambda",
     "sentence_scores_by_layer",
     "short_type",
+    "type_norms",
 ]
+
+Layout = Literal["pca", "tsne"]
+"""How vectors are laid out in the plane."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +101,96 @@ def edit_table(scorer: UOTERRANT, corpus: Corpus, runtime: Runtime) -> EditTable
     return EditTable(tuple(systems), tuple(lines), flat, np.concatenate(vectors))
 
 
-def layout(vectors: FloatArray, method: str, seed: int) -> FloatArray:
+@dataclass(frozen=True)
+class TypeNorm:
+    """The norms of the vectors of one error type.
+
+    Attributes:
+        type: without its operation letter.
+        edits: how many there are.
+        mean: mean norm.
+        stdev: standard deviation of the norms.
+    """
+
+    type: str
+    edits: int
+    mean: float
+    stdev: float
+
+
+def type_norms(table: EditTable, least: int) -> tuple[TypeNorm, ...]:
+    """Norms of edit vectors by error type, the smallest mean first (the paper's table 3).
+
+    Args:
+        table: from `edit_table`.
+        least: types that occur less often are left out.
+
+    Raises:
+        InputError: no type occurs so often.
+    """
+    types, sizes = np.array(table.types), table.norms
+    found = []
+    for kind in _common(table.types, least):
+        some = sizes[types == kind]
+        found.append(TypeNorm(kind, len(some), float(some.mean()), float(some.std())))
+    return tuple(sorted(found, key=lambda each: each.mean))
+
+
+@dataclass(frozen=True)
+class MapPoint:
+    """An edit's place in the plane.
+
+    Attributes:
+        system: whose edit.
+        line: index of its sentence.
+        edit: the edit.
+        type: its type without operation letter.
+        x: coordinate to the right; `y`: upwards.
+    """
+
+    system: str
+    line: int
+    edit: Edit
+    type: str
+    x: float
+    y: float
+
+
+def edit_map(table: EditTable, least: int, method: Layout, seed: int) -> tuple[MapPoint, ...]:
+    """Edit vectors in the plane (the paper's figure 5).
+
+    Args:
+        table: from `edit_table`.
+        least: types that occur less often are left out.
+        method: see `layout`.
+        seed: of t-SNE.
+
+    Raises:
+        InputError: no type occurs so often.
+        MissingExtraError: t-SNE without scikit-learn.
+        OptionError: too few vectors.
+    """
+    common = _common(table.types, least)
+    kept = [place for place, kind in enumerate(table.types) if kind in common]
+    positions = layout(table.vectors[kept], method, seed).tolist()
+    return tuple(
+        MapPoint(table.systems[i], table.lines[i], table.edits[i], table.types[i], x, y)
+        for i, (x, y) in zip(kept, positions, strict=True)
+    )
+
+
+def _common(types: Sequence[str], least: int) -> list[str]:
+    """Types that occur often enough, by name."""
+    counts = Counter(types)
+    common = sorted(kind for kind, count in counts.items() if count >= least)
+    if not common:
+        raise InputError(
+            f"no error type occurs {least} times among {len(types)} edits; lower --min-count"
+        )
+    return common
+
+
+def layout(vectors: FloatArray, method: Layout, seed: int) -> FloatArray:
     """Positions in the plane, n × 2: `pca` (exact, no seed) or `tsne`.
 
     Raises:

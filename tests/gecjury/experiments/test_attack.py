@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,8 +13,17 @@ import pytest
 from gecjury import load
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import InputError
-from gecjury.experiments.attack import Damaged, Pair, attack_corpora, damage, effect, score_attacks
+from gecjury.errors import InputError, OptionError
+from gecjury.experiments.attack import (
+    AttackSettings,
+    Damaged,
+    Pair,
+    attack,
+    attack_corpora,
+    damage,
+    effect,
+    score_attacks,
+)
 from gecjury.experiments.perturbations import PERTURBATIONS
 from gecjury.scoring import registry
 from gecjury.scoring.scorer import Scorer
@@ -201,6 +210,60 @@ def test_every_metric_takes_every_damage(
     assert empty["systems"]["fixed"]["after"] < empty["systems"]["fixed"]["before"]
     blanks = next(row for row in found["rows"] if row["attack"] == "white-space")
     assert (blanks["equal"], blanks["verdict"]) == (1.0, "does not see it")
+
+
+# --- from Python -----------------------------------------------------------------------------
+
+
+def test_from_python(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_text("".join(f"{line}\n" for line in SOURCE))
+    settings = AttackSettings(
+        attacks=["copy-source", "empty"],
+        systems=["fixed"],
+        own={"file": mine, "lines": SOURCE},
+        resamples=20,
+    )
+    found = attack(
+        SOURCE, {"fixed": FIXED, "half": HALF}, FIXED, metrics=["green", "gleu"], settings=settings
+    )
+    assert (found.sentences, found.systems, found.missing) == (3, ("fixed",), 0)
+    assert [each.name for each in found.attacks] == ["copy-source", "empty"]
+    green = found.metrics[0]
+    assert [each.attack for each in green.effects] == ["copy-source", "empty", "file", "lines"]
+    # The same damage under three names.
+    same = [replace(green.effects[i], attack="") for i in (0, 2, 3)]
+    assert same[0] == same[1] == same[2]
+    assert green.verdicts["sees it"] == [each.attack for each in green.effects]
+    assert green.lifting == []
+    rows = found.rows()
+    assert len(rows) == 8
+    assert rows[0]["change"] == green.effects[0].change
+    assert rows[0]["outranks"] == 0
+
+
+def test_damage_of_ones_own_that_does_not_fit() -> None:
+    texts = (SOURCE, {"fixed": FIXED, "half": HALF}, FIXED)
+
+    def refused(**options: Any) -> str:
+        with pytest.raises((InputError, OptionError)) as found:
+            attack(*texts, metrics="green", settings=AttackSettings(**options))
+        return str(found.value)
+
+    assert "choose one with --system" in refused(own={"x": SOURCE})
+    assert "'x' has 1 lines, but there are 3" in refused(own={"x": ["a"]}, systems=["half"])
+    assert "the name empty is taken" in refused(
+        own={"empty": SOURCE}, systems=["half"], attacks=["empty"]
+    )
+    assert "--system 'nobody'" in refused(systems=["nobody"])
+
+
+def test_records_make_a_data_frame(corpus: Corpus) -> None:
+    pandas = pytest.importorskip("pandas")
+    settings = AttackSettings(attacks=["empty", "generic"], resamples=5)
+    frame = pandas.DataFrame(attack(corpus, metrics="green", settings=settings).rows())
+    assert list(frame["attack"]) == ["empty", "generic"]
+    assert frame["lower"].between(0, 1).all()
 
 
 # --- the command -----------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from gecjury.experiments.maege.chains import (
     build_chain,
     sample,
 )
+from gecjury.experiments.maege.experiment import MaegeSettings, maege
 from gecjury.experiments.maege.measures import (
     agreement,
     agreement_interval,
@@ -445,6 +446,48 @@ def test_judges_are_counted_and_not_asked(capsys: pytest.CaptureFixture[str], go
     found = json.loads(run(capsys, *argv, "--no-cache")[0])
     # Four texts of the first sentence in one request, five at most of the second in another.
     assert found["requests"] == 2
+
+
+# --- from Python -----------------------------------------------------------------------------
+
+
+def test_from_python() -> None:
+    settings = MaegeSettings(
+        references=["all"], seeds=2, seed=5, by_type=True, means=(0, 1, 2), resamples=20
+    )
+    found = maege(parse_m2(M2.splitlines()), metrics=["green", "gleu"], settings=settings)
+    green, gleu = found.metrics
+    assert (green.scores.label, gleu.scores.label) == ("green", "gleu")
+    assert [len(drawn.corpora) for drawn in found.drawn.draws] == [3, 3]
+    for one, totals, drawn in zip(
+        green.corpus.pearson, green.scores.corpora, found.drawn.draws, strict=True
+    ):
+        assert one == pytest.approx(pearson(np.array(drawn.means), totals), nan_ok=True)
+    assert len(green.sentence.by_seed) == 2
+    every = [each.kendall for each in green.sentence.by_seed]
+    assert green.sentence.overall.kendall == pytest.approx(np.mean(every))
+    assert green.sentence.overall.pairs == sum(each.pairs for each in green.sentence.by_seed)
+    assert set(green.by_type) == set(gleu.by_type) > {"SVA", "all"}
+    assert len(found.type_rows()) == 2 * len(green.by_type)
+    assert found.about()["references"] == "annotators"
+    assert found.unanswered == 0
+    assert "r corpus" in str(found)
+
+
+def test_settings_out_of_range() -> None:
+    for name in ("seeds", "resamples", "sentences"):
+        with pytest.raises(OptionError, match=f"--{name} 0: expected 1 or more"):
+            MaegeSettings(**{name: 0})  # type: ignore[arg-type]
+
+
+def test_records_make_a_data_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    settings = MaegeSettings(references=["all"], seeds=1, by_type=True, resamples=5)
+    found = maege(parse_m2(M2.splitlines()), metrics=["green", "changes"], settings=settings)
+    frame = pandas.json_normalize(found.rows())
+    assert list(frame["metric"]) == ["green", "changes"]
+    assert frame["sentence.kendall"][0] == found.metrics[0].sentence.overall.kendall
+    assert set(pandas.DataFrame(found.type_rows())["metric"]) == {"green", "changes"}
 
 
 # --- the published setting -------------------------------------------------------------------

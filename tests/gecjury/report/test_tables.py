@@ -11,7 +11,15 @@ import re
 import numpy as np
 import pytest
 
-from gecjury.report.tables import FORMATS, Column, Table, print_result, print_table, to_json
+from gecjury.report.tables import (
+    FORMATS,
+    Column,
+    Table,
+    print_result,
+    print_table,
+    records_text,
+    to_json,
+)
 
 NAN = math.nan
 COLUMNS = [Column("system"), Column("score", "Score", digits=2), Column("n"), Column("ok")]
@@ -220,3 +228,17 @@ def test_several_tables_and_no_rows(form: str, capsys: pytest.CaptureFixture[str
         assert json.loads(out) == {"rows": []}
     else:
         assert out.index("One") < out.index("0.123") < out.index("Two")
+
+
+def test_records_as_text() -> None:
+    rows = [
+        {"name": "a", "x": 0.123456, "deep": {"b": 1}, "signature": "s|1"},
+        {"name": "[b]b[/b]", "n": 2, "deep": None, "signature": "s|1"},
+    ]
+    head, line, first, second, note = records_text(rows).splitlines()
+    assert head.split() == ["name", "x", "n"]
+    assert set(line.strip()) == {"─"}
+    assert first.split() == ["a", "0.1235", "–"]
+    assert second.split() == ["[b]b[/b]", "–", "2"]
+    assert note == "s|1"
+    assert records_text([]) == ""

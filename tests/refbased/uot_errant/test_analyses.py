@@ -15,12 +15,16 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.refbased.uot_errant.analyses import (
+    EditTable,
+    TypeNorm,
     compare_with_pot,
+    edit_map,
     edit_table,
     layout,
     sentence_scores_by_lambda,
     sentence_scores_by_layer,
     short_type,
+    type_norms,
 )
 from gecjury.refbased.uot_errant.metric import UOTERRANT
 from gecjury.runtime import Runtime
@@ -46,6 +50,37 @@ def corpus() -> Corpus:
         {"a": version((E1,), (E1, E2)), "b": version((), (E3,))},
         (version((E1, E2), (E2,)), version((E3,), ())),
     )
+
+
+def vectors_by_hand() -> EditTable:
+    """Norms 5 and 13 of one type, 10 of another, 1 of a third."""
+    vectors = np.array([[3.0, 4.0], [5.0, 12.0], [6.0, 8.0], [0.0, 1.0], [6.0, 8.0]])
+    edits = (E1, E1, E2, E3, E2)
+    return EditTable(("a", "a", "b", "b", "b"), (0, 1, 0, 0, 1), edits, vectors)
+
+
+def test_norms_by_hand() -> None:
+    assert type_norms(vectors_by_hand(), 2) == (
+        TypeNorm("VERB:TENSE", 2, 9.0, 4.0),
+        TypeNorm("PREP", 2, 10.0, 0.0),
+    )
+    assert type_norms(vectors_by_hand(), 1)[0] == TypeNorm("ADV", 1, 1.0, 0.0)
+    with pytest.raises(InputError, match="no error type occurs 3 times among 5 edits"):
+        type_norms(vectors_by_hand(), 3)
+
+
+def test_a_map_holds_the_common_types() -> None:
+    table = vectors_by_hand()
+    points = edit_map(table, 2, "pca", 0)
+    assert [(p.system, p.line, p.edit, p.type) for p in points] == [
+        ("a", 0, E1, "VERB:TENSE"), ("a", 1, E1, "VERB:TENSE"),
+        ("b", 0, E2, "PREP"), ("b", 1, E2, "PREP"),
+    ]  # fmt: skip
+    places = layout(table.vectors[[0, 1, 2, 4]], "pca", 0)
+    assert [[p.x, p.y] for p in points] == places.tolist()
+    two = EditTable(("a", "a"), (0, 1), (E1, E1), table.vectors[:2])
+    with pytest.raises(OptionError, match="too few for a map"):
+        edit_map(two, 1, "pca", 0)
 
 
 def test_edit_table(tiny_bert: Path, corpus: Corpus) -> None:

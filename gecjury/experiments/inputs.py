@@ -1,0 +1,78 @@
+"""What the functions of this room take: texts as lists, corpora or benchmarks; names or scorers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.corpus.corpus import Corpus, corpus_of_texts
+from gecjury.corpus.m2 import M2Sentence
+from gecjury.errors import InputError, OptionError
+from gecjury.scoring.registry import load
+from gecjury.scoring.scorer import Scorer
+
+__all__ = ["Metrics", "Texts", "benchmark_of", "corpus_of", "scorers_of"]
+
+Texts = Corpus | Benchmark | str | Sequence[str]
+"""What is scored: a corpus, a benchmark, a benchmark's name, or N sources, which come with
+hypotheses and perhaps references."""
+
+Metrics = str | Scorer | Sequence[str | Scorer]
+"""One metric or several, by name with options as on the command line, or loaded."""
+
+
+def corpus_of(
+    texts: Texts,
+    hypotheses: Mapping[str, Sequence[str]] | None = None,
+    references: Sequence[Sequence[str]] = (),
+    gold: Sequence[M2Sentence] | None = None,
+) -> Corpus:
+    """The corpus that a function was given.
+
+    Args:
+        texts: see `Texts`.
+        hypotheses: with a list of sources: system name → N sentences.
+        references: with a list of sources: R lists of N sentences, or one list.
+        gold: with a list of sources: N M2 blocks.
+
+    Raises:
+        InputError: lists that do not belong together, or hypotheses, references or gold edits
+            beside a corpus or benchmark, which has its own.
+        OptionError: an unknown benchmark.
+    """
+    if isinstance(texts, Corpus | Benchmark | str):
+        if hypotheses is not None or len(references) or gold is not None:
+            what = repr(texts) if isinstance(texts, str) else f"a {type(texts).__name__}"
+            raise InputError(
+                "hypotheses, references and gold edits go with a list of sources, not with "
+                f"{what}, which has its own"
+            )
+        return texts if isinstance(texts, Corpus) else benchmark_of(texts).corpus
+    if hypotheses is None:
+        raise InputError(
+            'a list of sources needs hypotheses: sentences by system, e.g. {"mine": hypotheses}'
+        )
+    return corpus_of_texts(texts, hypotheses, references, gold)
+
+
+def benchmark_of(given: Benchmark | str) -> Benchmark:
+    """A benchmark, loaded with its usual systems and references where it is named.
+
+    Raises:
+        OptionError: the name is unknown.
+        DataError: its files are not to be had.
+    """
+    return load_benchmark(given) if isinstance(given, str) else given
+
+
+def scorers_of(metrics: Metrics) -> list[Scorer]:
+    """The metrics that a function was given, each once.
+
+    Raises:
+        OptionError: none, or an unknown metric or option.
+    """
+    given = [metrics] if isinstance(metrics, str | Scorer) else list(metrics)
+    if not given:
+        raise OptionError('no metric is named: give at least one, e.g. "green"')
+    return [load(one) if isinstance(one, str) else one for one in dict.fromkeys(given)]

@@ -1,0 +1,215 @@
+"""Any hypotheses scored with any metrics; the numbers of `gecjury score`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from gecjury.errors import OptionError
+from gecjury.experiments.result import Result
+
+if TYPE_CHECKING:
+    # Nothing that needs numpy is imported before something is scored: `gecjury score --help`
+    # reads its choices here and comes at once.
+    from gecjury.corpus.m2 import M2Sentence
+    from gecjury.experiments.inputs import Metrics, Texts
+    from gecjury.runtime import Runtime
+    from gecjury.scoring.scores import ScoreTable
+
+__all__ = ["Scored", "TypeCounts", "TypeLevel", "score"]
+
+TypeLevel = Literal[1, 2, 3]
+"""How finely error types are told apart: 1 operation (M, R, U), 2 category, 3 both."""
+
+
+@dataclass(frozen=True)
+class TypeCounts:
+    """A system's edits of one error type, as a metric counts them.
+
+    Attributes:
+        system: whose edits.
+        metric: the metric's label; `signature`: what made its scores.
+        type: the error type.
+        tp: right edits; `fp`: wrong ones; `fn`: missed ones (whole numbers, or weights).
+    """
+
+    system: str
+    metric: str
+    signature: str
+    type: str
+    tp: float
+    fp: float
+    fn: float
+
+    @property
+    def precision(self) -> float:
+        """Share of the system's edits that are right; 1 where none is wrong."""
+        return self.tp / (self.tp + self.fp) if self.fp else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the wanted edits that were made; 1 where none is missed."""
+        return self.tp / (self.tp + self.fn) if self.fn else 1.0
+
+    @property
+    def f05(self) -> float:
+        """F0.5; 0 where precision and recall are."""
+        below = 0.25 * self.precision + self.recall
+        return 1.25 * self.precision * self.recall / below if below else 0.0
+
+    def row(self) -> dict[str, Any]:
+        """The counts as a record, without system and metric."""
+        return {
+            "type": self.type,
+            "tp": self.tp,
+            "fp": self.fp,
+            "fn": self.fn,
+            "precision": self.precision,
+            "recall": self.recall,
+            "f0.5": self.f05,
+        }
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Scored(Result):
+    """Scores of several systems by several metrics.
+
+    Attributes:
+        tables: one a metric, in the order in which the metrics were named.
+    """
+
+    tables: tuple[ScoreTable, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the metrics have to say to the user, each remark once."""
+        return tuple(dict.fromkeys(n for table in self.tables for n in table.statistics.notes))
+
+    @property
+    def audits(self) -> dict[str, Any]:
+        """By signature, the audits that metrics left with their scores."""
+        return {
+            str(table.signature): table.statistics.details["audit"]["members"]
+            for table in self.tables
+            if "audit" in table.statistics.details
+        }
+
+    @property
+    def unanswered(self) -> int:
+        """How many scores were wanted and not had."""
+        return sum(table.unanswered for table in self.tables)
+
+    def rows(
+        self, *, sentences: bool = False, by_type: TypeLevel | None = None
+    ) -> list[dict[str, Any]]:
+        """One record a metric and system.
+
+        Args:
+            sentences: also every sentence's score, as a list.
+            by_type: also the counts by error type, where a metric counts them.
+        """
+        rows = []
+        counts = self.by_type(by_type) if by_type else []
+        for table in self.tables:
+            for index, system in enumerate(table.systems):
+                row: dict[str, Any] = {
+                    "system": system,
+                    "metric": table.signature.label,
+                    "family": table.signature.family,
+                    "signature": str(table.signature),
+                    "score": float(table.by_system.score[index]),
+                }
+                if table.by_system.precision is not None and table.by_system.recall is not None:
+                    row["precision"] = float(table.by_system.precision[index])
+                    row["recall"] = float(table.by_system.recall[index])
+                if sentences:
+                    row["sentences"] = table.by_sentence.score[index].tolist()
+                own = [
+                    c.row() for c in counts if (c.system, c.signature) == (system, row["signature"])
+                ]
+                if own:
+                    row["by_type"] = {entry.pop("type"): entry for entry in own}
+                rows.append(row)
+        return rows
+
+    def by_type(self, level: TypeLevel) -> list[TypeCounts]:
+        """Counts by error type, of the metrics that tell them.
+
+        Raises:
+            OptionError: none of the metrics does.
+        """
+        found = []
+        for table in self.tables:
+            by_system = table.statistics.details.get("by_type", {})
+            for system, counts in by_system.items():
+                about = system, table.signature.label, str(table.signature)
+                found += [
+                    TypeCounts(*about, kind, *(_whole(value) for value in values))
+                    for kind, values in sorted(_merged(counts, level).items())
+                ]
+        if not found:
+            raise OptionError(
+                "--by-type: none of the metrics named counts error types; errant does"
+            )
+        return found
+
+
+def _merged(counts: Mapping[str, Sequence[float]], level: TypeLevel) -> dict[str, list[float]]:
+    """True positives, false positives and false negatives, summed over what a level joins."""
+    merged: dict[str, list[float]] = {}
+    for kind, values in counts.items():
+        operation, _, category = kind.partition(":")
+        key = {1: operation, 2: category or kind, 3: kind}[level]
+        old = merged.setdefault(key, [0.0, 0.0, 0.0])
+        merged[key] = [a + b for a, b in zip(old, values, strict=True)]
+    return merged
+
+
+def _whole(value: float) -> float:
+    """A count as a whole number, a sum of weights as it is."""
+    return int(value) if float(value).is_integer() else value
+
+
+def score(
+    texts: Texts,
+    hypotheses: Mapping[str, Sequence[str]] | None = None,
+    references: Sequence[Sequence[str]] = (),
+    *,
+    metrics: Metrics,
+    gold: Sequence[M2Sentence] | None = None,
+    folder: str | Path | None = None,
+    runtime: Runtime | None = None,
+) -> Scored:
+    """Score systems with several metrics.
+
+    Whatever can be refused (a metric, the texts, the folder) is refused before any scoring.
+
+    Args:
+        texts: N tokenised sources; or a corpus, a benchmark or a benchmark's name, which bring
+            their own hypotheses and references.
+        hypotheses: system name → N sentences.
+        references: R lists of N sentences; one list of strings counts as one reference.
+        metrics: names, with options as on the command line, or scorers.
+        gold: N M2 blocks, for metrics that match gold edits.
+        folder: where score files are read and kept; by default nowhere.
+        runtime: device, workers and the like.
+
+    Raises:
+        OptionError: an unknown metric, option or benchmark.
+        InputError: texts that do not belong together, or that lack what a metric needs.
+        OutputError: the folder cannot be written.
+    """
+    from gecjury.experiments.inputs import corpus_of, scorers_of
+    from gecjury.runtime import Runtime
+    from gecjury.scoring.score_files import check_writable, score_with_files
+
+    scorers = scorers_of(metrics)
+    corpus = corpus_of(texts, hypotheses, references, gold)
+    for scorer in scorers:
+        scorer.check(corpus)
+    if folder:
+        check_writable(folder)
+    runtime = runtime or Runtime()
+    return Scored(tuple(score_with_files(one, corpus, folder or None, runtime) for one in scorers))

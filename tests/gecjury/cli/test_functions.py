@@ -1,0 +1,167 @@
+"""What a command prints as JSON is what its function gives; every option reaches the function."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+import gecjury
+from gecjury.cli import attack, explain, maege, rank, score, tune
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.reading import read_corpus
+from gecjury.report.tables import to_json
+from tests.shell import FIXED, SOURCE, Shell
+
+HALF = [FIXED[0], *SOURCE[1:]]
+M2 = """\
+S This are a sentence .
+A 1 2|||SVA|||is|||REQUIRED|||-NONE-|||0
+A 3 4|||Nn|||phrase|||REQUIRED|||-NONE-|||0
+A 1 2|||SVA|||was|||REQUIRED|||-NONE-|||1
+
+S He go home now
+A 1 2|||Vt|||went|||REQUIRED|||-NONE-|||0
+A 1 2|||Vform|||goes|||REQUIRED|||-NONE-|||1
+A 4 4|||Mec|||.|||REQUIRED|||-NONE-|||1
+
+"""
+
+
+@pytest.fixture
+def corpus(shell: Shell) -> Corpus:
+    """The files of the shell, a half-corrected one among them."""
+    shell.write("half.txt", "".join(f"{line}\n" for line in HALF))
+    shell.write("gold2.m2", M2)
+    return read_corpus("source.txt", ["mine.txt", "half.txt"], ["ref.txt"])
+
+
+FILES = ["source.txt", "mine.txt", "half.txt", "-r", "ref.txt"]
+
+
+def printed(shell: Shell, *argv: str) -> Any:
+    """A command's JSON, timings left out."""
+    status, out, _ = shell(*argv, "--format", "json")
+    assert status == 0
+    return untimed(json.loads(out))
+
+
+def untimed(value: Any) -> Any:
+    """A JSON value without its timings."""
+    if isinstance(value, Mapping):
+        return {key: untimed(item) for key, item in value.items() if key != "seconds"}
+    return [untimed(item) for item in value] if isinstance(value, list) else value
+
+
+def as_json(document: object) -> Any:
+    return untimed(json.loads(to_json(document)))
+
+
+def test_score(shell: Shell, corpus: Corpus) -> None:
+    pytest.importorskip("errant")
+    found = gecjury.score(corpus, metrics=["green", "errant"])
+    rows = found.rows(sentences=True, by_type=2)
+    options = ["-m", "green", "-m", "errant", "--sentences", "--by-type", "2"]
+    own = printed(shell, "score", *FILES, *options)
+    assert own == as_json(score.document(found, rows))
+    assert own["rows"] == as_json(rows)
+    assert printed(shell, "score", *FILES, *options[:4])["rows"] == as_json(found.rows())
+
+
+def test_rank(shell: Shell, corpus: Corpus) -> None:
+    settings = gecjury.RankSettings(
+        aggregate="expected-wins", resamples=20, confidence=0.8, permutations=30, seed=7
+    )
+    found = gecjury.rank(corpus, metrics=["green", "gleu"], settings=settings)
+    options = ["--aggregate", "expected-wins", "--resamples", "20", "--confidence", "0.8"]
+    options += ["--permutations", "30", "--seed", "7", "-m", "green", "-m", "gleu"]
+    own = printed(shell, "rank", *FILES, *options)
+    assert own == as_json(rank.document(found))
+    assert own["rows"] == as_json(found.rows())
+    assert own["uncertainty"]["level"] == 0.05
+    plain = gecjury.rank(corpus, metrics="green", settings=gecjury.RankSettings(resample="none"))
+    own = printed(shell, "rank", *FILES, "-m", "green", "--resample", "none")
+    assert own == as_json(rank.document(plain))
+    assert (own["significance"], own["uncertainty"]) == ([], None)
+
+
+def test_attack(shell: Shell, corpus: Corpus) -> None:
+    settings = gecjury.AttackSettings(
+        attacks=["shuffle", "swap"], systems=["mine"], own={"worse": HALF}, share=0.7,
+        resamples=25, seed=3,
+    )  # fmt: skip
+    found = gecjury.attack(corpus, metrics="green", settings=settings)
+    options = ["-m", "green", "--attack", "shuffle", "--attack", "swap", "--system", "mine"]
+    options += ["--perturbed", "worse=half.txt", "--share", "0.7", "--resamples", "25"]
+    own = printed(shell, "attack", *FILES, *options, "--seed", "3")
+    assert own == as_json(attack.document(found, FILES[:3]))
+    assert own["rows"] == as_json(found.rows())
+
+
+def test_maege(shell: Shell, corpus: Corpus) -> None:
+    settings = gecjury.MaegeSettings(
+        references=["all"], source="random", aggregate="mean", by_type=True, seeds=2, seed=5,
+        chains=2, means=(0, 1, 2), variance=0.8, resamples=15,
+    )  # fmt: skip
+    found = gecjury.maege("gold2.m2", metrics=["green", "gleu"], settings=settings)
+    options = ["--references", "all", "--source", "random", "--aggregate", "mean", "--by-type"]
+    options += ["--seeds", "2", "--seed", "5", "--chains", "2", "--means", "0", "1", "2"]
+    options += ["--variance", "0.8", "--resamples", "15", "-m", "green", "-m", "gleu"]
+    own = printed(shell, "maege", "gold2.m2", *options)
+    assert own == as_json(maege.document(found))
+    assert own["by_type"] == as_json(found.type_rows())
+    few = gecjury.maege("gold2.m2", metrics="green", settings=gecjury.MaegeSettings(sentences=1))
+    own = printed(shell, "maege", "gold2.m2", "-m", "green", "--sentences", "1")
+    assert own == as_json(maege.document(few))
+    assert own["sentences"] == 1
+
+
+def test_tune(shell: Shell) -> None:
+    benchmarks = [
+        gecjury.load_benchmark("sample", systems="all", view="sentence") for _ in range(2)
+    ]
+    settings = gecjury.TuneSettings(human_scores="trueskill", aggregate="mean", folds=3, seed=2)
+    found = gecjury.tune("green:beta=0.5:2:0.5", benchmarks[0], benchmarks[1:], settings=settings)
+    options = ["--systems", "all", "--human", "sentence", "--human-scores", "trueskill"]
+    options += ["--aggregate", "mean", "--folds", "3", "--seed", "2"]
+    words = ["green:beta=0.5:2:0.5", "sample", "--test", "sample"]
+    own = printed(shell, "tune", *words, *options)
+    assert own == as_json(tune.document(found))
+    about = {"benchmark": "sample", "human": "sentence"}
+    assert [*(about | row for row in own["found"]), *own["elsewhere"]] == as_json(found.rows())
+
+
+def test_explain(shell: Shell) -> None:
+    pytest.importorskip("errant")
+    words = [SOURCE[0], HALF[0], FIXED[0], SOURCE[0]]
+    found = gecjury.explain(
+        words[0], words[1], words[2:], metric="errant", attribution="shapley", samples=10, seed=4
+    )
+    options = ["-m", "errant", "--attribution", "shapley", "--samples", "10", "--seed", "4"]
+    assert printed(shell, "explain", *words, *options) == as_json(explain.document(found))
+
+
+@pytest.mark.parametrize("kind", ["edits", "scatter"])
+def test_analyse(shell: Shell, kind: str) -> None:
+    pytest.importorskip("errant")
+    from gecjury.experiments.analyses import edit_density, human_scatter
+
+    benchmark = gecjury.load_benchmark("sample")
+    some = benchmark.corpus.with_systems(["careful", "noisy", "hasty"])
+    functions: dict[str, Callable[[], Any]] = {
+        "edits": lambda: edit_density(some),
+        "scatter": lambda: human_scatter(benchmark, ["green", "gleu"], corpus=some),
+    }
+    only = [word for name in some.names for word in ("--only", name)]
+    own = printed(shell, "analyse", kind, "sample", *only, "-m", "green", "-m", "gleu")
+    assert (own["analysis"], own["corpus"]) == (kind, ["sample"])
+    assert own["rows"] == as_json(functions[kind]().rows())
+
+
+def test_a_damaged_version_is_named_once(shell: Shell, corpus: Corpus) -> None:
+    words = ["attack", *FILES, "-m", "green", "--system", "mine"]
+    status, out, err = shell(*words, "--perturbed", "x=half.txt", "--perturbed", "x=mine.txt")
+    assert (status, out) == (2, "")
+    assert "--perturbed x=mine.txt: the name x is taken" in err
