@@ -38,6 +38,7 @@ class Scribendi(Scorer):
     name: ClassVar[str] = "scribendi"
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "perplexity and closeness to the source, by any causal model"
+    paper: ClassVar[str] = "Islam and Magnani 2021"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
 
     model: str = "openai-community/gpt2"

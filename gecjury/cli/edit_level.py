@@ -50,9 +50,9 @@ def edit_tasks(
         DataError: the level was asked for and the benchmark has no verdicts.
     """
     from gecjury.errors import OptionError
-    from gecjury.metaeval.edits.credit import CREDITS, credit_kind
+    from gecjury.metaeval.edits.credit import credit_kind
     from gecjury.metaeval.edits.variants import check_attribution
-    from gecjury.scoring.by_edit import EditScorer
+    from gecjury.scoring.by_edit import EditJudge
 
     if credit and level not in ("edit", "all"):
         raise OptionError(f"--credit is for --level edit or all, not {level}")
@@ -64,8 +64,8 @@ def edit_tasks(
     tasks: list[Task] = []
     others: list[str] = []
     for scorer in scorers:
-        cheap = scorer.name in CREDITS and "torch" not in scorer.packages
-        if asked or cheap or isinstance(scorer, EditScorer):
+        cheap = scorer.can("credit") and "torch" not in scorer.packages
+        if asked or cheap or isinstance(scorer, EditJudge):
             kinds = dict.fromkeys(credit_kind(scorer, kind) for kind in credit or ["counts"])
             for kind in kinds:
                 check_attribution(scorer, kind)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gecjury.metaeval.edits.attribution import Attribution
     from gecjury.report.tables import Table
     from gecjury.scoring.by_edit import Explanation
+    from gecjury.scoring.scorer import Scorer
 
 __all__ = ["add_arguments", "run"]
 
@@ -44,14 +45,13 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.cli.inputs import runtime_from
     from gecjury.errors import InputError, OptionError
     from gecjury.report.figures import check_figure
-    from gecjury.report.heat_map import EXPLAINERS, explainer
     from gecjury.report.tables import print_result
     from gecjury.scoring.registry import load
 
     scorer = load(args.metric)
-    alignment = args.attribution is None or scorer.name in EXPLAINERS
+    alignment = args.attribution is None or scorer.can("explain")
     if alignment:
-        explainer(scorer)
+        _check_explains(scorer)
     elif args.html or args.png:
         raise OptionError(f"{args.metric} has no plan to draw; --html and --png need uot-errant")
     if args.png:
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     tables: list[Table] = []
     missing = False
     if alignment:
-        found = [explainer(scorer)(scorer, source, edits, other, runtime) for other in others]
+        found = [scorer.explain(source, edits, other, runtime) for other in others]
         document["explanations"] = [_explanation(one) for one in found]
         best = max(range(len(found)), key=lambda i: _order(found[i].scores["score"]))
         document["chosen"] = best
@@ -82,6 +82,18 @@ def run(args: argparse.Namespace) -> int:
         tables.append(_attribution(args, scorer, source, edits, references, runtime, document))
     print_result(tables, document, args.format)
     return 1 if missing else 0
+
+
+def _check_explains(scorer: Scorer) -> None:
+    """Refuse a metric that shows no alignment; names those that do and the way open to all."""
+    from gecjury.errors import OptionError
+    from gecjury.scoring.registry import able
+
+    if not scorer.can("explain"):
+        raise OptionError(
+            f"{scorer.name} shows no alignment; {', '.join(able('explain'))} do. Any metric can be "
+            "explained by --attribution remove, add or shapley"
+        )
 
 
 def _texts(args: argparse.Namespace) -> tuple[str, Version, list[Version]]:

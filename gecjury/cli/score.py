@@ -129,11 +129,13 @@ def _type_table(tables: list[ScoreTable], level: int, rows: list[dict[str, Any]]
 
 
 def _type_row(kind: str, counts: list[float]) -> dict[str, Any]:
+    """One error type's counts, and what they make by ERRANT's rule."""
+    import numpy as np
+
+    from gecjury.refbased.counts import precision_recall_f
+
     tp, fp, fn = (int(value) if float(value).is_integer() else value for value in counts)
-    precision = tp / (tp + fp) if fp else 1.0
-    recall = tp / (tp + fn) if fn else 1.0
-    below = 0.25 * precision + recall
-    score = 1.25 * precision * recall / below if below else 0.0
+    precision, recall, score = map(float, precision_recall_f(*np.array([tp, fp, fn]), beta=0.5))
     return {
         "type": kind,
         "tp": tp,

@@ -72,16 +72,16 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.scoring.score_files import check_writable
 
     name, options = parse(args.what)
-    scorer_class(name)
+    metric = scorer_class(name)
     runtime = runtime_from(args)
     if args.output:
         check_writable(args.output)
         runtime = replace(runtime, scores=Path(args.output))
     ranged = any(value.count(":") == 2 for value in options.values())
-    weights = name == "some" and not ranged
-    if weights:
-        args.aggregate = args.aggregate or "mean"
-    tune = _tune_weights if weights else _tune_grid
+    searched = metric.can("search") and not ranged
+    if searched:
+        args.aggregate = args.aggregate or metric.tuning.get("aggregate")
+    tune = _tune_searched if searched else _tune_grid
     shown, document = tune(args, runtime)
     for warning in document["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
@@ -110,24 +110,24 @@ def _study(args: argparse.Namespace, name: str) -> Study:
 def _grid(args: argparse.Namespace) -> Grid:
     """What is tried; fills in how its paper did it where the command line is silent."""
     from gecjury.errors import OptionError
-    from gecjury.experiments.tuning import PRESETS, parse_grid
+    from gecjury.experiments.tuning import Preset, parse_grid
     from gecjury.scoring.options import parse
+    from gecjury.scoring.registry import scorer_class
 
     name, options = parse(args.what)
-    what = args.what
+    what, preset = args.what, Preset.of(scorer_class(name))
     if not any(value.count(":") == 2 for value in options.values()):
-        if name not in PRESETS:
+        if not preset.range:
             raise OptionError(
                 f"tune {args.what}: name an option with a range, e.g. {name}:OPTION=START:STOP:STEP"
             )
-        what += ("," if options else ":") + PRESETS[name]["range"]
+        what += ("," if options else ":") + preset.range
     grid = parse_grid(what)
-    preset = PRESETS.get(name, {})
-    if preset.get("range", "=").partition("=")[0] != grid.option:
-        preset = {}
-    args.aggregate = args.aggregate or preset.get("aggregate", "corpus")
-    args.human_scores = args.human_scores or preset.get("human_scores")
-    args.folds = preset.get("folds", 10) if args.folds is None else args.folds
+    if preset.option != grid.option:
+        preset = Preset()
+    args.aggregate = args.aggregate or preset.aggregate
+    args.human_scores = args.human_scores or preset.human_scores
+    args.folds = preset.folds if args.folds is None else args.folds
     if args.folds < 1:
         raise OptionError(f"--folds {args.folds}: expected 1 (all sentences) or more")
     return grid
@@ -188,36 +188,38 @@ def _given(trial: Trial, found: Found) -> float:
 
 def _swept(grid: Grid, study: Study, runtime: Runtime) -> Any:
     """Sentence scores of all values at once, where the metric has a way to get them."""
-    from gecjury.scoring.registry import search_of
-
     scorer = grid.scorer()
-    if scorer.name == "uot-errant" and grid.option == "lambda":
-        return search_of(scorer.name)(scorer, study.benchmark.corpus, grid.values, runtime)
-    return None
+    if not scorer.can("sweep"):
+        return None
+    return scorer.sweep(grid.option, grid.values, study.benchmark.corpus, runtime)
 
 
-def _tune_weights(args: argparse.Namespace, runtime: Runtime) -> tuple[list[Table], dict[str, Any]]:
-    """SOME's three weights, by the search that `train weights` does."""
+def _tune_searched(
+    args: argparse.Namespace, runtime: Runtime
+) -> tuple[list[Table], dict[str, Any]]:
+    """What a metric's own search finds, which needs no range."""
     from gecjury.report.tables import Table
-    from gecjury.scoring.registry import load, search_of
+    from gecjury.scoring.registry import load
     from gecjury.scoring.score_files import score_with_files
 
     study = _study(args, args.benchmark)
     tests = [_study(args, name) for name in args.test]
     usual = load(args.what)
-    values = score_with_files(usual, study.benchmark.corpus, args.output, runtime).statistics.values
-    keys = ("alpha", "beta", "gamma")
+    statistics = score_with_files(usual, study.benchmark.corpus, args.output, runtime).statistics
     tuned = []
-    for measure, level in (("accuracy", "sentence"), ("pearson", "system")):
-        best = search_of("some")(values, study.benchmark, level)[0]
-        weights = {key: best[key] for key in keys}
-        tuned.append(_Tuned(measure, weights, load(args.what, **weights)))
+    for measure in ("accuracy", "pearson"):
+        best = usual.search(statistics, study.benchmark, measure)
+        tuned.append(_Tuned(measure, best, load(args.what, **best)))
     rows = _rows(tuned, usual, study, runtime)
     warnings, elsewhere = _elsewhere(study, tests, tuned, usual, runtime)
-    notes = ["weights in hundredths; accuracy over decided pairs, ties count half"]
+    searched, steps = usual.tuning.get("searched", "options"), usual.tuning.get("steps")
+    notes = [f"{searched}{f' in {steps}' if steps else ''}; accuracy over decided pairs, "
+             "ties count half"]  # fmt: skip
+    title = f"{type(usual).__name__}'s {searched} on {args.benchmark}"
+    keys = list(tuned[0].values)
     tables = [
-        Table(_columns(*keys), rows, f"SOME's weights on {args.benchmark}", notes),
-        *_elsewhere_tables(elsewhere, list(keys), warnings),
+        Table(_columns(*keys), rows, title, notes),
+        *_elsewhere_tables(elsewhere, keys, warnings),
     ]
     return tables, _document(args, study, rows, elsewhere, warnings)
 

@@ -5,37 +5,73 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
-from typing import Any
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.errors import InputError, OptionError
 from gecjury.report import figures
 from gecjury.report.tables import Column, Table
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
-from gecjury.scoring.scorer import Scorer
 from gecjury.stats.correlation import pearson, spearman
+from gecjury.stats.plane import layout
 from gecjury.stats.ranking import aggregate_scores
 
 __all__ = ["cost", "edits", "layers", "map", "norms", "penalties", "scatter", "solver"]
 
 Found = tuple[list[Table], dict[str, Any]]
-# The analyses of edit vectors live with the metric that makes them.
-_VECTORS = "gecjury.refbased.uot_errant.analyses"
 
 
-def _uot(args: Namespace) -> Scorer:
+class _VectorTable(Protocol):
+    """Every edit of some systems with its vector; see `uot_errant.analyses.EditTable`."""
+
+    @property
+    def systems(self) -> tuple[str, ...]: ...
+    @property
+    def lines(self) -> tuple[int, ...]: ...
+    @property
+    def edits(self) -> tuple[Edit, ...]: ...
+    @property
+    def vectors(self) -> FloatArray: ...
+    @property
+    def types(self) -> tuple[str, ...]: ...
+    @property
+    def norms(self) -> FloatArray: ...
+
+
+@runtime_checkable
+class _EditVectors(Protocol):
+    """A metric that makes vectors of edits and transports them, as UOT-ERRANT does."""
+
+    def edit_table(self, corpus: Corpus, runtime: Runtime) -> _VectorTable: ...
+    def sweep(
+        self, option: str, values: Sequence[float], corpus: Corpus, runtime: Runtime
+    ) -> FloatArray | None: ...
+    def sentence_scores_by_layer(
+        self, corpus: Corpus, poolings: Sequence[str], runtime: Runtime
+    ) -> FloatArray: ...
+    def compare_with_pot(self, corpus: Corpus, runtime: Runtime) -> tuple[Any, FloatArray]: ...
+
+
+def _vectors(args: Namespace) -> _EditVectors:
+    """The metric whose edit vectors are looked at.
+
+    Raises:
+        OptionError: the one named makes none.
+    """
     scorer = load((args.metrics or ["uot-errant"])[0])
-    if scorer.name != "uot-errant":
+    if not isinstance(scorer, _EditVectors):
         raise OptionError(
             f"analyse {args.kind} looks at edit vectors: -m uot-errant[:options], not {scorer.name}"
         )
-    return scorer
+    return cast(_EditVectors, scorer)
 
 
 def _document(args: Namespace, rows: list[dict[str, Any]], **others: Any) -> dict[str, Any]:
@@ -60,8 +96,8 @@ def _common(types: tuple[str, ...], least: int) -> list[str]:
 def norms(args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime: Runtime) -> Found:
     """Mean and standard deviation of edit vectors' norms by type (Goto et al. 2026, table 3)."""
     del benchmark
-    scorer = _uot(args)
-    table = import_module(_VECTORS).edit_table(scorer, corpus, runtime)
+    scorer = _vectors(args)
+    table = scorer.edit_table(corpus, runtime)
     types, sizes = np.array(table.types), table.norms
     rows = []
     for kind in _common(table.types, args.min_count):
@@ -88,12 +124,11 @@ def norms(args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime:
 def map(args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime: Runtime) -> Found:
     """Edit vectors in the plane by PCA or t-SNE, coloured by type (figure 5)."""
     del benchmark
-    scorer = _uot(args)
-    module = import_module(_VECTORS)
-    table = module.edit_table(scorer, corpus, runtime)
+    scorer = _vectors(args)
+    table = scorer.edit_table(corpus, runtime)
     common = _common(table.types, args.min_count)
     kept = [place for place, kind in enumerate(table.types) if kind in common]
-    positions = module.layout(table.vectors[kept], args.method, args.seed)
+    positions = layout(table.vectors[kept], args.method, args.seed)
     kinds = np.array([table.types[place] for place in kept])
     rows = [
         {
@@ -134,7 +169,7 @@ def _edit_counts(corpus: Corpus, runtime: Runtime) -> dict[str, int]:
 
     found = corpus_edits(replace(corpus, references=()), "embedded", "spacy2", runtime)
     return {
-        name: sum(edit.type not in ("noop", "UNK") for line in lines for edit in line)
+        name: sum(len(counted_edits(line)) for line in lines)
         for name, lines in found.systems.items()
     }
 
@@ -249,12 +284,14 @@ def penalties(
 ) -> Found:
     """Correlation with humans for λ = λ1 = λ2 in steps; best Pearson, then Spearman, first."""
     found = _need_benchmark(args, benchmark)
-    scorer = _uot(args)
+    scorer = _vectors(args)
     if not 0 < args.step <= args.stop:
         raise OptionError(f"--step {args.step} --stop {args.stop}: expected 0 < step <= stop")
     values = [round(args.step * k, 10) for k in range(1, int(args.stop / args.step + 1e-9) + 1)]
     kind, target = _human(found, corpus)
-    tables = import_module(_VECTORS).sentence_scores_by_lambda(scorer, corpus, values, runtime)
+    tables = scorer.sweep("lambda", values, corpus, runtime)
+    if tables is None:
+        raise OptionError(f"analyse {args.kind}: the metric named has no λ; -m uot-errant has")
     rows = [
         {"lambda": value, **_correlations(target, sentences)}
         for value, sentences in zip(values, tables, strict=True)
@@ -275,10 +312,10 @@ def penalties(
 def layers(args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime: Runtime) -> Found:
     """Correlation with humans for each layer and pooling of the encoder, from one pass."""
     found = _need_benchmark(args, benchmark)
-    scorer = _uot(args)
+    scorer = _vectors(args)
     kind, target = _human(found, corpus)
     poolings = ("mean", "cls")
-    scores = import_module(_VECTORS).sentence_scores_by_layer(scorer, corpus, poolings, runtime)
+    scores = scorer.sentence_scores_by_layer(corpus, poolings, runtime)
     rows: list[dict[str, Any]] = [
         {"pooling": pooling, "layer": layer, **_correlations(target, sentences)}
         for pooling, tables in zip(poolings, scores, strict=True)
@@ -324,7 +361,7 @@ def solver(args: Namespace, corpus: Corpus, benchmark: Benchmark | None, runtime
     del benchmark
     from dataclasses import asdict
 
-    report, differences = import_module(_VECTORS).compare_with_pot(_uot(args), corpus, runtime)
+    report, differences = _vectors(args).compare_with_pot(corpus, runtime)
     row = asdict(report)
     if args.figure:
         far = np.sort(np.abs(differences[np.isfinite(differences)]))[::-1]

@@ -9,10 +9,12 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import Edit
-from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.corpus.edits import Edit, counted_edits
+from gecjury.errors import InputError, OptionError
 from gecjury.models.encoder import Pooling, load_encoder
-from gecjury.refbased.uot_errant.metric import UOTERRANT, Place, Tally, credit
+from gecjury.refbased.counts import precision_recall_f
+from gecjury.refbased.uot_errant.metric import UOTERRANT
+from gecjury.refbased.uot_errant.tally import Place, Tally
 from gecjury.refbased.uot_errant.transport import Problem, objective, pot_plan
 from gecjury.refbased.uot_errant.vectors import (
     EditSet,
@@ -28,7 +30,6 @@ __all__ = [
     "SolverReport",
     "compare_with_pot",
     "edit_table",
-    "layout",
     "problems_of",
     "sentence_scores_by_lambda",
     "sentence_scores_by_layer",
@@ -78,7 +79,7 @@ def edit_table(scorer: UOTERRANT, corpus: Corpus, runtime: Runtime) -> EditTable
     sets, systems, lines = [], [], []
     for name, rows in edits.systems.items():
         for row, some in enumerate(rows):
-            real = tuple(edit for edit in some if edit.type not in ("noop", "UNK"))
+            real = counted_edits(some)
             if real:
                 sets.append(EditSet(" ".join(corpus.sources[row].split()), real))
                 systems += [name] * len(real)
@@ -89,39 +90,6 @@ def edit_table(scorer: UOTERRANT, corpus: Corpus, runtime: Runtime) -> EditTable
     vectors, _ = edit_vectors(sets, scorer.vectorise, encoder)
     flat = tuple(edit for some in sets for edit in some.edits)
     return EditTable(tuple(systems), tuple(lines), flat, np.concatenate(vectors))
-
-
-def layout(vectors: FloatArray, method: str, seed: int) -> FloatArray:
-    """Positions in the plane, n × 2: `pca` (exact, no seed) or `tsne`.
-
-    Raises:
-        MissingExtraError: t-SNE without scikit-learn.
-        OptionError: too few vectors.
-    """
-    if len(vectors) < 3:
-        raise OptionError(f"{len(vectors)} edits are too few for a map; expected 3 or more")
-    centred = vectors - vectors.mean(axis=0)
-    if method == "pca":
-        _, _, axes = np.linalg.svd(centred, full_matrices=False)
-        # Signs of axes are arbitrary: fixed so that the largest coordinate is positive.
-        signs = np.sign(axes[np.arange(2), np.abs(axes[:2]).argmax(axis=1)])
-        positions: FloatArray = centred @ (axes[:2] * signs[:, None]).T
-        return positions
-    try:
-        from sklearn.manifold import TSNE
-    except ImportError:
-        raise MissingExtraError(
-            "t-SNE needs scikit-learn, which is not installed: pip install 'gecjury[report]', or "
-            "take --method pca"
-        ) from None
-    tsne = TSNE(
-        n_components=2,
-        init="pca",
-        perplexity=min(30.0, (len(vectors) - 1) / 3),
-        random_state=seed,
-    )
-    found: FloatArray = np.asarray(tsne.fit_transform(vectors), dtype=np.float64)
-    return found
 
 
 def problems_of(
@@ -178,9 +146,9 @@ def _best_scores(
     cells = np.array([cell for where in places for cell in where]).T
     owner = np.repeat(np.arange(len(places)), [len(where) for where in places])
     moved = np.array([np.nan if plan is None else plan.sum() for plan in scorer.plans(problems)])
-    counts = np.stack([moved, totals[:, 0] - moved, totals[:, 1] - moved], axis=1)
+    tp, fp, fn = moved, totals[:, 0] - moved, totals[:, 1] - moved
     scores = np.empty((len(corpus.systems), len(corpus), len(corpus.references)))
-    scores[tuple(cells)] = credit(counts, scorer.beta)[2][owner]
+    scores[tuple(cells)] = precision_recall_f(tp, fp, fn, beta=scorer.beta)[2][owner]
     best: FloatArray = np.fmax.reduce(scores, axis=2)
     return best
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.benchmarks.table import BENCHMARKS, View
-from gecjury.citations import paper
 from gecjury.errors import OutputError
 from gecjury.metaeval.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.metaeval.study import Study
@@ -37,6 +36,7 @@ from gecjury.report.page.words import (
     summarise,
 )
 from gecjury.report.tables import number, to_json
+from gecjury.scoring.registry import paper_of
 from gecjury.scoring.scores import ScoreTable
 from gecjury.textfiles import write_text
 from gecjury.version import __version__
@@ -352,7 +352,7 @@ def _settings(document: Document, study: Study, tables: Sequence[ScoreTable]) ->
     listed = [[element("dt", k), element("dd", str(v))] for k, v in facts.items() if v]
     rows = []
     for signature in dict.fromkeys(str(table.signature) for table in tables):
-        source = paper(signature)
+        source = paper_of(signature.partition("|")[0])
         cite = f"{source}" if source else "cite its own paper"
         rows.append(element("li", element("code", signature, class_="copy"),
                             element("span", cite, class_="cite")))  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.edit_verdicts import EditVerdict, JudgedSource
+from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 from gecjury.cli.edit_level import compare_edits, edit_tasks, plan_edits
@@ -32,11 +32,11 @@ from tests.gecjury.metaeval.edits.test_variants import SEEN, Judge, Many
 SOURCES = ("a b c", "d e f", "g h i")
 
 
-def said(annotator: str, row: int, text: str, *marks: tuple[int, str, bool]) -> list[EditVerdict]:
+def said(annotator: str, row: int, text: str, *marks: tuple[int, str, bool]) -> list[HumanVerdict]:
     """One annotator's verdicts on a correction: (token, replacement, valid)."""
     words = SOURCES[row].split()
     return [
-        EditVerdict(annotator, "0", SOURCES[row], text, 1, at, at + 1, words[at], new, valid)
+        HumanVerdict(annotator, "0", SOURCES[row], text, 1, at, at + 1, words[at], new, valid)
         for at, new, valid in marks
     ]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gecjury.citations import PAPERS, paper
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
-from gecjury.citations import PAPERS, paper
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.study import Study
