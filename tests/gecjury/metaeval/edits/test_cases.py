@@ -21,7 +21,7 @@ from gecjury.cli.edit_level import compare_edits, edit_tasks, plan_edits
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError, OptionError
 from gecjury.metaeval.edits.cases import annotator_pairs, baselines, edit_cases, edit_types
-from gecjury.metaeval.edits.credit import CREDITS, credit_edits, credit_kind, credit_with_files
+from gecjury.metaeval.edits.credit import credit_edits, credit_kind, credit_with_files
 from gecjury.metaeval.edits.measures import edit_agreement
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
@@ -121,59 +121,50 @@ class Verdict(Many):
         return scores, Statistics(np.empty(0), None, {}, ("asked",))
 
 
-def counted(values: list[list[float]], own: list[float]) -> Any:
-    return lambda *_: EditCounts(np.array(own), np.array(values), ("counted",))
+def counted(own: list[float], by_reference: list[list[float]]) -> Many:
+    """A metric that counts edits and gives these credits."""
+
+    @dataclass(frozen=True)
+    class Counted(Many):
+        def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
+            SEEN.append(corpus)
+            return EditCounts(np.array(own), np.array(by_reference), ("counted",))
+
+    return Counted()
 
 
-def test_references_are_combined_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    import gecjury.metaeval.edits.credit as module
-
+def test_references_are_combined_as_asked() -> None:
     nan = float("nan")
-    values = [[1, 0], [0, 0], [nan, 1], [nan, nan], [0.5, 0.25]]
-    fake = argparse.Namespace(count=counted(values, [0, 0, 1, nan, 0.25]))
-    monkeypatch.setattr(module, "CREDITS", {"toy": "x:count"})
-    monkeypatch.setattr(module, "import_module", lambda name: fake)
+    scorer = counted([0, 0, 1, nan, 0.25], [[1, 0], [0, 0], [nan, 1], [nan, nan], [0.5, 0.25]])
     cases = edit_cases(benchmark())
     for kind, expected in {
         "counts": [0, 0, 1, nan, 0.25],
         "any": [1, 0, 1, nan, 0.5],
         "share": [0.5, 0, 1, nan, 0.375],
     }.items():
-        found = credit_edits(Many(), cases, benchmark().corpus, Runtime(), kind)
+        found = credit_edits(scorer, cases, benchmark().corpus, Runtime(), kind)
         np.testing.assert_array_equal(found.values, expected)
         assert found.notes == ("counted",)
 
 
-def test_any_and_share_are_made_of_what_counts_keeps(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    import gecjury.metaeval.edits.credit as module
-
-    asked = []
-
-    def count(*_: object) -> EditCounts:
-        asked.append(1)
-        values = [[1, 0], [0, 0], [float("nan"), 1], [0.5, 0.25], [0, 1]]
-        return EditCounts(np.array([0, 0, 1, 0.25, 1]), np.array(values))
-
-    monkeypatch.setattr(module, "CREDITS", {"toy": "x:count"})
-    monkeypatch.setattr(module, "import_module", lambda name: argparse.Namespace(count=count))
+def test_any_and_share_are_made_of_what_counts_keeps(tmp_path: Path) -> None:
+    by_reference = [[1, 0], [0, 0], [float("nan"), 1], [0.5, 0.25], [0, 1]]
+    scorer = counted([0, 0, 1, 0.25, 1], by_reference)
     cases, corpus = edit_cases(benchmark()), benchmark().corpus
+    SEEN.clear()
     for kind, expected in {
         "share": [0.5, 0, 1, 0.375, 0.5],
         "counts": [0, 0, 1, 0.25, 1],
         "any": [1, 0, 1, 0.5, 1],
     }.items():
-        found = credit_with_files(Many(), cases, corpus, Runtime(), kind, tmp_path)
+        found = credit_with_files(scorer, cases, corpus, Runtime(), kind, tmp_path)
         assert found.values.tolist() == expected
-    assert (len(asked), len(list(tmp_path.iterdir()))) == (1, 1)
+    assert (len(SEEN), len(list(tmp_path.iterdir()))) == (1, 1)
 
 
 def test_kinds() -> None:
-    assert set(CREDITS) == {
-        "cleme", "cleme2", "errant", "gotoscorer", "m2", "pt-errant", "sent-errant", "sentm2",
-        "uot-errant",
-    }  # fmt: skip
+    assert credit_kind(counted([], [])) == "counts"
+    assert credit_kind(counted([], []), "any") == "any"
     assert credit_kind(Many()) == credit_kind(Many(), "any") == "leave-one-out"
     assert credit_kind(Many(), "shapley") == "shapley"
     assert credit_kind(Verdict(), "shapley") == "verdicts"

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gecjury.citations import PAPERS, paper
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
@@ -23,7 +22,6 @@ from gecjury.report.page.markup import Markup, data_block, element, join
 from gecjury.report.page.page import report_page
 from gecjury.report.page.tables import significance_table
 from gecjury.report.tables import number
-from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 
@@ -296,8 +294,3 @@ def test_all_of_seeda_stays_below_three_megabytes(data_dir: Path, tmp_path: Path
     assert 1_000_000 < path.stat().st_size < 3_000_000
     check_self_contained(page)
     assert page.count('<details class="sentence"') > 100
-
-
-def test_every_metric_has_a_paper_to_cite() -> None:
-    assert set(PAPERS) == set(METRICS)
-    assert paper("green|n=4|v1") == "Koyama et al. 2024"
