@@ -21,7 +21,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError
+from gecjury.errors import InputError, OptionError
 from gecjury.metaeval.edits.cases import cases_print
 from gecjury.metaeval.edits.variants import METHODS, attribute_edits, plan_attribution
 from gecjury.runtime import Runtime
@@ -122,6 +122,13 @@ def _columns(
     scorer.check(corpus)
     known = [number for number, case in enumerate(cases) if case.row >= 0]
     found = scorer.credit([cases[number] for number in known], corpus, runtime)
+    shapes = np.shape(found.own), np.shape(found.by_reference)[:1]
+    if shapes != ((len(known),),) * 2 or np.ndim(found.by_reference) != 2:
+        raise OptionError(
+            f"{scorer.name} credits {len(known)} edits in shapes {np.shape(found.own)} and "
+            f"{np.shape(found.by_reference)}; expected one number an edit, and one an edit and "
+            "reference"
+        )
     columns = np.full((len(cases), 1 + found.by_reference.shape[1]), np.nan)
     columns[known] = np.column_stack([found.own, found.by_reference])
     return columns, found.notes

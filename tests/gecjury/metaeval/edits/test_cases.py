@@ -162,6 +162,13 @@ def test_any_and_share_are_made_of_what_counts_keeps(tmp_path: Path) -> None:
     assert (len(SEEN), len(list(tmp_path.iterdir()))) == (1, 1)
 
 
+def test_credits_of_another_number_of_edits_are_refused() -> None:
+    cases = edit_cases(benchmark())
+    for own, by_reference in (([1.0], [[1.0]]), ([1.0] * 5, [1.0] * 5)):
+        with pytest.raises(OptionError, match="toy credits 5 edits in shapes"):
+            credit_edits(counted(own, by_reference), cases, benchmark().corpus, Runtime(), "counts")
+
+
 def test_kinds() -> None:
     assert credit_kind(counted([], [])) == "counts"
     assert credit_kind(counted([], []), "any") == "any"
