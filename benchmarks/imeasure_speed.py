@@ -50,7 +50,11 @@ def read_references(path: Path) -> tuple[Lines, list[Lines]]:
 
 def timed(name: str, sources: Lines, systems: list[Lines], references: list[Lines]) -> None:
     start = time.perf_counter()
-    counts = imeasure.corpus_counts(sources, systems, references)
+    rows = [
+        imeasure.sentence_counts(source, [s[n] for s in systems], [r[n] for r in references])
+        for n, source in enumerate(sources)
+    ]
+    counts = np.stack(rows, axis=1)
     best = imeasure.choose_references(counts)
     seconds = time.perf_counter() - start
     chosen = np.take_along_axis(counts, best[..., None, None], axis=2)[:, :, 0]

@@ -12,8 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.refbased.m2.maxmatch import Counts, choose_running, f_beta, match
+from gecjury.refbased.counts import f_of_counts
+from gecjury.refbased.m2.maxmatch import Counts, match
+from gecjury.refbased.m2.metric import M2
 from gecjury.refbased.m2.paths import GoldEdit
+from gecjury.refbased.references import choose_running
 
 
 def read_gold(path: Path) -> list[tuple[list[str], list[list[GoldEdit]]]]:
@@ -48,9 +51,9 @@ def main(data: Path) -> None:
                 known[key] = match(source, lines[number].split(), annotators)
                 slowest = max(slowest, (time.perf_counter() - start, path.stem, number))
             stats[row, number, : len(annotators)] = known[key]
-    totals, _ = choose_running(stats)
+    totals, _ = choose_running(stats, M2().rule)
     seconds = time.perf_counter() - begin
-    for path, score in zip(files, f_beta(*totals.T), strict=True):
+    for path, score in zip(files, f_of_counts(*totals.T, 0.5), strict=True):
         print(f"{path.stem:14} {100 * score:6.2f}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{seconds:.1f} s, slowest pair {slowest[0]:.2f} s ({slowest[1]}, sentence {slowest[2]})")

@@ -72,7 +72,7 @@ def counts_of(metric: str, corpus: Corpus, scores: Path) -> tuple[FloatArray, Fi
     table = score_with_files(scorer, corpus, str(scores), Runtime())
     assert isinstance(scorer, ERRANT | M2 | CLEME)
     values = np.asarray(table.statistics.values, dtype=np.float64)
-    return values[..., :5] if isinstance(scorer, CLEME) else values, scorer._rule
+    return values[..., :5] if isinstance(scorer, CLEME) else values, scorer.rule
 
 
 def measure(metric: str, corpus: Corpus, scores: Path, share: float) -> bool:

@@ -48,6 +48,7 @@ class EditVerdict(Judge, MeanScorer):
 
     name: ClassVar[str] = "edit-verdict"
     summary: ClassVar[str] = "a language model calls each edit valid or not; share of valid ones"
+    paper: ClassVar[str] = "this package"
 
     def wording(self) -> Wording:
         """The prompt."""
@@ -82,7 +83,7 @@ class EditVerdict(Judge, MeanScorer):
     def edit_scores(
         self, cases: Sequence[EditCase], runtime: Runtime
     ) -> tuple[FloatArray, Statistics]:
-        """Verdicts on given edits; see `gecjury.scoring.by_edit.EditScorer`."""
+        """Verdicts on given edits; see `gecjury.scoring.by_edit.EditJudge`."""
         return self._verdicts(self._judged(cases), runtime)
 
     def plan_edits(self, cases: Sequence[EditCase], runtime: Runtime) -> Plan:

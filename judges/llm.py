@@ -156,6 +156,7 @@ class LLMS(_GroupJudge):
 
     name: ClassVar[str] = "llm-s"
     summary: ClassVar[str] = "a language model scores corrected sentences side by side, 1 to 5"
+    paper: ClassVar[str] = "Kobayashi et al. 2024"
     wording_name: ClassVar[str] = "sentence"
     subject: ClassVar[str] = "the quality of the corrected sentence"
 
@@ -181,6 +182,7 @@ class LLME(_GroupJudge):
 
     name: ClassVar[str] = "llm-e"
     summary: ClassVar[str] = "a language model scores corrections by their edits, 1 to 5"
+    paper: ClassVar[str] = "Kobayashi et al. 2024"
     wording_name: ClassVar[str] = "edit"
     subject: ClassVar[str] = "the quality of the edits alone, which are marked as [old→new]"
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gecjury.corpus.edits import Edit
-from gecjury.errors import InputError
+from gecjury.corpus.edits import Edit, ordered_edits
 
 __all__ = ["ChunkText", "Partition", "partition"]
 
@@ -44,17 +43,12 @@ def _merged_spans(edit_sets: Sequence[Sequence[Edit]]) -> list[list[int]]:
 
 
 def _chunk_text(source: Sequence[str], start: int, end: int, edits: Sequence[Edit]) -> ChunkText:
-    """What the edits, all within the chunk, make of it; None if nothing changes."""
+    """What the edits, in order and all within the chunk, make of it; None if nothing changes."""
     if not edits:
         return None
     text: list[str] = []
     done = start
     for edit in edits:
-        if edit.start < done:
-            raise InputError(
-                f"edit {edit.start} {edit.end} {edit.correction!r} overlaps the edit before it, "
-                f"which ends at {done}: remove one of the two"
-            )
         text += source[done : edit.start]
         text += edit.tokens
         done = edit.end
@@ -75,12 +69,7 @@ def partition(source: Sequence[str], edit_sets: Sequence[Sequence[Edit]]) -> Par
     Raises:
         InputError: an edit outside the source, or overlapping another of its set.
     """
-    for edit in (e for edits in edit_sets for e in edits):
-        if not 0 <= edit.start <= edit.end <= len(source):
-            raise InputError(
-                f"edit {edit.start} {edit.end} {edit.correction!r} does not fit a sentence of "
-                f"{len(source)} tokens: expected 0 <= start <= end <= {len(source)}"
-            )
+    ordered_sets = [ordered_edits(edits, len(source)) for edits in edit_sets]
     spans: list[tuple[int, int]] = []
     changed: list[bool] = []
     done = 0
@@ -95,8 +84,7 @@ def partition(source: Sequence[str], edit_sets: Sequence[Sequence[Edit]]) -> Par
         spans.append((done, len(source)))
         changed.append(False)
     texts = []
-    for edits in edit_sets:
-        ordered = sorted(edits, key=lambda e: (e.start, e.end))
+    for ordered in ordered_sets:
         row: list[ChunkText] = []
         n = 0
         for (start, end), edited in zip(spans, changed, strict=True):

@@ -1,4 +1,4 @@
-"""F-scores from counts, with the rules at empty denominators stated."""
+"""Precision, recall and F from counts; what they are where nothing was counted is an argument."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 
-__all__ = ["f_beta", "ratio"]
+__all__ = ["f_beta", "f_of_counts", "precision_recall_f", "ratio"]
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any], empty: float) -> FloatArray:
@@ -30,3 +30,36 @@ def f_beta(precision: FloatArray, recall: FloatArray, beta: float) -> FloatArray
     """
     square = beta * beta
     return ratio((1 + square) * precision * recall, square * precision + recall, 0.0)
+
+
+def precision_recall_f(
+    tp: NDArray[Any], fp: NDArray[Any], fn: NDArray[Any], *, beta: float, empty: float = 1.0
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Precision, recall and F_β of counts or weights of one shape.
+
+    Each is 0 to 1, higher is better, unless counts are negative (UOT-ERRANT's may be).
+
+    Args:
+        tp: true positives.
+        fp: false positives.
+        fn: false negatives.
+        beta: weight of recall.
+        empty: precision where nothing is proposed, and recall where nothing is wanted. 1 is the
+            rule of ERRANT's scorer, which CLEME and UOT-ERRANT share: who rightly changes
+            nothing is perfect. GoToScorer's authors have 0.
+    """
+    precision, recall = ratio(tp, tp + fp, empty), ratio(tp, tp + fn, empty)
+    return precision, recall, f_beta(precision, recall, beta)
+
+
+def f_of_counts(
+    correct: NDArray[Any], proposed: NDArray[Any], wanted: NDArray[Any], beta: float
+) -> FloatArray:
+    """F_β as one quotient, (1 + β²)·correct / (β²·wanted + proposed), 0 to 1, higher is better.
+
+    The same as `precision_recall_f` gives but for its last digits, by which the official M2
+    scorer, which computes it so, tells references apart. 1 where nothing is proposed and nothing
+    wanted, 0 where only one of the two is nothing.
+    """
+    square = beta * beta
+    return ratio((1 + square) * correct, square * wanted + proposed, 1.0)

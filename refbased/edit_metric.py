@@ -1,23 +1,124 @@
-"""What metrics over edits share: where edits come from and what that adds to a signature."""
+"""What metrics over edits share: edits, the reference a sentence takes, credit, explanations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from gecjury.corpus.corpus import Corpus
+import numpy as np
+from numpy.typing import NDArray
+
+from gecjury.arrays import FloatArray, IntArray
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.errors import OptionError
 from gecjury.extraction.extract import CorpusEdits, corpus_edits, extraction_signature
+from gecjury.refbased.references import FirstBest, choose_best, choose_running
 from gecjury.runtime import Runtime
+from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Scores, Statistics
 
-__all__ = ["EditScorer", "check_beta"]
+__all__ = [
+    "BestReference",
+    "EditMetric",
+    "Edits",
+    "Level",
+    "Types",
+    "by_type",
+    "check_beta",
+    "distinct_corrections",
+    "words",
+]
+
+Edits = tuple[Edit, ...]
+Level = Literal["sentence", "corpus"]
+
+Types = Mapping[tuple[str, int], float]
+"""What an error type has of one count (0 TP, 1 FP, 2 FN)."""
 
 
 @dataclass(frozen=True)
-class EditScorer(Scorer):
-    """Base of metrics over edits.
+class BestReference(Scorer):
+    """Base of metrics that hold a sentence against each reference and take the best.
+
+    Statistics are counts or weights, systems × sentences × references × K, NaN where a reference
+    is absent from a sentence. The sentence score is that of the best reference by itself; the
+    corpus score that of the sums, each sentence giving the counts of the reference that is best
+    in the run of the corpus so far.
+    """
+
+    family: ClassVar[str] = "refbased"
+
+    @property
+    @abstractmethod
+    def rule(self) -> FirstBest:
+        """Keys by which a reference is chosen in the run of a corpus."""
+
+    @abstractmethod
+    def scores_of(self, counts: FloatArray, level: Level) -> Scores:
+        """Scores of counts, ... × K."""
+
+    def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
+        """Keys by which a sentence's reference is chosen, from its own counts alone."""
+        return self.rule(own, own)
+
+    def counts_at(self, values: NDArray[Any], level: Level) -> NDArray[Any]:
+        """The counts of a level, where statistics keep others for sentences than for corpora."""
+        return values
+
+    def best_references(self, counts: FloatArray) -> IntArray:
+        """The reference that each sentence is scored by.
+
+        Args:
+            counts: ... × references × K of the sentence level; NaN where a reference is absent.
+
+        Returns:
+            Indices, of the shape without the last two axes; 0 where every reference is absent.
+        """
+        return choose_best(self.sentence_keys(np.nan_to_num(counts)), ~np.isnan(counts[..., 0]))
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """The best reference's score of each sentence; NaN where there is none."""
+        values = self.counts_at(statistics.values.astype(np.float64, copy=False), "sentence")
+        best = self.best_references(values)[..., None, None]
+        return self.scores_of(np.take_along_axis(values, best, axis=-2)[..., 0, :], "sentence")
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """Scores of the counts summed by the running choice of references."""
+        return self.scores_of(self.chosen_in_run(statistics.values, draws)[0], "corpus")
+
+    def chosen_in_run(
+        self, values: NDArray[Any], draws: IntArray | None = None
+    ) -> tuple[FloatArray, IntArray]:
+        """Summed counts of the corpus level, and the references chosen; see `choose_running`."""
+        return choose_running(self.counts_at(values, "corpus"), self.rule, draws)
+
+    def credited(
+        self,
+        by_reference: FloatArray,
+        counts: FloatArray,
+        place: IntArray,
+        notes: tuple[str, ...] = (),
+    ) -> EditCounts:
+        """Credit of single edits, their own under the reference that their correction takes.
+
+        Args:
+            by_reference: N × references.
+            counts: of the corrections they belong to, C × references × K.
+            place: which correction each edit belongs to, shape (N,).
+            notes: remarks for the user.
+        """
+        best = self.best_references(counts)[place]
+        own = np.take_along_axis(by_reference, best[:, None], axis=1)[:, 0]
+        return EditCounts(own, by_reference, notes)
+
+
+@dataclass(frozen=True)
+class EditMetric(Scorer):
+    """Base of metrics over edits of hypotheses and references.
 
     Hypotheses and references that came as M2 keep their edits; of the others ERRANT's are
     extracted.
@@ -46,6 +147,69 @@ class EditScorer(Scorer):
     def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
         """The edits of all hypotheses and references."""
         return corpus_edits(corpus, self.tagger, self.pos, runtime)
+
+    def reference_edits(self, corpus: Corpus, runtime: Runtime) -> list[list[Edits]]:
+        """The edits of every reference, R × N; hypotheses are not looked at.
+
+        Those typed `UNK` are among them: whether they count is each metric's own rule.
+        """
+        found = self.edits(corpus.with_systems([]), runtime)
+        return [[counted_edits(line, unknown=True) for line in lines] for lines in found.references]
+
+    def explained_scores(
+        self, source: str, hypothesis: Edits, reference: Edits, runtime: Runtime
+    ) -> dict[str, float]:
+        """The metric's own sentence score of one hypothesis against one reference."""
+
+        def version(edits: Edits) -> Version:
+            return Version((" ".join(apply_edits(source.split(), edits)),), (edits,))
+
+        corpus = Corpus((source,), {"hypothesis": version(hypothesis)}, (version(reference),))
+        found = self.score_corpus(corpus, runtime).by_sentence
+        scores = {"score": float(found.score[0, 0])}
+        if found.precision is not None and found.recall is not None:
+            scores["precision"] = float(found.precision[0, 0])
+            scores["recall"] = float(found.recall[0, 0])
+        return scores
+
+
+def by_type(
+    systems: Iterable[str],
+    chosen: IntArray,
+    types: Callable[[int, int, int], Types],
+    zero: float = 0.0,
+) -> dict[str, dict[str, list[float]]]:
+    """TP, FP, FN by system and error type, over the references that a corpus score took.
+
+    Args:
+        systems: names of S systems.
+        chosen: S × N, the reference of each sentence; −1 (none could be used) reads the first.
+        types: counts by error type of a system, sentence and reference.
+        zero: where counting starts; 0 keeps whole numbers whole.
+    """
+    found: dict[str, dict[str, list[float]]] = {}
+    for system, name in enumerate(systems):
+        table = found.setdefault(name, {})
+        for row, reference in enumerate(chosen[system].tolist()):
+            for (kind, count), amount in types(system, row, max(reference, 0)).items():
+                table.setdefault(kind, [zero, zero, zero])[count] += amount
+    return found
+
+
+Correction = tuple[int, Edits]
+"""Row of the source and all edits: what a judged edit belongs to."""
+
+
+def distinct_corrections(cases: Sequence[EditCase]) -> tuple[list[Correction], IntArray]:
+    """The corrections that cases belong to, and which of them each case belongs to."""
+    numbers: dict[Correction, int] = {}
+    place = [numbers.setdefault((case.row, case.edits), len(numbers)) for case in cases]
+    return list(numbers), np.array(place, dtype=np.int64)
+
+
+def words(source: str, edit: Edit) -> str | None:
+    """The source words that an edit replaces; None for an insertion."""
+    return " ".join(source.split()[edit.start : edit.end]) or None
 
 
 def check_beta(name: str, beta: float) -> None:

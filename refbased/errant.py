@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gecjury.arrays import IntArray
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import Edit
-from gecjury.extraction.extract import CorpusEdits
-from gecjury.refbased.edit_metric import EditScorer, check_beta
-from gecjury.refbased.references import RatioRule, best_f, choose_best, choose_running, prf
+from gecjury.corpus.edits import Edit, counted_edits
+from gecjury.refbased.counts import precision_recall_f
+from gecjury.refbased.edit_metric import (
+    BestReference,
+    EditMetric,
+    Edits,
+    Level,
+    Types,
+    by_type,
+    check_beta,
+    distinct_corrections,
+    words,
+)
+from gecjury.refbased.references import RatioRule, best_f
 from gecjury.runtime import Runtime
+from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, edit_label
+from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["ERRANT", "SentenceERRANT", "edit_keys"]
@@ -25,7 +36,7 @@ Key = tuple[int, int] | tuple[int, int, str]
 
 
 @dataclass(frozen=True)
-class ERRANT(EditScorer):
+class ERRANT(BestReference, EditMetric):
     """F-score over edits extracted and typed by ERRANT (Bryant et al. 2017).
 
     Range 0 to 1, higher is better. Precision is 1 without false positives, recall 1 without false
@@ -43,6 +54,7 @@ class ERRANT(EditScorer):
 
     name: ClassVar[str] = "errant"
     summary: ClassVar[str] = "F0.5 over typed edits"
+    paper: ClassVar[str] = "Bryant et al. 2017"
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
     mode: Mode = "correction"
@@ -56,66 +68,73 @@ class ERRANT(EditScorer):
         """TP, FP, FN: systems × sentences × references × 3; details hold counts by type."""
         edits = self.edits(corpus, runtime)
         official = self.compat == "official"
-        references = [
-            [edit_keys(line, self.mode, repeats=official) for line in reference]
-            for reference in edits.references
-        ]
-        shape = len(edits.systems), len(corpus), len(references), 3
-        values = np.zeros(shape, dtype=np.int32)
-        for system, lines in enumerate(edits.systems.values()):
-            for row, line in enumerate(lines):
-                hypothesis = edit_keys(line, self.mode, repeats=official)
-                for index, reference in enumerate(references):
-                    values[system, row, index] = _count(hypothesis, reference[row])
-        return Statistics(
-            values, details=self._by_type(edits, references, values), notes=edits.notes
+
+        def keys(lines: Sequence[Edits]) -> list[dict[Key, list[str]]]:
+            return [edit_keys(line, self.mode, repeats=official) for line in lines]
+
+        mine = [keys(lines) for lines in edits.systems.values()]
+        theirs = [keys(lines) for lines in edits.references]
+        values = np.zeros((len(mine), len(corpus), len(theirs), 3), dtype=np.int32)
+        for system, lines in enumerate(mine):
+            for index, reference in enumerate(theirs):
+                for row, (own, other) in enumerate(zip(lines, reference, strict=True)):
+                    values[system, row, index] = _count(own, other)
+        _, chosen = self.chosen_in_run(values)
+        types = by_type(
+            edits.systems, chosen, lambda s, row, r: _types(mine[s][row], theirs[r][row]), zero=0
         )
+        return Statistics(values, details={"by_type": types}, notes=edits.notes)
 
-    def sentence_scores(self, statistics: Statistics) -> Scores:
-        """The best reference's score of each sentence."""
-        values = statistics.values.astype(np.float64)
-        usable = np.ones(values.shape[:3], dtype=bool)
-        best = choose_best(self._rule(values, values), usable)
-        chosen = np.take_along_axis(values, best[..., None, None], axis=2)[:, :, 0]
-        precision, recall, score = prf(chosen, self.beta)
-        return Scores(score, precision, recall)
-
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Scores of the counts summed by the running choice of references."""
-        totals, _ = choose_running(statistics.values, self._rule, draws)
-        precision, recall, score = prf(totals, self.beta)
+    def scores_of(self, counts: FloatArray, level: Level) -> Scores:
+        """F, precision and recall of TP, FP, FN."""
+        precision, recall, score = precision_recall_f(*np.moveaxis(counts, -1, 0), beta=self.beta)
         return Scores(score, precision, recall)
 
     @property
-    def _rule(self) -> RatioRule:
+    def rule(self) -> RatioRule:
+        """See the class."""
         return best_f(self.beta, 4 if self.compat == "official" else None)
 
-    def _by_type(
-        self,
-        edits: CorpusEdits,
-        references: Sequence[Sequence[Mapping[Key, list[str]]]],
-        values: NDArray[np.int32],
-    ) -> dict[str, dict[str, dict[str, list[int]]]]:
-        """TP, FP, FN by error type over the references that the corpus score chose.
+    def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
+        """1 where the reference has the edit (or, in `mode=token`, the share of its tokens)."""
+        references = [
+            [edit_keys(line, self.mode) for line in lines]
+            for lines in self.reference_edits(corpus, runtime)
+        ]
+        corrections, place = distinct_corrections(cases)
+        counts = np.zeros((len(corrections), len(references), 3))
+        for number, (row, edits) in enumerate(corrections):
+            mine = edit_keys(edits, self.mode)
+            for index, lines in enumerate(references):
+                counts[number, index] = _count(mine, lines[row])
+        credit = np.zeros((len(cases), len(references)))
+        for number, case in enumerate(cases):
+            keys = edit_keys([case.edit], self.mode)
+            for index, lines in enumerate(references):
+                credit[number, index] = np.mean([key in lines[case.row] for key in keys])
+        return self.credited(credit, counts, place)
 
-        TP and FN belong to the reference edit's type, FP to the hypothesis edit's.
-        """
-        _, chosen = choose_running(values, self._rule)
-        found: dict[str, dict[str, list[int]]] = {}
-        for system, (name, lines) in enumerate(edits.systems.items()):
-            table = found.setdefault(name, {})
-            for row, line in enumerate(lines):
-                hypothesis = edit_keys(line, self.mode, repeats=self.compat == "official")
-                reference = references[int(chosen[system, row])][row]
-                for key, types in hypothesis.items():
-                    shared = reference.get(key)
-                    for kind in types if shared is None else shared:
-                        table.setdefault(kind, [0, 0, 0])[shared is None] += 1
-                for key, types in reference.items():
-                    if key not in hypothesis:
-                        for kind in types:
-                            table.setdefault(kind, [0, 0, 0])[2] += 1
-        return {"by_type": found}
+    def explain(
+        self, source: str, hypothesis: Edits, reference: Edits, runtime: Runtime
+    ) -> Explanation:
+        """Each edit as hit, wrong (the reference edits the same place otherwise), over or under."""
+        mine = {(e.start, e.end, e.correction): e for e in counted_edits(hypothesis)}
+        theirs = {(e.start, e.end, e.correction): e for e in counted_edits(reference)}
+        rows = []
+        for key, edit in mine.items():
+            near = [edit_label(other) for other in theirs.values() if _touch(edit, other)]
+            verdict = "hit" if key in theirs else "wrong" if near else "over"
+            rows.append(_verdict(source, edit, verdict, "hypothesis", near))
+        for key, edit in theirs.items():
+            near = [edit_label(other) for other in mine.values() if _touch(edit, other)]
+            if key not in mine:
+                rows.append(_verdict(source, edit, "wrong" if near else "under", "reference", near))
+        rows.sort(key=lambda row: row["start"])
+        for row in rows:
+            del row["start"]
+        columns = ("side", "edit", "from", "type", "verdict", "beside")
+        scores = self.explained_scores(source, hypothesis, reference, runtime)
+        return Explanation(scores, columns, rows)
 
 
 @dataclass(frozen=True)
@@ -124,6 +143,8 @@ class SentenceERRANT(ERRANT):
 
     name: ClassVar[str] = "sent-errant"
     summary: ClassVar[str] = "mean of ERRANT's sentence scores"
+
+    explain = Scorer.explain  # `explain -m errant` shows the same sentence
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Means over the sentences, of a resampled corpus with `draws`."""
@@ -140,9 +161,7 @@ def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> di
             first stands for all.
     """
     keys: dict[Key, list[str]] = {}
-    for edit in edits:
-        if edit.type == "noop" or (mode == "correction" and edit.type == "UNK"):
-            continue
+    for edit in counted_edits(edits, unknown=mode != "correction"):
         spans: list[Key]
         if mode == "correction":
             spans = [(edit.start, edit.end, edit.correction)]
@@ -169,3 +188,38 @@ def _count(
     fp = sum(len(types) for key, types in hypothesis.items() if key not in reference)
     fn = sum(len(types) for key, types in reference.items() if key not in hypothesis)
     return tp, fp, fn
+
+
+def _types(hypothesis: Mapping[Key, list[str]], reference: Mapping[Key, list[str]]) -> Types:
+    """As `_count`, by type: TP and FN by the reference edit's, FP by the hypothesis edit's."""
+    found: dict[tuple[str, int], int] = {}
+    for key, types in hypothesis.items():
+        shared = reference.get(key)
+        for kind in types if shared is None else shared:
+            found[kind, int(shared is None)] = found.get((kind, int(shared is None)), 0) + 1
+    for key, types in reference.items():
+        if key not in hypothesis:
+            for kind in types:
+                found[kind, 2] = found.get((kind, 2), 0) + 1
+    return found
+
+
+def _touch(first: Edit, second: Edit) -> bool:
+    """Whether two edits change the same tokens, or insert at the same place."""
+    if first.start == first.end or second.start == second.end:
+        return first.start <= second.end and second.start <= first.end
+    return first.start < second.end and second.start < first.end
+
+
+def _verdict(
+    source: str, edit: Edit, verdict: str, side: str, near: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "start": edit.start,
+        "side": side,
+        "edit": edit_label(edit),
+        "from": words(source, edit),
+        "type": edit.type,
+        "verdict": verdict,
+        "beside": "; ".join(near) or None,
+    }

@@ -44,6 +44,7 @@ class GLEU(Scorer):
     name: ClassVar[str] = "gleu"
     family: ClassVar[str] = "refbased"
     summary: ClassVar[str] = "n-gram precision less uncorrected source n-grams"
+    paper: ClassVar[str] = "Napoles et al. 2015, 2016"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
 
     n: int = 4
@@ -134,6 +135,7 @@ class OfficialGLEU(GLEU):
 
     name: ClassVar[str] = "gleu-official"
     summary: ClassVar[str] = "GLEU as the authors' script computes it"
+    paper: ClassVar[str] = "Napoles et al. 2016"
 
     def _corpus(self, values: FloatArray) -> FloatArray:
         # The script gives 0 as soon as one statistic of the corpus is 0.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -40,8 +41,15 @@ class GREEN(Scorer):
     name: ClassVar[str] = "green"
     family: ClassVar[str] = "refbased"
     summary: ClassVar[str] = "n-gram F-score of insertions, deletions and keeps"
+    paper: ClassVar[str] = "Koyama et al. 2024"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
+    tuning: ClassVar[Mapping[str, str]] = {
+        "beta": "0:5:0.01",
+        "folds": "10",
+        "aggregate": "corpus",
+        "human-scores": "expected-wins",
+    }
 
     n: int | None = None
     unit: Literal["word", "char"] = "word"

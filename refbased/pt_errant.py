@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from gecjury.arrays import IntArray
+from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.refbased.edit_metric import EditScorer, check_beta
-from gecjury.refbased.references import RatioRule, best_f, choose_best, choose_running, prf
+from gecjury.refbased.counts import precision_recall_f
+from gecjury.refbased.edit_metric import (
+    BestReference,
+    EditMetric,
+    Level,
+    Types,
+    by_type,
+    check_beta,
+    distinct_corrections,
+)
+from gecjury.refbased.references import RatioRule, best_f
 from gecjury.refbased.weighing.edit_weights import (
     EditWeights,
     Key,
     Kinds,
     WeightModel,
     Weights,
-    _kinds,
+    edit_kinds,
     weight_model,
 )
 from gecjury.runtime import Runtime
+from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["PTERRANT"]
 
 
 @dataclass(frozen=True)
-class PTERRANT(EditScorer):
+class PTERRANT(BestReference, EditMetric):
     """F-score over weighted edits (Gong et al. 2022).
 
     An edit e weighs |BERTScore(S with e alone, R) − BERTScore(S, R)|, or BARTScore's change
@@ -48,6 +58,7 @@ class PTERRANT(EditScorer):
 
     name: ClassVar[str] = "pt-errant"
     summary: ClassVar[str] = "ERRANT with edits weighted by their effect on BERTScore or BARTScore"
+    paper: ClassVar[str] = "Gong et al. 2022"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
 
     weights: Weights = "bertscore"
@@ -72,8 +83,8 @@ class PTERRANT(EditScorer):
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Weighted TP, FP, FN: systems × sentences × references × 3."""
         edits = self.edits(corpus, runtime)
-        mine = [[_kinds(line) for line in lines] for lines in edits.systems.values()]
-        theirs = [[_kinds(line) for line in lines] for lines in edits.references]
+        mine = [[edit_kinds(line) for line in lines] for lines in edits.systems.values()]
+        theirs = [[edit_kinds(line) for line in lines] for lines in edits.references]
         weights = EditWeights(corpus.sources, [version.lines for version in corpus.references])
         for row in range(len(corpus)):
             for index, reference in enumerate(theirs):
@@ -81,7 +92,7 @@ class PTERRANT(EditScorer):
                     weights.want(row, index, some)
         notes = weights.compute(self.weight_model, runtime)
         values = np.zeros((len(mine), len(corpus), len(theirs), 3))
-        types: dict[tuple[int, int, int], dict[tuple[str, int], float]] = {}
+        types: dict[tuple[int, int, int], Types] = {}
         for system, lines in enumerate(mine):
             for row, own in enumerate(lines):
                 for index, reference in enumerate(theirs):
@@ -89,32 +100,47 @@ class PTERRANT(EditScorer):
                     types[place] = _count(own, reference[row], weights.of(row, index))
                     for (_, kind), amount in types[place].items():
                         values[place][kind] += amount
-        _, chosen = choose_running(values, self._rule)
-        by_type: dict[str, dict[str, list[float]]] = {}
-        for system, name in enumerate(edits.systems):
-            table = by_type.setdefault(name, {})
-            for row in range(len(corpus)):
-                for (error, kind), amount in types[system, row, int(chosen[system, row])].items():
-                    table.setdefault(error, [0.0, 0.0, 0.0])[kind] += amount
-        return Statistics(values, details={"by_type": by_type}, notes=(*edits.notes, *notes))
+        _, chosen = self.chosen_in_run(values)
+        table = by_type(edits.systems, chosen, lambda *place: types[place])
+        return Statistics(values, details={"by_type": table}, notes=(*edits.notes, *notes))
 
-    def sentence_scores(self, statistics: Statistics) -> Scores:
-        """The best reference's score of each sentence."""
-        values = statistics.values
-        best = choose_best(self._rule(values, values), np.ones(values.shape[:3], dtype=bool))
-        chosen = np.take_along_axis(values, best[..., None, None], axis=2)[:, :, 0]
-        precision, recall, score = prf(chosen, self.beta)
-        return Scores(score, precision, recall)
-
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Scores of the weights summed by the running choice of references."""
-        totals, _ = choose_running(statistics.values, self._rule, draws)
-        precision, recall, score = prf(totals, self.beta)
+    def scores_of(self, counts: FloatArray, level: Level) -> Scores:
+        """F, precision and recall of the weights of TP, FP, FN."""
+        precision, recall, score = precision_recall_f(*np.moveaxis(counts, -1, 0), beta=self.beta)
         return Scores(score, precision, recall)
 
     @property
-    def _rule(self) -> RatioRule:
+    def rule(self) -> RatioRule:
+        """As for ERRANT."""
         return best_f(self.beta)
+
+    def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
+        """The edit's weight where the reference has it, minus its weight where it has not."""
+        references = [
+            [edit_kinds(line) for line in lines] for lines in self.reference_edits(corpus, runtime)
+        ]
+        corrections, place = distinct_corrections(cases)
+        mine = [edit_kinds(edits) for _, edits in corrections]
+        weights = EditWeights(corpus.sources, [version.lines for version in corpus.references])
+        for (row, _), own in zip(corrections, mine, strict=True):
+            for index, lines in enumerate(references):
+                weights.want(row, index, {**own, **lines[row]})
+        notes = weights.compute(self.weight_model, runtime)
+        counts = np.zeros((len(corrections), len(references), 3))
+        for number, ((row, _), own) in enumerate(zip(corrections, mine, strict=True)):
+            for index, lines in enumerate(references):
+                weight = weights.of(row, index)
+                for key in own:
+                    counts[number, index, 0 if key in lines[row] else 1] += weight[key]
+                missed = [key for key in lines[row] if key not in own]
+                counts[number, index, 2] = sum(weight[key] for key in missed)
+        credit = np.zeros((len(cases), len(references)))
+        for number, case in enumerate(cases):
+            key = (case.edit.start, case.edit.end, case.edit.correction)
+            for index, lines in enumerate(references):
+                sign = 1.0 if key in lines[case.row] else -1.0
+                credit[number, index] = sign * weights.of(case.row, index)[key]
+        return self.credited(credit, counts, place, tuple(notes))
 
 
 def _count(

@@ -15,6 +15,7 @@ from gecjury.refbased.m2.metric import M2, gold_edits
 from gecjury.refbased.m2.paths import GoldEdit, SystemEdit
 from gecjury.refbased.weighing.edit_weights import EditWeights, WeightModel, Weights, weight_model
 from gecjury.runtime import Runtime
+from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Statistics
 
 __all__ = ["PTM2"]
@@ -40,12 +41,16 @@ class PTM2(M2):
 
     name: ClassVar[str] = "pt-m2"
     summary: ClassVar[str] = "M2 with edits weighted by their effect on BERTScore or BARTScore"
+    paper: ClassVar[str] = "Gong et al. 2022"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
 
     weights: Weights = "bertscore"
     model: str | None = None
     layer: int | None = None
     revision: str | None = None
+
+    # M2's credit counts edits and knows nothing of weights: edits are credited by attribution.
+    credit = Scorer.credit
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,4 +1,4 @@
-"""Rules by which a reference is chosen for a sentence, and F with its zero rules."""
+"""Rules by which a reference is chosen for a sentence, by itself or in the run of a corpus."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.refbased.counts import f_beta, ratio
+from gecjury.refbased.counts import precision_recall_f
 
-__all__ = ["FirstBest", "RatioRule", "best_f", "choose_best", "choose_running", "prf", "sum_draws"]
+__all__ = ["FirstBest", "RatioRule", "best_f", "choose_best", "choose_running", "sum_draws"]
 
 FirstBest = Callable[[FloatArray, FloatArray], Sequence[FloatArray]]
 """From running sums and a sentence's own counts (both ... × references × K) to keys, compared one
@@ -45,18 +45,6 @@ class RatioRule:
         return self.keys(sums, own)
 
 
-def prf(counts: NDArray[Any], beta: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Precision, recall and F of (TP, FP, FN) in the last axis.
-
-    Precision is 1 when there is no FP, recall 1 when there is no FN, F 0 when both are 0: the
-    rules of ERRANT's scorer.
-    """
-    tp, fp, fn = counts[..., 0], counts[..., 1], counts[..., 2]
-    precision = np.where(fp == 0, 1.0, ratio(tp, tp + fp, 1.0))
-    recall = np.where(fn == 0, 1.0, ratio(tp, tp + fn, 1.0))
-    return precision, recall, f_beta(precision, recall, beta)
-
-
 def best_f(beta: float, digits: int | None = None) -> RatioRule:
     """ERRANT's rule: best running F, then more TP, fewer FP, fewer FN in the sentence.
 
@@ -69,7 +57,8 @@ def best_f(beta: float, digits: int | None = None) -> RatioRule:
     square = beta * beta
 
     def keys(sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
-        return (np.round(prf(sums, beta)[2], places), own[..., 0], -own[..., 1], -own[..., 2])
+        score = precision_recall_f(*np.moveaxis(sums, -1, 0), beta=beta)[2]
+        return (np.round(score, places), own[..., 0], -own[..., 1], -own[..., 2])
 
     return RatioRule(keys, 1 + square, (1 + square, 1.0, square), places)
 

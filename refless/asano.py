@@ -43,6 +43,7 @@ class Asano(MeanScorer):
     name: ClassVar[str] = "asano"
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality from GUG, language model fluency, METEOR"
+    paper: ClassVar[str] = "Asano et al. 2017"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     # 2: the signature names the commit of a language model from the hub.
     version: ClassVar[int] = 2

@@ -28,6 +28,7 @@ class Changes(MeanScorer):
     name: ClassVar[str] = "changes"
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "tokens changed; not a measure of quality, a baseline to beat"
+    paper: ClassVar[str] = "this package"
     directed: ClassVar[bool] = False
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:

@@ -50,6 +50,7 @@ class IMPARA(MeanScorer):
     name: ClassVar[str] = "impara"
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "ranker trained on parallel text, with a similarity threshold"
+    paper: ClassVar[str] = "Maeda et al. 2022"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
 
     model: str = ""

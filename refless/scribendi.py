@@ -38,6 +38,7 @@ class Scribendi(Scorer):
     name: ClassVar[str] = "scribendi"
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "perplexity and closeness to the source, by any causal model"
+    paper: ClassVar[str] = "Islam and Magnani 2021"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     # 2: the signature names the commit of a language model from the hub.
     version: ClassVar[int] = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
@@ -44,8 +44,14 @@ class SOME(MeanScorer):
     name: ClassVar[str] = "some"
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality, fluency and meaning by trained regressors"
+    paper: ClassVar[str] = "Yoshimura et al. 2020"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     score_options: ClassVar[frozenset[str]] = frozenset({"alpha", "beta", "gamma"})
+    tuning: ClassVar[Mapping[str, str]] = {
+        "aggregate": "mean",
+        "searched": "weights",
+        "steps": "hundredths",
+    }
 
     model: str = ""
     alpha: float = 0.55
@@ -108,6 +114,15 @@ class SOME(MeanScorer):
         """Means of the weighted sums."""
         sentences = statistics.values @ self.weights
         return super().corpus_scores(Statistics(sentences), draws)
+
+    def search(self, statistics: Statistics, benchmark: Any, measure: str) -> dict[str, float]:
+        """α, β and γ in hundredths, by the search that `gecjury train weights` does."""
+        # Scoring needs no judgments of people, so they are imported only here.
+        from gecjury.refless.training.weights import search_weights
+
+        level: Literal["sentence", "system"] = "sentence" if measure == "accuracy" else "system"
+        best = search_weights(statistics.values, benchmark, level)[0]
+        return {key: cast(float, best[key]) for key in ("alpha", "beta", "gamma")}
 
 
 @lru_cache(maxsize=2)

@@ -25,12 +25,12 @@ from gecjury.corpus.reading import read_versions
 from gecjury.errors import DataError, InputError, OptionError
 
 if TYPE_CHECKING:
-    from gecjury.benchmarks.edit_verdicts import EditVerdict, JudgedSource, VerdictProblem
+    from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
 
 __all__ = ["Benchmark", "Request", "ranked_groups"]
 
 if TYPE_CHECKING:
-    Verdicts = tuple[tuple[EditVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]
+    Verdicts = tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]
 
 Columns = Mapping[str, Mapping[str, float]]
 """Published scores: kind (`trueskill`, `expected-wins`, `mean`), then system, higher is better."""

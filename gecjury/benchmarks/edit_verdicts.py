@@ -15,7 +15,7 @@ from pathlib import Path
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError
 
-__all__ = ["EditVerdict", "JudgedSource", "VerdictProblem", "read_edit_verdicts"]
+__all__ = ["HumanVerdict", "JudgedSource", "VerdictProblem", "read_edit_verdicts"]
 
 _MARK = re.compile(
     r"\[(?P<inner>[^\[\]]*)\](?:\s?\|(?P<outside>True|False))?"
@@ -32,7 +32,7 @@ _SOURCE = re.compile(r"<t>(.*)</t>\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class EditVerdict:
+class HumanVerdict:
     """What one annotator said of one edit of one correction.
 
     Attributes:
@@ -128,7 +128,7 @@ class _Target:
 
 def read_edit_verdicts(
     folder: Path,
-) -> tuple[tuple[EditVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]:
+) -> tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]:
     """Read `annotator*/N.txt` below a folder such as SEEDA's `data/EditEval_Step1`.
 
     A malformed mark is read where only one reading is left: the verdict stands outside its bracket
@@ -158,7 +158,7 @@ def read_edit_verdicts(
             f"{folder}: no edit verdicts: expected files annotator1/0.txt and so on; "
             "name SEEDA's folder data/EditEval_Step1"
         )
-    verdicts: list[EditVerdict] = []
+    verdicts: list[HumanVerdict] = []
     sources: list[JudgedSource] = []
     problems: list[VerdictProblem] = []
     for path in files:
@@ -182,7 +182,7 @@ def _read_lines(path: Path) -> list[str]:
         ) from error
 
 
-def _read_item(path: Path) -> tuple[JudgedSource, list[EditVerdict], list[VerdictProblem]]:
+def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[VerdictProblem]]:
     """Read one item file."""
     lines = _read_lines(path)
     name = f"{path.parent.name}/{path.name}"
@@ -205,7 +205,7 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[EditVerdict], list[Verdic
     if sentence != _tidy(re.sub(r"\[([^\[\]]*)\]", r"\1", marked)):
         reason = "the corrections spell the source differently, and theirs is taken"
         problems.append(VerdictProblem(name, at + 1, marked, reason, read=True))
-    verdicts: list[EditVerdict] = []
+    verdicts: list[HumanVerdict] = []
     texts: list[str] = []
     for given in targets:
         target = given
@@ -241,10 +241,10 @@ def _moved(target: _Target, sentence: str) -> _Target | None:
     return replace(target, source=sentence, text=" ".join(apply_edits(tokens, edits)))
 
 
-def _verdicts(path: Path, sentence: str, target: _Target) -> list[EditVerdict]:
+def _verdicts(path: Path, sentence: str, target: _Target) -> list[HumanVerdict]:
     """Verdicts of one correction."""
     return [
-        EditVerdict(
+        HumanVerdict(
             annotator=path.parent.name,
             item=path.stem,
             sentence=sentence,

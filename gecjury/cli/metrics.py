@@ -1,8 +1,9 @@
-"""`gecjury metrics`: every metric with its family and needs; a named one with its options."""
+"""`gecjury metrics`: every metric with its family, needs and origin; a named one with options."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,12 +23,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List metrics; one whose package is missing is listed with the remedy."""
+    """List metrics; one whose package is missing or that is broken is listed with the reason."""
     from gecjury.report.tables import Column, Table, print_result
-    from gecjury.scoring.registry import METRICS
+    from gecjury.scoring.registry import metric_names, outside_metrics
 
-    rows = [_row(name) for name in args.names or METRICS]
-    keys = ["name", "family", "needs", "summary"]
+    rows = [_row(name) for name in args.names or metric_names()]
+    refused = () if args.names else outside_metrics().refused
+    for line in (*refused, *(row["error"] for row in rows if "error" in row)):
+        print(f"gecjury: {line}", file=sys.stderr)
+    keys = ["name", "family", "needs", "from", "summary"]
     if args.format == "tsv":  # for programs, which want everything in one line
         keys += ["options", "version"]
     notes = ["`gecjury metrics NAME...` tells the options of a metric"]
@@ -41,19 +45,27 @@ def run(args: argparse.Namespace) -> int:
 def _row(name: str) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from gecjury.errors import MissingExtraError
+    from gecjury.errors import MissingExtraError, OptionError, family_of
     from gecjury.scoring.options import options_of
-    from gecjury.scoring.registry import METRICS, load, scorer_class
+    from gecjury.scoring.registry import METRICS, load, origin, outside_metrics, scorer_class
 
     try:
         found = scorer_class(name)
         scorer = load(name)
     except MissingExtraError as error:
-        return {"name": name, "family": METRICS[name].split(".")[0], "needs": str(error)}
+        family = family_of(METRICS[name].partition(":")[0])
+        return {"name": name, "family": family, "needs": str(error), "from": origin(name)}
+    except OptionError as error:
+        # Unknown, unless another package has it and what it has is broken.
+        if name not in outside_metrics().metrics:
+            raise
+        row = {"name": name, "family": None, "needs": "cannot be used", "from": origin(name)}
+        return row | {"error": str(error)}
     return {
         "name": name,
         "family": found.family,
         "needs": ", ".join(sorted(found.needs)) or "nothing",
+        "from": origin(name),
         "options": ",".join(f"{key}={value}" for key, value in scorer.settings().items()),
         "version": found.version,
         "summary": found.summary,

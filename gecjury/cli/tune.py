@@ -13,6 +13,8 @@ from gecjury.experiments.tune import Tuned, TuneSettings, check_tuning, tune
 from gecjury.experiments.tuning import MEASURES, shown
 from gecjury.metaeval.study import HUMAN_KINDS
 from gecjury.report.tables import Column, Table, print_result
+from gecjury.scoring.options import parse
+from gecjury.scoring.registry import scorer_class
 from gecjury.stats.ranking import Aggregate
 
 __all__ = ["add_arguments", "document", "run", "tables"]
@@ -117,8 +119,13 @@ def tables(found: Tuned, benchmark: str, curve: bool) -> list[Table]:
     rows = [each.row() for each in found.found]
     if found.grid is None:
         keys = list(found.found[0].values)
-        title = f"SOME's weights on {benchmark}"
-        notes = ["weights in hundredths; accuracy over decided pairs, ties count half"]
+        metric = scorer_class(parse(found.what)[0])
+        searched, steps = metric.tuning.get("searched", "options"), metric.tuning.get("steps")
+        title = f"{metric.__name__}'s {searched} on {benchmark}"
+        notes = [
+            f"{searched}{f' in {steps}' if steps else ''}; accuracy over decided pairs, "
+            "ties count half"
+        ]
     else:
         keys = ["value"]
         title = f"{found.what} on {benchmark}"

@@ -1,4 +1,4 @@
-"""Edits of a tokenised sentence: the `Edit` record and how a set of edits is applied."""
+"""Edits of a tokenised sentence: the `Edit` record, which edits count, how they are applied."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gecjury.errors import InputError
 
-__all__ = ["Edit", "apply_edits"]
+__all__ = ["Edit", "apply_edits", "counted_edits", "ordered_edits"]
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -32,6 +32,51 @@ class Edit:
         return self.correction.split()
 
 
+def counted_edits(
+    edits: Iterable[Edit], *, unknown: bool = False, unclear: bool = True
+) -> tuple[Edit, ...]:
+    """The edits that count as such, by their types.
+
+    `noop` says that an annotator found nothing to correct and never counts.
+
+    Args:
+        edits: one annotator's or system's.
+        unknown: keep those typed `UNK`, errors that an annotator saw and could not correct. They
+            can be detected, but there is no correction to be compared with.
+        unclear: keep those typed `Um` (NUCLE: the meaning is unclear). GoToScorer's authors leave
+            them out, nobody else does.
+    """
+    left_out = {"noop"} | ({"UNK"} if not unknown else set()) | ({"Um"} if not unclear else set())
+    return tuple(edit for edit in edits if edit.type not in left_out)
+
+
+def ordered_edits(edits: Iterable[Edit], length: int) -> list[Edit]:
+    """Edits from left to right, checked to fit; insertions at one place keep their order.
+
+    Args:
+        edits: edits of one sentence.
+        length: tokens of the source.
+
+    Raises:
+        InputError: a span lies outside the source, ends before it starts, or overlaps another.
+    """
+    ordered = sorted(edits, key=lambda edit: (edit.start, edit.end))
+    done = 0
+    for edit in ordered:
+        if not 0 <= edit.start <= edit.end <= length:
+            raise InputError(
+                f"edit {edit.start} {edit.end} {edit.correction!r} does not fit a sentence of "
+                f"{length} tokens: expected 0 <= start <= end <= {length}"
+            )
+        if edit.start < done:
+            raise InputError(
+                f"edit {edit.start} {edit.end} {edit.correction!r} overlaps the edit before it, "
+                f"which ends at {done}: remove one of the two"
+            )
+        done = edit.end
+    return ordered
+
+
 def apply_edits(source: Sequence[str], edits: Iterable[Edit]) -> list[str]:
     """Apply edits to a tokenised source.
 
@@ -49,17 +94,7 @@ def apply_edits(source: Sequence[str], edits: Iterable[Edit]) -> list[str]:
     """
     result: list[str] = []
     done = 0
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        if not 0 <= edit.start <= edit.end <= len(source):
-            raise InputError(
-                f"edit {edit.start} {edit.end} {edit.correction!r} does not fit a sentence of "
-                f"{len(source)} tokens: expected 0 <= start <= end <= {len(source)}"
-            )
-        if edit.start < done:
-            raise InputError(
-                f"edit {edit.start} {edit.end} {edit.correction!r} overlaps the edit before it, "
-                f"which ends at {done}: remove one of the two"
-            )
+    for edit in ordered_edits(edits, len(source)):
         result += source[done : edit.start]
         result += edit.tokens
         done = edit.end

@@ -16,6 +16,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import counted_edits
 from gecjury.errors import OptionError
 from gecjury.experiments.inputs import Metrics, scorers_of
 from gecjury.experiments.result import Result
@@ -79,7 +80,7 @@ def edit_density(corpus: Corpus, runtime: Runtime | None = None) -> EditDensity:
 def _edit_counts(corpus: Corpus, runtime: Runtime) -> dict[str, int]:
     found = corpus_edits(replace(corpus, references=()), "embedded", "spacy2", runtime)
     return {
-        name: sum(edit.type not in ("noop", "UNK") for line in lines for edit in line)
+        name: sum(len(counted_edits(line)) for line in lines)
         for name, lines in found.systems.items()
     }
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
-from gecjury.errors import InputError
+from gecjury.errors import InputError, OptionError
 from gecjury.experiments.inputs import scorers_of
 from gecjury.experiments.result import Result
 from gecjury.extraction.extract import corpus_edits
 from gecjury.metaeval.edits.attribution import Attribution, Method, attribute
-from gecjury.report.heat_map import EXPLAINERS, explainer
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import Explanation, edit_label
+from gecjury.scoring.registry import able
 from gecjury.scoring.scorer import Scorer
 
 __all__ = ["Explained", "check_explainable", "explain"]
@@ -81,10 +81,14 @@ def check_explainable(scorer: Scorer, attribution: Method | None = None) -> bool
     Raises:
         OptionError: it does not, and no attribution is asked for, which works with every metric.
     """
-    if attribution is not None and scorer.name not in EXPLAINERS:
+    if scorer.can("explain"):
+        return True
+    if attribution is not None:
         return False
-    explainer(scorer)
-    return True
+    raise OptionError(
+        f"{scorer.name} shows no alignment; {', '.join(able('explain'))} do. Any metric can be "
+        "explained by --attribution remove, add or shapley"
+    )
 
 
 def explain(
@@ -128,8 +132,7 @@ def explain(
     found = []
     chosen = None
     if alignment:
-        show = explainer(scorer)
-        found = [show(scorer, source, edits, other, runtime) for other in others]
+        found = [scorer.explain(source, edits, other, runtime) for other in others]
         chosen = max(range(len(found)), key=lambda i: _order(found[i].scores["score"]))
     shares = None
     if attribution is not None:

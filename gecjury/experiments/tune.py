@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
@@ -18,9 +18,9 @@ from gecjury.experiments.inputs import benchmark_of
 from gecjury.experiments.result import Result
 from gecjury.experiments.tuning import (
     MEASURES,
-    PRESETS,
     Found,
     Grid,
+    Preset,
     Trial,
     curves,
     evaluate,
@@ -33,15 +33,12 @@ from gecjury.experiments.tuning import (
 from gecjury.metaeval.study import Study
 from gecjury.runtime import Runtime
 from gecjury.scoring.options import parse
-from gecjury.scoring.registry import load, scorer_class, search_of
+from gecjury.scoring.registry import load, scorer_class
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.stats.ranking import Aggregate
 
 __all__ = ["TuneSettings", "Tuned", "TunedElsewhere", "TunedValue", "check_tuning", "tune"]
-
-# SOME's weights, which one search finds together.
-_WEIGHTS = ("alpha", "beta", "gamma")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,8 +164,7 @@ def check_tuning(what: str, settings: TuneSettings | None = None) -> None:
         OptionError: an unknown metric or option, no range where one is needed, or folds below 1.
     """
     name, options = parse(what)
-    scorer_class(name)
-    if not _by_weights(name, options):
+    if not _by_search(name, options):
         _grid(what, settings or TuneSettings())
 
 
@@ -204,7 +200,7 @@ def tune(
     if folder:
         check_writable(folder)
         runtime = replace(runtime, scores=Path(folder))
-    search = _tune_weights if _by_weights(*parse(what)) else _tune_grid
+    search = _tune_searched if _by_search(*parse(what)) else _tune_grid
     return search(
         what, benchmark_of(benchmark), [benchmark_of(t) for t in tests], settings, runtime
     )
@@ -214,32 +210,32 @@ def _has_range(options: Mapping[str, str]) -> bool:
     return any(value.count(":") == 2 for value in options.values())
 
 
-def _by_weights(name: str, options: Mapping[str, str]) -> bool:
-    """Whether SOME's weights are wanted, which are found by a search of their own."""
-    return name == "some" and not _has_range(options)
+def _by_search(name: str, options: Mapping[str, str]) -> bool:
+    """Whether a metric's own search is wanted, which needs no range."""
+    return scorer_class(name).can("search") and not _has_range(options)
 
 
 def _grid(what: str, settings: TuneSettings) -> tuple[Grid, int, TuneSettings]:
     """What is tried, how many folds, and the settings filled in as the metric's paper did it."""
     name, options = parse(what)
+    preset = Preset.of(scorer_class(name))
     if not _has_range(options):
-        if name not in PRESETS:
+        if not preset.range:
             raise OptionError(
                 f"tune {what}: name an option with a range, e.g. {name}:OPTION=START:STOP:STEP"
             )
-        what += ("," if options else ":") + PRESETS[name]["range"]
+        what += ("," if options else ":") + preset.range
     grid = parse_grid(what)
-    preset = PRESETS.get(name, {})
-    if preset.get("range", "=").partition("=")[0] != grid.option:
+    if preset.option != grid.option:
         # The paper tuned another option.
-        preset = {}
-    folds = preset.get("folds", 10) if settings.folds is None else settings.folds
+        preset = Preset()
+    folds = preset.folds if settings.folds is None else settings.folds
     if folds < 1:
         raise OptionError(f"--folds {folds}: expected 1 (all sentences) or more")
     filled = replace(
         settings,
-        aggregate=settings.aggregate or preset.get("aggregate", "corpus"),
-        human_scores=settings.human_scores or preset.get("human_scores"),
+        aggregate=settings.aggregate or cast(Aggregate, preset.aggregate),
+        human_scores=settings.human_scores or preset.human_scores,
     )
     return grid, folds, filled
 
@@ -304,32 +300,30 @@ def _given(trial: Trial, found: Found) -> float:
 def _swept(grid: Grid, study: Study, runtime: Runtime) -> FloatArray | None:
     """Sentence scores of all values at once, where the metric has a way to get them."""
     scorer = grid.scorer()
-    if scorer.name == "uot-errant" and grid.option == "lambda":
-        scores: FloatArray = search_of(scorer.name)(
-            scorer, study.benchmark.corpus, grid.values, runtime
-        )
-        return scores
-    return None
+    if not scorer.can("sweep"):
+        return None
+    return scorer.sweep(grid.option, grid.values, study.benchmark.corpus, runtime)
 
 
-def _tune_weights(
+def _tune_searched(
     what: str,
     benchmark: Benchmark,
     others: Sequence[Benchmark],
     settings: TuneSettings,
     runtime: Runtime,
 ) -> Tuned:
-    """SOME's three weights, by the search that `train weights` does."""
-    settings = replace(settings, aggregate=settings.aggregate or "mean")
+    """What a metric's own search finds, which needs no range."""
+    name, _ = parse(what)
+    usually = cast("Aggregate | None", scorer_class(name).tuning.get("aggregate"))
+    settings = replace(settings, aggregate=settings.aggregate or usually)
     study = _study(benchmark, settings)
     tests = [_study(other, settings) for other in others]
     usual = load(what)
-    values = score_with_files(usual, benchmark.corpus, runtime.scores, runtime).statistics.values
+    statistics = score_with_files(usual, benchmark.corpus, runtime.scores, runtime).statistics
     options = []
-    for measure, level in (("accuracy", "sentence"), ("pearson", "system")):
-        best = search_of("some")(values, benchmark, level)[0]
-        weights = {key: best[key] for key in _WEIGHTS}
-        options.append(_Option(measure, weights, load(what, **weights)))
+    for measure in ("accuracy", "pearson"):
+        best = usual.search(statistics, benchmark, measure)
+        options.append(_Option(measure, best, load(what, **best)))
     found = _figures(options, usual, study, runtime)
     warnings, elsewhere = _elsewhere(study, tests, options, usual, runtime)
     return Tuned(what, study, settings.seed, tuple(found), elsewhere, warnings)

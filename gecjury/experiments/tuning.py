@@ -6,9 +6,8 @@ then the mean of these optima (Koyama et al. 2024 found GREEN's β so, with ten 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from gecjury.errors import OptionError
 from gecjury.metaeval.study import Study
 from gecjury.runtime import Runtime
 from gecjury.scoring.options import parse
-from gecjury.scoring.registry import load
+from gecjury.scoring.registry import load, scorer_class
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
@@ -30,9 +29,9 @@ from gecjury.stats.ranking import Aggregate, aggregate_scores
 
 __all__ = [
     "MEASURES",
-    "PRESETS",
     "Found",
     "Grid",
+    "Preset",
     "Trial",
     "curves",
     "evaluate",
@@ -47,20 +46,41 @@ __all__ = [
 MEASURES = ("pearson", "spearman", "accuracy")
 """Over systems, over systems, and over judged pairs (ties of the metric count one half)."""
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "green": {
-        "range": "beta=0:5:0.01",
-        "folds": 10,
-        "aggregate": "corpus",
-        "human_scores": "expected-wins",
-    },
-    "uot-errant": {"range": "lambda=0.02:1:0.02", "folds": 1, "aggregate": "trueskill"},
-}
-"""What is tried, and how, where a metric is named without a range: as its paper did."""
-
 _DIGITS = 9
-# Names of values that several options share.
-_STANDS_FOR = {("uot-errant", "lambda"): ("lambda1", "lambda2")}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What is tried, and how, where a metric is named without a range: as its paper did.
+
+    Attributes:
+        range: option and values, as on the command line (`beta=0:5:0.01`); empty where the metric
+            names none.
+        aggregate: how system scores are made.
+        human_scores: which human column; None for the benchmark's own.
+        folds: of sentences.
+    """
+
+    range: str = ""
+    aggregate: str = "corpus"
+    human_scores: str | None = None
+    folds: int = 10
+
+    @classmethod
+    def of(cls, metric: type[Scorer]) -> Preset:
+        """What a metric's `tuning` says."""
+        told = metric.tuning
+        return cls(
+            next((f"{key}={value}" for key, value in told.items() if value.count(":") == 2), ""),
+            told.get("aggregate", cls.aggregate),
+            told.get("human-scores"),
+            int(told.get("folds", cls.folds)),
+        )
+
+    @property
+    def option(self) -> str:
+        """The option of the range."""
+        return self.range.partition("=")[0]
 
 
 @dataclass(frozen=True)
@@ -119,7 +139,7 @@ def parse_grid(text: str) -> Grid:
         f"{key}={value}".replace(",", "\\,") for key, value in given.items() if key != option
     )
     metric = f"{name}:{rest}" if rest else name
-    options = _STANDS_FOR.get((name, option), (option.replace("-", "_"),))
+    options = scorer_class(name).shared_options.get(option, (option.replace("-", "_"),))
     values = tuple(round(start + step * k, 10) for k in range(count))
     if not isinstance(load(metric).settings().get(options[0]), float):
         whole = tuple(int(value) for value in values)

@@ -40,6 +40,7 @@ class Jury(MeanScorer):
     name: ClassVar[str] = "jury"
     family: ClassVar[str] = "jury"
     summary: ClassVar[str] = "scorers of any family, weighed as human preferences taught"
+    paper: ClassVar[str] = "this package"
 
     file: str = ""
 

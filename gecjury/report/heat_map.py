@@ -1,41 +1,13 @@
-"""Explanations of sentence scores: which edits earned credit; where to find each metric's."""
+"""A matrix of an explanation as a page: which edits earned credit from which."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 
-from gecjury.errors import OptionError
 from gecjury.report.page.markup import render_page
-from gecjury.scoring.by_edit import Explainer, HeatMap
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.by_edit import HeatMap
 
-__all__ = ["EXPLAINERS", "explainer", "heat_map_html"]
-
-# A metric that can show its work has one line here: (scorer, source, edits, reference edits,
-# runtime) → Explanation.
-EXPLAINERS: Mapping[str, str] = {
-    "cleme": "gecjury.refbased.explanations:explain_cleme",
-    "errant": "gecjury.refbased.explanations:explain_errant",
-    "uot-errant": "gecjury.refbased.explanations:explain_uot",
-}
-
-
-def explainer(scorer: Scorer) -> Explainer:
-    """The function that explains a metric.
-
-    Raises:
-        OptionError: the metric has none; names those that do and the way that works for all.
-    """
-    target = EXPLAINERS.get(scorer.name)
-    if target is None:
-        raise OptionError(
-            f"{scorer.name} shows no alignment; {', '.join(EXPLAINERS)} do. Any metric can be "
-            "explained by --attribution remove, add or shapley"
-        )
-    module, _, name = target.partition(":")
-    found: Explainer = getattr(import_module(module), name)
-    return found
+__all__ = ["heat_map_html"]
 
 
 def heat_map_html(heat_map: HeatMap, heading: str, lines: Sequence[tuple[str, str]]) -> str:

@@ -1,5 +1,6 @@
 """What a metric is, and what it leaves behind."""
 
+from gecjury.scoring.by_edit import EditCase, EditCounts, EditJudge, Explanation, HeatMap
 from gecjury.scoring.registry import METRICS, load
 from gecjury.scoring.scorer import GroupScorer, MeanScorer, Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
@@ -7,7 +8,12 @@ from gecjury.scoring.signature import Signature
 
 __all__ = [
     "METRICS",
+    "EditCase",
+    "EditCounts",
+    "EditJudge",
+    "Explanation",
     "GroupScorer",
+    "HeatMap",
     "MeanScorer",
     "ScoreTable",
     "Scorer",

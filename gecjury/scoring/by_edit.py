@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.runtime import Runtime
-from gecjury.scoring.scorer import Plan, Scorer
 from gecjury.scoring.scores import Statistics
 from gecjury.scoring.signature import Signature
 
-__all__ = ["EditCase", "EditCounts", "EditScorer", "Explanation", "HeatMap", "edit_label"]
+if TYPE_CHECKING:  # the scorer's module names the types of this one
+    from gecjury.scoring.scorer import Plan
+
+__all__ = ["EditCase", "EditCounts", "EditJudge", "Explanation", "HeatMap", "edit_label"]
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class EditCase:
 
 
 @runtime_checkable
-class EditScorer(Protocol):
-    """A scorer that can credit single edits."""
+class EditJudge(Protocol):
+    """A scorer that judges single edits by itself, whatever the references."""
 
     family: ClassVar[str]
 
@@ -115,12 +117,6 @@ class Explanation:
     rows: Sequence[Mapping[str, Any]]
     heat_map: HeatMap | None = None
     notes: tuple[str, ...] = field(default_factory=tuple)
-
-
-Explainer = Callable[
-    [Scorer, str, tuple[Edit, ...], tuple[Edit, ...], Runtime],
-    Explanation,
-]
 
 
 def edit_label(edit: Edit) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from gecjury.errors import OptionError, nearest
 from gecjury.scoring.scorer import Scorer
 
-__all__ = ["Option", "options_of", "parse"]
+__all__ = ["Option", "convert", "expected", "options_of", "parse"]
 
 _ENTRY = re.compile(r"(\w+): (.*)")
 
@@ -92,7 +92,17 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
     return name, options
 
 
-def _convert(value: object, hint: object, where: str) -> object:
+def convert(value: object, hint: object, where: str) -> object:
+    """The value of an option, as its setting's type says.
+
+    Args:
+        value: as typed on the command line, or a Python value.
+        hint: the type of the setting.
+        where: names the option in errors.
+
+    Raises:
+        OptionError: the value does not fit.
+    """
     kinds = typing.get_args(hint) if _is_union(hint) else (hint,)
     if value is None and type(None) in kinds:
         return None

@@ -1,17 +1,48 @@
-"""The table of metrics: name → where it lives; imported only when asked for."""
+"""The table of metrics: name → where it lives; imported only when asked for.
+
+Other packages add to it by an entry point of the group `gecjury.metrics`:
+
+    [project.entry-points."gecjury.metrics"]
+    foo = "their_package.foo:Foo"
+"""
 
 from __future__ import annotations
 
+import inspect
 import typing
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 
-from gecjury.errors import GecjuryError, MissingExtraError, OptionError, family_of, nearest
-from gecjury.scoring.options import _convert, parse
-from gecjury.scoring.scorer import Scorer
+from gecjury.errors import (
+    FAMILIES,
+    GecjuryError,
+    MissingExtraError,
+    OptionError,
+    family_of,
+    nearest,
+)
+from gecjury.scoring.options import convert, parse
+from gecjury.scoring.scorer import Ability, Scorer
 
-__all__ = ["METRICS", "load", "missing_extra", "scorer_class"]
+__all__ = [
+    "GROUP",
+    "METRICS",
+    "Outside",
+    "able",
+    "load",
+    "metric_names",
+    "missing_extra",
+    "origin",
+    "outside_metrics",
+    "paper_of",
+    "scorer_class",
+]
+
+# Where other packages name their metrics.
+GROUP = "gecjury.metrics"
 
 # A new metric is one file in its family's package and one line here.
 METRICS: Mapping[str, str] = {
@@ -40,24 +71,68 @@ METRICS: Mapping[str, str] = {
     "uot-errant": "gecjury.refbased.uot_errant.metric:UOTERRANT",
 }
 
-# Searches that know a metric better than trying one value after the other: SOME's three weights
-# (`search_weights`), and UOT-ERRANT's λ without encoding again (`sentence_scores_by_lambda`).
-SEARCHES: Mapping[str, str] = {
-    "some": "gecjury.refless.training.weights:search_weights",
-    "uot-errant": "gecjury.refbased.uot_errant.analyses:sentence_scores_by_lambda",
-}
+
+@dataclass(frozen=True)
+class Outside:
+    """What other installed packages say they have.
+
+    Attributes:
+        metrics: entry points by name, none of them imported yet.
+        refused: what cannot be taken for its name alone, a line each.
+    """
+
+    metrics: Mapping[str, EntryPoint]
+    refused: tuple[str, ...] = ()
+
+
+@cache
+def outside_metrics() -> Outside:
+    """The metrics of other packages, by their entry points; looked for once, when first needed."""
+    metrics: dict[str, EntryPoint] = {}
+    refused: list[str] = []
+    # By package, so that it does not depend on the order of folders which of two has a name.
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (_package(point), point.name)):
+        taken = "gecjury" if point.name in METRICS else ""
+        if point.name in metrics:
+            taken = _package(metrics[point.name])
+        if taken:
+            refused.append(
+                f"the metric {point.name} of {_package(point)} is left out, since {taken} has one "
+                "of that name; it needs another name"
+            )
+        else:
+            metrics[point.name] = point
+    return Outside(metrics, tuple(refused))
+
+
+def _package(point: EntryPoint) -> str:
+    """Name and version of the distribution that an entry point comes with."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+
+
+def metric_names() -> list[str]:
+    """Every metric: ours, then those of other packages, broken ones too."""
+    return [*METRICS, *outside_metrics().metrics]
+
+
+def origin(name: str) -> str:
+    """Where a metric comes from: `gecjury`, or another package with its version."""
+    return "gecjury" if name in METRICS else _package(outside_metrics().metrics[name])
 
 
 def scorer_class(name: str) -> type[Scorer]:
     """The class registered under a name.
 
     Raises:
-        OptionError: no such metric; names the nearest.
+        OptionError: no such metric (names the nearest), or one of another package that is broken.
         MissingExtraError: its module needs a package that is not installed.
     """
     target = METRICS.get(name)
     if target is None:
-        raise OptionError(f"unknown metric {name!r}: {nearest(name, METRICS)}")
+        point = outside_metrics().metrics.get(name)
+        if point is None:
+            raise OptionError(f"unknown metric {name!r}: {nearest(name, metric_names())}")
+        return _outside_class(point)
     module, _, attribute = target.partition(":")
     try:
         found: type[Scorer] = getattr(import_module(module), attribute)
@@ -66,17 +141,65 @@ def scorer_class(name: str) -> type[Scorer]:
     return found
 
 
-def search_of(name: str) -> typing.Any:
-    """The search of `SEARCHES` that belongs to a metric.
+def _outside_class(point: EntryPoint) -> type[Scorer]:
+    """The class that an entry point of another package names.
 
     Raises:
-        MissingExtraError: its module needs a package that is not installed.
+        OptionError: it cannot be imported, or is no metric of that name.
     """
-    module, _, attribute = SEARCHES[name].partition(":")
     try:
-        return getattr(import_module(module), attribute)
-    except ModuleNotFoundError as error:
-        raise missing_extra(name, family_of(module), error) from None
+        found = point.load()
+    except Exception as error:  # whatever others' code does when it is imported
+        fault = f"{type(error).__name__}: {error}"
+    else:
+        fault = _fault(point.name, found)
+    if fault:
+        raise OptionError(
+            f"the metric {point.name} of {_package(point)} ({point.value}) cannot be used: {fault}"
+        )
+    scorer: type[Scorer] = found
+    return scorer
+
+
+def _fault(name: str, found: object) -> str:
+    """What keeps an object from being the metric of a name; empty where nothing does."""
+    if not (inspect.isclass(found) and issubclass(found, Scorer)):
+        return f"{found!r} is no subclass of gecjury.scoring.Scorer"
+    if inspect.isabstract(found):
+        return f"{found.__name__} does not define {', '.join(sorted(found.__abstractmethods__))}"
+    # Without the decorator, the settings it adds to those of its base would not be seen.
+    if "__dataclass_fields__" not in vars(found):
+        return f"{found.__name__} is no dataclass; expected @dataclass(frozen=True)"
+    own_name, family = getattr(found, "name", None), getattr(found, "family", None)
+    if own_name != name:
+        return f"its class is called {own_name!r}; expected name = {name!r}"
+    if family not in FAMILIES:
+        return f"family is {family!r}; expected one of {', '.join(FAMILIES)}"
+    try:
+        typing.get_type_hints(found)
+    except NameError as error:
+        return f"the types of its settings cannot be read ({error}); import them at the top"
+    return ""
+
+
+def able(what: Ability) -> list[str]:
+    """The metrics that can do something, by name; those that cannot be imported are left out."""
+    found = []
+    for name in metric_names():
+        try:
+            if scorer_class(name).can(what):
+                found.append(name)
+        except (OptionError, MissingExtraError):
+            continue
+    return found
+
+
+def paper_of(name: str) -> str | None:
+    """Author and year of a metric's paper; None where it tells none, or is not registered."""
+    try:
+        return scorer_class(name).paper or None
+    except (OptionError, MissingExtraError):
+        return None
 
 
 def missing_extra(what: str, family: str | None, error: ModuleNotFoundError) -> MissingExtraError:
@@ -108,11 +231,12 @@ def load(name: str, /, **options: object) -> Scorer:
         key = raw_key.replace("-", "_")
         if key not in settings:
             raise OptionError(f"{plain} has no option {raw_key!r}: {nearest(key, settings)}")
-        values[key] = _convert(value, hints[key], f"{plain}: option {raw_key}")
+        values[key] = convert(value, hints[key], f"{plain}: option {raw_key}")
     try:
         return found(**values)
     except ModuleNotFoundError as error:
-        raise missing_extra(plain, found.family, error) from None
+        # An extra of ours brings nothing that another package's metric needs.
+        raise missing_extra(plain, family_of(found.__module__), error) from None
     except GecjuryError:
         raise
     except (TypeError, ValueError) as error:

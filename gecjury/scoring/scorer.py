@@ -6,6 +6,13 @@
         def sentence_scores(...) and
         def corpus_scores(...)   read the statistics only, so resampling never scores again
 
+What else a metric can do is a member of its class, asked for by `Scorer.can`:
+
+    credit       what its own counts give single edits       `compare --level edit`
+    explain      how it judged a hypothesis, edit by edit    `explain`
+    search       its settings that agree best with people    `tune`
+    sweep        scores for many values of an option at once `tune`
+
 `MeanScorer` is for metrics whose statistics are the sentence scores themselves, `GroupScorer` for
 those that see all hypotheses of a source side by side.
 """
@@ -16,19 +23,24 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from gecjury.arrays import IntArray
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus, Group, corpus_of_texts, distinct_groups
+from gecjury.corpus.edits import Edit
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
+from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting, Signature, package_versions
 
-__all__ = ["GroupScorer", "MeanScorer", "Plan", "Scorer"]
+__all__ = ["Ability", "GroupScorer", "MeanScorer", "Plan", "Scorer"]
+
+Ability = Literal["credit", "explain", "search", "sweep"]
+"""What a metric may be able to do besides scoring; see `Scorer.can`."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,10 @@ class Scorer(ABC):
 
     Class attributes state what a metric is and needs, so that a command can refuse early:
 
-    - `name`: as registered; `family`: the package it lives in; `summary`: one line for listings.
+    - `name`: as registered; `summary`: one line for listings; `paper`: author and year, shown
+      where metrics are cited.
+    - `family`: what it judges by: `refbased`, `refless` or `judges`, for ours the package it
+      lives in (the jury, which unites them, has its own).
     - `needs`: of `references`, `gold` (M2), `rivals` (at least two systems).
     - `directed`: more is meant to be better; what is not only describes (a jury may weigh it).
     - `joint`: a system's score depends on which other systems are scored with it.
@@ -62,17 +77,24 @@ class Scorer(ABC):
     - `packages`: distributions whose version can move a score.
     - `score_options`: settings that only enter when statistics become scores, so that other
       values of them need no new pass over the corpus.
+    - `tuning`: what `gecjury tune` does where the command line is silent, as the paper did it: an
+      option with its range (`{"beta": "0:5:0.01"}`), and the command's own `folds`, `aggregate`
+      and `human-scores`. A metric with `search` may say what is searched (`searched`, `steps`).
+    - `shared_options`: names that stand for several settings while they are tuned.
     """
 
     name: ClassVar[str]
     family: ClassVar[str]
     summary: ClassVar[str] = ""
+    paper: ClassVar[str] = ""
     needs: ClassVar[frozenset[str]] = frozenset()
     directed: ClassVar[bool] = True
     joint: ClassVar[bool] = False
     version: ClassVar[int] = 1
     packages: ClassVar[tuple[str, ...]] = ()
     score_options: ClassVar[frozenset[str]] = frozenset()
+    tuning: ClassVar[Mapping[str, str]] = {}
+    shared_options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     @abstractmethod
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
@@ -93,6 +115,76 @@ class Scorer(ABC):
         Returns:
             Scores of shape systems, or B × systems with `draws`.
         """
+
+    @classmethod
+    def can(cls, what: Ability) -> bool:
+        """Whether the metric has a method of its own for it.
+
+        A subclass that must not do what its base can takes the method of `Scorer` back:
+        `credit = Scorer.credit`.
+        """
+        return getattr(cls, what) is not getattr(Scorer, what)
+
+    def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
+        """What the metric's own counts give single edits; optional.
+
+        Args:
+            cases: judged edits of sources that are in the corpus.
+            corpus: with the references and gold edits of the sources, and other systems.
+            runtime: device, workers and the like.
+
+        Returns:
+            The credit under each reference, and under the one that the metric would take for the
+            correction that the edit belongs to.
+
+        Raises:
+            OptionError: the metric counts no edits.
+        """
+        raise OptionError(f"{self.name} gives single edits no credit")
+
+    def explain(
+        self,
+        source: str,
+        hypothesis: tuple[Edit, ...],
+        reference: tuple[Edit, ...],
+        runtime: Runtime,
+    ) -> Explanation:
+        """How the metric judges one hypothesis by one reference, edit by edit; optional.
+
+        Args:
+            source: tokens separated by blanks.
+            hypothesis: its edits, from left to right.
+            reference: the reference's.
+            runtime: device, caches and the like.
+
+        Raises:
+            OptionError: the metric shows no alignment.
+        """
+        raise OptionError(f"{self.name} shows no alignment")
+
+    def search(self, statistics: Statistics, benchmark: Any, measure: str) -> dict[str, float]:
+        """The settings that agree best with people, found without scoring again; optional.
+
+        Args:
+            statistics: of the benchmark's corpus.
+            benchmark: a `gecjury.benchmarks.Benchmark`, whose room stands beside this one.
+            measure: `accuracy` over judged pairs, or `pearson` over systems.
+
+        Raises:
+            OptionError: the metric knows no way but trying one value after the other.
+        """
+        raise OptionError(f"{self.name} has no search of its settings")
+
+    def sweep(
+        self, option: str, values: Sequence[float], corpus: Corpus, runtime: Runtime
+    ) -> FloatArray | None:
+        """Sentence scores for many values of an option at once; optional.
+
+        Returns:
+            Values × systems × sentences; None where there is no shorter way for the option than
+            scoring once a value.
+        """
+        return None
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """What else decides the scores, e.g. a tagger's version or a checkpoint's hash."""

@@ -20,12 +20,13 @@ A chunk whose edits leave its text as it is counts as unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gecjury.arrays import FloatArray
 from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError
 from gecjury.refbased.chunks import ChunkText, partition
@@ -43,12 +44,10 @@ __all__ = [
     "LengthWeight",
     "Verdicts",
     "Weighting",
-    "best_references",
     "combined",
     "components",
+    "confusion",
     "judge",
-    "precision_recall_f",
-    "running_references",
 ]
 
 COUNTS = ("tp", "fp_needed", "fp_needless", "fn", "tn")
@@ -255,21 +254,10 @@ def _check(
             )
 
 
-def precision_recall_f(
-    counts: NDArray[np.float64], beta: float = 0.5
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Precision, recall and F_β over the last axis (`COUNTS`), each 0 to 1, higher is better.
-
-    Precision is 1 without false positives, recall 1 without false negatives (the official rule);
-    F is 0 when both are 0.
-    """
+def confusion(counts: NDArray[np.float64]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """TP, FP, needed and needless together, and FN, from the last axis (`COUNTS`)."""
     tp, needed, needless, fn, _ = np.moveaxis(counts, -1, 0)
-    fp = needed + needless
-    p = np.divide(tp, tp + fp, out=np.ones_like(tp), where=fp > 0)
-    r = np.divide(tp, tp + fn, out=np.ones_like(tp), where=fn > 0)
-    below = beta**2 * p + r
-    f = np.divide((1 + beta**2) * p * r, below, out=np.zeros_like(tp), where=below > 0)
-    return p, r, f
+    return tp, needed + needless, fn
 
 
 def components(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
@@ -295,63 +283,3 @@ def combined(
     a, b, c, d = weights
     score: NDArray[np.float64] = a * hit + b * (1 - wrong) + c * (1 - under) + d * (1 - over)
     return score
-
-
-def best_references(usable: NDArray[np.bool_], *keys: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The reference of each sentence that is best by the first key, then the second and so on.
-
-    At sentence level the official program compares F, precision and recall for CLEME; the
-    combined score and hit, wrong, under and over (the last three negated) for CLEME2.0.
-
-    Args:
-        usable: sentences × references, at least one True in each row.
-        keys: arrays of the same shape, higher is better.
-
-    Returns:
-        One index a sentence; the first on ties.
-    """
-    alive = usable.copy()
-    for key in keys:
-        held = np.where(alive, key, -np.inf)
-        alive &= held == held.max(axis=1, keepdims=True)
-    first: NDArray[np.intp] = alive.argmax(axis=1)
-    return first
-
-
-def running_references(
-    counts: NDArray[np.float64],
-    usable: NDArray[np.bool_],
-    score: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    digits: int | None = None,
-) -> NDArray[np.intp]:
-    """The reference of each sentence that, added to those chosen so far, scores best.
-
-    Ties go to more true positives, then to fewer false positives, fewer false negatives, more true
-    negatives, then to the first.
-
-    Args:
-        counts: sentences × references × `COUNTS`; the order of the sentences matters.
-        usable: sentences × references, at least one True in each row.
-        score: a score, higher is better, over the last axis of counts.
-        digits: round the score to so many digits before comparing. The official program rounds F
-            to 4, so that late in a corpus ties decide; by default nothing is rounded.
-
-    Returns:
-        One index a sentence.
-    """
-    chosen: NDArray[np.intp] = usable.argmax(axis=1)
-    total = np.zeros(len(COUNTS))
-    for n, rows in enumerate(counts):
-        candidates = np.flatnonzero(usable[n])
-        if len(candidates) > 1 and (rows[candidates] != rows[candidates[0]]).any():
-            scores = score(total + rows[candidates]).tolist()
-            if digits is not None:
-                scores = [round(value, digits) for value in scores]
-            ties = [
-                (tp, -needed - needless, -fn, tn)
-                for tp, needed, needless, fn, tn in rows[candidates].tolist()
-            ]
-            keys = list(zip(scores, ties, strict=True))
-            chosen[n] = candidates[keys.index(max(keys))]
-        total += rows[chosen[n]]
-    return chosen

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import counted_edits
+from gecjury.refbased.chunks import partition
 from gecjury.refbased.cleme.counts import (
     CORPUS_WEIGHTS,
     COUNTS,
@@ -19,20 +22,31 @@ from gecjury.refbased.cleme.counts import (
     SENTENCE_HIT_WEIGHTS,
     SENTENCE_WEIGHTS_DEPENDENT,
     SENTENCE_WEIGHTS_INDEPENDENT,
-    Verdicts,
+    Weighting,
     combined,
     components,
+    confusion,
     judge,
-    precision_recall_f,
 )
-from gecjury.refbased.edit_metric import EditScorer, check_beta
-from gecjury.refbased.references import FirstBest, RatioRule, choose_best, choose_running
+from gecjury.refbased.counts import precision_recall_f
+from gecjury.refbased.edit_metric import (
+    BestReference,
+    EditMetric,
+    Edits,
+    Level,
+    check_beta,
+    distinct_corrections,
+)
+from gecjury.refbased.references import FirstBest, RatioRule
 from gecjury.runtime import Runtime
+from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
+from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["CLEME", "CLEME2"]
 
-_CORPUS, _SENTENCE = slice(0, len(COUNTS)), slice(len(COUNTS), 2 * len(COUNTS))
+# Where statistics keep the counts of each level.
+_COLUMNS = {"corpus": slice(0, len(COUNTS)), "sentence": slice(len(COUNTS), 2 * len(COUNTS))}
 
 # Sentence-level weights by `compat`: dependent, independent.
 _SENTENCE_WEIGHTS = {
@@ -43,7 +57,7 @@ _SENTENCE_WEIGHTS = {
 
 
 @dataclass(frozen=True)
-class CLEME(EditScorer):
+class CLEME(BestReference, EditMetric):
     """F0.5 over chunks whose boundaries all references share (Ye et al. 2023).
 
     Range 0 to 1, higher is better. Precision is 1 without false positives, recall 1 without false
@@ -63,6 +77,7 @@ class CLEME(EditScorer):
 
     name: ClassVar[str] = "cleme"
     summary: ClassVar[str] = "F0.5 over chunks shared by all references"
+    paper: ClassVar[str] = "Ye et al. 2023"
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
     assumption: Literal["dependent", "independent"] = "independent"
@@ -75,7 +90,7 @@ class CLEME(EditScorer):
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Systems × sentences × references × 10; NaN for a dropped reference.
 
-        The five counts of `clemecounts.COUNTS` with corpus weights, then with sentence weights.
+        The five counts of `cleme.counts.COUNTS` with corpus weights, then with sentence weights.
         One reference when judged independently.
         """
         edits = self.edits(corpus, runtime)
@@ -85,57 +100,107 @@ class CLEME(EditScorer):
         for name in runtime.track(edits.systems, f"{self.name}: chunks", len(corpus.systems)):
             lines = edits.systems[name]
             verdicts = judge(sources, lines, edits.references, independent=independent)
-            weightings = (CORPUS_WEIGHTS, _SENTENCE_WEIGHTS[self.compat][independent])
+            weightings = (CORPUS_WEIGHTS, self._sentence_weighting)
             counts = np.concatenate([verdicts.counts(w) for w in weightings], axis=-1)
             counts[~verdicts.usable] = np.nan
             tables.append(counts)
         return Statistics(np.stack(tables), notes=edits.notes)
 
-    def sentence_scores(self, statistics: Statistics) -> Scores:
-        """The best reference's score of each sentence."""
-        values = statistics.values[..., _SENTENCE]
-        best = choose_best(self._sentence_keys(values), ~np.isnan(values[..., 0]))
-        chosen = np.take_along_axis(values, best[..., None, None], axis=2)[:, :, 0]
-        return self._scores(chosen, SENTENCE_HIT_WEIGHTS)
-
-    def best_references(self, judged: Verdicts) -> IntArray:
-        """The reference that each sentence of one system is scored by."""
-        independent = self.assumption == "independent"
-        counts = judged.counts(_SENTENCE_WEIGHTS[self.compat][independent])
-        return choose_best(self._sentence_keys(counts), judged.usable)
-
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Scores of the counts summed by the running choice of references."""
-        totals, _ = choose_running(statistics.values[..., _CORPUS], self._rule, draws)
-        return self._scores(totals, HIT_WEIGHTS)
+    def counts_at(self, values: NDArray[Any], level: Level) -> NDArray[Any]:
+        """The counts with the length weights of a level."""
+        return values[..., _COLUMNS[level]]
 
     @property
-    def _official(self) -> bool:
-        return self.compat == "official"
+    def _sentence_weighting(self) -> Weighting:
+        return _SENTENCE_WEIGHTS[self.compat][self.assumption == "independent"]
 
     @property
-    def _rule(self) -> FirstBest:
+    def rule(self) -> FirstBest:
+        """See the class."""
         square = self.beta * self.beta
         weights = (1 + square, 1.0, 1.0, square, 0.0)
         return RatioRule(self._running_keys, 1 + square, weights, self._digits)
 
     @property
     def _digits(self) -> int:
-        return 4 if self._official else 12
+        return 4 if self.compat == "official" else 12
 
     def _running_keys(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
         tp, needed, needless, fn, tn = np.moveaxis(own, -1, 0)
-        score = np.round(self._scores(sums, HIT_WEIGHTS).score, self._digits)
+        score = np.round(self.scores_of(sums, "corpus").score, self._digits)
         return (score, tp, -needed - needless, -fn, tn)
 
-    def _sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
-        precision, recall, score = precision_recall_f(own, self.beta)
+    def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
+        """F, then precision, then recall."""
+        precision, recall, score = precision_recall_f(*confusion(own), beta=self.beta)
         return (score, precision, recall)
 
-    def _scores(self, counts: FloatArray, weights: tuple[float, float, float, float]) -> Scores:
-        del weights
-        precision, recall, score = precision_recall_f(counts, self.beta)
+    def scores_of(self, counts: FloatArray, level: Level) -> Scores:
+        """F, precision and recall of weighted counts."""
+        precision, recall, score = precision_recall_f(*confusion(counts), beta=self.beta)
         return Scores(score, precision, recall)
+
+    def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
+        """1 where the chunk that the edit lies in is a hit.
+
+        Judged independently, a chunk is a hit if any reference has it.
+        """
+        references = self.reference_edits(corpus, runtime)
+        corrections, place = distinct_corrections(cases)
+        tokens = [corpus.sources[row].split() for row, _ in corrections]
+        theirs = [[lines[row] for row, _ in corrections] for lines in references]
+        judged = judge(tokens, [edits for _, edits in corrections], theirs)
+        credit = np.full((len(cases), len(references)), np.nan)
+        parts = [
+            partition(
+                tokens[n], [edits, *(lines[n] for k, lines in enumerate(theirs) if usable[k])]
+            )
+            for n, ((_, edits), usable) in enumerate(zip(corrections, judged.usable, strict=True))
+        ]
+        for number, case in enumerate(cases):
+            cut, usable = parts[place[number]], judged.usable[place[number]]
+            mine = cut.texts[0]
+            at = next(
+                (
+                    chunk
+                    for chunk, (start, end) in enumerate(cut.spans)
+                    if mine[chunk] is not None and start <= case.edit.start and case.edit.end <= end
+                ),
+                None,
+            )
+            hits = [at is not None and text[at] == mine[at] for text in cut.texts[1:]]
+            credit[number, usable] = hits
+        if self.assumption == "independent":
+            return EditCounts(np.nanmax(credit, axis=1), credit)
+        counts = judged.counts(self._sentence_weighting)
+        counts[~judged.usable] = np.nan
+        return self.credited(credit, counts, place)
+
+    def explain(
+        self, source: str, hypothesis: Edits, reference: Edits, runtime: Runtime
+    ) -> Explanation:
+        """Each chunk as hit, wrong, under (only the reference changes it) or over."""
+        tokens = source.split()
+        parts = partition(tokens, [counted_edits(hypothesis), counted_edits(reference)])
+        rows = []
+        for span, mine, theirs in zip(parts.spans, *parts.texts, strict=True):
+            if mine is None and theirs is None:
+                continue
+            verdict = "under" if mine is None else "over" if theirs is None else "wrong"
+            if mine == theirs:
+                verdict = "hit"
+            rows.append(
+                {
+                    "chunk": f"[{span[0]},{span[1]}]",
+                    "source": " ".join(tokens[slice(*span)]) or None,
+                    "hypothesis": None if mine is None else " ".join(mine) or "∅",
+                    "reference": None if theirs is None else " ".join(theirs) or "∅",
+                    "verdict": verdict,
+                }
+            )
+        columns = ("chunk", "source", "hypothesis", "reference", "verdict")
+        scores = self.explained_scores(source, hypothesis, reference, runtime)
+        return Explanation(scores, columns, rows)
 
 
 @dataclass(frozen=True)
@@ -149,11 +214,14 @@ class CLEME2(CLEME):
 
     name: ClassVar[str] = "cleme2"
     summary: ClassVar[str] = "hit, wrong, under- and over-correction of shared chunks"
+    paper: ClassVar[str] = "Ye et al. 2025"
+
+    explain = Scorer.explain  # F, precision and recall of the chunks are not what it weighs
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """As for CLEME, with the corpus components of each system in the details."""
         statistics = super().statistics(corpus, runtime)
-        totals, _ = choose_running(statistics.values[..., _CORPUS], self._rule)
+        totals, _ = self.chosen_in_run(statistics.values)
         names = ("hit", "wrong", "under", "over")
         table = {
             system: {name: float(part[row]) for name, part in zip(names, parts, strict=True)}
@@ -163,12 +231,15 @@ class CLEME2(CLEME):
         return Statistics(statistics.values, details={"components": table}, notes=statistics.notes)
 
     @property
-    def _rule(self) -> FirstBest:
-        return self._running_keys  # no F-score
+    def rule(self) -> FirstBest:
+        """As for CLEME, by the combined score, which is no quotient of sums."""
+        return self._running_keys
 
-    def _sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
+    def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
+        """The combined score, then hit, wrong, under and over."""
         hit, wrong, under, over = components(own)
         return (combined(own, SENTENCE_HIT_WEIGHTS), hit, -wrong, -under, -over)
 
-    def _scores(self, counts: FloatArray, weights: tuple[float, float, float, float]) -> Scores:
-        return Scores(combined(counts, weights))
+    def scores_of(self, counts: FloatArray, level: Level) -> Scores:
+        """The combined score, with the weights of the level."""
+        return Scores(combined(counts, HIT_WEIGHTS if level == "corpus" else SENTENCE_HIT_WEIGHTS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -11,16 +12,18 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
-from gecjury.refbased.edit_metric import EditScorer, check_beta
-from gecjury.refbased.gotoscorer.weights import Weights, accuracy, judge, precision_recall_f
+from gecjury.refbased.counts import precision_recall_f
+from gecjury.refbased.edit_metric import EditMetric, check_beta
+from gecjury.refbased.gotoscorer.weights import Weights, accuracy, chunk_sequence, judge, verdicts
 from gecjury.runtime import Runtime
+from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["GoToScorer"]
 
 
 @dataclass(frozen=True)
-class GoToScorer(EditScorer):
+class GoToScorer(EditMetric):
     """F0.5 over chunks weighted by the share of systems that got them wrong (Gotou et al. 2020).
 
     Range 0 to 1, higher is better. A chunk that every system gets right weighs nothing, so scores
@@ -37,6 +40,7 @@ class GoToScorer(EditScorer):
 
     name: ClassVar[str] = "gotoscorer"
     summary: ClassVar[str] = "F0.5 over chunks weighted by how many systems miss them"
+    paper: ClassVar[str] = "Gotou et al. 2020"
     needs: ClassVar[frozenset[str]] = frozenset({"references", "rivals"})
     joint: ClassVar[bool] = True
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
@@ -62,7 +66,7 @@ class GoToScorer(EditScorer):
             )
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Weighted counts, systems × sentences × 5, as in `chunkweights.COUNTS`."""
+        """Weighted counts, systems × sentences × 5, as in `gotoscorer.weights.COUNTS`."""
         edits = self.edits(corpus, runtime)
         sources = [source.split() for source in corpus.sources]
         chosen = edits.references[self.reference]
@@ -87,5 +91,29 @@ class GoToScorer(EditScorer):
         return self._scores(sums if draws is not None else sums[0])
 
     def _scores(self, counts: FloatArray) -> Scores:
-        precision, recall, f = precision_recall_f(counts, self.beta)
+        tp, fp, fn, _, _ = np.moveaxis(counts, -1, 0)
+        # Without anything to count the authors' program gives 0, not 1 as ERRANT's.
+        precision, recall, f = precision_recall_f(tp, fp, fn, beta=self.beta, empty=0.0)
         return Scores(accuracy(counts) if self.measure == "accuracy" else f, precision, recall)
+
+    def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
+        """Weight of the chunks that the edit changes, negative where it gets them wrong.
+
+        Weights are those of the corpus' systems, or of the weights file.
+        """
+        edits = self.edits(corpus, runtime)
+        reference = edits.references[self.reference]
+        sources = [source.split() for source in corpus.sources]
+        judged = judge(sources, reference, list(edits.systems.values()))
+        weights = judged.weights() if self.weights is None else Weights.load(Path(self.weights))
+        judged.counts(weights)  # refuses weights of other data
+        credit = np.zeros((len(cases), 1))
+        for number, case in enumerate(cases):
+            source = sources[case.row]
+            chunks = chunk_sequence(source, reference[case.row])
+            before, after = verdicts(source, chunks, []), verdicts(source, chunks, [case.edit])
+            for chunk, (was, now) in enumerate(zip(before, after, strict=True)):
+                if now != was:
+                    weight = 1 - weights.correct[case.row][chunk] / weights.systems
+                    credit[number, 0] += weight if now == 0 else -weight
+        return EditCounts(credit[:, 0], credit)

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.corpus.edits import Edit
+from gecjury.corpus.edits import Edit, counted_edits, ordered_edits
 from gecjury.errors import InputError, OutputError
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "accuracy",
     "chunk_sequence",
     "judge",
-    "precision_recall_f",
     "verdicts",
 ]
 
@@ -48,7 +47,6 @@ COUNTS = ("tp", "fp", "fn", "tn", "weight")
 """Names of the last axis of every count array of this module; `weight` is that of all chunks."""
 
 _TP, _FP, _FN, _WRONG, _TN = range(5)
-_IGNORED_TYPES = frozenset({"noop", "Um", "UNK"})
 
 
 class Chunk(NamedTuple):
@@ -74,22 +72,8 @@ def _effective(source: Sequence[str], edits: Sequence[Edit]) -> list[tuple[int, 
         InputError: an edit outside the source or overlapping another.
     """
     kept: list[tuple[int, int, list[str]]] = []
-    done = 0
-    for edit in sorted(edits, key=lambda e: (e.start, e.end)):
+    for edit in ordered_edits(counted_edits(edits, unclear=False), len(source)):
         start, end, tokens = edit.start, edit.end, edit.tokens
-        if edit.type in _IGNORED_TYPES:
-            continue
-        if not 0 <= start <= end <= len(source):
-            raise InputError(
-                f"edit {start} {end} {edit.correction!r} does not fit a sentence of "
-                f"{len(source)} tokens: expected 0 <= start <= end <= {len(source)}"
-            )
-        if start < done:
-            raise InputError(
-                f"edit {start} {end} {edit.correction!r} overlaps the edit before it, "
-                f"which ends at {done}: remove one of the two"
-            )
-        done = end
         if tokens == list(source[start:end]):
             continue
         if kept and start == end == kept[-1][0] == kept[-1][1]:
@@ -328,25 +312,6 @@ def _whole(value: object, least: int, most: int | None = None) -> bool:
     if not isinstance(value, int) or isinstance(value, bool):
         return False
     return least <= value and (most is None or value <= most)
-
-
-def precision_recall_f(
-    counts: NDArray[np.float64], beta: float = 0.5, empty: float = 0.0
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Weighted precision, recall and F_β over the last axis, each 0 to 1, higher is better.
-
-    Args:
-        counts: array whose last axis is `COUNTS`; for a corpus, the sum over its sentences.
-        beta: β.
-        empty: precision without tp and fp, and recall without tp and fn. The official program
-            has 0; with 1, as in ERRANT, leaving a correct sentence alone is perfect.
-    """
-    tp, fp, fn, _, _ = np.moveaxis(counts, -1, 0)
-    p = np.divide(tp, tp + fp, out=np.full_like(tp, empty), where=tp + fp > 0)
-    r = np.divide(tp, tp + fn, out=np.full_like(tp, empty), where=tp + fn > 0)
-    below = beta**2 * p + r
-    f = np.divide((1 + beta**2) * p * r, below, out=np.zeros_like(tp), where=below > 0)
-    return p, r, f
 
 
 def accuracy(counts: NDArray[np.float64], empty: float = 0.0) -> NDArray[np.float64]:

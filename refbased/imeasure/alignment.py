@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Column", "align", "align_many"]
+__all__ = ["Column", "align_many"]
 
 _MISMATCH = 3
 _GAP = 2
@@ -321,28 +321,12 @@ def _tables_for(triples: Iterable[tuple[_Ids, _Ids, _Ids]]) -> _TableStore:
     return dict(zip(pairs, _pair_tables(pairs), strict=True))
 
 
-def align(
-    source: Sequence[str], hypothesis: Sequence[str], reference: Sequence[str]
-) -> list[Column]:
-    """Align three tokenised sentences.
-
-    Args:
-        source: source tokens.
-        hypothesis: hypothesis tokens.
-        reference: reference tokens.
-
-    Returns:
-        The columns (source, hypothesis, reference token), None standing for a gap.
-    """
-    return align_many(source, [hypothesis], [reference])[0][0]
-
-
 def align_many(
     source: Sequence[str],
     hypotheses: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
 ) -> list[list[list[Column]]]:
-    """Align one source with every pair of hypothesis and reference, as `align` does.
+    """Align one source with every pair of hypothesis and reference.
 
     The pairwise costs that the alignments share are computed once, all together.
 
@@ -352,7 +336,8 @@ def align_many(
         references: tokens of each reference.
 
     Returns:
-        Hypotheses × references lists of columns.
+        Hypotheses × references lists of columns (source, hypothesis, reference token), None
+        standing for a gap.
     """
     s, *others = _encode([source, *hypotheses, *references])
     hyps, refs = others[: len(hypotheses)], others[len(hypotheses) :]

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError, OptionError
+from gecjury.errors import OptionError
 from gecjury.refbased.counts import ratio
 from gecjury.refbased.imeasure.alignment import Column, align_many
 from gecjury.runtime import Runtime
@@ -37,7 +37,6 @@ __all__ = [
     "IMeasure",
     "accuracy",
     "choose_references",
-    "corpus_counts",
     "detection",
     "improvement",
     "sentence_counts",
@@ -93,39 +92,6 @@ def sentence_counts(
     return counts[rows[:, None], cells[None, :]]
 
 
-def corpus_counts(
-    sources: Sequence[Sequence[str]],
-    hypotheses: Sequence[Sequence[Sequence[str]]],
-    references: Sequence[Sequence[Sequence[str]]],
-) -> NDArray[np.int64]:
-    """Counts of correction for whole outputs.
-
-    Args:
-        sources: N tokenised sources.
-        hypotheses: systems × N tokenised sentences.
-        references: R × N tokenised sentences.
-
-    Returns:
-        Array of systems × N × R × `COUNTS`.
-
-    Raises:
-        InputError: an output or a reference does not have N sentences.
-    """
-    for name, lists in (("hypothesis", hypotheses), ("reference", references)):
-        for n, lines in enumerate(lists):
-            if len(lines) != len(sources):
-                raise InputError(
-                    f"{name} {n + 1} has {len(lines)} sentences, the source {len(sources)}: "
-                    "give one line for each source sentence"
-                )
-    counts = np.zeros((len(hypotheses), len(sources), len(references), len(COUNTS)), np.int64)
-    for n, source in enumerate(sources):
-        counts[:, n] = sentence_counts(
-            source, [h[n] for h in hypotheses], [r[n] for r in references]
-        )
-    return counts
-
-
 def detection(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Counts of detection from counts of correction (last axis `COUNTS`).
 
@@ -145,15 +111,10 @@ def source_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.stack([zero, tn + fp - fpn, zero, tp + fn, zero], axis=-1)
 
 
-def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide; 1 where there is nothing at all to judge (three empty sentences)."""
-    return np.divide(above, below, out=np.ones_like(above), where=below != 0)
-
-
 def accuracy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """(TP+TN) / (TP+TN+FP+FN-FPN) over the last axis, 0 to 1; 1 without any column."""
     tp, tn, fp, fn, fpn = np.moveaxis(counts.astype(np.float64), -1, 0)
-    return _ratio(tp + tn, tp + tn + fp + fn - fpn)
+    return ratio(tp + tn, tp + tn + fp + fn - fpn, 1.0)
 
 
 def weighted_accuracy(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.float64]:
@@ -165,7 +126,7 @@ def weighted_accuracy(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray
     """
     tp, tn, fp, fn, fpn = np.moveaxis(counts.astype(np.float64), -1, 0)
     below = weight * (tp + fp) + tn + fn - (weight + 1) * (fpn / 2)
-    return _ratio(weight * tp + tn, below)
+    return ratio(weight * tp + tn, below, 1.0)
 
 
 def improvement(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.float64]:
@@ -240,6 +201,7 @@ class IMeasure(Scorer):
     name: ClassVar[str] = "i-measure"
     family: ClassVar[str] = "refbased"
     summary: ClassVar[str] = "gain in weighted token accuracy over the source"
+    paper: ClassVar[str] = "Felice and Briscoe 2015"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
 
     weight: float = 2.0

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gecjury.errors import OptionError
 from gecjury.refbased.m2.bounded import bounded_path
 from gecjury.refbased.m2.lattice import EditLattice, Limits, close_arcs, listings
@@ -22,11 +19,8 @@ __all__ = [
     "Counts",
     "GoldEdit",
     "SystemEdit",
-    "choose_running",
     "extract_system_edits",
-    "f_beta",
     "match",
-    "sentm2",
 ]
 
 # Up to this size the official search is repeated, beyond it bounded. The largest pair of the SEEDA
@@ -240,86 +234,3 @@ def _keeps_words(source: Sequence[str], golds: Sequence[GoldEdit]) -> bool:
         gold.end - gold.start > 1 and " ".join(source[gold.start : gold.end]) in gold.corrections
         for gold in golds
     )
-
-
-def f_beta(
-    correct: NDArray[np.float64],
-    proposed: NDArray[np.float64],
-    gold: NDArray[np.float64],
-    beta: float = 0.5,
-) -> NDArray[np.float64]:
-    """F as the official scorer compares it: (1 + β²)·correct / (β²·gold + proposed).
-
-    Args:
-        correct: Edits that are gold edits, any shape.
-        proposed: Edits of the system, same shape.
-        gold: Gold edits, same shape.
-        beta: Weight of recall.
-
-    Returns:
-        F from 0 to 1, higher is better; 1 where nothing is proposed and nothing is gold.
-    """
-    below = beta * beta * gold + proposed
-    above = (1 + beta * beta) * correct
-    return np.where(below == 0, 1.0, above / np.where(below == 0, 1.0, below))
-
-
-def choose_running(
-    stats: NDArray[np.float64], beta: float = 0.5
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Takes, sentence by sentence, the annotator who gives the best F of all counts so far.
-
-    Ties go to more correct edits, then to less proposed + β²·gold, then to the first annotator
-    (m2scorer 3.2, batch_multi_pre_rec_f1; F is not rounded).
-
-    Args:
-        stats: (systems, sentences, annotators, 3) correct, proposed, gold; NaN where an annotator
-            is absent from a sentence.
-        beta: Weight of recall.
-
-    Returns:
-        (systems, 3) summed counts, and (systems, sentences) the annotators taken (-1 where a
-        sentence has none).
-    """
-    systems, sentences, annotators, _ = stats.shape
-    totals = np.zeros((systems, 3))
-    chosen = np.full((systems, sentences), -1, dtype=np.int64)
-    weights = beta * beta
-    for sentence in range(sentences):
-        best = np.full((3, systems), -np.inf)
-        picked = np.zeros((systems, 3))
-        for annotator in range(annotators):
-            counts = stats[:, sentence, annotator]
-            if np.isnan(counts).all():
-                continue
-            sums = totals + counts
-            correct, proposed, gold = sums.T
-            key = np.array(
-                [f_beta(correct, proposed, gold, beta), correct, -(proposed + weights * gold)]
-            )
-            better = key[2] > best[2]
-            for field in (1, 0):
-                better = (key[field] > best[field]) | ((key[field] == best[field]) & better)
-            better &= ~np.isnan(key[0])
-            best[:, better] = key[:, better]
-            picked[better] = counts[better]
-            chosen[better, sentence] = annotator
-        totals += picked
-    return totals, chosen
-
-
-def sentm2(stats: NDArray[np.float64], beta: float = 0.5) -> NDArray[np.float64]:
-    """Sentence scores: the official scorer run on each sentence by itself.
-
-    Args:
-        stats: (systems, sentences, annotators, 3) as for `choose_running`.
-        beta: Weight of recall.
-
-    Returns:
-        (systems, sentences) F of the annotator with the highest, 0 to 1; NaN where a sentence has
-        no annotator. The system score `sentm2` is their mean.
-    """
-    scores = f_beta(stats[..., 0], stats[..., 1], stats[..., 2], beta)
-    absent = np.isnan(scores).all(axis=2)
-    result = np.where(np.isnan(scores), -np.inf, scores).max(axis=2)
-    return np.where(absent, np.nan, result)

@@ -10,22 +10,23 @@ import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
-from gecjury.refbased.counts import ratio
-from gecjury.refbased.edit_metric import check_beta
-from gecjury.refbased.m2.maxmatch import Counts, f_beta, match
+from gecjury.refbased.counts import f_of_counts, ratio
+from gecjury.refbased.edit_metric import BestReference, Level, check_beta, distinct_corrections
+from gecjury.refbased.m2.maxmatch import Counts, match
 from gecjury.refbased.m2.paths import GoldEdit
-from gecjury.refbased.references import RatioRule, choose_best, choose_running
+from gecjury.refbased.references import RatioRule
 from gecjury.runtime import Runtime
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Scores, Statistics
 
 __all__ = ["M2", "SentenceM2", "gold_edits"]
 
 
 @dataclass(frozen=True)
-class M2(Scorer):
+class M2(BestReference):
     """F0.5 over the edits that agree best with gold M2 edits (Dahlmeier and Ng 2012).
 
     Range 0 to 1, higher is better; case-sensitive. Precision is 1 when nothing is proposed,
@@ -40,8 +41,8 @@ class M2(Scorer):
     """
 
     name: ClassVar[str] = "m2"
-    family: ClassVar[str] = "refbased"
     summary: ClassVar[str] = "F0.5 over edits matched as well as possible to gold M2 edits"
+    paper: ClassVar[str] = "Dahlmeier and Ng 2012"
     needs: ClassVar[frozenset[str]] = frozenset({"gold"})
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
 
@@ -72,38 +73,53 @@ class M2(Scorer):
                 values[system, row, : len(gold)] = known[text]
         return Statistics(values)
 
-    def best_annotators(self, values: FloatArray) -> IntArray:
-        """The annotator that each sentence is scored by, from counts ... × annotators × 3."""
-        return choose_best(self._keys(values, values), ~np.isnan(values[..., 0]))
-
-    def sentence_scores(self, statistics: Statistics) -> Scores:
-        """The best annotator's score of each sentence."""
-        values = statistics.values
-        best = self.best_annotators(values)
-        return self._scores(np.take_along_axis(values, best[..., None, None], axis=2)[:, :, 0])
-
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Scores of the counts summed by the running choice of annotators."""
-        return self._scores(choose_running(statistics.values, self._rule, draws)[0])
-
     @property
-    def _rule(self) -> RatioRule:
+    def rule(self) -> RatioRule:
+        """The annotator with the best F; see the class."""
         square = self.beta * self.beta
         return RatioRule(self._keys, 1 + square, (0.0, 1.0, square))
 
     def _keys(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
-        del own
+        del own  # the official scorer compares sums alone
         correct, proposed, gold = np.moveaxis(sums, -1, 0)
         weighted = proposed + self.beta * self.beta * gold
-        return (f_beta(correct, proposed, gold, self.beta), correct, -weighted)
+        return (f_of_counts(correct, proposed, gold, self.beta), correct, -weighted)
 
-    def _scores(self, counts: FloatArray) -> Scores:
+    def scores_of(self, counts: FloatArray, level: Level) -> Scores:
+        """F, precision and recall of correct, proposed and gold edits."""
         correct, proposed, gold = np.moveaxis(counts, -1, 0)
         return Scores(
-            f_beta(correct, proposed, gold, self.beta),
+            f_of_counts(correct, proposed, gold, self.beta),
             ratio(correct, proposed, 1.0),
             ratio(correct, gold, 1.0),
         )
+
+    def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
+        """1 where the edit, alone or with others of its correction, is a gold edit.
+
+        Where the edit spans several smaller ones, the share of them that MaxMatch finds in the
+        gold.
+        """
+        golds = [gold_edits(block) for block in corpus.gold or ()]
+        tokens = [source.split() for source in corpus.sources]
+        width = max(map(len, golds))
+        corrections, place = distinct_corrections(cases)
+        counts = np.full((len(corrections), width, 3), np.nan)
+        for number, (row, edits) in enumerate(corrections):
+            made = apply_edits(tokens[row], edits)
+            counts[number, : len(golds[row])] = match(tokens[row], made, golds[row], self.unchanged)
+        alone: dict[tuple[int, Edit], FloatArray] = {}
+        credit = np.full((len(cases), width), np.nan)
+        for number, case in enumerate(cases):
+            gold = golds[case.row]
+            if (case.row, case.edit) not in alone:
+                made = apply_edits(tokens[case.row], [case.edit])
+                found = match(tokens[case.row], made, gold, self.unchanged)
+                shares = [c.correct / c.proposed if c.proposed else 0.0 for c in found]
+                alone[case.row, case.edit] = np.array(shares)
+            joint = [_joins(tokens[case.row], case, some) for some in gold]
+            credit[number, : len(gold)] = np.maximum(alone[case.row, case.edit], joint)
+        return self.credited(credit, counts, place)
 
 
 @dataclass(frozen=True)
@@ -133,3 +149,20 @@ def gold_edits(block: M2Sentence) -> list[list[GoldEdit]]:
         for annotator in block.annotators
     ]
     return golds or [[]]
+
+
+def _joins(source: Sequence[str], case: EditCase, golds: Sequence[GoldEdit]) -> float:
+    """1 if the edit and others of its correction together make a gold edit."""
+    edit = case.edit
+    for gold in golds:
+        if not gold.start <= edit.start <= edit.end <= gold.end:
+            continue
+        inside = [e for e in case.edits if gold.start <= e.start and e.end <= gold.end]
+        # An insertion at an end of the gold edit may belong to it or stand beside it.
+        for first in (inside, [e for e in inside if (e.start, e.end) != (gold.start, gold.start)]):
+            for some in (first, [e for e in first if (e.start, e.end) != (gold.end, gold.end)]):
+                moved = [Edit(e.start - gold.start, e.end - gold.start, e.correction) for e in some]
+                text = " ".join(apply_edits(source[gold.start : gold.end], moved))
+                if edit in some and text in gold.corrections:
+                    return 1.0
+    return 0.0

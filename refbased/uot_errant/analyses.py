@@ -11,10 +11,12 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import Edit
+from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.models.encoder import Pooling, load_encoder
-from gecjury.refbased.uot_errant.metric import UOTERRANT, Place, Tally, credit
+from gecjury.refbased.counts import precision_recall_f
+from gecjury.refbased.uot_errant.metric import UOTERRANT
+from gecjury.refbased.uot_errant.tally import Place, Tally
 from gecjury.refbased.uot_errant.transport import Problem, objective, pot_plan
 from gecjury.refbased.uot_errant.vectors import (
     EditSet,
@@ -34,7 +36,6 @@ __all__ = [
     "compare_with_pot",
     "edit_map",
     "edit_table",
-    "layout",
     "problems_of",
     "sentence_scores_by_lambda",
     "sentence_scores_by_layer",
@@ -88,7 +89,7 @@ def edit_table(scorer: UOTERRANT, corpus: Corpus, runtime: Runtime) -> EditTable
     sets, systems, lines = [], [], []
     for name, rows in edits.systems.items():
         for row, some in enumerate(rows):
-            real = tuple(edit for edit in some if edit.type not in ("noop", "UNK"))
+            real = counted_edits(some)
             if real:
                 sets.append(EditSet(" ".join(corpus.sources[row].split()), real))
                 systems += [name] * len(real)
@@ -277,9 +278,9 @@ def _best_scores(
     cells = np.array([cell for where in places for cell in where]).T
     owner = np.repeat(np.arange(len(places)), [len(where) for where in places])
     moved = np.array([np.nan if plan is None else plan.sum() for plan in scorer.plans(problems)])
-    counts = np.stack([moved, totals[:, 0] - moved, totals[:, 1] - moved], axis=1)
+    tp, fp, fn = moved, totals[:, 0] - moved, totals[:, 1] - moved
     scores = np.empty((len(corpus.systems), len(corpus), len(corpus.references)))
-    scores[tuple(cells)] = credit(counts, scorer.beta)[2][owner]
+    scores[tuple(cells)] = precision_recall_f(tp, fp, fn, beta=scorer.beta)[2][owner]
     best: FloatArray = np.fmax.reduce(scores, axis=2)
     return best
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import Edit
+from gecjury.corpus.edits import counted_edits
 from gecjury.errors import OptionError
-from gecjury.extraction.extract import CorpusEdits
 from gecjury.models.encoder import DType, EncoderSpec, Pooling, load_encoder
-from gecjury.refbased.counts import f_beta, ratio
-from gecjury.refbased.edit_metric import EditScorer, check_beta
-from gecjury.refbased.references import choose_best, choose_running
+from gecjury.refbased.counts import precision_recall_f
+from gecjury.refbased.edit_metric import (
+    BestReference,
+    EditMetric,
+    Edits,
+    Level,
+    check_beta,
+    distinct_corrections,
+    words,
+)
+from gecjury.refbased.references import FirstBest
+from gecjury.refbased.uot_errant.tally import Alignment, Pair, Tally
 from gecjury.refbased.uot_errant.transport import (
     Penalties,
     Problem,
@@ -36,53 +43,16 @@ from gecjury.refbased.uot_errant.vectors import (
     masses,
 )
 from gecjury.runtime import Runtime
+from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, HeatMap, edit_label
 from gecjury.scoring.scores import Scores, Statistics
 
-__all__ = ["UOTERRANT", "Alignment", "Place", "Tally", "credit"]
+if TYPE_CHECKING:
+    from gecjury.refbased.uot_errant.analyses import EditTable, SolverReport
 
-Pair = tuple[EditSet, EditSet]
-Place = tuple[int, int, int]  # system, sentence, reference
+__all__ = ["UOTERRANT"]
+
 # Sentences whose vectors are held at once; bounds memory on large corpora.
 _WINDOW = 1500
-
-
-@dataclass(frozen=True)
-class Alignment:
-    """How the edits of a hypothesis were matched with those of a reference.
-
-    Attributes:
-        hypothesis: n edits.
-        reference: m edits.
-        a: masses of the hypothesis' edits.
-        b: masses of the reference's edits.
-        cost: n × m costs; empty where one side has no edits.
-        plan: n × m transported mass; None if no optimum was found.
-    """
-
-    hypothesis: tuple[Edit, ...]
-    reference: tuple[Edit, ...]
-    a: FloatArray
-    b: FloatArray
-    cost: FloatArray
-    plan: FloatArray | None
-
-    @property
-    def counts(self) -> tuple[float, float, float]:
-        """TP, FP, FN: mass transported, not sent, not received; NaN without a plan."""
-        if self.plan is None:
-            return float("nan"), float("nan"), float("nan")
-        moved = float(self.plan.sum())
-        return moved, float(self.a.sum()) - moved, float(self.b.sum()) - moved
-
-
-def credit(counts: FloatArray, beta: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Precision, recall and F of (TP, FP, FN) in the last axis.
-
-    Precision is 1 when the hypothesis' edits have no mass, recall when the reference's have none.
-    """
-    tp, fp, fn = counts[..., 0], counts[..., 1], counts[..., 2]
-    precision, recall = ratio(tp, tp + fp, 1.0), ratio(tp, tp + fn, 1.0)
-    return precision, recall, f_beta(precision, recall, beta)
 
 
 def _finite(plan: FloatArray) -> FloatArray | None:
@@ -90,7 +60,7 @@ def _finite(plan: FloatArray) -> FloatArray | None:
 
 
 @dataclass(frozen=True)
-class UOTERRANT(EditScorer):
+class UOTERRANT(BestReference, EditMetric):
     """F-score over transported edit vectors (Goto et al. 2026).
 
     0 is worst. TP is the transported mass, FP and FN what is left of the hypothesis' and of the
@@ -122,7 +92,14 @@ class UOTERRANT(EditScorer):
 
     name: ClassVar[str] = "uot-errant"
     summary: ClassVar[str] = "F0.5 over edit vectors matched by unbalanced optimal transport"
+    paper: ClassVar[str] = "Goto et al. 2026"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    tuning: ClassVar[Mapping[str, str]] = {
+        "lambda": "0.02:1:0.02",
+        "folds": "1",
+        "aggregate": "trueskill",
+    }
+    shared_options: ClassVar[Mapping[str, tuple[str, ...]]] = {"lambda": ("lambda1", "lambda2")}
 
     encoder: str = "google/electra-base-discriminator"
     pooling: Pooling = "mean"
@@ -170,7 +147,7 @@ class UOTERRANT(EditScorer):
         tally = Tally(self, corpus, edits, runtime)
         for start in range(0, len(corpus), _WINDOW):
             tally.add(range(start, min(start + _WINDOW, len(corpus))))
-        _, chosen = choose_running(tally.values, self.rule)
+        _, chosen = self.chosen_in_run(tally.values)
         details = {"by_type": tally.by_type(chosen), "solver": tally.report()}
         return Statistics(tally.values, details=details, notes=(*edits.notes, *tally.notes()))
 
@@ -234,151 +211,144 @@ class UOTERRANT(EditScorer):
         plan, sound = abandoned_plan(problem, self.penalties)
         return _finite(plan) if sound else optimum
 
-    def rule(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
-        """Keys by which a reference is chosen: F, then more TP, fewer FP, fewer FN."""
-        score = np.round(credit(self._counts(sums), self.beta)[2], 12)
+    @property
+    def rule(self) -> FirstBest:
+        """As for ERRANT: F, then more TP, fewer FP, fewer FN."""
+        return self._keys
+
+    def _keys(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
+        score = np.round(self.scores_of(sums, "corpus").score, 12)
         return (score, own[..., 0], -own[..., 1], -own[..., 2])
 
-    def sentence_scores(self, statistics: Statistics) -> Scores:
-        """The best reference's score of each sentence; NaN where no plan was found."""
-        values = statistics.values
-        usable = ~np.isnan(values[..., 0])
-        filled = np.nan_to_num(values)
-        best = choose_best(self.rule(filled, filled), usable)
-        chosen = np.take_along_axis(values, best[..., None, None], axis=2)[:, :, 0]
-        precision, recall, score = credit(self._counts(chosen), self.beta)
+    def scores_of(self, counts: FloatArray, level: Level) -> Scores:
+        """F, precision and recall of the mass transported and left; NaN without a plan."""
+        bounded = np.maximum(counts, 0.0) if self.clip else counts
+        precision, recall, score = precision_recall_f(*np.moveaxis(bounded, -1, 0), beta=self.beta)
         return Scores(score, precision, recall)
 
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Scores of the mass summed by the running choice of references."""
-        totals, _ = choose_running(statistics.values, self.rule, draws)
-        precision, recall, score = credit(self._counts(totals), self.beta)
-        return Scores(score, precision, recall)
+    def sweep(
+        self, option: str, values: Sequence[float], corpus: Corpus, runtime: Runtime
+    ) -> FloatArray | None:
+        """Sentence scores for every λ = λ1 = λ2, encoded once."""
+        if option != "lambda":
+            return None
+        # Here and below: the analyses build on this module.
+        from gecjury.refbased.uot_errant.analyses import sentence_scores_by_lambda
 
-    def _counts(self, counts: FloatArray) -> FloatArray:
-        return np.maximum(counts, 0.0) if self.clip else counts
+        return sentence_scores_by_lambda(self, corpus, values, runtime)
 
+    def edit_table(self, corpus: Corpus, runtime: Runtime) -> EditTable:
+        """Vectors of all edits of all systems; see `analyses.edit_table`."""
+        from gecjury.refbased.uot_errant.analyses import edit_table
 
-_NO_EDITS = ("noop", "UNK")
+        return edit_table(self, corpus, runtime)
 
+    def sentence_scores_by_layer(
+        self, corpus: Corpus, poolings: Sequence[Pooling], runtime: Runtime
+    ) -> FloatArray:
+        """Sentence scores with each layer's vectors; see `analyses.sentence_scores_by_layer`."""
+        from gecjury.refbased.uot_errant.analyses import sentence_scores_by_layer
 
-@dataclass
-class Tally:
-    """Counts of a corpus, filled window by window; each distinct pair is solved once.
+        return sentence_scores_by_layer(self, corpus, poolings, runtime)
 
-    Attributes:
-        values: TP, FP, FN: systems × sentences × references × 3.
-    """
+    def compare_with_pot(self, corpus: Corpus, runtime: Runtime) -> tuple[SolverReport, FloatArray]:
+        """Our solver beside POT's; see `analyses.compare_with_pot`."""
+        from gecjury.refbased.uot_errant.analyses import compare_with_pot
 
-    scorer: UOTERRANT
-    corpus: Corpus
-    edits: CorpusEdits
-    runtime: Runtime
-    values: FloatArray = field(init=False)
-    _types: dict[Place, dict[tuple[str, int], float]] = field(default_factory=dict)
-    _truncated: int = 0
-    _edits: int = 0
-    _massless: int = 0
-    _pairs: int = 0
-    _unsolved: int = 0
+        return compare_with_pot(self, corpus, runtime)
 
-    def __post_init__(self) -> None:
-        shape = len(self.corpus.systems), len(self.corpus), len(self.corpus.references), 3
-        self.values = np.full(shape, np.nan)
+    def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
+        """Share of the edit's mass that is transported; 0 for an edit without mass."""
+        references = self.reference_edits(corpus, runtime)
+        corrections, place = distinct_corrections(cases)
+        texts = [" ".join(source.split()) for source in corpus.sources]
+        pairs = [
+            (EditSet(texts[row], edits), EditSet(texts[row], counted_edits(lines[row])))
+            for row, edits in corrections
+            for lines in references
+        ]
+        aligned = self.align(pairs, runtime)
+        counts = np.array([found.counts for found in aligned])
+        counts = counts.reshape(len(corrections), len(references), 3)
+        credit = np.full((len(cases), len(references)), np.nan)
+        massless = 0
+        for number, case in enumerate(cases):
+            at = case.edits.index(case.edit)
+            first = int(place[number]) * len(references)
+            massless += aligned[first].a[at] == 0
+            for index, found in enumerate(aligned[first : first + len(references)]):
+                if found.plan is not None:
+                    sent, mass = float(found.plan[at].sum()), float(found.a[at])
+                    credit[number, index] = sent / mass if mass > 0 else 0.0
+        note = f"{self.name}: {massless} judged edits have no mass and so no credit"
+        return self.credited(credit, counts, place, (note,) if massless else ())
 
-    def add(self, rows: range) -> None:
-        """Score some sentences of all systems against all references."""
-        places, vectors = self.collect(rows)
-        aligned = self.scorer.transported(list(places), vectors)
-        self._pairs += sum(1 for alignment in aligned if alignment.cost.size)
-        for alignment, where in zip(aligned, places.values(), strict=True):
-            self._unsolved += alignment.plan is None
-            types = _by_type(alignment)
-            for place in where:
-                self.values[place] = alignment.counts
-                self._types[place] = types
-
-    def collect(self, rows: range) -> tuple[dict[Pair, list[Place]], dict[EditSet, FloatArray]]:
-        """The distinct pairs of edit sets, where each occurs, and the vectors of all sets."""
-        places = self.pairs(rows)
-        sets = list(dict.fromkeys(some for pair in places for some in pair))
-        encoder = load_encoder(self.scorer.encoder_spec, self.runtime)
-        found, report = edit_vectors(sets, self.scorer.vectorise, encoder)
-        self._truncated += report.truncated
-        self._edits += sum(map(len, found))
-        self._massless += sum(int((masses(some, "norm") == 0).sum()) for some in found)
-        return places, dict(zip(sets, found, strict=True))
-
-    def pairs(self, rows: range) -> dict[Pair, list[Place]]:
-        """The distinct pairs of edit sets and where each occurs."""
-        systems = list(self.edits.systems.values())
-        mine = [[self._set(row, lines[row]) for row in rows] for lines in systems]
-        theirs = [[self._set(row, some[row]) for row in rows] for some in self.edits.references]
-        places: dict[Pair, list[Place]] = {}
-        for system, column in enumerate(mine):
-            for index, other in enumerate(theirs):
-                for row, first, second in zip(rows, column, other, strict=True):
-                    places.setdefault((first, second), []).append((system, row, index))
-        return places
-
-    def _set(self, row: int, edits: Sequence[Edit]) -> EditSet:
-        kept = tuple(edit for edit in edits if edit.type not in _NO_EDITS)
-        return EditSet(" ".join(self.corpus.sources[row].split()), kept)
-
-    def by_type(self, chosen: IntArray) -> dict[str, dict[str, list[float]]]:
-        """TP, FP, FN by system and error type, over the references chosen (S × N)."""
-        found: dict[str, dict[str, list[float]]] = {}
-        for system, name in enumerate(self.edits.systems):
-            table = found.setdefault(name, {})
-            for row in range(len(self.corpus)):
-                types = self._types[system, row, max(int(chosen[system, row]), 0)]
-                for (kind, count), amount in types.items():
-                    table.setdefault(kind, [0.0, 0.0, 0.0])[count] += amount
-        return found
-
-    def report(self) -> dict[str, int]:
-        """How many distinct pairs had edits on both sides, and how many found no optimum."""
-        return {"pairs": self._pairs, "unsolved": self._unsolved}
-
-    def notes(self) -> list[str]:
-        """What the user should know."""
-        name, notes = self.scorer.name, []
-        if self._truncated:
-            notes.append(
-                f"{name}: {self._truncated} distinct texts are longer than the encoder reads and "
-                f"were cut at {self.scorer.max_length} word pieces or the model's own limit"
-            )
-        if self._massless:
-            notes.append(
-                f"{name}: {self._massless} of {self._edits} distinct edits do not move the "
-                "encoder's vector (e.g. case, for a lower-casing one) and have no mass"
-                + (
-                    "; a reference with such an edit is scored by POT's plan, as published "
-                    "(solver=optimum: they count neither for nor against)"
-                    if self.scorer.solver == "published"
-                    else ": they count neither for nor against"
-                )
-            )
-        if self._unsolved:
-            notes.append(
-                f"{name}: {self._unsolved} of {self._pairs} transport problems have no optimum "
-                "within reach (numbers not finite, or penalties far above epsilon): not scored"
-            )
-        return notes
+    def explain(
+        self, source: str, hypothesis: Edits, reference: Edits, runtime: Runtime
+    ) -> Explanation:
+        """The transport plan: what each edit's mass was, where it went, and what was left."""
+        text = " ".join(source.split())
+        pair = (EditSet(text, counted_edits(hypothesis)), EditSet(text, counted_edits(reference)))
+        (found,) = self.align([pair], runtime)
+        plan = np.full(found.cost.shape, np.nan) if found.plan is None else found.plan
+        tp, fp, fn = found.counts
+        # The plan as it is, also where `clip` would bound what is counted of it.
+        counts = (np.array(count) for count in found.counts)
+        p, r, f = (float(x) for x in precision_recall_f(*counts, beta=self.beta))
+        scores = {"score": f, "precision": p, "recall": r, "tp": tp, "fp": fp, "fn": fn}
+        mine, theirs = found.hypothesis, found.reference
+        rows = [
+            *_side(source, "hypothesis", mine, found.a, plan, theirs, "sent"),
+            *_side(source, "reference", theirs, found.b, plan.T, mine, "received"),
+        ]
+        heat_map = HeatMap(
+            "Transport plan: mass moved from hypothesis edits (rows) to reference edits (columns)",
+            tuple(f"{edit_label(e)} ({m:.3f})" for e, m in zip(mine, found.a, strict=True)),
+            tuple(f"{edit_label(e)} ({m:.3f})" for e, m in zip(theirs, found.b, strict=True)),
+            plan,
+        )
+        return Explanation(
+            scores,
+            ("side", "edit", "from", "type", "mass", "moved", "left", "partner", "partner_mass"),
+            rows,
+            heat_map,
+            _plan_notes(found),
+        )
 
 
-def _by_type(alignment: Alignment) -> dict[tuple[str, int], float]:
-    """TP (0), FP (1) by the hypothesis edit's type, FN (2) by the reference edit's."""
-    types: defaultdict[tuple[str, int], float] = defaultdict(float)
-    if alignment.plan is None:
-        return types
-    for edit, mass, sent in zip(
-        alignment.hypothesis, alignment.a, alignment.plan.sum(axis=1), strict=True
-    ):
-        types[edit.type, 0] += float(sent)
-        types[edit.type, 1] += float(mass - sent)
-    for edit, mass, got in zip(
-        alignment.reference, alignment.b, alignment.plan.sum(axis=0), strict=True
-    ):
-        types[edit.type, 2] += float(mass - got)
-    return types
+def _side(
+    source: str,
+    side: str,
+    edits: Edits,
+    weights: FloatArray,
+    plan: FloatArray,
+    others: Edits,
+    verb: str,
+) -> list[dict[str, Any]]:
+    """One row an edit of a side: where its mass went, or came from."""
+    rows = []
+    for index, (edit, mass) in enumerate(zip(edits, weights, strict=True)):
+        moved = float(plan[index].sum()) if len(others) else 0.0
+        best = int(plan[index].argmax()) if len(others) else -1
+        rows.append(
+            {
+                "side": f"{side} ({verb})",
+                "edit": edit_label(edit),
+                "from": words(source, edit),
+                "type": edit.type,
+                "mass": float(mass),
+                "moved": moved,
+                "left": float(mass) - moved,
+                "partner": edit_label(others[best]) if best >= 0 else None,
+                "partner_mass": float(plan[index, best]) if best >= 0 else None,
+            }
+        )
+    return rows
+
+
+def _plan_notes(found: Alignment) -> tuple[str, ...]:
+    if found.plan is None:
+        return ("no optimum was found within reach: not scored",)
+    if found.counts[1] < 0 or found.counts[2] < 0:
+        return ("more mass was moved than one side has: its rest is negative, as published",)
+    return ()

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.errors import OptionError
 from gecjury.refbased.weighing.bartscore import BARTScore
 from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.runtime import Runtime
 
-__all__ = ["EditWeights", "WeightModel", "Weights", "weight_model"]
+__all__ = ["EditWeights", "Key", "Kinds", "WeightModel", "Weights", "edit_kinds", "weight_model"]
 
 Weights = Literal["bertscore", "bartscore"]
 
@@ -109,10 +109,9 @@ class EditWeights:
         return {key: abs(self._scores[self._texts[row][key], reference] - plain) for key in keys}
 
 
-def _kinds(edits: Sequence[Edit]) -> Kinds:
+def edit_kinds(edits: Sequence[Edit]) -> Kinds:
     """What is compared of a sentence's edits, with the type of each."""
     kinds: Kinds = {}
-    for edit in edits:
-        if edit.type not in ("noop", "UNK"):
-            kinds.setdefault((edit.start, edit.end, edit.correction), edit.type)
+    for edit in counted_edits(edits):
+        kinds.setdefault((edit.start, edit.end, edit.correction), edit.type)
     return kinds

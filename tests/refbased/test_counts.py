@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.refbased.counts import f_beta, ratio
+from gecjury.refbased.counts import f_beta, f_of_counts, precision_recall_f, ratio
 
 
 def test_ratio_gives_the_stated_value_where_the_whole_is_zero() -> None:
@@ -42,3 +42,34 @@ def test_f_beta(precision: float, recall: float, beta: float, expected: float) -
 def test_f_beta_lies_between_precision_and_recall(p: float, r: float, beta: float) -> None:
     value = f_beta(np.array([p]), np.array([r]), beta)[0]
     assert min(p, r) - 1e-12 <= value <= max(p, r) + 1e-12
+
+
+def test_zero_rules() -> None:
+    # No FP: precision 1; no FN: recall 1; nothing right at all: F 0.
+    counts = np.array([[0, 0, 0], [0, 0, 2], [0, 2, 0], [0, 1, 1], [1, 1, 3]])
+    precision, recall, f = precision_recall_f(*counts.T, beta=0.5)
+    assert precision.tolist() == [1, 1, 0, 0, 0.5]
+    assert recall.tolist() == [1, 0, 1, 0, 0.25]
+    # F0.5 of P = 1/2, R = 1/4: 1.25 · 1/8 / (0.25 · 1/2 + 1/4) = 0.15625 / 0.375.
+    assert f.tolist() == pytest.approx([1, 0, 0, 0, 0.15625 / 0.375])
+    # GoToScorer's rule: what has nothing to count is 0.
+    precision, recall, f = precision_recall_f(*counts.T, beta=0.5, empty=0.0)
+    assert precision.tolist() == [0, 0, 0, 0, 0.5]
+    assert recall.tolist() == [0, 0, 0, 0, 0.25]
+    assert f.tolist() == pytest.approx([0, 0, 0, 0, 0.15625 / 0.375])
+
+
+def test_negative_counts_stay_what_they_are() -> None:
+    # More was moved than the hypothesis has: P = 3/(3 − 1), R = 3/(3 + 1), as UOT-ERRANT has it.
+    precision, recall, _ = precision_recall_f(*np.array([3.0, -1.0, 1.0]), beta=0.5)
+    assert (float(precision), float(recall)) == (1.5, 0.75)
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50), st.floats(0, 10))
+def test_both_ways_to_f_agree(tp: int, fp: int, fn: int, beta: float) -> None:
+    counts = np.array([[tp], [fp], [fn]], dtype=float)
+    f = precision_recall_f(*counts, beta=beta)[2]
+    one = f_of_counts(counts[0], counts[0] + counts[1], counts[0] + counts[2], beta)
+    # Precision alone (β 0) is 1 where nothing is proposed, but its F then hangs on recall.
+    if tp or beta:
+        assert f == pytest.approx(one)

@@ -101,7 +101,7 @@ def test_ready_m2_scores_like_errant_compare(data_dir: Path, system: str) -> Non
         scorer = load("errant", mode=mode, compat="official")
         assert isinstance(scorer, ERRANT)
         table = scorer.score_corpus(data)
-        totals, _ = choose_running(table.statistics.values, scorer._rule)
+        totals, _ = choose_running(table.statistics.values, scorer.rule)
         assert totals[0].tolist() == list(expected[:3])
         assert round(table.totals[0], 4) == expected[3]
         by_type = next(iter(table.statistics.details["by_type"].values()))

@@ -64,7 +64,7 @@ def test_m2_rule_equals_the_replay(seed: int, beta: float, annotators: int, many
     counts = np.stack([correct, proposed, gold], axis=-1).astype(float) * (1000 if many else 1)
     counts[rng.random(counts.shape[:3]) < 0.1] = np.nan
     scorer = M2(beta=beta)
-    check_equal(counts, scorer._rule, rng)
+    check_equal(counts, scorer.rule, rng)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.sampled_from(BETAS), st.booleans())
@@ -74,7 +74,7 @@ def test_cleme_rules_equal_the_replay(seed: int, kind: str, beta: float, officia
     counts[rng.random(counts.shape[:3]) < 0.1] = np.nan
     compat = "official" if official else "gecjury"
     for scorer in (CLEME(beta=beta, compat=compat), CLEME2(beta=beta, compat=compat)):
-        check_equal(counts, scorer._rule, rng)
+        check_equal(counts, scorer.rule, rng)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -131,7 +131,7 @@ def test_ratio_is_the_first_key(beta: float) -> None:
     gold = np.stack([sums[:, 0], sums[:, 0] + sums[:, 1], sums[:, 0] + sums[:, 2]], axis=-1)
     five = np.insert(sums, [1, 3], 0, axis=1)
     cases: list[tuple[FirstBest, FloatArray]] = [
-        (best_f(beta), sums), (M2(beta=beta)._rule, gold), (CLEME(beta=beta)._rule, five),
+        (best_f(beta), sums), (M2(beta=beta).rule, gold), (CLEME(beta=beta).rule, five),
     ]  # fmt: skip
     for rule, counts in cases:
         assert isinstance(rule, RatioRule)

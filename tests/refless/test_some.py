@@ -16,10 +16,12 @@ from gecjury.errors import DataError, InputError, OptionError
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.splits import split_by_source
 from gecjury.refless.nets.bundle import MANIFEST, open_bundle
+from gecjury.refless.some import SOME
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import Job, train_some
 from gecjury.refless.training.weights import search_weights, simplex
 from gecjury.runtime import Runtime
+from gecjury.scoring.scores import Statistics
 from tests import tiny
 
 ASPECTS = ("grammaticality", "fluency", "meaning")
@@ -277,3 +279,9 @@ def test_weights_are_searched_on_the_simplex() -> None:
     found, paper = search_weights(values, benchmark, "sentence", share=0.5, seed=1)
     assert found["gamma"] > 0.5 > paper["gamma"]  # type: ignore[operator]
     assert found["searched"] > paper["searched"]  # type: ignore[operator]
+    # The metric's own search is the same, on all sentences.
+    statistics = Statistics(values)
+    for measure, level in (("accuracy", "sentence"), ("pearson", "system")):
+        best = search_weights(values, benchmark, level)[0]  # type: ignore[arg-type]
+        mine = SOME().search(statistics, benchmark, measure)
+        assert mine == {key: best[key] for key in ("alpha", "beta", "gamma")}

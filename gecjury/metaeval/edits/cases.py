@@ -1,7 +1,7 @@
 """Edit-level meta-evaluation: the edits that annotators judged, their types, chance, ceiling.
 
 The verdicts come with the benchmark (`gecjury.benchmarks.edit_verdicts`). Credit comes from a
-scorer's own method `edit_scores` (`EditScorer`), from a metric's counts
+scorer's own method `edit_scores` (`EditJudge`), from a metric's counts
 (`gecjury.metaeval.edits.credit`) or by attribution (`gecjury.metaeval.edits.variants`);
 `gecjury.metaeval.edits.measures` holds it against the verdicts.
 """

@@ -14,12 +14,12 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.errors import MissingExtraError
 from gecjury.metaeval.edits.cases import annotator_pairs, baselines, edit_cases, edit_types
-from gecjury.metaeval.edits.credit import CREDITS, credit_kind, credit_with_files, plan_credit
+from gecjury.metaeval.edits.credit import credit_kind, credit_with_files, plan_credit
 from gecjury.metaeval.edits.measures import EditAgreement, edit_agreement, pooled_types
 from gecjury.metaeval.edits.variants import check_attribution
 from gecjury.metaeval.settings import Settings
 from gecjury.runtime import Runtime
-from gecjury.scoring.by_edit import EditCase, EditScorer
+from gecjury.scoring.by_edit import EditCase, EditJudge
 from gecjury.scoring.scorer import Plan, Scorer
 
 __all__ = [
@@ -147,8 +147,8 @@ def edit_tasks(scorers: Sequence[Scorer], benchmark: Benchmark, settings: Settin
     tasks: list[tuple[Scorer, str]] = []
     others: list[str] = []
     for scorer in scorers:
-        cheap = scorer.name in CREDITS and "torch" not in scorer.packages
-        if asked or cheap or isinstance(scorer, EditScorer):
+        cheap = scorer.can("credit") and "torch" not in scorer.packages
+        if asked or cheap or isinstance(scorer, EditJudge):
             wanted = settings.credit or ("counts",)
             # A metric without counts takes another way instead: two wishes may be one.
             kinds = dict.fromkeys(credit_kind(scorer, kind) for kind in wanted)

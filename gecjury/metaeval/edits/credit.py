@@ -1,8 +1,8 @@
 """Credit of judged edits: from a metric's own counts where it has some, otherwise by attribution.
 
-A metric that counts edits has one line in `CREDITS`; its function says what each reference, and
-what the metric's own reading of all references, gives a judged edit. Credits can be kept in files,
-so that nothing is scored twice.
+A metric that counts edits has a method `credit`, which says what each reference, and what the
+metric's own reading of all references, gives a judged edit. Credits can be kept in files, so that
+nothing is scored twice.
 """
 
 from __future__ import annotations
@@ -13,26 +13,24 @@ import json
 import re
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError
+from gecjury.errors import InputError, OptionError
 from gecjury.metaeval.edits.cases import cases_print
 from gecjury.metaeval.edits.variants import METHODS, attribute_edits, plan_attribution
 from gecjury.runtime import Runtime
-from gecjury.scoring.by_edit import EditCase, EditCounts, EditScorer
+from gecjury.scoring.by_edit import EditCase, EditJudge
 from gecjury.scoring.scorer import Plan, Scorer
 from gecjury.textfiles import read_text, write_text
 
 __all__ = [
     "COUNTED",
-    "CREDITS",
     "FORMAT",
     "KINDS",
     "Credited",
@@ -42,18 +40,6 @@ __all__ = [
     "plan_credit",
 ]
 
-# (scorer, judged edits of sources in the corpus, corpus, runtime) → EditCounts.
-CREDITS: Mapping[str, str] = {
-    "cleme": "gecjury.refbased.editcredit:credit_cleme",
-    "cleme2": "gecjury.refbased.editcredit:credit_cleme",
-    "errant": "gecjury.refbased.editcredit:credit_errant",
-    "gotoscorer": "gecjury.refbased.editcredit:credit_gotoscorer",
-    "m2": "gecjury.refbased.editcredit:credit_m2",
-    "pt-errant": "gecjury.refbased.modelcredit:credit_pt_errant",
-    "sent-errant": "gecjury.refbased.editcredit:credit_errant",
-    "sentm2": "gecjury.refbased.editcredit:credit_m2",
-    "uot-errant": "gecjury.refbased.modelcredit:credit_uot",
-}
 COUNTED = ("counts", "any", "share")
 KINDS = (*COUNTED, *METHODS)
 FORMAT = "gecjury-edit-credits/1"
@@ -86,9 +72,9 @@ def credit_kind(scorer: Scorer, wanted: str = "counts") -> str:
         wanted: one of `KINDS`. A metric without counts takes `leave-one-out` instead of them, a
             scorer that judges edits always its verdicts.
     """
-    if isinstance(scorer, EditScorer):
+    if isinstance(scorer, EditJudge):
         return "verdicts"
-    return "leave-one-out" if wanted in COUNTED and scorer.name not in CREDITS else wanted
+    return "leave-one-out" if wanted in COUNTED and not scorer.can("credit") else wanted
 
 
 def credit_edits(
@@ -127,19 +113,22 @@ def _columns(
     seed: int,
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """Credits, N × 1; of a metric that counts N × (1 + R): its own, then under each reference."""
-    if isinstance(scorer, EditScorer):
+    if isinstance(scorer, EditJudge):
         values, report = scorer.edit_scores(cases, runtime)
         return values[:, None], report.notes
     if kind not in COUNTED:
         values, notes = attribute_edits(scorer, cases, corpus, runtime, METHODS[kind], seed=seed)
         return values[:, None], notes
-    module, _, name = CREDITS[scorer.name].partition(":")
-    count: Callable[[Scorer, Sequence[EditCase], Corpus, Runtime], EditCounts] = getattr(
-        import_module(module), name
-    )
     scorer.check(corpus)
     known = [number for number, case in enumerate(cases) if case.row >= 0]
-    found = count(scorer, [cases[number] for number in known], corpus, runtime)
+    found = scorer.credit([cases[number] for number in known], corpus, runtime)
+    shapes = np.shape(found.own), np.shape(found.by_reference)[:1]
+    if shapes != ((len(known),),) * 2 or np.ndim(found.by_reference) != 2:
+        raise OptionError(
+            f"{scorer.name} credits {len(known)} edits in shapes {np.shape(found.own)} and "
+            f"{np.shape(found.by_reference)}; expected one number an edit, and one an edit and "
+            "reference"
+        )
     columns = np.full((len(cases), 1 + found.by_reference.shape[1]), np.nan)
     columns[known] = np.column_stack([found.own, found.by_reference])
     return columns, found.notes
@@ -162,7 +151,7 @@ def plan_credit(
     scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime, kind: str
 ) -> Plan | None:
     """What `credit_edits` would send to a paid service; None if nothing."""
-    if isinstance(scorer, EditScorer):
+    if isinstance(scorer, EditJudge):
         return scorer.plan_edits(cases, runtime)
     if kind in COUNTED:
         return None

@@ -16,7 +16,6 @@ from typing import Any
 from markupsafe import Markup
 
 from gecjury.benchmarks.table import BENCHMARKS, View
-from gecjury.citations import paper
 from gecjury.errors import OutputError
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.comparison import Comparison
@@ -43,6 +42,7 @@ from gecjury.report.page.words import (
     summarise,
 )
 from gecjury.report.tables import number, to_json
+from gecjury.scoring.registry import paper_of
 from gecjury.scoring.scores import ScoreTable
 from gecjury.textfiles import write_text
 from gecjury.version import __version__
@@ -349,7 +349,9 @@ def _settings(document: Document, study: Study, tables: Sequence[ScoreTable]) ->
         "settings",
         facts=[(name, fact) for name, fact in facts.items() if fact],
         notes=benchmark.notes,
-        signatures=[(text, paper(text) or "cite its own paper") for text in signatures],
+        signatures=[
+            (text, paper_of(text.partition("|")[0]) or "cite its own paper") for text in signatures
+        ],
         citation=benchmark.citation,
     )
 

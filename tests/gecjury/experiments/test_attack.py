@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,7 +26,6 @@ from gecjury.experiments.attack import (
     score_attacks,
 )
 from gecjury.experiments.perturbations import PERTURBATIONS
-from gecjury.scoring import registry
 from gecjury.scoring.scorer import Scorer
 from tests.gecjury.scoring import test_scorer
 
@@ -317,9 +317,9 @@ def test_a_benchmark_by_name_and_score_files(
 
 
 def test_a_missing_score_is_counted(
-    capsys: pytest.CaptureFixture[str], files: list[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], files: list[str], registered: Callable[..., Path]
 ) -> None:
-    monkeypatch.setattr(registry, "METRICS", {"length": f"{test_scorer.__name__}:Length"})
+    registered({"length": f"{test_scorer.__name__}:Length"})
     argv = [*files, "-m", "length", "--attack", "empty", "--attack", "repeat-all"]
     empty, repeated = document(capsys, *argv, status=1)["rows"]
     # An empty line is not scored; longer texts score higher.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,6 @@ from gecjury.experiments.maege.measures import (
 )
 from gecjury.experiments.maege.references import ALL, of_annotators, other_annotators
 from gecjury.experiments.maege.scores import pool_texts, score_pool
-from gecjury.scoring import registry
 from gecjury.stats.correlation import pearson
 from tests.gecjury.scoring import test_scorer
 
@@ -402,9 +402,9 @@ def test_text_files_and_several_corpora(capsys: pytest.CaptureFixture[str], gold
 
 
 def test_a_metric_without_scores_is_reported(
-    capsys: pytest.CaptureFixture[str], gold: str, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], gold: str, registered: Callable[..., Path]
 ) -> None:
-    monkeypatch.setattr(registry, "METRICS", {"longest": f"{test_scorer.__name__}:Longest"})
+    registered({"longest": f"{test_scorer.__name__}:Longest"})
     text = M2.replace("phrase", "phrase?")
     Path(gold).write_text(text)
     out = run(capsys, gold, "-m", "longest", "--format", "json", status=1)[0]

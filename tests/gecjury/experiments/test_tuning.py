@@ -14,6 +14,7 @@ from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
 from gecjury.experiments.tuning import (
+    Preset,
     Trial,
     curves,
     find_best,
@@ -24,7 +25,7 @@ from gecjury.experiments.tuning import (
 )
 from gecjury.metaeval.study import Study
 from gecjury.runtime import Runtime
-from gecjury.scoring.registry import load
+from gecjury.scoring.registry import load, scorer_class
 
 
 def test_a_grid_is_read() -> None:
@@ -42,6 +43,14 @@ def test_a_grid_is_read() -> None:
     lambdas = parse_grid("uot-errant:encoder=embedded,lambda=0.02:1:0.02")
     assert len(lambdas.values) == 50
     assert lambdas.scorer(0.5) == load("uot-errant:encoder=embedded,lambda1=0.5,lambda2=0.5")
+
+
+def test_a_metric_says_how_its_paper_tuned_it() -> None:
+    green, uot = scorer_class("green"), scorer_class("uot-errant")
+    assert Preset.of(green) == Preset("beta=0:5:0.01", "corpus", "expected-wins", 10)
+    assert Preset.of(uot) == Preset("lambda=0.02:1:0.02", "trueskill", None, 1)
+    assert Preset.of(uot).option == "lambda"
+    assert Preset.of(scorer_class("gleu")) == Preset("", "corpus", None, 10)
 
 
 @pytest.mark.parametrize(

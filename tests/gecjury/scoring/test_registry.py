@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import pytest
@@ -12,9 +14,17 @@ import gecjury
 from gecjury.errors import MissingExtraError, OptionError, nearest
 from gecjury.refbased.gleu import GLEU, OfficialGLEU
 from gecjury.refbased.green import GREEN
-from gecjury.scoring import registry
 from gecjury.scoring.options import parse
-from gecjury.scoring.registry import load
+from gecjury.scoring.registry import (
+    METRICS,
+    able,
+    load,
+    metric_names,
+    missing_extra,
+    origin,
+    paper_of,
+    scorer_class,
+)
 from tests.gecjury.scoring.test_scorer import Length
 
 
@@ -39,22 +49,15 @@ class Toy(Length):
 class Needy(Length):
     """Asks for a package when made."""
 
+    name: ClassVar[str] = "needy"
+
     def __post_init__(self) -> None:
         import no_such_package  # noqa: F401
 
 
 @pytest.fixture
-def toys(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = Toy.__module__
-    monkeypatch.setattr(
-        registry,
-        "METRICS",
-        {
-            "toy": f"{here}:Toy",
-            "needy": f"{here}:Needy",
-            "absent": "no_such_family.absent:Absent",
-        },
-    )
+def toys(registered: Callable[..., Path]) -> None:
+    registered({"toy": f"{__name__}:Toy", "needy": f"{__name__}:Needy"})
 
 
 def test_names_and_options() -> None:
@@ -121,12 +124,38 @@ def test_wrong_values_of_every_kind() -> None:
 
 
 @pytest.mark.usefixtures("toys")
-def test_a_missing_package_names_the_extra() -> None:
-    message = "absent needs the package no_such_family, which is not installed: "
-    with pytest.raises(MissingExtraError, match=message + r"pip install no_such_family"):
-        load("absent")
-    with pytest.raises(MissingExtraError, match=r"needy needs .* 'gecjury\[toys\]'"):
+def test_a_missing_package_of_others_is_in_no_extra_of_ours() -> None:
+    message = "needy needs the package no_such_package, which is not installed: "
+    with pytest.raises(MissingExtraError, match=message + r"pip install no_such_package"):
         load("needy")
+
+
+def test_a_missing_package_names_the_extra() -> None:
+    error = ModuleNotFoundError("No module named 'torch'", name="torch")
+    told = str(missing_extra("some", "refless", error))
+    assert told.endswith("needs the package torch, which is not installed: "
+                         "pip install 'gecjury[refless]'")  # fmt: skip
+
+
+def test_ours_come_before_all_others() -> None:
+    assert metric_names()[: len(METRICS)] == list(METRICS)
+    assert {origin(name) for name in METRICS} == {"gecjury"}
+
+
+def test_every_metric_has_a_paper_to_cite() -> None:
+    assert [name for name in METRICS if not scorer_class(name).paper] == []
+    assert paper_of("green") == "Koyama et al. 2024"
+    assert paper_of("toy-that-nobody-has") is None
+
+
+def test_what_metrics_can_do() -> None:
+    assert able("credit") == [
+        "cleme", "cleme2", "errant", "gotoscorer", "m2", "pt-errant", "sent-errant", "sentm2",
+        "uot-errant",
+    ]  # fmt: skip
+    assert able("explain") == ["cleme", "errant", "uot-errant"]
+    assert able("search") == ["some"]
+    assert able("sweep") == ["uot-errant"]
 
 
 def test_parse() -> None:

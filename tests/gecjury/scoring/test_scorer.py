@@ -26,7 +26,7 @@ class Length(MeanScorer):
     """Words in the hypothesis times a factor; an empty line is not scored."""
 
     name: ClassVar[str] = "length"
-    family: ClassVar[str] = "toys"
+    family: ClassVar[str] = "refless"
 
     factor: float = 1.0
 
@@ -43,7 +43,7 @@ class Longest(GroupScorer):
     """A text's share of the longest text of its group; a text with "?" gets no verdict."""
 
     name: ClassVar[str] = "longest"
-    family: ClassVar[str] = "toys"
+    family: ClassVar[str] = "refless"
 
     def judge(
         self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime

@@ -17,13 +17,14 @@ from gecjury.refbased.cleme.counts import (
     SENTENCE_WEIGHTS_DEPENDENT,
     SENTENCE_WEIGHTS_INDEPENDENT,
     UNWEIGHTED,
-    best_references,
     combined,
     components,
+    confusion,
     judge,
-    precision_recall_f,
-    running_references,
 )
+from gecjury.refbased.cleme.metric import CLEME
+from gecjury.refbased.counts import precision_recall_f
+from gecjury.refbased.references import choose_running
 
 SOURCE = [f"w{n}" for n in range(21)]
 HYP = [Edit(3, 4, "D"), Edit(8, 9, "Ds"), Edit(15, 17, "x y"), Edit(18, 19, "z")]
@@ -31,8 +32,14 @@ REF0 = [Edit(3, 5, "D"), Edit(8, 9, "Ds")]
 REF1 = [Edit(3, 5, "D"), Edit(6, 6, "a"), Edit(12, 13, "S")]
 
 
-def f_half(counts: np.ndarray) -> np.ndarray:
-    return precision_recall_f(counts)[2]
+def prf(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return precision_recall_f(*confusion(counts), beta=0.5)
+
+
+def running(counts: np.ndarray, usable: np.ndarray, *, official: bool = False) -> np.ndarray:
+    """The references that CLEME-dependent's corpus score takes."""
+    scorer = CLEME(assumption="dependent", compat="official" if official else "gecjury")
+    return choose_running(np.where(usable[..., None], counts, np.nan)[None], scorer.rule)[1][0]
 
 
 # --- chunks ------------------------------------------------------------------------------------
@@ -120,7 +127,7 @@ def test_readme_demo_by_hand() -> None:
     verdicts = judge([["a"], SOURCE], [[], HYP], [[[], REF0], [[], REF1]])
     assert verdicts.mean_length == pytest.approx(1.4)
     counts = verdicts.counts(CORPUS_WEIGHTS)
-    chosen = running_references(counts, verdicts.usable, f_half, digits=4)
+    chosen = running(counts, verdicts.usable, official=True)
     assert chosen.tolist() == [0, 0]
     total = counts[[0, 1], chosen].sum(axis=0)
     # tp  chunk 8-9, length 1: 2/(1+exp(.4)) = .8026
@@ -128,7 +135,7 @@ def test_readme_demo_by_hand() -> None:
     #     18-19, length 1: 2/(1+exp(-.4)) = 1.1974
     # tn  seven chunks nobody edits, 6-6 and 12-13, and the first sentence: 10
     assert total == pytest.approx([0.80262, 0.75, 0.75 + 1.19738, 0.0, 10.0], abs=1e-5)
-    p, r, f = precision_recall_f(total)
+    p, r, f = prf(total)
     assert (round(float(p), 4), round(float(r), 4), round(float(f), 4)) == (0.2293, 1.0, 0.2711)
 
 
@@ -164,16 +171,16 @@ def test_references_that_delete_everything_are_dropped() -> None:
     assert verdicts.usable.tolist() == [[False, True]]
     assert verdicts.mean_length == 1.0  # the dropped one, of length 2, has no say
     assert verdicts.counts(UNWEIGHTED)[0].tolist() == [[0] * 5, [0, 0, 0, 1, 1]]
-    assert running_references(verdicts.counts(), verdicts.usable, f_half).tolist() == [1]
+    assert running(verdicts.counts(), verdicts.usable).tolist() == [1]
     alone = judge([["a", "b"]], [[]], [[gone]])
     assert alone.usable.tolist() == [[True]]
 
 
 def test_zero_rules() -> None:
     # nothing to do, nothing done: precision and recall 1; changes nobody needed: precision 0
-    assert [float(v) for v in precision_recall_f(np.array([0.0, 0, 0, 0, 1]))] == [1, 1, 1]
-    assert [float(v) for v in precision_recall_f(np.array([0.0, 0, 2, 0, 1]))] == [0, 1, 0]
-    assert [float(v) for v in precision_recall_f(np.array([0.0, 1, 0, 1, 1]))] == [0, 0, 0]
+    assert [float(v) for v in prf(np.array([0.0, 0, 0, 0, 1]))] == [1, 1, 1]
+    assert [float(v) for v in prf(np.array([0.0, 0, 2, 0, 1]))] == [0, 1, 0]
+    assert [float(v) for v in prf(np.array([0.0, 1, 0, 1, 1]))] == [0, 0, 0]
     assert [float(v) for v in components(np.array([0.0, 0, 0, 0, 1]))] == [0, 0, 0, 0]
 
 
@@ -194,24 +201,25 @@ def test_running_choice_and_its_ties() -> None:
         [[0.0, 1, 1, 3, 1], [0.0, 1, 1, 2, 1]],
         [[0.0, 1, 1, 3, 1], [0.0, 1, 1, 3, 2]],
     ):
-        assert running_references(np.array([rows]), usable, f_half).tolist() == [1]
-        assert running_references(np.array([rows[::-1]]), usable, f_half).tolist() == [0]
+        assert running(np.array([rows]), usable).tolist() == [1]
+        assert running(np.array([rows[::-1]]), usable).tolist() == [0]
     # a gain below the fourth digit decides, unless F is rounded: then more tp wins
     big = [[1000.0, 500, 0, 1500, 0], [0.0, 0, 0, 0, 0]]
     # F(1001, 501, 1500) = .588201, F(1002, 500, 1508) = .588166: both .5882
     counts = np.array([big, [[1.0, 1, 0, 0, 0], [2.0, 0, 0, 8, 0]]])
     mask = np.array([[True, False], [True, True]])
     totals = counts[0, 0] + counts[1]
-    assert [round(float(f), 4) for f in f_half(totals)] == [0.5882, 0.5882]
-    assert running_references(counts, mask, f_half).tolist() == [0, 0]
-    assert running_references(counts, mask, f_half, digits=4).tolist() == [0, 1]
+    assert [round(float(f), 4) for f in prf(totals)[2]] == [0.5882, 0.5882]
+    assert running(counts, mask).tolist() == [0, 0]
+    assert running(counts, mask, official=True).tolist() == [0, 1]
 
 
-def test_best_references_by_keys_in_order() -> None:
-    usable = np.array([[True, True, True], [False, True, True]])
-    first = np.array([[0.5, 0.5, 0.2], [0.9, 0.1, 0.1]])
-    second = np.array([[0.1, 0.3, 0.9], [0.9, 0.4, 0.4]])
-    assert best_references(usable, first, second).tolist() == [1, 1]
+def test_sentences_go_by_f_then_precision_then_recall() -> None:
+    # F is 0 under all three. Precision is 0 under the first two, which have FP; under the third,
+    # absent from the first sentence, 1. Recall is 0 under the first, which wants something.
+    counts = np.array([[[0.0, 1, 0, 1, 0], [0.0, 0, 1, 0, 1], [0.0, 0, 0, 1, 1]]] * 2)
+    counts[0, 2] = np.nan
+    assert CLEME(assumption="dependent").best_references(counts).tolist() == [1, 2]
 
 
 @given(edit_sets())
@@ -268,13 +276,13 @@ def test_readme_amu_dependent(data_dir: Path) -> None:
     verdicts = judge(sources, hypothesis[0], [references[0], references[1]])
     assert verdicts.mean_length == pytest.approx(1.7905201847760595)
     counts = verdicts.counts(CORPUS_WEIGHTS)
-    for digits in (None, 4):
-        chosen = running_references(counts, verdicts.usable, f_half, digits)
+    for official in (False, True):
+        chosen = running(counts, verdicts.usable, official=official)
         tp, needed, needless, fn, tn = counts[np.arange(len(sources)), chosen].sum(axis=0).tolist()
         assert round(tp, 2) == 313.51
         assert round(needed + needless, 2) == 871.80
         assert round(fn, 2) == 1181.71
         assert tn == 6312
-        p, r, f = precision_recall_f(np.array([tp, needed, needless, fn, tn]))
+        p, r, f = prf(np.array([tp, needed, needless, fn, tn]))
         rounded = (round(float(p), 4), round(float(r), 4), round(float(f), 4))
         assert rounded == (0.2645, 0.2097, 0.2514)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError, OutputError
+from gecjury.refbased.counts import precision_recall_f
 from gecjury.refbased.gotoscorer.weights import (
     Chunk,
     Judged,
@@ -18,7 +19,6 @@ from gecjury.refbased.gotoscorer.weights import (
     accuracy,
     chunk_sequence,
     judge,
-    precision_recall_f,
     verdicts,
 )
 
@@ -136,7 +136,7 @@ def test_scores_by_hand() -> None:
         [0, 1 / 3 + 4 / 3 + 1, 4 / 3 + 1 + 2 / 3, 2 / 3, 4],
     ]
     assert total == pytest.approx(np.array(expected))
-    p, r, f = precision_recall_f(total)
+    p, r, f = precision_recall_f(*total.T[:3], beta=0.5, empty=0.0)
     assert p == pytest.approx([1, 1 / 4, 0])
     assert r == pytest.approx([4 / 9, 2 / 9, 0])
     # 1.25·(4/9) / (.25 + 4/9) = .8; 1.25·(1/18) / (1/16 + 2/9) = (5/72) / (41/144) = 10/41
@@ -152,8 +152,8 @@ def test_without_weights_every_chunk_counts_once() -> None:
 
 def test_zero_rule_is_an_argument() -> None:
     nothing = np.array([0.0, 0, 0, 2, 2])
-    assert [float(v) for v in precision_recall_f(nothing)] == [0, 0, 0]
-    assert [float(v) for v in precision_recall_f(nothing, empty=1.0)] == [1, 1, 1]
+    assert [float(v) for v in precision_recall_f(*nothing[:3], beta=0.5, empty=0.0)] == [0, 0, 0]
+    assert [float(v) for v in precision_recall_f(*nothing[:3], beta=0.5)] == [1, 1, 1]
     weightless = np.zeros(5)
     assert float(accuracy(weightless)) == 0
     assert float(accuracy(weightless, empty=1.0)) == 1

@@ -12,10 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.errors import OptionError
+from gecjury.refbased.counts import f_of_counts
 from gecjury.refbased.m2.bounded import bounded_path
 from gecjury.refbased.m2.lattice import EditLattice
-from gecjury.refbased.m2.maxmatch import choose_running, extract_system_edits, f_beta, match, sentm2
+from gecjury.refbased.m2.maxmatch import extract_system_edits, match
+from gecjury.refbased.m2.metric import M2
 from gecjury.refbased.m2.paths import GoldEdit
+from gecjury.refbased.references import choose_running
+from gecjury.scoring.scores import Statistics
 
 _SPEC = importlib.util.spec_from_file_location(
     "official_maxmatch", Path(__file__).with_name("official_maxmatch.py")
@@ -96,12 +100,12 @@ def test_running_choice_of_the_official_example():
     stats = np.full((1, 3, 2, 3), np.nan)
     for sentence, (_, _, _, counts) in enumerate(README):
         stats[0, sentence, : len(counts)] = counts
-    totals, chosen = choose_running(stats)
+    totals, chosen = choose_running(stats, M2().rule)
     assert totals.tolist() == [[4, 5, 5]]
     assert chosen.tolist() == [[0, 1, 0]]
     # F = 1.25 * 4 / (0.25 * 5 + 5) = 0.8; sentences: 1.25*2/(0.5+3) = 5/7, 1, 1.25*2/2.75 = 10/11
-    assert f_beta(*totals.T)[0] == pytest.approx(0.8)
-    assert sentm2(stats)[0] == pytest.approx([5 / 7, 1, 10 / 11])
+    assert f_of_counts(*totals.T, 0.5)[0] == pytest.approx(0.8)
+    assert M2().sentence_scores(Statistics(stats)).score[0] == pytest.approx([5 / 7, 1, 10 / 11])
 
 
 def test_edits_merge_over_two_unchanged_words_and_not_over_three():
@@ -158,29 +162,29 @@ def test_choice_ties():
     # Equal F: 1.25*2/(0.25*4+4) = 1.25*1/(0.25*2+2) = 0.5: more correct edits win. Then F 0 twice:
     # 0.25*2 + 1 = 1.5 is smaller than 0.25*4 + 1 = 2: annotator 1.
     stats = np.array([[[[1, 2, 2], [2, 4, 4]]], [[[0, 1, 4], [0, 1, 2]]]], dtype=float)
-    totals, chosen = choose_running(stats)
+    totals, chosen = choose_running(stats, M2().rule)
     assert chosen.tolist() == [[1], [1]]
     assert totals.tolist() == [[2, 4, 4], [0, 1, 2]]
     # A full tie stays with the first: 0.25*8 + 1 = 0.25*4 + 2.
-    _, chosen = choose_running(np.array([[[[0, 1, 8], [0, 2, 4]]]], dtype=float))
+    _, chosen = choose_running(np.array([[[[0, 1, 8], [0, 2, 4]]]], dtype=float), M2().rule)
     assert chosen.tolist() == [[0]]
 
 
 def test_absent_annotators_are_not_counted():
     absent = [np.nan] * 3
     stats = np.array([[[[1, 1, 1], absent], [absent, absent]]])
-    totals, chosen = choose_running(stats)
+    totals, chosen = choose_running(stats, M2().rule)
     assert totals.tolist() == [[1, 1, 1]]
     assert chosen.tolist() == [[0, -1]]
-    np.testing.assert_array_equal(sentm2(stats), [[1, np.nan]])
+    np.testing.assert_array_equal(M2().sentence_scores(Statistics(stats)).score, [[1, np.nan]])
 
 
 def test_zero_rules():
     # Nothing proposed and nothing gold: 1; one of the two only: 0.
     zero, one = np.zeros(1), np.ones(1)
-    assert f_beta(zero, zero, zero) == 1
-    assert f_beta(zero, zero, one) == 0
-    assert f_beta(zero, one, zero) == 0
+    assert f_of_counts(zero, zero, zero, 0.5) == 1
+    assert f_of_counts(zero, zero, one, 0.5) == 0
+    assert f_of_counts(zero, one, zero, 0.5) == 0
 
 
 words = st.lists(st.sampled_from("abc"), max_size=8)
@@ -269,8 +273,8 @@ def test_published_scores_of_seeda(conll14, data_dir):
     for row, output in enumerate(outputs.values()):
         for number, (source, golds) in enumerate(conll14):
             stats[row, number, : len(golds)] = match(source, output[number], golds)
-    totals, _ = choose_running(stats)
-    percent = dict(zip(outputs, 100 * f_beta(*totals.T), strict=True))
+    totals, _ = choose_running(stats, M2().rule)
+    percent = dict(zip(outputs, 100 * f_of_counts(*totals.T, 0.5), strict=True))
     for system, published in SEEDA_M2.items():
         assert percent[system] == pytest.approx(published, abs=0.006), system
 

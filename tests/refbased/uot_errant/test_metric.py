@@ -12,7 +12,8 @@ import pytest
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import OptionError
-from gecjury.refbased.uot_errant.metric import UOTERRANT, credit
+from gecjury.refbased.counts import precision_recall_f
+from gecjury.refbased.uot_errant.metric import UOTERRANT
 from gecjury.refbased.uot_errant.vectors import EditSet, costs, edit_texts, masses
 from gecjury.runtime import Runtime
 
@@ -46,7 +47,7 @@ def test_two_by_two_by_hand() -> None:
     tp = 2 * X * (1 + Q)
     np.testing.assert_allclose(found.counts, [tp, 2 - tp, 2 - tp], rtol=0, atol=1e-9)
     # More is transported than there is: FP and FN are negative and P = R = F = TP / 2 > 1.
-    precision, recall, score = credit(np.array(found.counts), 0.5)
+    precision, recall, score = precision_recall_f(*np.array(found.counts), beta=0.5)
     np.testing.assert_allclose([precision, recall, score], [tp / 2] * 3, atol=1e-9)
     assert score > 1
 

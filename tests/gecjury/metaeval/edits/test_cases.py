@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ import pytest
 
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.edit_verdicts import EditVerdict, JudgedSource
+from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
@@ -22,13 +21,7 @@ from gecjury.errors import DataError, InputError, OptionError
 from gecjury.metaeval.comparison import compare, plans
 from gecjury.metaeval.edits.cases import annotator_pairs, baselines, edit_cases, edit_types
 from gecjury.metaeval.edits.comparison import EditTasks, compare_edits, edit_tasks, plan_edits
-from gecjury.metaeval.edits.credit import (
-    CREDITS,
-    KINDS,
-    credit_edits,
-    credit_kind,
-    credit_with_files,
-)
+from gecjury.metaeval.edits.credit import KINDS, credit_edits, credit_kind, credit_with_files
 from gecjury.metaeval.edits.measures import edit_agreement
 from gecjury.metaeval.settings import CreditKind, Level, Resampling, Settings
 from gecjury.report.comparison import document, tables
@@ -41,11 +34,11 @@ from tests.gecjury.metaeval.edits.test_variants import SEEN, Judge, Many
 SOURCES = ("a b c", "d e f", "g h i")
 
 
-def said(annotator: str, row: int, text: str, *marks: tuple[int, str, bool]) -> list[EditVerdict]:
+def said(annotator: str, row: int, text: str, *marks: tuple[int, str, bool]) -> list[HumanVerdict]:
     """One annotator's verdicts on a correction: (token, replacement, valid)."""
     words = SOURCES[row].split()
     return [
-        EditVerdict(annotator, "0", SOURCES[row], text, 1, at, at + 1, words[at], new, valid)
+        HumanVerdict(annotator, "0", SOURCES[row], text, 1, at, at + 1, words[at], new, valid)
         for at, new, valid in marks
     ]
 
@@ -136,59 +129,57 @@ class Verdict(Many):
         return scores, Statistics(np.empty(0), None, {}, ("asked",))
 
 
-def counted(values: list[list[float]], own: list[float]) -> Any:
-    return lambda *_: EditCounts(np.array(own), np.array(values), ("counted",))
+def counted(own: list[float], by_reference: list[list[float]]) -> Many:
+    """A metric that counts edits and gives these credits."""
+
+    @dataclass(frozen=True)
+    class Counted(Many):
+        def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
+            SEEN.append(corpus)
+            return EditCounts(np.array(own), np.array(by_reference), ("counted",))
+
+    return Counted()
 
 
-def test_references_are_combined_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    import gecjury.metaeval.edits.credit as module
-
+def test_references_are_combined_as_asked() -> None:
     nan = float("nan")
-    values = [[1, 0], [0, 0], [nan, 1], [nan, nan], [0.5, 0.25]]
-    fake = argparse.Namespace(count=counted(values, [0, 0, 1, nan, 0.25]))
-    monkeypatch.setattr(module, "CREDITS", {"toy": "x:count"})
-    monkeypatch.setattr(module, "import_module", lambda name: fake)
+    scorer = counted([0, 0, 1, nan, 0.25], [[1, 0], [0, 0], [nan, 1], [nan, nan], [0.5, 0.25]])
     cases = edit_cases(benchmark())
     for kind, expected in {
         "counts": [0, 0, 1, nan, 0.25],
         "any": [1, 0, 1, nan, 0.5],
         "share": [0.5, 0, 1, nan, 0.375],
     }.items():
-        found = credit_edits(Many(), cases, benchmark().corpus, Runtime(), kind)
+        found = credit_edits(scorer, cases, benchmark().corpus, Runtime(), kind)
         np.testing.assert_array_equal(found.values, expected)
         assert found.notes == ("counted",)
 
 
-def test_any_and_share_are_made_of_what_counts_keeps(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    import gecjury.metaeval.edits.credit as module
-
-    asked = []
-
-    def count(*_: object) -> EditCounts:
-        asked.append(1)
-        values = [[1, 0], [0, 0], [float("nan"), 1], [0.5, 0.25], [0, 1]]
-        return EditCounts(np.array([0, 0, 1, 0.25, 1]), np.array(values))
-
-    monkeypatch.setattr(module, "CREDITS", {"toy": "x:count"})
-    monkeypatch.setattr(module, "import_module", lambda name: argparse.Namespace(count=count))
+def test_any_and_share_are_made_of_what_counts_keeps(tmp_path: Path) -> None:
+    by_reference = [[1, 0], [0, 0], [float("nan"), 1], [0.5, 0.25], [0, 1]]
+    scorer = counted([0, 0, 1, 0.25, 1], by_reference)
     cases, corpus = edit_cases(benchmark()), benchmark().corpus
+    SEEN.clear()
     for kind, expected in {
         "share": [0.5, 0, 1, 0.375, 0.5],
         "counts": [0, 0, 1, 0.25, 1],
         "any": [1, 0, 1, 0.5, 1],
     }.items():
-        found = credit_with_files(Many(), cases, corpus, Runtime(), kind, tmp_path)
+        found = credit_with_files(scorer, cases, corpus, Runtime(), kind, tmp_path)
         assert found.values.tolist() == expected
-    assert (len(asked), len(list(tmp_path.iterdir()))) == (1, 1)
+    assert (len(SEEN), len(list(tmp_path.iterdir()))) == (1, 1)
+
+
+def test_credits_of_another_number_of_edits_are_refused() -> None:
+    cases = edit_cases(benchmark())
+    for own, by_reference in (([1.0], [[1.0]]), ([1.0] * 5, [1.0] * 5)):
+        with pytest.raises(OptionError, match="toy credits 5 edits in shapes"):
+            credit_edits(counted(own, by_reference), cases, benchmark().corpus, Runtime(), "counts")
 
 
 def test_kinds() -> None:
-    assert set(CREDITS) == {
-        "cleme", "cleme2", "errant", "gotoscorer", "m2", "pt-errant", "sent-errant", "sentm2",
-        "uot-errant",
-    }  # fmt: skip
+    assert credit_kind(counted([], [])) == "counts"
+    assert credit_kind(counted([], []), "any") == "any"
     assert credit_kind(Many()) == credit_kind(Many(), "any") == "leave-one-out"
     assert credit_kind(Many(), "shapley") == "shapley"
     assert credit_kind(Verdict(), "shapley") == "verdicts"

@@ -14,7 +14,6 @@ import pytest
 
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
-from gecjury.citations import PAPERS, paper
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.cautions import Caution
@@ -24,7 +23,6 @@ from gecjury.report.page.markup import render
 from gecjury.report.page.page import report_page
 from gecjury.report.page.tables import PageTable, significance_tables
 from gecjury.report.tables import number
-from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 
@@ -327,8 +325,3 @@ def test_all_of_seeda_stays_below_three_megabytes(data_dir: Path, tmp_path: Path
     assert 1_000_000 < path.stat().st_size < 3_000_000
     check_self_contained(page)
     assert page.count('<details class="sentence"') > 100
-
-
-def test_every_metric_has_a_paper_to_cite() -> None:
-    assert set(PAPERS) == set(METRICS)
-    assert paper("green|n=4|v1") == "Koyama et al. 2024"

@@ -12,7 +12,6 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Annotation, M2Sentence
 from gecjury.refbased.cleme.metric import CLEME
-from gecjury.refbased.editcredit import credit_cleme, credit_errant, credit_gotoscorer, credit_m2
 from gecjury.refbased.errant import ERRANT
 from gecjury.refbased.gotoscorer.metric import GoToScorer
 from gecjury.refbased.m2.metric import M2
@@ -47,7 +46,7 @@ def test_errant_takes_the_reference_that_the_correction_fits_best() -> None:
     # F0.5 under 1: P 1/2, R 1; under 2: P 1/2, R 1/3: the first is taken.
     references = (version(GO), version(IN, OUT, Edit(1, 2, "B", "R:X")))
     corpus = Corpus((SOURCE,), {}, references)
-    found = credit_errant(ERRANT(), cases(GO, IN), corpus, Runtime())
+    found = ERRANT().credit(cases(GO, IN), corpus, Runtime())
     assert found.by_reference.tolist() == [[1, 0], [0, 1]]
     assert found.own.tolist() == [1, 0]
 
@@ -56,27 +55,27 @@ def test_errant_detection_needs_the_place_only() -> None:
     corpus = Corpus((SOURCE,), {}, (version(Edit(0, 2, "Z", "R:X")),))
     # Tokens 0 and 1 are in the reference's span, token 2 is not.
     some = cases(Edit(0, 1, "Q"), Edit(1, 3, "Q"))
-    found = credit_errant(ERRANT(mode="token"), some, corpus, Runtime())
+    found = ERRANT(mode="token").credit(some, corpus, Runtime())
     assert found.own.tolist() == [1, 0.5]
-    assert credit_errant(ERRANT(), some, corpus, Runtime()).own.tolist() == [0, 0]
+    assert ERRANT().credit(some, corpus, Runtime()).own.tolist() == [0, 0]
 
 
 def test_m2_joins_and_cuts_edits() -> None:
     joined = Edit(0, 2, "A B", "X")
     corpus = Corpus((SOURCE,), {}, gold=gold([joined], [GO]))
     # A and B together are the first annotator's edit, A alone is the second's.
-    found = credit_m2(M2(), cases(GO, Edit(1, 2, "B")), corpus, Runtime())
+    found = M2().credit(cases(GO, Edit(1, 2, "B")), corpus, Runtime())
     assert found.by_reference.tolist() == [[1, 1], [1, 0]]
     # One edit over both: the first annotator has it; MaxMatch finds the second's A in it, one of
     # the two edits that it is cut into.
-    found = credit_m2(M2(), cases(joined), corpus, Runtime())
+    found = M2().credit(cases(joined), corpus, Runtime())
     assert found.by_reference.tolist() == [[1, 0.5]]
     assert found.own.tolist() == [1]
 
 
 def test_m2_insertions_beside_a_gold_edit_are_not_part_of_it() -> None:
     corpus = Corpus((SOURCE,), {}, gold=gold([Edit(3, 4, "D", "X")]))
-    found = credit_m2(M2(), cases(IN, Edit(3, 4, "D"), Edit(4, 4, "on")), corpus, Runtime())
+    found = M2().credit(cases(IN, Edit(3, 4, "D"), Edit(4, 4, "on")), corpus, Runtime())
     assert found.own.tolist() == [0, 1, 0]
 
 
@@ -85,7 +84,7 @@ def test_m2_absent_annotators_have_no_credit() -> None:
     corpus = Corpus((SOURCE, "f g"), {}, gold=blocks)
     other = Edit(0, 1, "F")
     some = [*cases(GO), EditCase(1, "f g", ("", ""), other, (other,), 1.0)]
-    found = credit_m2(M2(), some, corpus, Runtime())
+    found = M2().credit(some, corpus, Runtime())
     np.testing.assert_array_equal(found.by_reference, [[1, 0], [0, np.nan]])
 
 
@@ -94,16 +93,16 @@ def test_cleme_judges_the_chunk_an_edit_lies_in() -> None:
     both = (version(Edit(0, 2, "A B", "X"), OUT), version(Edit(0, 2, "Z", "X")))
     corpus = Corpus((SOURCE,), {}, both)
     some = cases(GO, Edit(1, 2, "B"), OUT, IN)
-    found = credit_cleme(CLEME(), some, corpus, Runtime())
+    found = CLEME().credit(some, corpus, Runtime())
     assert found.by_reference.tolist() == [[1, 0], [1, 0], [1, 0], [0, 0]]
     assert found.own.tolist() == [1, 1, 1, 0]
-    alone = credit_cleme(CLEME(assumption="dependent"), some, corpus, Runtime())
+    alone = CLEME(assumption="dependent").credit(some, corpus, Runtime())
     assert alone.own.tolist() == [1, 1, 1, 0]
 
 
 def test_cleme_drops_references_without_text() -> None:
     corpus = Corpus((SOURCE,), {}, (version(Edit(0, 5, "", "X")), version(GO)))
-    found = credit_cleme(CLEME(), cases(GO), corpus, Runtime())
+    found = CLEME().credit(cases(GO), corpus, Runtime())
     np.testing.assert_array_equal(found.by_reference, [[np.nan, 1]])
     assert found.own.tolist() == [1]
 
@@ -114,17 +113,15 @@ def test_gotoscorer_weighs_by_the_systems_that_err(tmp_path: Path) -> None:
         "1": version(GO), "2": version(OUT), "3": version(OUT), "4": version(),
     }  # fmt: skip
     corpus = Corpus((SOURCE,), systems, (version(GO),))
-    found = credit_gotoscorer(GoToScorer(), cases(GO, OUT, IN), corpus, Runtime())
+    found = GoToScorer().credit(cases(GO, OUT, IN), corpus, Runtime())
     # A: 1 − 1/4; e: −(1 − 2/4); in: no system errs there, so it weighs nothing.
     assert found.own.tolist() == [0.75, -0.5, 0]
-    wrong = credit_gotoscorer(GoToScorer(), cases(Edit(0, 1, "Z")), corpus, Runtime())
+    wrong = GoToScorer().credit(cases(Edit(0, 1, "Z")), corpus, Runtime())
     assert wrong.own.tolist() == [-0.75]
 
 
 def test_models_weigh_and_align(tiny_bert: Path) -> None:
     pytest.importorskip("torch")
-    from gecjury.refbased.editcredit import reference_edits
-    from gecjury.refbased.modelcredit import credit_pt_errant, credit_uot
     from gecjury.refbased.pt_errant import PTERRANT
     from gecjury.refbased.uot_errant.metric import UOTERRANT
 
@@ -139,7 +136,7 @@ def test_models_weigh_and_align(tiny_bert: Path) -> None:
     plain = (Edit(2, 3, "sits"), Edit(4, 4, "the"))
     some = [EditCase(0, source, ("", ""), edit, plain, 1.0) for edit in plain]
     pt = PTERRANT(model=str(tiny_bert))
-    found = credit_pt_errant(pt, some, corpus, Runtime(use_cache=False))
+    found = pt.credit(some, corpus, Runtime(use_cache=False))
     assert np.sign(found.by_reference).tolist() == [[1, -1], [-1, 1]]
     # TP and FP of the metric's own statistics are the credits' sums by sign.
     counts = pt.score_corpus(corpus, Runtime(use_cache=False)).statistics.values[0, 0]
@@ -147,13 +144,13 @@ def test_models_weigh_and_align(tiny_bert: Path) -> None:
     np.testing.assert_allclose(counts[:, 1], np.maximum(-found.by_reference, 0).sum(axis=0))
 
     uot = UOTERRANT(encoder=str(tiny_bert), solver="optimum")
-    aligned = credit_uot(uot, some, corpus, Runtime(use_cache=False))
+    aligned = uot.credit(some, corpus, Runtime(use_cache=False))
     assert aligned.by_reference.shape == (2, 2)
     # The metric's TP is the mass that the credits say was sent.
     tp = uot.score_corpus(corpus, Runtime(use_cache=False)).statistics.values[0, 0, :, 0]
     from gecjury.refbased.uot_errant.vectors import EditSet
 
     pairs = [(EditSet(source, plain), EditSet(source, tuple(lines[0])))
-             for lines in reference_edits(uot, corpus, Runtime())]  # fmt: skip
+             for lines in uot.reference_edits(corpus, Runtime())]  # fmt: skip
     mass = np.array([found.a for found in uot.align(pairs, Runtime(use_cache=False))])
     np.testing.assert_allclose((aligned.by_reference * mass.T).sum(axis=0), tp, rtol=1e-6)

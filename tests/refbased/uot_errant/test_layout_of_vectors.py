@@ -1,0 +1,42 @@
+"""Vectors in the plane: distances kept, neighbours together, what t-SNE needs."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from gecjury.errors import MissingExtraError
+from gecjury.refbased.uot_errant.analyses import layout
+
+
+def test_pca_finds_the_plane() -> None:
+    rng = np.random.default_rng(0)
+    plane = rng.normal(size=(40, 2)) * [3, 1]
+    axes = np.linalg.qr(rng.normal(size=(6, 2)))[0]
+    found = layout(plane @ axes.T + 5, "pca", 0)
+    # Distances in the plane are kept, whatever the rotation.
+    for i, j in ((0, 1), (5, 9), (20, 39)):
+        assert np.linalg.norm(found[i] - found[j]) == pytest.approx(
+            np.linalg.norm(plane[i] - plane[j])
+        )
+
+
+def test_tsne_keeps_neighbours_together() -> None:
+    pytest.importorskip("sklearn")
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(30, 8)), rng.normal(size=(30, 8)) + 20
+    found = layout(np.concatenate([first, second]), "tsne", 1)
+    assert found.shape == (60, 2)
+    # Every point is nearer to its own cloud's centre than to the other's.
+    centres = np.stack([found[:30].mean(axis=0), found[30:].mean(axis=0)])
+    distances = np.linalg.norm(found[:, None] - centres[None], axis=2)
+    assert (distances.argmin(axis=1) == np.repeat([0, 1], 30)).all()
+    np.testing.assert_array_equal(found, layout(np.concatenate([first, second]), "tsne", 1))
+
+
+def test_tsne_without_scikit_learn_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
+    with pytest.raises(MissingExtraError, match=r"scikit-learn.*gecjury\[report\].*--method pca"):
+        layout(np.eye(4), "tsne", 0)
