@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.refbased.counts import f_of_counts
 from gecjury.refbased.m2.maxmatch import Counts, match
 from gecjury.refbased.m2.metric import M2
 from gecjury.refbased.m2.paths import GoldEdit
 from gecjury.refbased.references import choose_running
+from gecjury.stats.counts import f_of_counts
 
 
 def read_gold(path: Path) -> list[tuple[list[str], list[list[GoldEdit]]]]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gecjury.version import __version__
+from gecjury.runtime import __version__
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import load_benchmark

@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-__all__ = ["Bar", "Progress", "Runtime", "SilentBar", "SilentProgress", "Spending"]
+__all__ = [
+    "Bar",
+    "Progress",
+    "Runtime",
+    "SilentBar",
+    "SilentProgress",
+    "Spending",
+    "__version__",
+]
+
+__version__ = "0.1.0"
 
 T = TypeVar("T")
 

@@ -11,7 +11,6 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits
-from gecjury.refbased.counts import precision_recall_f
 from gecjury.refbased.edit_metric import (
     BestReference,
     EditMetric,
@@ -28,6 +27,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, edit_label
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
+from gecjury.stats.counts import precision_recall_f
 
 __all__ = ["ERRANT", "SentenceERRANT", "edit_keys"]
 

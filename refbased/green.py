@@ -11,11 +11,11 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.refbased.counts import f_beta, ratio
 from gecjury.refbased.ngrams import count_overlaps
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
+from gecjury.stats.counts import f_beta, ratio
 
 __all__ = ["GREEN"]
 

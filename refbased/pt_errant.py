@@ -10,7 +10,6 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.refbased.counts import precision_recall_f
 from gecjury.refbased.edit_metric import (
     BestReference,
     EditMetric,
@@ -33,6 +32,7 @@ from gecjury.refbased.weighing.edit_weights import (
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Scores, Statistics
+from gecjury.stats.counts import precision_recall_f
 
 __all__ = ["PTERRANT"]
 

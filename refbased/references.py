@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.refbased.counts import precision_recall_f
+from gecjury.stats.counts import precision_recall_f
 
 __all__ = ["FirstBest", "RatioRule", "best_f", "choose_best", "choose_running", "sum_draws"]
 

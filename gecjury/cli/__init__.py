@@ -15,7 +15,7 @@ from importlib import import_module
 
 from gecjury.cli.inputs import Parser, global_options
 from gecjury.errors import GecjuryError, family_of
-from gecjury.version import __version__
+from gecjury.runtime import __version__
 
 __all__ = ["COMMANDS", "main"]
 

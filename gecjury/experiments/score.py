@@ -43,32 +43,26 @@ class TypeCounts:
     fp: float
     fn: float
 
-    @property
-    def precision(self) -> float:
-        """Share of the system's edits that are right; 1 where none is wrong."""
-        return self.tp / (self.tp + self.fp) if self.fp else 1.0
-
-    @property
-    def recall(self) -> float:
-        """Share of the wanted edits that were made; 1 where none is missed."""
-        return self.tp / (self.tp + self.fn) if self.fn else 1.0
-
-    @property
-    def f05(self) -> float:
-        """F0.5; 0 where precision and recall are."""
-        below = 0.25 * self.precision + self.recall
-        return 1.25 * self.precision * self.recall / below if below else 0.0
-
     def row(self) -> dict[str, Any]:
-        """The counts as a record, without system and metric."""
+        """The counts as a record without system and metric, with precision, recall and F0.5.
+
+        Where nothing was proposed precision is 1, and where nothing was wanted recall, by the
+        rule of ERRANT's scorer.
+        """
+        import numpy as np
+
+        from gecjury.stats.counts import precision_recall_f
+
+        counts = (np.array(count) for count in (self.tp, self.fp, self.fn))
+        precision, recall, score = map(float, precision_recall_f(*counts, beta=0.5))
         return {
             "type": self.type,
             "tp": self.tp,
             "fp": self.fp,
             "fn": self.fn,
-            "precision": self.precision,
-            "recall": self.recall,
-            "f0.5": self.f05,
+            "precision": precision,
+            "recall": recall,
+            "f0.5": score,
         }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 
-from gecjury.version import __version__
+from gecjury.runtime import __version__
 
 __all__ = ["Setting", "Signature", "package_versions"]
 

@@ -28,7 +28,6 @@ from gecjury.refbased.cleme.counts import (
     confusion,
     judge,
 )
-from gecjury.refbased.counts import precision_recall_f
 from gecjury.refbased.edit_metric import (
     BestReference,
     EditMetric,
@@ -42,6 +41,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
+from gecjury.stats.counts import precision_recall_f
 
 __all__ = ["CLEME", "CLEME2"]
 

@@ -12,12 +12,12 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
-from gecjury.refbased.counts import precision_recall_f
 from gecjury.refbased.edit_metric import EditMetric, check_beta
 from gecjury.refbased.gotoscorer.weights import Weights, accuracy, chunk_sequence, judge, verdicts
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Scores, Statistics
+from gecjury.stats.counts import precision_recall_f
 
 __all__ = ["GoToScorer"]
 

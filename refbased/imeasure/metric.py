@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from gecjury.arrays import IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.refbased.counts import ratio
 from gecjury.refbased.imeasure.alignment import Column, align_many
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
+from gecjury.stats.counts import ratio
 
 __all__ = [
     "COUNTS",

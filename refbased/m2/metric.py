@@ -13,7 +13,6 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
-from gecjury.refbased.counts import f_of_counts, ratio
 from gecjury.refbased.edit_metric import BestReference, Level, check_beta, distinct_corrections
 from gecjury.refbased.m2.maxmatch import Counts, match
 from gecjury.refbased.m2.paths import GoldEdit
@@ -21,6 +20,7 @@ from gecjury.refbased.references import RatioRule
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Scores, Statistics
+from gecjury.stats.counts import f_of_counts, ratio
 
 __all__ = ["M2", "SentenceM2", "gold_edits"]
 

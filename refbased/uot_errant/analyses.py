@@ -14,7 +14,6 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.models.encoder import Pooling, load_encoder
-from gecjury.refbased.counts import precision_recall_f
 from gecjury.refbased.uot_errant.metric import UOTERRANT
 from gecjury.refbased.uot_errant.tally import Place, Tally
 from gecjury.refbased.uot_errant.transport import Problem, objective, pot_plan
@@ -26,6 +25,7 @@ from gecjury.refbased.uot_errant.vectors import (
     masses,
 )
 from gecjury.runtime import Runtime
+from gecjury.stats.counts import precision_recall_f
 
 __all__ = [
     "EditTable",

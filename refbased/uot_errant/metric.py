@@ -13,7 +13,6 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import counted_edits
 from gecjury.errors import OptionError
 from gecjury.models.encoder import DType, EncoderSpec, Pooling, load_encoder
-from gecjury.refbased.counts import precision_recall_f
 from gecjury.refbased.edit_metric import (
     BestReference,
     EditMetric,
@@ -45,6 +44,7 @@ from gecjury.refbased.uot_errant.vectors import (
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, HeatMap, edit_label
 from gecjury.scoring.scores import Scores, Statistics
+from gecjury.stats.counts import precision_recall_f
 
 if TYPE_CHECKING:
     from gecjury.refbased.uot_errant.analyses import EditTable, SolverReport

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.refbased.counts import precision_recall_f
 from gecjury.refbased.references import best_f, choose_best, choose_running
+from gecjury.stats.counts import precision_recall_f
 
 NAN = float("nan")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from gecjury.version import __version__
+from gecjury.runtime import __version__
 
 __all__ = ["clean", "render", "render_page"]
 

@@ -42,10 +42,10 @@ from gecjury.report.page.words import (
     summarise,
 )
 from gecjury.report.tables import number, to_json
+from gecjury.runtime import __version__
 from gecjury.scoring.registry import paper_of
 from gecjury.scoring.scores import ScoreTable
 from gecjury.textfiles import write_text
-from gecjury.version import __version__
 
 __all__ = ["check_page", "report_page", "write_page"]
 

@@ -46,9 +46,18 @@ def result(name: str, r: float, accuracy: float, **more: Any) -> Result:
     )
     bounds = more.pop("bounds", None)
     return Result(
-        name, name, "refbased", f"{name}|v1", "edit", given.astype(float), found, pairs, 0.0,
-        more.pop("missing", 0), {"accuracy": bounds} if bounds else {},
-    )  # fmt: skip
+        metric=name,
+        label=name,
+        family="refbased",
+        signature=f"{name}|v1",
+        view="edit",
+        scores=given.astype(float),
+        system=found,
+        sentence=pairs,
+        seconds=0.0,
+        missing=more.pop("missing", 0),
+        sentence_ci95={"accuracy": bounds} if bounds else {},
+    )
 
 
 CHANCE = [replace(result("constant", NAN, 0.5), family="chance")]

@@ -23,8 +23,8 @@ from gecjury.refbased.cleme.counts import (
     judge,
 )
 from gecjury.refbased.cleme.metric import CLEME
-from gecjury.refbased.counts import precision_recall_f
 from gecjury.refbased.references import choose_running
+from gecjury.stats.counts import precision_recall_f
 
 SOURCE = [f"w{n}" for n in range(21)]
 HYP = [Edit(3, 4, "D"), Edit(8, 9, "Ds"), Edit(15, 17, "x y"), Edit(18, 19, "z")]

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError, OutputError
-from gecjury.refbased.counts import precision_recall_f
 from gecjury.refbased.gotoscorer.weights import (
     Chunk,
     Judged,
@@ -21,6 +20,7 @@ from gecjury.refbased.gotoscorer.weights import (
     judge,
     verdicts,
 )
+from gecjury.stats.counts import precision_recall_f
 
 # The spans of the demo of the official program (gotutiyan/GTS, demo/), its words replaced.
 SOURCES = [list("abcde"), list("abcdefg")]

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.errors import OptionError
-from gecjury.refbased.counts import f_of_counts
 from gecjury.refbased.m2.bounded import bounded_path
 from gecjury.refbased.m2.lattice import EditLattice
 from gecjury.refbased.m2.maxmatch import extract_system_edits, match
@@ -20,6 +19,7 @@ from gecjury.refbased.m2.metric import M2
 from gecjury.refbased.m2.paths import GoldEdit
 from gecjury.refbased.references import choose_running
 from gecjury.scoring.scores import Statistics
+from gecjury.stats.counts import f_of_counts
 
 _SPEC = importlib.util.spec_from_file_location(
     "official_maxmatch", Path(__file__).with_name("official_maxmatch.py")

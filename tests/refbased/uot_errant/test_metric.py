@@ -12,10 +12,10 @@ import pytest
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import OptionError
-from gecjury.refbased.counts import precision_recall_f
 from gecjury.refbased.uot_errant.metric import UOTERRANT
 from gecjury.refbased.uot_errant.vectors import EditSet, costs, edit_texts, masses
 from gecjury.runtime import Runtime
+from gecjury.stats.counts import precision_recall_f
 
 SOURCE = "he go to home yesterday ."
 E1 = Edit(1, 2, "went", "R:VERB:TENSE")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.refbased.counts import f_beta, f_of_counts, precision_recall_f, ratio
+from gecjury.stats.counts import f_beta, f_of_counts, precision_recall_f, ratio
 
 
 def test_ratio_gives_the_stated_value_where_the_whole_is_zero() -> None:
