@@ -43,18 +43,34 @@ class TypeCounts:
     fp: float
     fn: float
 
-    def row(self) -> dict[str, Any]:
-        """The counts as a record without system and metric, with precision, recall and F0.5.
+    @property
+    def precision(self) -> float:
+        """Share of the system's edits that are right; 1 where none was made."""
+        return self._shares()[0]
 
-        Where nothing was proposed precision is 1, and where nothing was wanted recall, by the
-        rule of ERRANT's scorer.
-        """
+    @property
+    def recall(self) -> float:
+        """Share of the wanted edits that were made; 1 where none was wanted."""
+        return self._shares()[1]
+
+    @property
+    def f05(self) -> float:
+        """F0.5; 0 where precision and recall are."""
+        return self._shares()[2]
+
+    def _shares(self) -> tuple[float, float, float]:
+        """Precision, recall and F0.5 by the rule of ERRANT's scorer."""
         import numpy as np
 
         from gecjury.stats.counts import precision_recall_f
 
         counts = (np.array(count) for count in (self.tp, self.fp, self.fn))
-        precision, recall, score = map(float, precision_recall_f(*counts, beta=0.5))
+        precision, recall, score = precision_recall_f(*counts, beta=0.5)
+        return float(precision), float(recall), float(score)
+
+    def row(self) -> dict[str, Any]:
+        """The counts as a record, without system and metric."""
+        precision, recall, score = self._shares()
         return {
             "type": self.type,
             "tp": self.tp,
