@@ -1,6 +1,7 @@
 """Metrics against people: score tables and a benchmark in, a typed comparison out."""
 
-from gecjury.metaeval.comparison import Comparison, compare
+from gecjury.metaeval.comparison import compare
+from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Resampling, Settings
 
 __all__ = ["Comparison", "Resampling", "Settings", "compare"]

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gecjury.metaeval.comparison import (
+from gecjury.metaeval.edits.comparison import EditComparison
+from gecjury.metaeval.edits.measures import EditAgreement
+from gecjury.metaeval.result import (
     HEADINGS,
     Annotators,
     Comparison,
     IntervalsAndTests,
     SegmentLevel,
 )
-from gecjury.metaeval.edits.comparison import EditComparison
-from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.study import Result
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.tables import Column, Table

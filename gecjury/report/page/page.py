@@ -18,8 +18,8 @@ from markupsafe import Markup
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.errors import OutputError
 from gecjury.metaeval.cautions import Caution
-from gecjury.metaeval.comparison import Comparison
 from gecjury.metaeval.disagreement import Consensus, camps, consensus, sentence_views
+from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study
 from gecjury.report.comparison import document as document_of
 from gecjury.report.page.browser import sentence_browser

@@ -1,0 +1,393 @@
+"""A comparison as a value: everything that its tables, its JSON document and its page show."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gecjury.benchmarks.annotators import AnnotatorAgreement, Kappa
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.table import View
+from gecjury.metaeval.cautions import Caution
+from gecjury.metaeval.edits.comparison import EditComparison
+from gecjury.metaeval.ratings import RatingAgreement
+from gecjury.metaeval.segments import SegmentAgreement
+from gecjury.metaeval.settings import Settings
+from gecjury.metaeval.study import Result, Study
+from gecjury.metaeval.uncertainty import Significance
+from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.bootstrap import Interval
+from gecjury.stats.grouped import GroupBy
+from gecjury.stats.preferences import PairTable
+
+__all__ = [
+    "HEADINGS",
+    "Annotators",
+    "Audit",
+    "Comparison",
+    "IntervalsAndTests",
+    "PairwiseAgreement",
+    "Rated",
+    "SegmentLevel",
+    "Segmented",
+    "WindowAgreement",
+]
+
+HEADINGS: Mapping[str, str] = {
+    "pearson": "r",
+    "spearman": "ρ",
+    "kendall": "τ sys",
+    "pairwise_accuracy": "pair acc",
+    "spa": "SPA",
+    "system_cluster": "cl sys",
+    "accuracy": "sent acc",
+    "sentence_kendall": "τ sent",
+    "sentence_cluster": "cl sent",
+    "tied": "tied %",
+    "seconds": "s",
+    "average_precision": "AP valid",
+    "average_precision_invalid": "AP invalid",
+    "kappa": "κ",
+}
+"""How the figures of the main table, and of that of single edits, are headed."""
+
+
+@dataclass(frozen=True)
+class Annotators:
+    """How far people agree with each other in one view: what a metric can be asked for.
+
+    Attributes:
+        agreement: of two annotators on the pairs of the systems compared, the ceiling of
+            sentence-level accuracy.
+        between: κ of two annotators on the corrections as they were ranked, of all systems.
+        within: κ of an annotator with himself, on what he judged more than once.
+    """
+
+    agreement: AnnotatorAgreement
+    between: Kappa
+    within: Kappa
+
+
+@dataclass(frozen=True)
+class IntervalsAndTests:
+    """How the intervals and tests were made.
+
+    Attributes:
+        human_resampled: by view, whether human scores were computed anew in every draw; otherwise
+            they are held fixed.
+        dropped: by view, how many resampled statistics of the metrics' system level were not
+            defined and left out.
+        drawn: of how many.
+        tests: by view the tests between the metrics, at system and at sentence level; none for a
+            single metric.
+    """
+
+    human_resampled: Mapping[View, bool]
+    dropped: Mapping[View, int]
+    drawn: int
+    tests: Mapping[View, tuple[Significance, ...]]
+
+
+@dataclass(frozen=True)
+class Rated:
+    """One metric (or single raters) against the ratings of corrections by one aspect.
+
+    Attributes:
+        label: metric with its settings, or `one rater`.
+        family: where it belongs; `chance`, or `humans` for raters.
+        agreement: the figures.
+        intervals: by figure; empty without resampled sentences.
+    """
+
+    label: str
+    family: str
+    agreement: RatingAgreement
+    intervals: Mapping[str, Interval]
+
+
+@dataclass(frozen=True)
+class Segmented:
+    """One metric (or people) at the segment level.
+
+    Attributes:
+        label: metric with its settings, `one rater` or `two annotators`.
+        family: where it belongs; `chance`, `humans` or `ceiling`.
+        human: the aspect rated, or the view of the rankings.
+        agreement: the figures.
+        intervals: by figure; empty without resampled sentences.
+    """
+
+    label: str
+    family: str
+    human: str
+    agreement: SegmentAgreement
+    intervals: Mapping[str, Interval]
+
+
+@dataclass(frozen=True)
+class SegmentLevel:
+    """The segment level of a comparison.
+
+    Attributes:
+        grouping: which corrections are compared.
+        humans: what people gave.
+        rows: metrics, then chance, then people.
+    """
+
+    grouping: GroupBy
+    humans: Literal["ratings", "rankings"]
+    rows: tuple[Segmented, ...]
+
+
+@dataclass(frozen=True)
+class WindowAgreement:
+    """Correlations over one run of systems that are neighbours in the human ranking.
+
+    Attributes:
+        label: the metric.
+        view: the human scores.
+        size: systems in the window.
+        start: rank of its best system, 1 is best.
+        systems: their names, best first.
+        pearson: NaN where not defined.
+        spearman: NaN where not defined.
+    """
+
+    label: str
+    view: View
+    size: int
+    start: int
+    systems: tuple[str, ...]
+    pearson: float
+    spearman: float
+
+
+@dataclass(frozen=True)
+class PairwiseAgreement:
+    """Sentence-level agreement of one metric by pair of systems, or of their human ranks.
+
+    Attributes:
+        metric: registered name.
+        label: with the settings that differ from the defaults.
+        view: the judgments.
+        by: what the rows and columns are.
+        names: of rows and columns.
+        table: the figures.
+    """
+
+    metric: str
+    label: str
+    view: View
+    by: Literal["system", "human-rank"]
+    names: tuple[str, ...]
+    table: PairTable
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What a scorer found out about itself, with its agreement with people beside it.
+
+    Attributes:
+        label: the metric.
+        signature: one line.
+        members: what the scorer left, one a member.
+        rows: the same as cells: `model`, `what`, `value`.
+        humans: by view the metric's accuracy and that of two annotators (NaN where not known).
+    """
+
+    label: str
+    signature: str
+    members: Sequence[Any]
+    rows: Sequence[Mapping[str, Any]]
+    humans: Mapping[View, tuple[float, float]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Comparison:
+    """Metrics of any family against a benchmark's human judgments.
+
+    Attributes:
+        study: the benchmark, and how it was compared with.
+        settings: what was asked for.
+        views: the human judgments compared with.
+        tables: scores, one table a metric; none at level `edit`.
+        results: a metric and view each.
+        chance: the same of metrics that know nothing.
+        annotators: by view, how far people agree; without views that nobody ranked in.
+        uncertainty: how intervals and tests were made; None without resampling.
+        edits: single edits against verdicts; None where they were not compared.
+        ratings: single corrections against their ratings; none without ratings.
+        segments: the segment level; None where it was not asked for.
+        windows: correlations over adjacent systems, where asked for.
+        pairwise: agreement by pair of systems, where asked for.
+        audits: of the metrics that audit themselves.
+        cautions: what a reader must know.
+    """
+
+    study: Study
+    settings: Settings
+    views: tuple[View, ...]
+    tables: tuple[ScoreTable, ...]
+    results: tuple[Result, ...]
+    chance: tuple[Result, ...]
+    annotators: Mapping[View, Annotators]
+    uncertainty: IntervalsAndTests | None
+    edits: EditComparison | None
+    ratings: tuple[Rated, ...]
+    segments: SegmentLevel | None
+    windows: tuple[WindowAgreement, ...]
+    pairwise: tuple[PairwiseAgreement, ...]
+    audits: tuple[Audit, ...]
+    cautions: tuple[Caution, ...]
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """What the metrics were compared on."""
+        return self.study.benchmark
+
+    @property
+    def human(self) -> str:
+        """Which human judgments were asked for: `edit`, `sentence` or `both`."""
+        return self.settings.human or self.benchmark.view
+
+    @property
+    def human_kinds(self) -> dict[View, str]:
+        """By view the human column of the system level, such as `trueskill`."""
+        return {view: self.study.human_kind(view) for view in self.views}
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether scores or credits were wanted and could not be had."""
+        missing = self.edits.missing if self.edits else 0
+        return bool(missing) or any(table.unanswered for table in self.tables)
+
+    @property
+    def title(self) -> str:
+        """The benchmark and what was taken of it, in one line."""
+        benchmark = self.benchmark
+        warning = "SAMPLE, NOT EVIDENCE: " if benchmark.sample else ""
+        return (
+            f"{warning}{benchmark.name}, {len(benchmark.corpus.names)} systems "
+            f"({benchmark.systems}), {len(benchmark.corpus)} sentences, "
+            f"references {benchmark.references}"
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The main table as plain records: each metric and view, then chance, then people.
+
+        `pandas.DataFrame(comparison.rows())` takes them as they are. Figures of the levels that
+        were not compared have no key; what is not defined is NaN, a cluster without test None.
+        Where there are intervals, `pearson_low` and `pearson_high` stand beside `pearson`, and so
+        for the others. At level `edit` the records are those of single edits.
+        """
+        if not self.tables and self.edits is not None:
+            return self._edit_rows(self.edits)
+        records = [self._row(result) for result in (*self.results, *self.chance)]
+        for view, people in self.annotators.items():
+            record: dict[str, Any] = {"metric": "two annotators", "family": "ceiling"}
+            record |= {"human": view, "signature": ""}
+            if self.settings.level != "system":
+                record |= {"accuracy": people.agreement.accuracy, "pairs": people.agreement.decided}
+            records.append(record)
+        return records
+
+    def _row(self, result: Result) -> dict[str, Any]:
+        record: dict[str, Any] = {
+            "metric": result.label,
+            "family": result.family,
+            "human": result.view,
+            "signature": result.signature,
+        }
+        if self.settings.level in ("system", "all"):
+            for name in ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa"):
+                record[name] = float(getattr(result.system, name))
+                record |= _ends(name, result.system.ci95.get(name))
+            record["system_cluster"] = result.system.cluster
+        if self.settings.level in ("sentence", "all") and result.sentence is not None:
+            record["accuracy"] = float(result.sentence.accuracy)
+            record |= _ends("accuracy", result.sentence_ci95.get("accuracy"))
+            record["sentence_kendall"] = float(result.sentence.kendall)
+            record |= _ends("sentence_kendall", result.sentence_ci95.get("kendall"))
+            record["sentence_cluster"] = result.sentence_cluster
+            record["tied"] = 100 * float(result.sentence.tied_share)
+            record["pairs"] = int(result.sentence.pairs)
+        return {**record, "missing": int(result.missing), "seconds": float(result.seconds)}
+
+    def _edit_rows(self, edits: EditComparison) -> list[dict[str, Any]]:
+        entries: list[tuple[str, str, str, Any, float]] = [
+            (r.label, r.family, r.credit, r.agreement, r.seconds) for r in edits.results
+        ]
+        entries += [(name, "chance", "", e.agreement, 0.0) for name, e in edits.chance.items()]
+        ceiling = edits.ceiling.agreement
+        entries.append(("one annotator by another", "ceiling", "", ceiling, 0.0))
+        records = []
+        for label, family, credit, agreement, seconds in entries:
+            record: dict[str, Any] = {"metric": label, "family": family, "credit": credit}
+            for name in ("auc", "average_precision", "average_precision_invalid", "accuracy",
+                         "balanced", "kappa"):  # fmt: skip
+                record[name] = float(getattr(agreement, name))
+                record |= _ends(name, agreement.ci95.get(name))
+            counts = {name: getattr(agreement, name) for name in ("cases", "valid", "missing")}
+            records.append({**record, **counts, "seconds": float(seconds)})
+        return records
+
+    def __str__(self) -> str:
+        """The main table as aligned text."""
+        heads, cells = self._cells()
+        wide = [max(len(line[at]) for line in (heads, *cells)) for at in range(len(heads))]
+        lines = [self.title]
+        for line in (heads, *cells):
+            # Names to the left, figures to the right.
+            named = [cell.ljust(size) for cell, size in zip(line[:3], wide[:3], strict=True)]
+            figures = [cell.rjust(size) for cell, size in zip(line[3:], wide[3:], strict=True)]
+            lines.append("  ".join([*named, *figures]).rstrip())
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        """What was compared; `print` shows the figures."""
+        metrics = ", ".join(dict.fromkeys(result.label for result in self.results))
+        return f"<Comparison on {self.benchmark.name} ({', '.join(self.views)}): {metrics}>"
+
+    def _repr_html_(self) -> str:
+        """The main table for a notebook."""
+        heads, cells = self._cells()
+
+        def line(tag: str, items: Sequence[str]) -> str:
+            return "".join(f"<{tag}>{html.escape(item)}</{tag}>" for item in items)
+
+        body = "".join(f"<tr>{line('td', row)}</tr>" for row in cells)
+        return (
+            f"<table><caption>{html.escape(self.title)}</caption>"
+            f"<thead><tr>{line('th', heads)}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """Headings, and every row of the main table as people read it."""
+        records = self.rows()
+        hidden = {"signature"} | {
+            f"{key}_{end}" for record in records for key in record for end in ("low", "high")
+        }
+        keys = [k for k in dict.fromkeys(k for r in records for k in r) if k not in hidden]
+        cells = [[_cell(record, key) for key in keys] for record in records]
+        return [HEADINGS.get(key, key) for key in keys], cells
+
+
+def _ends(name: str, bounds: Interval | None) -> dict[str, float]:
+    """The two ends of an interval as entries of a record."""
+    if bounds is None:
+        return {}
+    return {f"{name}_low": float(bounds[0]), f"{name}_high": float(bounds[1])}
+
+
+def _cell(record: Mapping[str, Any], key: str) -> str:
+    """One figure, with its interval where it has one: `0.912 [0.84, 0.96]`."""
+    value = record.get(key)
+    if value is None or value != value:
+        return "–"
+    if not isinstance(value, float):
+        return str(value)
+    text = f"{value:.{1 if key in ('tied', 'seconds') else 3}f}"
+    low, high = record.get(f"{key}_low"), record.get(f"{key}_high")
+    return text if low is None or low != low else f"{text} [{low:.2f}, {high:.2f}]"
