@@ -27,7 +27,7 @@ from gecjury.arrays import Float32Array
 
 __all__ = ["DEFAULT_LIMIT", "DiskCache", "VectorCache", "text_key"]
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 DEFAULT_LIMIT = 2 * 1024**3
 """Bytes that a file of vectors may take."""
@@ -121,7 +121,7 @@ class _Store:
 
         self._use(work, None, make=True)
 
-    def _use(self, work: Callable[[sqlite3.Connection], T], otherwise: T, *, make: bool) -> T:
+    def _use(self, work: Callable[[sqlite3.Connection], _T], otherwise: _T, *, make: bool) -> _T:
         """What some work on the file gives; `otherwise` if there is no file or it is of no use."""
         if self.trouble:
             return otherwise

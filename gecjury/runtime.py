@@ -20,7 +20,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class Bar(Protocol):
@@ -110,8 +110,8 @@ class Runtime:
         return root.joinpath(*parts)
 
     def track(
-        self, items: Iterable[T], description: str, total: float | None = None
-    ) -> Iterator[T]:
+        self, items: Iterable[_T], description: str, total: float | None = None
+    ) -> Iterator[_T]:
         """Yield the items, reporting each as one step."""
         with self.progress.task(description, total) as bar:
             for item in items:

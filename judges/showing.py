@@ -23,7 +23,7 @@ from types import ModuleType
 import numpy as np
 
 from gecjury.corpus.corpus import Corpus, Group, fingerprint
-from gecjury.corpus.edits import Edit
+from gecjury.corpus.edits import Edit, Edits
 from gecjury.errors import InputError, MissingExtraError
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_lines
@@ -45,8 +45,6 @@ __all__ = [
 
 Context = tuple[str, str] | None
 """Previous and next sentence, empty at the edge of a document; None where nothing is known."""
-
-Edits = tuple[Edit, ...]
 
 
 @dataclass(frozen=True)

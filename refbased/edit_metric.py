@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.edits import Edit, apply_edits, counted_edits
+from gecjury.corpus.edits import Edit, Edits, apply_edits, counted_edits
 from gecjury.errors import OptionError
 from gecjury.extraction.extract import CorpusEdits, corpus_edits, extraction_signature
 from gecjury.refbased.references import FirstBest, choose_best, choose_running
@@ -25,7 +25,7 @@ __all__ = [
     "BestReference",
     "EditMetric",
     "Edits",
-    "Level",
+    "ScoreLevel",
     "Types",
     "by_type",
     "check_beta",
@@ -33,8 +33,7 @@ __all__ = [
     "words",
 ]
 
-Edits = tuple[Edit, ...]
-Level = Literal["sentence", "corpus"]
+ScoreLevel = Literal["sentence", "corpus"]
 
 Types = Mapping[tuple[str, int], float]
 """What an error type has of one count (0 TP, 1 FP, 2 FN)."""
@@ -58,14 +57,14 @@ class BestReference(Scorer):
         """Keys by which a reference is chosen in the run of a corpus."""
 
     @abstractmethod
-    def scores_of(self, counts: FloatArray, level: Level) -> Scores:
+    def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """Scores of counts, ... × K."""
 
     def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
         """Keys by which a sentence's reference is chosen, from its own counts alone."""
         return self.rule(own, own)
 
-    def counts_at(self, values: NDArray[Any], level: Level) -> NDArray[Any]:
+    def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
         """The counts of a level, where statistics keep others for sentences than for corpora."""
         return values
 
@@ -196,13 +195,13 @@ def by_type(
     return found
 
 
-Correction = tuple[int, Edits]
+_Correction = tuple[int, Edits]
 """Row of the source and all edits: what a judged edit belongs to."""
 
 
-def distinct_corrections(cases: Sequence[EditCase]) -> tuple[list[Correction], IntArray]:
+def distinct_corrections(cases: Sequence[EditCase]) -> tuple[list[_Correction], IntArray]:
     """The corrections that cases belong to, and which of them each case belongs to."""
-    numbers: dict[Correction, int] = {}
+    numbers: dict[_Correction, int] = {}
     place = [numbers.setdefault((case.row, case.edits), len(numbers)) for case in cases]
     return list(numbers), np.array(place, dtype=np.int64)
 

@@ -15,7 +15,7 @@ from gecjury.refbased.edit_metric import (
     BestReference,
     EditMetric,
     Edits,
-    Level,
+    ScoreLevel,
     Types,
     by_type,
     check_beta,
@@ -32,7 +32,7 @@ from gecjury.stats.counts import precision_recall_f
 __all__ = ["ERRANT", "SentenceERRANT", "edit_keys"]
 
 Mode = Literal["correction", "span", "token"]
-Key = tuple[int, int] | tuple[int, int, str]
+_Key = tuple[int, int] | tuple[int, int, str]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class ERRANT(BestReference, EditMetric):
         edits = self.edits(corpus, runtime)
         official = self.compat == "official"
 
-        def keys(lines: Sequence[Edits]) -> list[dict[Key, list[str]]]:
+        def keys(lines: Sequence[Edits]) -> list[dict[_Key, list[str]]]:
             return [edit_keys(line, self.mode, repeats=official) for line in lines]
 
         mine = [keys(lines) for lines in edits.systems.values()]
@@ -85,7 +85,7 @@ class ERRANT(BestReference, EditMetric):
         )
         return Statistics(values, details={"by_type": types}, notes=edits.notes)
 
-    def scores_of(self, counts: FloatArray, level: Level) -> Scores:
+    def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """F, precision and recall of TP, FP, FN."""
         precision, recall, score = precision_recall_f(*np.moveaxis(counts, -1, 0), beta=self.beta)
         return Scores(score, precision, recall)
@@ -151,7 +151,7 @@ class SentenceERRANT(ERRANT):
         return self.sentence_scores(statistics).mean(draws)
 
 
-def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> dict[Key, list[str]]:
+def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> dict[_Key, list[str]]:
     """What is compared of a sentence's edits, with the types of the edits behind each key.
 
     Args:
@@ -160,9 +160,9 @@ def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> di
         repeats: keep every type of edits with equal keys, so that each counts; otherwise the
             first stands for all.
     """
-    keys: dict[Key, list[str]] = {}
+    keys: dict[_Key, list[str]] = {}
     for edit in counted_edits(edits, unknown=mode != "correction"):
-        spans: list[Key]
+        spans: list[_Key]
         if mode == "correction":
             spans = [(edit.start, edit.end, edit.correction)]
         elif mode == "span":
@@ -179,7 +179,7 @@ def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> di
 
 
 def _count(
-    hypothesis: Mapping[Key, list[str]], reference: Mapping[Key, list[str]]
+    hypothesis: Mapping[_Key, list[str]], reference: Mapping[_Key, list[str]]
 ) -> tuple[int, int, int]:
     """TP, FP, FN of one sentence; a shared key counts as often as the reference has it."""
     if not hypothesis:
@@ -190,7 +190,7 @@ def _count(
     return tp, fp, fn
 
 
-def _types(hypothesis: Mapping[Key, list[str]], reference: Mapping[Key, list[str]]) -> Types:
+def _types(hypothesis: Mapping[_Key, list[str]], reference: Mapping[_Key, list[str]]) -> Types:
     """As `_count`, by type: TP and FN by the reference edit's, FP by the hypothesis edit's."""
     found: dict[tuple[str, int], int] = {}
     for key, types in hypothesis.items():

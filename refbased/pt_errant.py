@@ -13,7 +13,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.edit_metric import (
     BestReference,
     EditMetric,
-    Level,
+    ScoreLevel,
     Types,
     by_type,
     check_beta,
@@ -21,8 +21,8 @@ from gecjury.refbased.edit_metric import (
 )
 from gecjury.refbased.references import RatioRule, best_f
 from gecjury.refbased.weighing.edit_weights import (
+    EditKey,
     EditWeights,
-    Key,
     Kinds,
     WeightModel,
     Weights,
@@ -104,7 +104,7 @@ class PTERRANT(BestReference, EditMetric):
         table = by_type(edits.systems, chosen, lambda *place: types[place])
         return Statistics(values, details={"by_type": table}, notes=(*edits.notes, *notes))
 
-    def scores_of(self, counts: FloatArray, level: Level) -> Scores:
+    def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """F, precision and recall of the weights of TP, FP, FN."""
         precision, recall, score = precision_recall_f(*np.moveaxis(counts, -1, 0), beta=self.beta)
         return Scores(score, precision, recall)
@@ -144,7 +144,7 @@ class PTERRANT(BestReference, EditMetric):
 
 
 def _count(
-    mine: Kinds, theirs: Kinds, weights: Mapping[Key, float]
+    mine: Kinds, theirs: Kinds, weights: Mapping[EditKey, float]
 ) -> dict[tuple[str, int], float]:
     """TP (0) and FP (1) by the hypothesis edit's type, FN (2) by the reference edit's."""
     found: dict[tuple[str, int], float] = {}

@@ -20,7 +20,7 @@ from gecjury.scoring.scores import Statistics
 
 __all__ = ["PTM2"]
 
-Key = tuple[int, int, str]
+_Key = tuple[int, int, str]
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,10 @@ class PTM2(M2):
         return Statistics(values, notes=tuple(notes))
 
 
-def _key(edit: SystemEdit) -> Key:
+def _key(edit: SystemEdit) -> _Key:
     return edit.start, edit.end, edit.correction
 
 
-def _gold_key(edit: GoldEdit) -> Key:
+def _gold_key(edit: GoldEdit) -> _Key:
     """A gold edit with alternatives weighs as its first."""
     return edit.start, edit.end, edit.corrections[0]

@@ -26,9 +26,9 @@ from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
 from gecjury.textfiles import read_text
 
-__all__ = ["FORMAT", "IMPARA"]
+__all__ = ["IMPARA", "IMPARA_FORMAT"]
 
-FORMAT = "gecjury-impara/1"
+IMPARA_FORMAT = "gecjury-impara/1"
 
 
 @dataclass(frozen=True)
@@ -135,10 +135,10 @@ def _trained_with(location: str) -> tuple[str, frozenset[str]]:
             record: dict[str, Any] = json.loads(read_text(folder / MANIFEST))
         except ValueError as error:
             raise InputError(f"{folder / MANIFEST}: not JSON ({error}); train anew") from None
-        if record.get("format") != FORMAT:
+        if record.get("format") != IMPARA_FORMAT:
             raise InputError(
                 f"{location}: not an IMPARA model (format {record.get('format')!r}, expected "
-                f"{FORMAT!r}); a SOME model is used with -m some:model=..."
+                f"{IMPARA_FORMAT!r}); a SOME model is used with -m some:model=..."
             )
         base = str(record["encoder"])
         if (folder / KEYS_FILE).exists():

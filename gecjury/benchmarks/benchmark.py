@@ -27,7 +27,7 @@ from gecjury.errors import DataError, InputError, OptionError
 if TYPE_CHECKING:
     from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
 
-__all__ = ["Benchmark", "Request", "ranked_groups"]
+__all__ = ["Benchmark", "LoadRequest", "ranked_groups"]
 
 if TYPE_CHECKING:
     Verdicts = tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]
@@ -162,7 +162,7 @@ class Benchmark:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class LoadRequest:
     """A checked call of `load_benchmark`, as loaders take it.
 
     Attributes:

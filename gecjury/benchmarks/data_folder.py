@@ -37,7 +37,7 @@ __all__ = [
 BASE_URL = "https://raw.githubusercontent.com"
 
 Origin = Literal["--data", "$GECJURY_DATA", "cache"]
-State = Literal["present", "missing", "altered"]
+FileState = Literal["present", "missing", "altered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ class DataFolder:
             self.fetch(missing, wanted_by=wanted_by)
         return {file.path: self.root / file.path for file in files}
 
-    def state(self, file: DataFile) -> State:
+    def state(self, file: DataFile) -> FileState:
         """Whether a file is there and has the pinned checksum."""
         path = self.root / file.path
         try:
@@ -306,7 +306,7 @@ class DataFolder:
         except KeyError:
             raise DataError(f"{name}: not in the table of pinned data files") from None
 
-    def _refuse(self, file: DataFile, state: State, wanted_by: str) -> NoReturn:
+    def _refuse(self, file: DataFile, state: FileState, wanted_by: str) -> NoReturn:
         path = self.root / file.path
         if state == "altered":
             raise DataError(

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gecjury.benchmarks.benchmark import Benchmark, Request
+from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.data_folder import open_data
 from gecjury.benchmarks.table import (
     BENCHMARKS,
@@ -70,7 +70,7 @@ def load_benchmark(
                 f"unknown_systems={unknown_systems} is for judgments of your own: {info.name} has "
                 "an output of every system it was judged with, or says which it lacks"
             )
-    request = Request(
+    request = LoadRequest(
         info=info,
         systems=systems,
         references=_references(info, references),
@@ -80,7 +80,7 @@ def load_benchmark(
         unknown_systems=unknown_systems,
     )
     module, _, function = info.loader.partition(":")
-    loader: Callable[[Request], Benchmark] = getattr(importlib.import_module(module), function)
+    loader: Callable[[LoadRequest], Benchmark] = getattr(importlib.import_module(module), function)
     return loader(request)
 
 

@@ -24,7 +24,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, nearest_of
 from gecjury.textfiles import read_text
 
-__all__ = ["FORMS", "Judged", "known_items", "read_judgments"]
+__all__ = ["FORMS", "OwnJudgments", "known_items", "read_judgments"]
 
 
 FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -38,7 +38,7 @@ _ONE = "annotator"
 
 
 @dataclass(frozen=True)
-class Judged:
+class OwnJudgments:
     """What a file of judgments says.
 
     Attributes:
@@ -100,7 +100,7 @@ class _Row:
 
 def read_judgments(
     path: Path, corpus: Corpus, first: int = 1, *, skip_unknown: bool = False
-) -> Judged:
+) -> OwnJudgments:
     """Read ratings, preferences or rankings.
 
     Args:
@@ -116,7 +116,7 @@ def read_judgments(
     notes: tuple[str, ...] = ()
     if skip_unknown:
         rows, notes = _known_rows(path, rows, corpus.names)
-    readers: Mapping[str, Callable[[Sequence[_Row], Corpus, int], Judged]] = {
+    readers: Mapping[str, Callable[[Sequence[_Row], Corpus, int], OwnJudgments]] = {
         "ratings": _ratings,
         "preferences": _preferences,
         "rankings": _rankings,
@@ -235,7 +235,7 @@ def _expected() -> str:
     return f"expected a header with the columns {forms}"
 
 
-def _ratings(rows: Sequence[_Row], corpus: Corpus, first: int) -> Judged:
+def _ratings(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgments:
     """Ratings: each annotator's ratings of one sentence make one ranking item."""
     names = corpus.names
     found: dict[tuple[str, str, int, int], list[float]] = {}
@@ -274,7 +274,7 @@ def _ratings(rows: Sequence[_Row], corpus: Corpus, first: int) -> Judged:
         )
     if empty:
         notes.append(f"{empty} ratings are empty and left out")
-    return Judged(tuple(items), raters, tuple(notes))
+    return OwnJudgments(tuple(items), raters, tuple(notes))
 
 
 def _score(row: _Row) -> float:
@@ -291,7 +291,7 @@ def _score(row: _Row) -> float:
     return value
 
 
-def _preferences(rows: Sequence[_Row], corpus: Corpus, first: int) -> Judged:
+def _preferences(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgments:
     """Preferences: each is an item of two corrections."""
     items = []
     equal = 0
@@ -308,7 +308,7 @@ def _preferences(rows: Sequence[_Row], corpus: Corpus, first: int) -> Judged:
         items.append(
             RankedItem(f"line {row.line}", sentence, annotator, groups, ranks[: len(groups)])
         )
-    return Judged(tuple(items), notes=_equal_note(equal))
+    return OwnJudgments(tuple(items), notes=_equal_note(equal))
 
 
 def _preference(row: _Row, a: str, b: str) -> tuple[int, int]:
@@ -325,7 +325,7 @@ def _preference(row: _Row, a: str, b: str) -> tuple[int, int]:
     return known[word.lower()]
 
 
-def _rankings(rows: Sequence[_Row], corpus: Corpus, first: int) -> Judged:
+def _rankings(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgments:
     """Rankings: the rows of one annotator, sentence and item; 1 is best, equal ranks tie."""
     ranked: dict[tuple[str, str], tuple[int, dict[str, int]]] = {}
     for row in rows:
@@ -363,7 +363,7 @@ def _rankings(rows: Sequence[_Row], corpus: Corpus, first: int) -> Judged:
                 tuple(rank for rank, _ in places),
             )
         )
-    return Judged(tuple(items), notes=_equal_note(equal))
+    return OwnJudgments(tuple(items), notes=_equal_note(equal))
 
 
 def _equal_note(count: int) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from gecjury.cli.inputs import Parser, global_options
+from gecjury.cli.inputs import CommandParser, global_options
 from gecjury.errors import GecjuryError, family_of
 from gecjury.runtime import __version__
 
@@ -132,8 +132,8 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    shared: Parser = global_options()
-    parser = Parser(
+    shared: CommandParser = global_options()
+    parser = CommandParser(
         prog="gecjury",
         description="Score grammatical error correction with reference-based metrics, trained "
         "reference-free metrics and LLM judges, and try them against human judgments.",

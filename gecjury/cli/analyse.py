@@ -13,7 +13,7 @@ from gecjury.cli.inputs import benchmark_or_files, runtime_from
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError, nearest
 from gecjury.experiments.analyses import (
-    Variants,
+    ComparedVariants,
     edit_density,
     human_scatter,
     scoring_cost,
@@ -28,7 +28,7 @@ from gecjury.scoring.registry import load
 if TYPE_CHECKING:
     from gecjury.refbased.uot_errant.metric import UOTERRANT
 
-__all__ = ["KINDS", "Kind", "add_arguments", "run"]
+__all__ = ["ANALYSES", "Analysis", "add_arguments", "run"]
 
 Shown = tuple[list[Table], dict[str, Any]]
 """Tables for people, and what the JSON document holds besides the analysis' name."""
@@ -38,9 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     from gecjury.refbased.uot_errant.analyses import Layout
 
-    kinds = "\n".join(f"  {name:8} {kind.summary}" for name, kind in KINDS.items())
+    kinds = "\n".join(f"  {name:8} {kind.summary}" for name, kind in ANALYSES.items())
     parser.epilog = f"kinds:\n{kinds}"
-    parser.add_argument("kind", choices=KINDS, metavar="KIND", help=", ".join(KINDS))
+    parser.add_argument("kind", choices=ANALYSES, metavar="KIND", help=", ".join(ANALYSES))
     parser.add_argument(
         "corpus", nargs="+", metavar="CORPUS", help="a benchmark's name, or SOURCE and HYP..."
     )
@@ -91,7 +91,9 @@ def run(args: argparse.Namespace) -> int:
     if args.figure:
         draw.check_figure(args.figure)
     corpus, benchmark = _corpus(args)
-    shown, document = KINDS[args.kind].show(Task(args, corpus, benchmark, runtime_from(args)))
+    shown, document = ANALYSES[args.kind].show(
+        AnalysisTask(args, corpus, benchmark, runtime_from(args))
+    )
     about = {"analysis": args.kind, "corpus": args.corpus}
     print_result(shown, about | document, args.format)
     return 0
@@ -110,7 +112,7 @@ def _corpus(args: argparse.Namespace) -> tuple[Corpus, Benchmark | None]:
 
 
 @dataclass(frozen=True)
-class Task:
+class AnalysisTask:
     """What an analysis is made of: the options, the corpus and where it comes from."""
 
     args: argparse.Namespace
@@ -159,7 +161,7 @@ class Task:
         return scorer
 
 
-def _norms(task: Task) -> Shown:
+def _norms(task: AnalysisTask) -> Shown:
     from gecjury.refbased.uot_errant.analyses import edit_table, type_norms
 
     scorer, least = task.uot(), task.args.min_count
@@ -179,7 +181,7 @@ def _norms(task: Task) -> Shown:
     return [Table(columns, rows, "Norms of edit vectors", [note])], {"rows": rows, "edits": count}
 
 
-def _map(task: Task) -> Shown:
+def _map(task: AnalysisTask) -> Shown:
     import numpy as np
 
     from gecjury.refbased.uot_errant.analyses import edit_map, edit_table
@@ -208,7 +210,7 @@ def _map(task: Task) -> Shown:
     return [Table(columns, rows, f"Edit vectors by {args.method}")], {"rows": rows}
 
 
-def _edits(task: Task) -> Shown:
+def _edits(task: AnalysisTask) -> Shown:
     found = edit_density(task.corpus, task.runtime)
     rows = found.rows()
     if task.figure:
@@ -219,7 +221,7 @@ def _edits(task: Task) -> Shown:
     return [Table(columns, rows, "Edits a sentence")], {"rows": rows}
 
 
-def _scatter(task: Task) -> Shown:
+def _scatter(task: AnalysisTask) -> Shown:
     import numpy as np
 
     found = human_scatter(task.judged(), task.metrics, corpus=task.corpus, runtime=task.runtime)
@@ -242,7 +244,7 @@ def _scatter(task: Task) -> Shown:
     return tables, {"rows": rows, "correlations": summary}
 
 
-def _cost(task: Task) -> Shown:
+def _cost(task: AnalysisTask) -> Shown:
     found = scoring_cost(task.corpus, task.metrics, task.runtime)
     rows, slopes = found.rows(), [asdict(each) for each in found.slopes]
     if task.figure:
@@ -260,7 +262,7 @@ def _cost(task: Task) -> Shown:
     return tables, {"rows": rows, "slopes": slopes}
 
 
-def _lambda(task: Task) -> Shown:
+def _lambda(task: AnalysisTask) -> Shown:
     from gecjury.refbased.uot_errant.analyses import sentence_scores_by_lambda
 
     benchmark, scorer = task.judged(), task.uot()
@@ -275,7 +277,7 @@ def _lambda(task: Task) -> Shown:
     return _variants(task, found, columns, f"λ = {found.best['lambda']:g}")
 
 
-def _layers(task: Task) -> Shown:
+def _layers(task: AnalysisTask) -> Shown:
     from gecjury.refbased.uot_errant.analyses import sentence_scores_by_layer
 
     benchmark, scorer = task.judged(), task.uot()
@@ -301,14 +303,16 @@ def _layers(task: Task) -> Shown:
     return _variants(task, found, columns, f"layer {best['layer']}, {best['pooling']}")
 
 
-def _variants(task: Task, found: Variants, columns: list[Column], best: str) -> Shown:
+def _variants(
+    task: AnalysisTask, found: ComparedVariants, columns: list[Column], best: str
+) -> Shown:
     note = f"best: {best} (r {found.best['pearson']:.3f}, ρ {found.best['spearman']:.3f})"
     title = f"{task.args.corpus[0]}: UOT-ERRANT by TrueSkill against human {found.kind}"
     rows = found.rows()
     return [Table(columns, rows, title, [note])], {"rows": rows, "best": found.best}
 
 
-def _solver(task: Task) -> Shown:
+def _solver(task: AnalysisTask) -> Shown:
     import numpy as np
 
     from gecjury.refbased.uot_errant.analyses import compare_with_pot
@@ -324,23 +328,23 @@ def _solver(task: Task) -> Shown:
 
 
 @dataclass(frozen=True)
-class Kind:
+class Analysis:
     """One analysis: what it is, and the function that makes and draws it."""
 
     summary: str
-    show: Callable[[Task], Shown]
+    show: Callable[[AnalysisTask], Shown]
 
 
-KINDS: dict[str, Kind] = {
-    "norms": Kind("mean norm of edit vectors by error type", _norms),
-    "map": Kind("edit vectors in the plane, coloured by error type", _map),
-    "edits": Kind("edits a sentence by system", _edits),
-    "scatter": Kind("human scores against a metric's, by system", _scatter),
-    "cost": Kind("seconds against edits a sentence and against the number of systems", _cost),
-    "lambda": Kind("UOT-ERRANT's λ tried in steps, without encoding again", _lambda),
-    "layers": Kind(
+ANALYSES: dict[str, Analysis] = {
+    "norms": Analysis("mean norm of edit vectors by error type", _norms),
+    "map": Analysis("edit vectors in the plane, coloured by error type", _map),
+    "edits": Analysis("edits a sentence by system", _edits),
+    "scatter": Analysis("human scores against a metric's, by system", _scatter),
+    "cost": Analysis("seconds against edits a sentence and against the number of systems", _cost),
+    "lambda": Analysis("UOT-ERRANT's λ tried in steps, without encoding again", _lambda),
+    "layers": Analysis(
         "UOT-ERRANT with each layer and pooling of the encoder, all from one pass", _layers
     ),
-    "solver": Kind("our optimum against POT's plan", _solver),
+    "solver": Analysis("our optimum against POT's plan", _solver),
 }
 """Every analysis, as typed."""

@@ -10,7 +10,7 @@ from gecjury.cli.compare import add_study_options, compare_metrics
 
 __all__ = ["add_arguments", "run"]
 
-METRICS = ["green", "gleu"]
+_METRICS = ["green", "gleu"]
 EDIT_METRICS = ["errant", "cleme"]
 
 
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="metrics",
         metavar="METRIC",
         action="append",
-        help=f"metrics to try (default: {', '.join(METRICS + EDIT_METRICS)})",
+        help=f"metrics to try (default: {', '.join(_METRICS + EDIT_METRICS)})",
     )
     add_study_options(parser)
 
@@ -35,9 +35,9 @@ def run(args: argparse.Namespace) -> int:
 def _usual() -> list[str]:
     """Metrics that run with what is installed: those over edits need spaCy and errant."""
     if all(find_spec(package) for package in ("errant", "spacy")):
-        return METRICS + EDIT_METRICS
+        return _METRICS + EDIT_METRICS
     print(
         f"gecjury: {', '.join(EDIT_METRICS)} left out: pip install 'gecjury[edits]'",
         file=sys.stderr,
     )
-    return METRICS
+    return _METRICS

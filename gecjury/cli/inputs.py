@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gecjury.scoring.scorer import Plan, Scorer
 
 __all__ = [
-    "Parser",
+    "CommandParser",
     "add_files",
     "add_metrics",
     "benchmark_or_files",
@@ -211,7 +211,7 @@ def files_to_score(
     return None if dry_run(scorers, corpus, runtime) else (scorers, corpus, runtime)
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """Says at the end of an error where help is."""
 
     def error(self, message: str) -> NoReturn:
@@ -241,9 +241,9 @@ def runtime_from(args: argparse.Namespace) -> Runtime:
     )
 
 
-def global_options() -> Parser:
+def global_options() -> CommandParser:
     """Options that every command takes; none of them changes a score."""
-    parser = Parser(add_help=False)
+    parser = CommandParser(add_help=False)
     group = parser.add_argument_group("global options (none of them changes a score)")
     group.add_argument(
         "--format",

@@ -159,11 +159,11 @@ def _add_improvements(parser: argparse.ArgumentParser) -> None:
 
 def _add_weights(parser: argparse.ArgumentParser) -> None:
     from gecjury.benchmarks.table import View
-    from gecjury.refless.training.recipe import Level
+    from gecjury.refless.training.recipe import WeightsFor
 
     group = parser.add_argument_group("weights")
     group.add_argument("--model", metavar="DIR", help="the trained SOME")
-    group.add_argument("--level", choices=get_args(Level), default="sentence")
+    group.add_argument("--level", choices=get_args(WeightsFor), default="sentence")
     group.add_argument("--human", choices=get_args(View))
     group.add_argument("--systems", default="base")
     group.add_argument(

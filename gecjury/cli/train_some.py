@@ -12,7 +12,7 @@ from gecjury.cli.train_options import data_folder, settings_from, warn_of_leaks
 if TYPE_CHECKING:
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
-    from gecjury.refless.training.grid import Trial
+    from gecjury.refless.training.grid import GridTrial
     from gecjury.refless.training.intermediate import IntermediateData
     from gecjury.refless.training.recipe import Recipe
     from gecjury.refless.training.some import Report
@@ -164,7 +164,7 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
     return 0
 
 
-def print_grid(args: argparse.Namespace, trials: Sequence[Trial]) -> int:
+def print_grid(args: argparse.Namespace, trials: Sequence[GridTrial]) -> int:
     """Print what each combination of the grid reached."""
     from gecjury.refless.training.trainer import is_main_process
     from gecjury.report.tables import Column, Table, print_result

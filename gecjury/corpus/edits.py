@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gecjury.errors import InputError
 
-__all__ = ["Edit", "apply_edits", "counted_edits", "ordered_edits"]
+__all__ = ["Edit", "Edits", "apply_edits", "counted_edits", "ordered_edits"]
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -30,6 +30,10 @@ class Edit:
     def tokens(self) -> list[str]:
         """The correction's tokens."""
         return self.correction.split()
+
+
+Edits = tuple[Edit, ...]
+"""The edits of one sentence, from left to right."""
 
 
 def counted_edits(

@@ -19,7 +19,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import counted_edits
 from gecjury.errors import OptionError
 from gecjury.experiments.inputs import Metrics, scorers_of
-from gecjury.experiments.result import Result
+from gecjury.experiments.result import ExperimentResult
 from gecjury.extraction.extract import corpus_edits
 from gecjury.models.encoder import forget
 from gecjury.runtime import Runtime
@@ -28,15 +28,15 @@ from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.ranking import aggregate_scores
 
 __all__ = [
-    "Cost",
+    "ComparedVariants",
     "CostPoint",
     "CostSlopes",
     "EditDensity",
     "MetricCorrelation",
     "Scatter",
     "ScatterPoint",
+    "ScoringCost",
     "SystemEdits",
-    "Variants",
     "edit_density",
     "human_scatter",
     "scoring_cost",
@@ -55,7 +55,7 @@ class SystemEdits:
 
 
 @dataclass(frozen=True, repr=False)
-class EditDensity(Result):
+class EditDensity(ExperimentResult):
     """Edits a sentence by system (Goto et al. 2026, figure 2), fewest first."""
 
     systems: tuple[SystemEdits, ...]
@@ -105,7 +105,7 @@ class MetricCorrelation:
 
 
 @dataclass(frozen=True, repr=False)
-class Scatter(Result):
+class Scatter(ExperimentResult):
     """Human against metric scores by system (Goto et al. 2026, figure 3).
 
     Attributes:
@@ -187,7 +187,7 @@ class CostSlopes:
 
 
 @dataclass(frozen=True, repr=False)
-class Cost(Result):
+class ScoringCost(ExperimentResult):
     """Seconds against edits (Goto et al. 2026, figure 7) and against the number of systems.
 
     Attributes:
@@ -203,7 +203,7 @@ class Cost(Result):
         return [asdict(each) for each in self.points]
 
 
-def scoring_cost(corpus: Corpus, metrics: Metrics, runtime: Runtime | None = None) -> Cost:
+def scoring_cost(corpus: Corpus, metrics: Metrics, runtime: Runtime | None = None) -> ScoringCost:
     """Seconds for each system by itself, and for the first k systems at once.
 
     Nothing is read from or kept in a cache between the timings; loading models is not timed.
@@ -242,7 +242,7 @@ def scoring_cost(corpus: Corpus, metrics: Metrics, runtime: Runtime | None = Non
                 float(np.mean(alone)),
             )
         )
-    return Cost(tuple(points), tuple(slopes))
+    return ScoringCost(tuple(points), tuple(slopes))
 
 
 def _seconds(scorer: Scorer, corpus: Corpus, systems: Sequence[str], runtime: Runtime) -> float:
@@ -260,7 +260,7 @@ def _slope(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class Variants(Result):
+class ComparedVariants(ExperimentResult):
     """Variants of one metric against human scores, by TrueSkill.
 
     Attributes:
@@ -297,7 +297,7 @@ def try_variants(
     sentences: FloatArray | Sequence[FloatArray],
     *,
     corpus: Corpus | None = None,
-) -> Variants:
+) -> ComparedVariants:
     """Correlate sentence scores of several variants of a metric with human scores.
 
     Args:
@@ -309,7 +309,7 @@ def try_variants(
     kind, target = _human(benchmark, corpus or benchmark.corpus)
     nothing = np.full(len(target), np.nan)
     scores = [aggregate_scores("trueskill", each, nothing) for each in sentences]
-    return Variants(
+    return ComparedVariants(
         kind,
         tuple(settings),
         tuple(pearson(target, each) for each in scores),

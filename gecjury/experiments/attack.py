@@ -16,7 +16,7 @@ from gecjury.corpus.reading import read_versions
 from gecjury.errors import InputError, OptionError, nearest
 from gecjury.experiments.inputs import Metrics, Texts, corpus_of, scorers_of
 from gecjury.experiments.perturbations import PERTURBATIONS, Perturbation, Victim, perturb
-from gecjury.experiments.result import Result
+from gecjury.experiments.result import ExperimentResult
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Plan, Scorer
@@ -114,7 +114,7 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ScoredPair:
     """Scores of a damaged output beside its undamaged one.
 
     Attributes:
@@ -148,7 +148,7 @@ class AttackScores:
     label: str
     family: str
     signature: str
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ScoredPair, ...]
     seconds: float
     notes: tuple[str, ...]
 
@@ -186,7 +186,7 @@ def score_attacks(
             old, new = rows[each.system], rows[each.name]
             lines = corpus.systems[each.system].lines
             pairs.append(
-                Pair(
+                ScoredPair(
                     each,
                     table.sentences[old],
                     table.sentences[new],
@@ -261,7 +261,7 @@ class Effect:
         return sum(system.outranks_source for system in self.systems.values())
 
 
-def effect(pairs: Sequence[Pair], weights: FloatArray) -> Effect:
+def effect(pairs: Sequence[ScoredPair], weights: FloatArray) -> Effect:
     """Sum up the pairs of one attack.
 
     Args:
@@ -389,7 +389,7 @@ class MetricAttack:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Attacked(Result):
+class Attacked(ExperimentResult):
     """Damaged corrections beside the undamaged, by several metrics.
 
     Attributes:

@@ -10,7 +10,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError, OptionError
 from gecjury.experiments.inputs import scorers_of
-from gecjury.experiments.result import Result
+from gecjury.experiments.result import ExperimentResult
 from gecjury.extraction.extract import corpus_edits
 from gecjury.metaeval.edits.attribution import Attribution, Method, attribute
 from gecjury.runtime import Runtime
@@ -22,7 +22,7 @@ __all__ = ["Explained", "check_explainable", "explain"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Explained(Result):
+class Explained(ExperimentResult):
     """How a metric judged one hypothesis.
 
     Attributes:

@@ -15,7 +15,7 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import OptionError
 from gecjury.experiments.inputs import Metrics, Texts, scorers_of
-from gecjury.experiments.result import Result
+from gecjury.experiments.result import ExperimentResult
 from gecjury.experiments.score import score
 from gecjury.experiments.system_tests import SystemTests, compare_systems
 from gecjury.runtime import Runtime
@@ -93,7 +93,7 @@ class MetricRanking:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Ranked(Result):
+class Ranked(ExperimentResult):
     """Systems ranked by several metrics.
 
     Attributes:

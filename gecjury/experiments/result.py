@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-__all__ = ["Result"]
+__all__ = ["ExperimentResult"]
 
 
-class Result(ABC):
+class ExperimentResult(ABC):
     """A finished experiment; the classes below it hold what was found, typed.
 
     `pandas.DataFrame(result.rows())` makes a table of it, `print(result)` shows one.

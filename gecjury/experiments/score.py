@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gecjury.errors import OptionError
-from gecjury.experiments.result import Result
+from gecjury.experiments.result import ExperimentResult
 
 if TYPE_CHECKING:
     # Nothing that needs numpy is imported before something is scored: `gecjury score --help`
@@ -83,7 +83,7 @@ class TypeCounts:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Scored(Result):
+class Scored(ExperimentResult):
     """Scores of several systems by several metrics.
 
     Attributes:

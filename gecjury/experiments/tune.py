@@ -15,13 +15,13 @@ from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.errors import OptionError
 from gecjury.experiments.inputs import benchmark_of
-from gecjury.experiments.result import Result
+from gecjury.experiments.result import ExperimentResult
 from gecjury.experiments.tuning import (
     MEASURES,
-    Found,
     Grid,
+    Optimum,
     Preset,
-    Trial,
+    TuningTrial,
     curves,
     evaluate,
     find_best,
@@ -113,7 +113,7 @@ class TunedElsewhere:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Tuned(Result):
+class Tuned(ExperimentResult):
     """The values found on one benchmark, tried on others.
 
     Attributes:
@@ -292,7 +292,7 @@ def _tune_grid(
     )
 
 
-def _given(trial: Trial, found: Found) -> float:
+def _given(trial: TuningTrial, found: Optimum) -> float:
     """The value found, as the option takes it: whole where only whole numbers were tried."""
     return int(found.value) if isinstance(trial.values[0], int) else found.value
 

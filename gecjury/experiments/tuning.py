@@ -29,10 +29,10 @@ from gecjury.stats.ranking import Aggregate, aggregate_scores
 
 __all__ = [
     "MEASURES",
-    "Found",
     "Grid",
+    "Optimum",
     "Preset",
-    "Trial",
+    "TuningTrial",
     "curves",
     "evaluate",
     "find_best",
@@ -151,7 +151,7 @@ def parse_grid(text: str) -> Grid:
 
 
 @dataclass(frozen=True)
-class Trial:
+class TuningTrial:
     """A metric's scores on a benchmark for every value tried.
 
     Attributes:
@@ -175,7 +175,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Found:
+class Optimum:
     """The value that a measure prefers.
 
     Attributes:
@@ -219,7 +219,7 @@ def trial_of(
     runtime: Runtime,
     *,
     sentences: FloatArray | None = None,
-) -> Trial:
+) -> TuningTrial:
     """Score a benchmark for every value of a grid.
 
     Where the option only enters when statistics become scores, the corpus is read once.
@@ -255,7 +255,7 @@ def trial_of(
             parts.append(_of_draws(study, scores, resampled, draws))
         right.append(_right(study, view, scores))
     pairs = study.pairs(view) if study.benchmark.rankings.get(view) else None
-    return Trial(
+    return TuningTrial(
         grid.values,
         np.array(whole),
         None if draws is None else np.array(parts),
@@ -297,7 +297,7 @@ def _right(study: Study, view: View, scores: FloatArray) -> FloatArray:
     return result
 
 
-def find_best(trial: Trial, measure: str) -> Found:
+def find_best(trial: TuningTrial, measure: str) -> Optimum:
     """The value with the best measure; of equally good ones the largest.
 
     Rank correlations have plateaus: GREEN's best ρ on GJG15 holds from β 2.21 to 2.51, and the
@@ -308,7 +308,7 @@ def find_best(trial: Trial, measure: str) -> Found:
     """
     if trial.draws is None or trial.parts is None:
         curve = _curve(trial, measure, trial.whole, None)
-        return Found(measure, float(trial.values[_argmax(curve, measure)]))
+        return Optimum(measure, float(trial.values[_argmax(curve, measure)]))
     optima = []
     for fold, rows in enumerate(trial.draws):
         curve = _curve(trial, measure, trial.parts[:, fold], rows)
@@ -316,7 +316,7 @@ def find_best(trial: Trial, measure: str) -> Found:
     mean = float(np.mean(optima))
     if all(isinstance(value, int) for value in trial.values):
         mean = float(round(mean))
-    return Found(measure, mean, tuple(optima), float(np.std(optima, ddof=1)))
+    return Optimum(measure, mean, tuple(optima), float(np.std(optima, ddof=1)))
 
 
 def _argmax(curve: FloatArray, measure: str) -> int:
@@ -329,7 +329,9 @@ def _argmax(curve: FloatArray, measure: str) -> int:
     return int(np.flatnonzero(level == np.nanmax(level))[-1])
 
 
-def _curve(trial: Trial, measure: str, scores: FloatArray, rows: IntArray | None) -> FloatArray:
+def _curve(
+    trial: TuningTrial, measure: str, scores: FloatArray, rows: IntArray | None
+) -> FloatArray:
     """The measure for each value.
 
     Args:
@@ -348,7 +350,7 @@ def _curve(trial: Trial, measure: str, scores: FloatArray, rows: IntArray | None
     return np.array([correlate(trial.human, row) for row in scores])
 
 
-def curves(trial: Trial) -> dict[str, FloatArray]:
+def curves(trial: TuningTrial) -> dict[str, FloatArray]:
     """Every measure for each value, on all sentences."""
     return {measure: _curve(trial, measure, trial.whole, None) for measure in MEASURES}
 

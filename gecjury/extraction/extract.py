@@ -19,9 +19,9 @@ from typing import Any
 
 from gecjury.caches import DiskCache, text_key
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import Edit
+from gecjury.corpus.edits import Edit, Edits
 from gecjury.errors import InputError, MissingExtraError, OptionError
-from gecjury.extraction.pipeline import Extractor, Found, Pair
+from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
 from gecjury.runtime import Runtime
 
 __all__ = [
@@ -33,7 +33,6 @@ __all__ = [
     "extraction_signature",
 ]
 
-Edits = tuple[Edit, ...]
 Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 
 # The errant releases, as (major, minor), whose edits the tests compare with ours.
@@ -128,7 +127,7 @@ def extract(
         pair for row in zip(*columns, strict=True) for pair in row if pair[0] != pair[1]
     )
     known, cached = _edits_of(list(wanted), tagger, pos_scheme, runtime)
-    unchanged = Found(())
+    unchanged = ExtractedEdits(())
     return Extraction(
         [[known.get(pair, unchanged).edits for pair in column] for column in columns],
         len(wanted),
@@ -174,18 +173,18 @@ def _named(versions: Versions) -> list[tuple[str, Sequence[str]]]:
 
 
 def _edits_of(
-    pairs: list[Pair], tagger: str, pos_scheme: str, runtime: Runtime
-) -> tuple[dict[Pair, Found], int]:
+    pairs: list[TextPair], tagger: str, pos_scheme: str, runtime: Runtime
+) -> tuple[dict[TextPair, ExtractedEdits], int]:
     """Edits of distinct pairs, and how many of them were on disk."""
     if not pairs:
         return {}, 0
     parts = _cache_parts(tagger, pos_scheme)
-    known: dict[Pair, Found] = {}
+    known: dict[TextPair, ExtractedEdits] = {}
     cache = None
     if runtime.use_cache:
         cache = DiskCache(runtime.cache_folder("edits") / "edits.sqlite", parts)
         keys = {text_key(*pair): pair for pair in pairs}
-        known = {keys[k]: Found.from_json(v) for k, v in cache.get(list(keys)).items()}
+        known = {keys[k]: ExtractedEdits.from_json(v) for k, v in cache.get(list(keys)).items()}
     cached = len(known)
     missing = [pair for pair in pairs if pair not in known]
     if missing:
@@ -199,8 +198,8 @@ def _edits_of(
 
 
 def _made(
-    pairs: list[Pair], tagger: str, pos_scheme: str, runtime: Runtime
-) -> Iterator[tuple[Pair, Found]]:
+    pairs: list[TextPair], tagger: str, pos_scheme: str, runtime: Runtime
+) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     if runtime.workers > 1 and len(pairs) > _FEW:
         from gecjury.extraction.workers import extract_in_workers
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from gecjury.extraction.tagger.fast import FastPipeline, Key
+from gecjury.extraction.tagger.fast import FastPipeline, FeatureKey
 
 __all__ = ["Operation", "Parsed", "Parser"]
 
@@ -97,7 +97,7 @@ class Parser:
         strings = self._nlp.vocab.strings
         docs = fast.parse(sentences)
         whole: dict[int, Any] = {}
-        keys: list[list[Key]] = []
+        keys: list[list[FeatureKey]] = []
         heads: list[list[int]] = []
         for number, (texts, doc) in enumerate(zip(sentences, docs, strict=True)):
             if fast.has_phrase([self._word(text)[0] for text in texts]):

@@ -13,7 +13,7 @@ from gecjury.extraction.alignment import Aligner
 from gecjury.extraction.merging import LONGEST_RUN, Span, merge_operations
 from gecjury.extraction.parsing import Parsed, Parser
 
-__all__ = ["Classifier", "Extractor", "Found", "Pair"]
+__all__ = ["Classifier", "ExtractedEdits", "Extractor", "TextPair"]
 
 
 class Classifier:
@@ -114,14 +114,14 @@ class _Edit:
             c_toks.pop()
 
 
-Pair = tuple[str, str]
+TextPair = tuple[str, str]
 """Source and corrected sentence, tokens joined by single spaces."""
 
 # Sentences parsed at once. A parse is dropped after the last pair that needs it.
 _WINDOW = 1024
 
 
-class Found(NamedTuple):
+class ExtractedEdits(NamedTuple):
     """The edits of a pair.
 
     Attributes:
@@ -138,7 +138,7 @@ class Found(NamedTuple):
         return json.dumps([True, *rows] if self.coarse else rows, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str) -> Found:
+    def from_json(cls, text: str) -> ExtractedEdits:
         """Read what `to_json` wrote."""
         rows = json.loads(text)
         coarse = bool(rows) and rows[0] is True
@@ -154,7 +154,7 @@ class Extractor:
         self._aligner = Aligner()
         self._classifier = Classifier()
 
-    def extract(self, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Found]]:
+    def extract(self, pairs: Sequence[TextPair]) -> Iterator[tuple[TextPair, ExtractedEdits]]:
         """The edits of distinct pairs, in order; each distinct sentence is parsed once."""
         uses = Counter(sentence for pair in pairs for sentence in pair)
         parses: dict[str, Parsed] = {}
@@ -178,7 +178,7 @@ class Extractor:
         """A parse made elsewhere; see `Parser.reduce`."""
         return self._parser.reduce(doc)
 
-    def pair(self, source: Parsed, corrected: Parsed) -> Found:
+    def pair(self, source: Parsed, corrected: Parsed) -> ExtractedEdits:
         """The edits of one parsed pair."""
         before = self._aligner.coarse
         operations = self._aligner.align(source, corrected)
@@ -189,4 +189,4 @@ class Extractor:
             Edit(span[0], span[1], " ".join(corrected.texts[span[2] : span[3]]), kind)
             for span, kind in zip(spans, types, strict=True)
         )
-        return Found(edits, coarse)
+        return ExtractedEdits(edits, coarse)

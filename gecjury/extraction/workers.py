@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from gecjury import errors
 from gecjury.errors import GecjuryError
-from gecjury.extraction.pipeline import Extractor, Found, Pair
+from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
 
 __all__ = ["extract_in_workers"]
 
@@ -31,8 +31,8 @@ _SMALLEST, _LARGEST = 50, 2000
 
 
 def extract_in_workers(
-    pairs: list[Pair], tagger: str, pos_scheme: str, workers: int
-) -> Iterator[tuple[Pair, Found]]:
+    pairs: list[TextPair], tagger: str, pos_scheme: str, workers: int
+) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     """The edits of distinct pairs, batch by batch as they are done.
 
     Args:
@@ -49,7 +49,7 @@ def extract_in_workers(
     pool = [_Worker(tagger, pos_scheme) for _ in range(min(workers, len(batches)))]
     try:
         with ThreadPoolExecutor(len(pool)) as threads:
-            running: dict[Future[list[str]], tuple[_Worker, list[Pair]]] = {}
+            running: dict[Future[list[str]], tuple[_Worker, list[TextPair]]] = {}
             idle = list(pool)
             while batches or running:
                 while batches and idle:
@@ -58,7 +58,7 @@ def extract_in_workers(
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     worker, batch = running.pop(future)
                     idle.append(worker)
-                    found = map(Found.from_json, future.result())
+                    found = map(ExtractedEdits.from_json, future.result())
                     yield from zip(batch, found, strict=True)
     finally:
         for worker in pool:
@@ -80,7 +80,7 @@ class _Worker:
             errors="surrogatepass",
         )
 
-    def ask(self, pairs: list[Pair]) -> list[str]:
+    def ask(self, pairs: list[TextPair]) -> list[str]:
         """Have pairs done; the answer is one JSON text a pair."""
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:

@@ -23,9 +23,9 @@ from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.textfiles import read_text, write_text
 
-__all__ = ["FORMAT", "JuryModel", "Member", "read_jury", "write_jury"]
+__all__ = ["JURY_FORMAT", "JuryModel", "Member", "read_jury", "write_jury"]
 
-FORMAT = "gecjury-jury/1"
+JURY_FORMAT = "gecjury-jury/1"
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class JuryModel:
             for k, member in enumerate(self.members)
         ]
         return {
-            "format": FORMAT,
+            "format": JURY_FORMAT,
             "members": members,
             "record": dict(self.record),
             "sources": sorted(self.sources),
@@ -165,8 +165,8 @@ class JuryModel:
         Raises:
             KeyError, TypeError, ValueError: it is not the content of a jury's file.
         """
-        if document["format"] != FORMAT:
-            raise ValueError(f"format {document['format']!r}, expected {FORMAT!r}")
+        if document["format"] != JURY_FORMAT:
+            raise ValueError(f"format {document['format']!r}, expected {JURY_FORMAT!r}")
         rows = document["members"]
         center, scale, weights = (
             tuple(float(row[key]) for row in rows) for key in ("center", "scale", "weight")

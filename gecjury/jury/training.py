@@ -19,7 +19,7 @@ from gecjury.jury.model import JuryModel, Member, identity
 from gecjury.jury.pairs import TrainingPairs
 from gecjury.report.tables import plain
 from gecjury.runtime import Runtime
-from gecjury.stats.logistic import agreement, equal_weights, fit_preferences, folds_of, impute
+from gecjury.stats.logistic import equal_weights, fit_preferences, folds_of, impute, pair_agreement
 
 __all__ = ["STRENGTHS", "train_jury"]
 
@@ -101,7 +101,7 @@ def _validate(data: _Data, strength: float) -> FloatArray:
     for fold in np.unique(data.fold):
         test = data.fold == fold
         fit = _fit(data, np.flatnonzero(~test), strength)
-        right[test] = agreement(fit.gaps[test], fit.weights)
+        right[test] = pair_agreement(fit.gaps[test], fit.weights)
     return right
 
 
@@ -276,7 +276,7 @@ def _worth(
     gaps = data.preferred - data.other
     for column in runtime.track(range(len(members)), "jury: leaving members out", len(members)):
         there = ~np.isnan(gaps[:, column])
-        alone = agreement(np.nan_to_num(gaps[:, [column]]), np.ones(1))
+        alone = pair_agreement(np.nan_to_num(gaps[:, [column]]), np.ones(1))
         row: dict[str, Any] = {
             "member": members[column].label,
             "weight": weights[column],
@@ -302,6 +302,6 @@ def _by_benchmark(
         apart = np.flatnonzero(~mine & ~np.isin(data.source, data.source[mine]))
         if len(apart):
             fit = _fit(data, apart, strength)
-            row["from_others"] = data.mean(agreement(fit.gaps, fit.weights), mine)
+            row["from_others"] = data.mean(pair_agreement(fit.gaps, fit.weights), mine)
         rows.append(row)
     return rows

@@ -22,8 +22,8 @@ from gecjury.scoring.scores import ScoreTable
 __all__ = [
     "Camp",
     "Consensus",
-    "Correction",
     "SentenceView",
+    "ShownCorrection",
     "camps",
     "consensus",
     "scaled_ranks",
@@ -45,7 +45,7 @@ class Camp:
 
 
 @dataclass(frozen=True)
-class Correction:
+class ShownCorrection:
     """One distinct correction of a source.
 
     Attributes:
@@ -83,7 +83,7 @@ class SentenceView:
     row: int
     source: str
     context: tuple[str, str]
-    corrections: tuple[Correction, ...]
+    corrections: tuple[ShownCorrection, ...]
     disagreement: float
     apart: str
     astray: float
@@ -192,7 +192,7 @@ def _view(
     plain = 1 + ranks * np.maximum(known - 1, 0)
     plain[(known == 1).ravel()] = np.where(np.isnan(own[(known == 1).ravel()]), np.nan, 1.0)
     corrections = [
-        Correction(
+        ShownCorrection(
             text,
             _names(corpus, members),
             own[:, at],
@@ -213,7 +213,7 @@ def _names(corpus: Corpus, members: Sequence[int]) -> tuple[str, ...]:
     return tuple(corpus.names[index] for index in members)
 
 
-def _liking(correction: Correction) -> float:
+def _liking(correction: ShownCorrection) -> float:
     """For sorting: minus the share of comparisons won, over all views; unjudged ones last."""
     won = sum(wins for wins, _ in correction.preferred.values())
     count = sum(count for _, count in correction.preferred.values())

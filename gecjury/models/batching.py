@@ -15,7 +15,7 @@ from gecjury.errors import OptionError
 
 __all__ = ["cpu_threads", "equal_batches", "padded_batches", "pick_device", "work_through"]
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 # What a batch holds at most is stated in texts; longer ones than this count for more than one.
 _PIECES_PER_TEXT = 32
@@ -66,8 +66,8 @@ def cpu_threads(device: str) -> int:
 
 
 def work_through(
-    batches: Sequence[list[int]], work: Callable[[list[int]], T], threads: int
-) -> Iterator[tuple[list[int], T]]:
+    batches: Sequence[list[int]], work: Callable[[list[int]], _T], threads: int
+) -> Iterator[tuple[list[int], _T]]:
     """Do some work for every batch, several at once, each in one thread of its own.
 
     Batches of short texts are small: threads that share one wait for each other at every layer,

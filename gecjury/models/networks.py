@@ -13,7 +13,7 @@ from gecjury.models.checkpoints import (
 )
 
 __all__ = [
-    "Kind",
+    "NetworkKind",
     "cut_length",
     "network_class",
     "position_limit",
@@ -23,11 +23,11 @@ __all__ = [
     "refuse_missing",
 ]
 
-Kind = Literal["encoder", "sentences", "word-pieces", "next-word", "text-to-text"]
+NetworkKind = Literal["encoder", "sentences", "word-pieces", "next-word", "text-to-text"]
 """What a network gives: hidden states; outputs for a sentence or pair, or for each word piece;
 probabilities of the next word piece; those of a target's word pieces given a source."""
 
-_CLASSES: dict[Kind, str] = {
+_CLASSES: dict[NetworkKind, str] = {
     "encoder": "AutoModel",
     "sentences": "AutoModelForSequenceClassification",
     "word-pieces": "AutoModelForTokenClassification",
@@ -99,7 +99,7 @@ def cut_length(tokenizer: Any, wanted: int) -> int:
 
 
 def read_network(
-    checkpoint: Checkpoint, config: Any, kind: Kind, **options: Any
+    checkpoint: Checkpoint, config: Any, kind: NetworkKind, **options: Any
 ) -> tuple[Any, frozenset[str]]:
     """A network with the checkpoint's weights, on the CPU, in evaluation mode.
 
@@ -135,7 +135,7 @@ def read_network(
     return network, missing & {name for name, _ in network.named_parameters()}
 
 
-def network_class(config: Any, kind: Kind) -> Any:
+def network_class(config: Any, kind: NetworkKind) -> Any:
     """The class of transformers for a configuration.
 
     Raises:

@@ -22,9 +22,9 @@ from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 from gecjury.textfiles import read_text, write_text
 
-__all__ = ["FORMAT", "check_writable", "read_rows", "score_with_files", "write_table"]
+__all__ = ["SCORE_FORMAT", "check_writable", "read_rows", "score_with_files", "write_table"]
 
-FORMAT = "gecjury-scores/1"
+SCORE_FORMAT = "gecjury-scores/1"
 
 
 def check_writable(folder: str | Path) -> None:
@@ -121,9 +121,9 @@ def read_rows(
     """
     try:
         record = json.loads(read_text(path))
-        if record["format"] != FORMAT:
+        if record["format"] != SCORE_FORMAT:
             raise InputError(
-                f"{path}: format {record['format']!r}, expected {FORMAT!r}; delete the file "
+                f"{path}: format {record['format']!r}, expected {SCORE_FORMAT!r}; delete the file "
                 "to have it made anew"
             )
         if record["key"] != key:
@@ -227,7 +227,7 @@ def _write(
         for (name, mark), row in others.items()
     ]
     record = {
-        "format": FORMAT,
+        "format": SCORE_FORMAT,
         "key": table.signature.key,
         "signature": table.signature.to_json(),
         "details": dict(statistics.details),

@@ -14,7 +14,7 @@ import numpy as np
 from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.errors import OptionError
 
-__all__ = ["agreement", "equal_weights", "fit_preferences", "folds_of", "impute"]
+__all__ = ["equal_weights", "fit_preferences", "folds_of", "impute", "pair_agreement"]
 
 _DIGITS = 12
 
@@ -89,7 +89,7 @@ def equal_weights(
     return result
 
 
-def agreement(gaps: FloatArray, found: FloatArray) -> FloatArray:
+def pair_agreement(gaps: FloatArray, found: FloatArray) -> FloatArray:
     """For each pair 1 where the weights prefer what people preferred, 0.5 for a tie, else 0."""
     result: FloatArray = (np.sign((gaps @ found).round(_DIGITS)) + 1) / 2
     return result

@@ -23,9 +23,9 @@ from gecjury.errors import InputError, OutputError
 from gecjury.judges.asking.exchange import Reply, Request, key_of
 from gecjury.textfiles import lock
 
-__all__ = ["FORMAT", "Identity", "Store", "read_segments", "read_store", "store_path"]
+__all__ = ["STORE_FORMAT", "Identity", "Store", "read_segments", "read_store", "store_path"]
 
-FORMAT = "gecjury-judgments/1"
+STORE_FORMAT = "gecjury-judgments/1"
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _segments(path: Path) -> tuple[list[tuple[Identity, list[dict[str, Any]]]], 
             found[-1][1].append(record)
         sound += len(line)
     if not found:
-        raise InputError(f"{path}: not a store of judgments (no head line of {FORMAT})")
+        raise InputError(f"{path}: not a store of judgments (no head line of {STORE_FORMAT})")
     return found, sound
 
 
@@ -132,8 +132,10 @@ def _record(line: bytes) -> dict[str, Any] | None:
 
 
 def _identity(path: Path, number: int, record: Mapping[str, Any]) -> Identity:
-    if record.get("format") != FORMAT or not isinstance(record.get("identity"), dict):
-        raise InputError(f"{path}, line {number}: not the head of a store of judgments ({FORMAT})")
+    if record.get("format") != STORE_FORMAT or not isinstance(record.get("identity"), dict):
+        raise InputError(
+            f"{path}, line {number}: not the head of a store of judgments ({STORE_FORMAT})"
+        )
     try:
         return Identity(**record["identity"])
     except TypeError as error:
@@ -259,7 +261,7 @@ class Store(AbstractContextManager["Store"]):
                 reply = Reply.from_json(record["reply"])
                 self._replies.setdefault(record["key"], []).append(reply)
             return
-        self._write(_line({"format": FORMAT, "identity": self.identity.parts}))
+        self._write(_line({"format": STORE_FORMAT, "identity": self.identity.parts}))
         folder = os.open(self.path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)  # the new file's name has to last as well
@@ -269,7 +271,7 @@ class Store(AbstractContextManager["Store"]):
     def _headless(self, size: int) -> bool:
         """Whether a crash left less than a whole head line: nothing to lose, so begin anew."""
         data = self.path.read_bytes()
-        if b"\n" in data or not _line({"format": FORMAT})[:12].startswith(data[:12]):
+        if b"\n" in data or not _line({"format": STORE_FORMAT})[:12].startswith(data[:12]):
             return False
         self._file.truncate(0)
         self.cut = size

@@ -31,7 +31,7 @@ FailureKind = Literal[
     "out-of-range", "conflict", "not-a-choice",
 ]  # fmt: skip
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _TARGET = re.compile(
@@ -131,7 +131,7 @@ def read_validity(text: str) -> bool | Failure:
     return _one_of([words.get(str(value).strip().lower()) for value in found], found)
 
 
-def _one_of(read: Sequence[T | None], given: Sequence[Value]) -> T | Failure:
+def _one_of(read: Sequence[_T | None], given: Sequence[Value]) -> _T | Failure:
     first = read[0]
     if any(value is None for value in read) or first is None:
         return Failure("not-a-choice", repr(given[0])[:60])
@@ -140,7 +140,7 @@ def _one_of(read: Sequence[T | None], given: Sequence[Value]) -> T | Failure:
     return first
 
 
-def _find(text: str, wanted: Callable[[Mapping[str, list[Value]]], T | None]) -> T | Failure:
+def _find(text: str, wanted: Callable[[Mapping[str, list[Value]]], _T | None]) -> _T | Failure:
     """What `wanted` finds in the one object that has it; several must agree."""
     answer = answer_text(text)
     if isinstance(answer, Failure):
@@ -161,8 +161,8 @@ def _find(text: str, wanted: Callable[[Mapping[str, list[Value]]], T | None]) ->
 
 
 def _nested(
-    record: Mapping[str, list[Value]], wanted: Callable[[Mapping[str, list[Value]]], T | None]
-) -> list[T]:
+    record: Mapping[str, list[Value]], wanted: Callable[[Mapping[str, list[Value]]], _T | None]
+) -> list[_T]:
     """The same in the object or, where it has nothing, in the objects inside it."""
     hit = wanted(record)
     if hit is not None:

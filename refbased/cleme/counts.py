@@ -32,8 +32,8 @@ from gecjury.errors import InputError
 from gecjury.refbased.chunks import ChunkText, partition
 
 __all__ = [
+    "CLEME_COUNTS",
     "CORPUS_WEIGHTS",
-    "COUNTS",
     "HIT_WEIGHTS",
     "PUBLISHED_WEIGHTS_DEPENDENT",
     "PUBLISHED_WEIGHTS_INDEPENDENT",
@@ -47,10 +47,10 @@ __all__ = [
     "combined",
     "components",
     "confusion",
-    "judge",
+    "judge_chunks",
 ]
 
-COUNTS = ("tp", "fp_needed", "fp_needless", "fn", "tn")
+CLEME_COUNTS = ("tp", "fp_needed", "fp_needless", "fn", "tn")
 """Names of the last axis of every count array of this module."""
 
 _TP, _FP_NEEDED, _FP_NEEDLESS, _FN, _TN = range(5)
@@ -132,7 +132,7 @@ class Verdicts:
             judged independently.
         sentence: sentence index of each verdict.
         reference: reference index of each verdict.
-        kind: index into `COUNTS` of each verdict.
+        kind: index into `CLEME_COUNTS` of each verdict.
         length: tokens of the chunk, the larger of source and hypothesis.
         mean_length: mean length of the chunks that references change, the larger of source and
             reference tokens; 0 if they change none.
@@ -146,7 +146,7 @@ class Verdicts:
     mean_length: float
 
     def counts(self, weighting: Weighting = CORPUS_WEIGHTS) -> NDArray[np.float64]:
-        """Weighted counts: array of sentences × references × `COUNTS`."""
+        """Weighted counts: array of sentences × references × `CLEME_COUNTS`."""
         weight = np.ones(len(self.kind))
         for kinds, by_length in (
             ((_TP,), weighting.tp),
@@ -156,9 +156,9 @@ class Verdicts:
             chosen = np.isin(self.kind, kinds)
             weight[chosen] = by_length(self.length[chosen], self.mean_length)
         rows, columns = self.usable.shape
-        cell = (self.sentence * columns + self.reference) * len(COUNTS) + self.kind
-        flat = np.bincount(cell, weights=weight, minlength=rows * columns * len(COUNTS))
-        return flat.astype(np.float64).reshape(rows, columns, len(COUNTS))
+        cell = (self.sentence * columns + self.reference) * len(CLEME_COUNTS) + self.kind
+        flat = np.bincount(cell, weights=weight, minlength=rows * columns * len(CLEME_COUNTS))
+        return flat.astype(np.float64).reshape(rows, columns, len(CLEME_COUNTS))
 
 
 def _dependent(hypothesis: ChunkText, reference: ChunkText) -> int:
@@ -187,7 +187,7 @@ def _usable(source: Sequence[str], references: Sequence[Sequence[Edit]]) -> list
     return kept or [0]
 
 
-def judge(
+def judge_chunks(
     sources: Sequence[Sequence[str]],
     hypothesis: Sequence[Sequence[Edit]],
     references: Sequence[Sequence[Sequence[Edit]]],
@@ -255,13 +255,13 @@ def _check(
 
 
 def confusion(counts: NDArray[np.float64]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """TP, FP, needed and needless together, and FN, from the last axis (`COUNTS`)."""
+    """TP, FP, needed and needless together, and FN, from the last axis (`CLEME_COUNTS`)."""
     tp, needed, needless, fn, _ = np.moveaxis(counts, -1, 0)
     return tp, needed + needless, fn
 
 
 def components(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """CLEME2.0's hit, wrong, under and over over the last axis (`COUNTS`), each 0 to 1.
+    """CLEME2.0's hit, wrong, under and over over the last axis (`CLEME_COUNTS`), each 0 to 1.
 
     hit, wrong and under are the shares of the needed changes (tp+fp_needed+fn) that were made
     rightly, made wrongly and not made; over is the share of the changes made (tp+fp) that nobody

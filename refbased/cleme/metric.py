@@ -14,8 +14,8 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import counted_edits
 from gecjury.refbased.chunks import partition
 from gecjury.refbased.cleme.counts import (
+    CLEME_COUNTS,
     CORPUS_WEIGHTS,
-    COUNTS,
     HIT_WEIGHTS,
     PUBLISHED_WEIGHTS_DEPENDENT,
     PUBLISHED_WEIGHTS_INDEPENDENT,
@@ -26,13 +26,13 @@ from gecjury.refbased.cleme.counts import (
     combined,
     components,
     confusion,
-    judge,
+    judge_chunks,
 )
 from gecjury.refbased.edit_metric import (
     BestReference,
     EditMetric,
     Edits,
-    Level,
+    ScoreLevel,
     check_beta,
     distinct_corrections,
 )
@@ -46,7 +46,10 @@ from gecjury.stats.counts import precision_recall_f
 __all__ = ["CLEME", "CLEME2"]
 
 # Where statistics keep the counts of each level.
-_COLUMNS = {"corpus": slice(0, len(COUNTS)), "sentence": slice(len(COUNTS), 2 * len(COUNTS))}
+_COLUMNS = {
+    "corpus": slice(0, len(CLEME_COUNTS)),
+    "sentence": slice(len(CLEME_COUNTS), 2 * len(CLEME_COUNTS)),
+}
 
 # Sentence-level weights by `compat`: dependent, independent.
 _SENTENCE_WEIGHTS = {
@@ -99,14 +102,14 @@ class CLEME(BestReference, EditMetric):
         tables = []
         for name in runtime.track(edits.systems, f"{self.name}: chunks", len(corpus.systems)):
             lines = edits.systems[name]
-            verdicts = judge(sources, lines, edits.references, independent=independent)
+            verdicts = judge_chunks(sources, lines, edits.references, independent=independent)
             weightings = (CORPUS_WEIGHTS, self._sentence_weighting)
             counts = np.concatenate([verdicts.counts(w) for w in weightings], axis=-1)
             counts[~verdicts.usable] = np.nan
             tables.append(counts)
         return Statistics(np.stack(tables), notes=edits.notes)
 
-    def counts_at(self, values: NDArray[Any], level: Level) -> NDArray[Any]:
+    def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
         """The counts with the length weights of a level."""
         return values[..., _COLUMNS[level]]
 
@@ -135,7 +138,7 @@ class CLEME(BestReference, EditMetric):
         precision, recall, score = precision_recall_f(*confusion(own), beta=self.beta)
         return (score, precision, recall)
 
-    def scores_of(self, counts: FloatArray, level: Level) -> Scores:
+    def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """F, precision and recall of weighted counts."""
         precision, recall, score = precision_recall_f(*confusion(counts), beta=self.beta)
         return Scores(score, precision, recall)
@@ -149,7 +152,7 @@ class CLEME(BestReference, EditMetric):
         corrections, place = distinct_corrections(cases)
         tokens = [corpus.sources[row].split() for row, _ in corrections]
         theirs = [[lines[row] for row, _ in corrections] for lines in references]
-        judged = judge(tokens, [edits for _, edits in corrections], theirs)
+        judged = judge_chunks(tokens, [edits for _, edits in corrections], theirs)
         credit = np.full((len(cases), len(references)), np.nan)
         parts = [
             partition(
@@ -240,6 +243,6 @@ class CLEME2(CLEME):
         hit, wrong, under, over = components(own)
         return (combined(own, SENTENCE_HIT_WEIGHTS), hit, -wrong, -under, -over)
 
-    def scores_of(self, counts: FloatArray, level: Level) -> Scores:
+    def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """The combined score, with the weights of the level."""
         return Scores(combined(counts, HIT_WEIGHTS if level == "corpus" else SENTENCE_HIT_WEIGHTS))

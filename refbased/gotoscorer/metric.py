@@ -13,7 +13,13 @@ from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.refbased.edit_metric import EditMetric, check_beta
-from gecjury.refbased.gotoscorer.weights import Weights, accuracy, chunk_sequence, judge, verdicts
+from gecjury.refbased.gotoscorer.weights import (
+    ChunkWeights,
+    chunk_accuracy,
+    chunk_sequence,
+    judge_systems,
+    verdicts,
+)
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Scores, Statistics
@@ -70,8 +76,8 @@ class GoToScorer(EditMetric):
         edits = self.edits(corpus, runtime)
         sources = [source.split() for source in corpus.sources]
         chosen = edits.references[self.reference]
-        judged = judge(sources, chosen, list(edits.systems.values()))
-        given = None if self.weights is None else Weights.load(Path(self.weights))
+        judged = judge_systems(sources, chosen, list(edits.systems.values()))
+        given = None if self.weights is None else ChunkWeights.load(Path(self.weights))
         notes: tuple[str, ...] = edits.notes
         if len(edits.references) > 1:
             notes += (
@@ -94,7 +100,11 @@ class GoToScorer(EditMetric):
         tp, fp, fn, _, _ = np.moveaxis(counts, -1, 0)
         # Without anything to count the authors' program gives 0, not 1 as ERRANT's.
         precision, recall, f = precision_recall_f(tp, fp, fn, beta=self.beta, empty=0.0)
-        return Scores(accuracy(counts) if self.measure == "accuracy" else f, precision, recall)
+        return Scores(
+            chunk_accuracy(counts) if self.measure == "accuracy" else f,
+            precision,
+            recall,
+        )
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
         """Weight of the chunks that the edit changes, negative where it gets them wrong.
@@ -104,8 +114,10 @@ class GoToScorer(EditMetric):
         edits = self.edits(corpus, runtime)
         reference = edits.references[self.reference]
         sources = [source.split() for source in corpus.sources]
-        judged = judge(sources, reference, list(edits.systems.values()))
-        weights = judged.weights() if self.weights is None else Weights.load(Path(self.weights))
+        judged = judge_systems(sources, reference, list(edits.systems.values()))
+        weights = (
+            judged.weights() if self.weights is None else ChunkWeights.load(Path(self.weights))
+        )
         judged.counts(weights)  # refuses weights of other data
         credit = np.zeros((len(cases), 1))
         for number, case in enumerate(cases):

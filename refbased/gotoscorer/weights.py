@@ -33,17 +33,16 @@ from gecjury.corpus.edits import Edit, counted_edits, ordered_edits
 from gecjury.errors import InputError, OutputError
 
 __all__ = [
-    "COUNTS",
     "Chunk",
-    "Judged",
-    "Weights",
-    "accuracy",
+    "ChunkWeights",
+    "JudgedChunks",
+    "chunk_accuracy",
     "chunk_sequence",
-    "judge",
+    "judge_systems",
     "verdicts",
 ]
 
-COUNTS = ("tp", "fp", "fn", "tn", "weight")
+_COUNTS = ("tp", "fp", "fn", "tn", "weight")
 """Names of the last axis of every count array of this module; `weight` is that of all chunks."""
 
 _TP, _FP, _FN, _WRONG, _TN = range(5)
@@ -159,7 +158,7 @@ def verdicts(source: Sequence[str], chunks: Sequence[Chunk], edits: Sequence[Edi
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedChunks:
     """The verdicts of several systems on the chunks of one reference.
 
     Attributes:
@@ -172,15 +171,15 @@ class Judged:
     sentence: NDArray[np.int64]
     sentences: int
 
-    def weights(self) -> Weights:
+    def weights(self) -> ChunkWeights:
         """Weights from these very systems."""
         correct = ((self.verdict == _TP) | (self.verdict == _TN)).sum(axis=0)
         cuts = np.searchsorted(self.sentence, np.arange(1, self.sentences))
         parts = np.split(correct, cuts) if self.sentences else []
-        return Weights(len(self.verdict), tuple(tuple(part.tolist()) for part in parts))
+        return ChunkWeights(len(self.verdict), tuple(tuple(part.tolist()) for part in parts))
 
-    def counts(self, weights: Weights | None = None) -> NDArray[np.float64]:
-        """Weighted counts: array of systems × sentences × `COUNTS`.
+    def counts(self, weights: ChunkWeights | None = None) -> NDArray[np.float64]:
+        """Weighted counts: array of systems × sentences × `_COUNTS`.
 
         Args:
             weights: from `weights`, of these or other systems; None weighs every chunk 1.
@@ -193,7 +192,7 @@ class Judged:
             self._check(weights)
             correct = np.array([c for row in weights.correct for c in row], dtype=np.float64)
             values = 1.0 - correct / weights.systems
-        counts = np.zeros((len(self.verdict), self.sentences, len(COUNTS)))
+        counts = np.zeros((len(self.verdict), self.sentences, len(_COUNTS)))
         for n, verdict in enumerate(self.verdict):
             for column, kinds in enumerate(((_TP,), (_FP, _WRONG), (_FN, _WRONG), (_TN,))):
                 chosen = np.isin(verdict, kinds)
@@ -203,7 +202,7 @@ class Judged:
             counts[n, :, 4] = np.bincount(self.sentence, weights=values, minlength=self.sentences)
         return counts
 
-    def _check(self, weights: Weights) -> None:
+    def _check(self, weights: ChunkWeights) -> None:
         if len(weights.correct) != self.sentences:
             raise InputError(
                 f"the weights are for {len(weights.correct)} sentences, the reference has "
@@ -218,11 +217,11 @@ class Judged:
                 )
 
 
-def judge(
+def judge_systems(
     sources: Sequence[Sequence[str]],
     reference: Sequence[Sequence[Edit]],
     systems: Sequence[Sequence[Sequence[Edit]]],
-) -> Judged:
+) -> JudgedChunks:
     """Judge several systems on the chunks of one reference.
 
     Args:
@@ -250,7 +249,7 @@ def judge(
         sentence += [n] * len(chunks)
         for row, system in zip(rows, systems, strict=True):
             row += verdicts(source, chunks, system[n])
-    return Judged(
+    return JudgedChunks(
         np.array(rows, dtype=np.int64).reshape(len(systems), len(sentence)),
         np.array(sentence, dtype=np.int64),
         len(sources),
@@ -258,7 +257,7 @@ def judge(
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class ChunkWeights:
     """How many systems got each chunk right; the weight of a chunk is 1 - correct / systems.
 
     Attributes:
@@ -284,7 +283,7 @@ class Weights:
             raise OutputError(f"cannot write weights to {path}: {error.strerror}") from error
 
     @classmethod
-    def load(cls, path: Path) -> Weights:
+    def load(cls, path: Path) -> ChunkWeights:
         """Read what `save` has written.
 
         Raises:
@@ -314,11 +313,11 @@ def _whole(value: object, least: int, most: int | None = None) -> bool:
     return least <= value and (most is None or value <= most)
 
 
-def accuracy(counts: NDArray[np.float64], empty: float = 0.0) -> NDArray[np.float64]:
+def chunk_accuracy(counts: NDArray[np.float64], empty: float = 0.0) -> NDArray[np.float64]:
     """Weighted share of chunks that are right, (tp+tn) / all, 0 to 1, higher is better.
 
     Args:
-        counts: array whose last axis is `COUNTS`.
+        counts: array whose last axis is `_COUNTS`.
         empty: value where all chunks weigh nothing, every system being right; 0 as officially.
     """
     tp, _, _, tn, weight = np.moveaxis(counts, -1, 0)

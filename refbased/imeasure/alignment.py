@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Column", "align_many"]
+__all__ = ["AlignedColumn", "align_many"]
 
 _MISMATCH = 3
 _GAP = 2
@@ -34,7 +34,7 @@ _TABLE_CELLS = 4_000_000
 
 _FAR = 1 << 60
 
-Column: TypeAlias = tuple[str | None, str | None, str | None]
+AlignedColumn: TypeAlias = tuple[str | None, str | None, str | None]
 """Source, hypothesis and reference token of one place; None where one has none."""
 
 _Ids: TypeAlias = tuple[int, ...]
@@ -274,10 +274,10 @@ def _full_path(s: _Ids, h: _Ids, r: _Ids, hyp_ref_table: NDArray[np.int32]) -> l
 
 def _path_columns(
     path: Sequence[int], s: Sequence[str], h: Sequence[str], r: Sequence[str]
-) -> list[Column]:
+) -> list[AlignedColumn]:
     """The columns of a path, first column first."""
     i = j = k = 0
-    columns: list[Column] = []
+    columns: list[AlignedColumn] = []
     for move in reversed(path):
         a, b, c = _MOVES[move]
         columns.append((s[i] if a else None, h[j] if b else None, r[k] if c else None))
@@ -325,7 +325,7 @@ def align_many(
     source: Sequence[str],
     hypotheses: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
-) -> list[list[list[Column]]]:
+) -> list[list[list[AlignedColumn]]]:
     """Align one source with every pair of hypothesis and reference.
 
     The pairwise costs that the alignments share are computed once, all together.

@@ -26,14 +26,13 @@ from numpy.typing import NDArray
 from gecjury.arrays import IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.refbased.imeasure.alignment import Column, align_many
+from gecjury.refbased.imeasure.alignment import AlignedColumn, align_many
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import ratio
 
 __all__ = [
-    "COUNTS",
     "IMeasure",
     "accuracy",
     "choose_references",
@@ -44,13 +43,13 @@ __all__ = [
     "weighted_accuracy",
 ]
 
-COUNTS = ("tp", "tn", "fp", "fn", "fpn")
+_COUNTS = ("tp", "tn", "fp", "fn", "fpn")
 """Names of the last axis of every count array of this module."""
 
 _TP, _TN, _FP, _FN, _WRONG = range(5)
 
 
-def _column_counts(columns: Sequence[Column]) -> tuple[int, int, int, int, int]:
+def _column_counts(columns: Sequence[AlignedColumn]) -> tuple[int, int, int, int, int]:
     """TP, TN, FP, FN and FPN of correction; a gap is a token that equals only another gap."""
     classes = [0] * 5
     for a, b, c in columns:
@@ -79,11 +78,11 @@ def sentence_counts(
         references: tokens of each reference.
 
     Returns:
-        Array of hypotheses × references × `COUNTS`.
+        Array of hypotheses × references × `_COUNTS`.
     """
     hyps = {h: n for n, h in enumerate(dict.fromkeys(map(tuple, hypotheses)))}
     refs = {r: n for n, r in enumerate(dict.fromkeys(map(tuple, references)))}
-    counts = np.zeros((len(hyps), len(refs), len(COUNTS)), dtype=np.int64)
+    counts = np.zeros((len(hyps), len(refs), len(_COUNTS)), dtype=np.int64)
     for m, row in enumerate(align_many(source, list(hyps), list(refs))):
         for n, columns in enumerate(row):
             counts[m, n] = _column_counts(columns)
@@ -93,7 +92,7 @@ def sentence_counts(
 
 
 def detection(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Counts of detection from counts of correction (last axis `COUNTS`).
+    """Counts of detection from counts of correction (last axis `_COUNTS`).
 
     A wrong correction of a real error detects it: TP, not FP and FN.
     """
@@ -102,7 +101,7 @@ def detection(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def source_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Counts that leaving the source as it is gets on the same alignments (last axis `COUNTS`).
+    """Counts that leaving the source as it is gets on the same alignments (last axis `_COUNTS`).
 
     They are the same for correction and detection.
     """
@@ -121,7 +120,7 @@ def weighted_accuracy(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray
     """WAcc over the last axis, 0 to 1, higher is better; 1 without any column.
 
     Args:
-        counts: array whose last axis is `COUNTS`.
+        counts: array whose last axis is `_COUNTS`.
         weight: w, how many times TP and FP count; 2 in the paper.
     """
     tp, tn, fp, fn, fpn = np.moveaxis(counts.astype(np.float64), -1, 0)
@@ -136,7 +135,7 @@ def improvement(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.fl
     perfect, else 0.
 
     Args:
-        counts: array whose last axis is `COUNTS`; for a corpus, the sum over its sentences.
+        counts: array whose last axis is `_COUNTS`; for a corpus, the sum over its sentences.
         weight: w of WAcc.
 
     Returns:
@@ -157,7 +156,7 @@ def choose_references(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray
     official program's choice under `-nomix` with its default options.
 
     Args:
-        counts: array ... × references × `COUNTS`.
+        counts: array ... × references × `_COUNTS`.
         weight: w of WAcc.
 
     Returns:
@@ -212,7 +211,7 @@ class IMeasure(Scorer):
             raise OptionError(f"{self.name}: weight={self.weight}; expected 1 or more")
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Counts of correction, systems × sentences × `COUNTS`, of the best reference."""
+        """Counts of correction, systems × sentences × `_COUNTS`, of the best reference."""
         sources = [source.split() for source in corpus.sources]
         systems = [[line.split() for line in v.lines] for v in corpus.systems.values()]
         references = [
@@ -220,7 +219,7 @@ class IMeasure(Scorer):
             for v in corpus.references
         ]
         counts = np.zeros(
-            (len(systems), len(sources), len(references), len(COUNTS)), dtype=np.int64
+            (len(systems), len(sources), len(references), len(_COUNTS)), dtype=np.int64
         )
         for row in runtime.track(range(len(sources)), f"{self.name}: alignment", len(sources)):
             counts[:, row] = sentence_counts(

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.refbased.m2.lattice import EditLattice
+from gecjury.refbased.m2.lattice import EditLattice, Vertex
 from gecjury.refbased.m2.paths import GoldEdit, State, SystemEdit, seen_gold
 
 __all__ = ["bounded_path"]
@@ -23,8 +23,6 @@ _MATCHED = -(10**12)
 _FAR = 10**15
 _INSERT, _DELETE, _DIAGONAL, _OPEN = 0, 1, 2, 4
 _THROUGH, _JUMP, _CLOSE = 0, 1, 2
-
-Vertex = tuple[int, int]
 
 
 def bounded_path(lattice: EditLattice, golds: Sequence[GoldEdit], context: int) -> list[SystemEdit]:

@@ -13,7 +13,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
-from gecjury.refbased.edit_metric import BestReference, Level, check_beta, distinct_corrections
+from gecjury.refbased.edit_metric import BestReference, ScoreLevel, check_beta, distinct_corrections
 from gecjury.refbased.m2.maxmatch import Counts, match
 from gecjury.refbased.m2.paths import GoldEdit
 from gecjury.refbased.references import RatioRule
@@ -85,7 +85,7 @@ class M2(BestReference):
         weighted = proposed + self.beta * self.beta * gold
         return (f_of_counts(correct, proposed, gold, self.beta), correct, -weighted)
 
-    def scores_of(self, counts: FloatArray, level: Level) -> Scores:
+    def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """F, precision and recall of correct, proposed and gold edits."""
         correct, proposed, gold = np.moveaxis(counts, -1, 0)
         return Scores(

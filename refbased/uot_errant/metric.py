@@ -17,13 +17,13 @@ from gecjury.refbased.edit_metric import (
     BestReference,
     EditMetric,
     Edits,
-    Level,
+    ScoreLevel,
     check_beta,
     distinct_corrections,
     words,
 )
 from gecjury.refbased.references import FirstBest
-from gecjury.refbased.uot_errant.tally import Alignment, Pair, Tally
+from gecjury.refbased.uot_errant.tally import Alignment, EditSets, Tally
 from gecjury.refbased.uot_errant.transport import (
     Penalties,
     Problem,
@@ -151,7 +151,7 @@ class UOTERRANT(BestReference, EditMetric):
         details = {"by_type": tally.by_type(chosen), "solver": tally.report()}
         return Statistics(tally.values, details=details, notes=(*edits.notes, *tally.notes()))
 
-    def align(self, pairs: Sequence[Pair], runtime: Runtime | None = None) -> list[Alignment]:
+    def align(self, pairs: Sequence[EditSets], runtime: Runtime | None = None) -> list[Alignment]:
         """Transport between a hypothesis' and a reference's edits, for any number of pairs."""
         encoder = load_encoder(self.encoder_spec, runtime)
         sets = list(dict.fromkeys(some for pair in pairs for some in pair))
@@ -159,7 +159,7 @@ class UOTERRANT(BestReference, EditMetric):
         return self.transported(pairs, dict(zip(sets, vectors, strict=True)))
 
     def transported(
-        self, pairs: Sequence[Pair], vectors: Mapping[EditSet, FloatArray]
+        self, pairs: Sequence[EditSets], vectors: Mapping[EditSet, FloatArray]
     ) -> list[Alignment]:
         """As `align`, with vectors at hand."""
         problems = self.problems(pairs, vectors)
@@ -171,7 +171,7 @@ class UOTERRANT(BestReference, EditMetric):
         ]
 
     def problems(
-        self, pairs: Sequence[Pair], vectors: Mapping[EditSet, FloatArray]
+        self, pairs: Sequence[EditSets], vectors: Mapping[EditSet, FloatArray]
     ) -> list[Problem]:
         """The transport problem of each pair of edit sets."""
         weights = {some: masses(found, self.mass) for some, found in vectors.items()}
@@ -220,7 +220,7 @@ class UOTERRANT(BestReference, EditMetric):
         score = np.round(self.scores_of(sums, "corpus").score, 12)
         return (score, own[..., 0], -own[..., 1], -own[..., 2])
 
-    def scores_of(self, counts: FloatArray, level: Level) -> Scores:
+    def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """F, precision and recall of the mass transported and left; NaN without a plan."""
         bounded = np.maximum(counts, 0.0) if self.clip else counts
         precision, recall, score = precision_recall_f(*np.moveaxis(bounded, -1, 0), beta=self.beta)

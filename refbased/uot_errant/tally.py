@@ -21,9 +21,9 @@ from gecjury.runtime import Runtime
 if TYPE_CHECKING:  # the metric is made of these
     from gecjury.refbased.uot_errant.metric import UOTERRANT
 
-__all__ = ["Alignment", "Pair", "Place", "Tally"]
+__all__ = ["Alignment", "EditSets", "Place", "Tally"]
 
-Pair = tuple[EditSet, EditSet]
+EditSets = tuple[EditSet, EditSet]
 Place = tuple[int, int, int]  # system, sentence, reference
 
 
@@ -92,7 +92,7 @@ class Tally:
                 self.values[place] = alignment.counts
                 self._types[place] = types
 
-    def collect(self, rows: range) -> tuple[dict[Pair, list[Place]], dict[EditSet, FloatArray]]:
+    def collect(self, rows: range) -> tuple[dict[EditSets, list[Place]], dict[EditSet, FloatArray]]:
         """The distinct pairs of edit sets, where each occurs, and the vectors of all sets."""
         places = self.pairs(rows)
         sets = list(dict.fromkeys(some for pair in places for some in pair))
@@ -103,12 +103,12 @@ class Tally:
         self._massless += sum(int((masses(some, "norm") == 0).sum()) for some in found)
         return places, dict(zip(sets, found, strict=True))
 
-    def pairs(self, rows: range) -> dict[Pair, list[Place]]:
+    def pairs(self, rows: range) -> dict[EditSets, list[Place]]:
         """The distinct pairs of edit sets and where each occurs."""
         systems = list(self.edits.systems.values())
         mine = [[self._set(row, lines[row]) for row in rows] for lines in systems]
         theirs = [[self._set(row, some[row]) for row in rows] for some in self.edits.references]
-        places: dict[Pair, list[Place]] = {}
+        places: dict[EditSets, list[Place]] = {}
         for system, column in enumerate(mine):
             for index, other in enumerate(theirs):
                 for row, first, second in zip(rows, column, other, strict=True):

@@ -28,9 +28,9 @@ from gecjury.runtime import Runtime
 
 __all__ = ["BARTScore"]
 
-Pair = tuple[str, str]
-Pieces = tuple[int, ...]
-Direction = tuple[Pieces, Pieces]  # word pieces given, word pieces predicted
+_Pair = tuple[str, str]
+_Pieces = tuple[int, ...]
+Direction = tuple[_Pieces, _Pieces]  # word pieces given, word pieces predicted
 
 # Word pieces that are read of a text, as in the authors' code.
 _LENGTH = 1024
@@ -76,7 +76,7 @@ class BARTScore:
             ) from None
 
     def score(
-        self, pairs: Sequence[Pair], runtime: Runtime | None = None
+        self, pairs: Sequence[_Pair], runtime: Runtime | None = None
     ) -> tuple[FloatArray, int]:
         """Scores of (hypothesis, reference) pairs, and how many distinct texts were cut.
 
@@ -128,7 +128,7 @@ class _Model:
         self.limit = cut_length(self._tokenizer, _LENGTH)
         self.identity = f"{checkpoint.identity}|{self.limit}"
 
-    def tokenise(self, texts: Sequence[str]) -> tuple[list[Pieces], int]:
+    def tokenise(self, texts: Sequence[str]) -> tuple[list[_Pieces], int]:
         """Word pieces of every text, cut at `limit`, and how many texts had to be cut."""
         if not texts:
             return [], 0
@@ -140,7 +140,7 @@ class _Model:
                 pieces[place] = ids
         return pieces, len(long)
 
-    def _ids(self, texts: Sequence[str], **options: Any) -> list[Pieces]:
+    def _ids(self, texts: Sequence[str], **options: Any) -> list[_Pieces]:
         encoded = self._tokenizer(
             list(texts), return_attention_mask=False, verbose=False, **options
         )
@@ -167,7 +167,7 @@ class _Model:
         values: NDArray[np.float32] = means.cpu().numpy()
         return values
 
-    def _padded(self, rows: Sequence[Pieces], padding: int) -> tuple[Any, Any]:
+    def _padded(self, rows: Sequence[_Pieces], padding: int) -> tuple[Any, Any]:
         """Ids padded to the longest row, and which of them are real: both rows × length."""
         import torch
 

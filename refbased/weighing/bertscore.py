@@ -19,7 +19,7 @@ from gecjury.runtime import Runtime
 
 __all__ = ["BERTScore", "baseline_f", "customary_layer"]
 
-Pair = tuple[str, str]
+_Pair = tuple[str, str]
 
 # Layers that the bert-score package takes for want of a choice, by model name without its owner.
 _LAYERS = {
@@ -100,7 +100,7 @@ class BERTScore:
         return self.encoder_spec.checkpoint().identity
 
     def score(
-        self, pairs: Sequence[Pair], runtime: Runtime | None = None
+        self, pairs: Sequence[_Pair], runtime: Runtime | None = None
     ) -> tuple[FloatArray, int]:
         """F1 of (candidate, reference) pairs, and how many texts were cut.
 
@@ -132,8 +132,8 @@ class BERTScore:
         return rescaled
 
     def _fresh(
-        self, pairs: Sequence[Pair], encoder: Encoder, runtime: Runtime
-    ) -> Iterator[tuple[Pair, float]]:
+        self, pairs: Sequence[_Pair], encoder: Encoder, runtime: Runtime
+    ) -> Iterator[tuple[_Pair, float]]:
         with runtime.progress.task(f"BERTScore with {self.model}", len(pairs)) as bar:
             for part in _windows(pairs):
                 texts = list(dict.fromkeys(text for pair in part for text in pair))
@@ -143,9 +143,9 @@ class BERTScore:
                     bar.advance()
 
 
-def _windows(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+def _windows(pairs: Iterable[_Pair]) -> Iterator[list[_Pair]]:
     """Runs of pairs that name a limited number of texts."""
-    part: list[Pair] = []
+    part: list[_Pair] = []
     texts: set[str] = set()
     for pair in pairs:
         if len(texts) >= _WINDOW and not texts.issuperset(pair):
@@ -183,7 +183,7 @@ def _f1(
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def _key(identity: str, pair: Pair) -> bytes:
+def _key(identity: str, pair: _Pair) -> bytes:
     digest = hashlib.sha256(f"bertscore|{identity}|{len(pair[0])}|".encode())
     digest.update("\n".join(pair).encode("utf-8", "surrogatepass"))
     return digest.digest()[:16]

@@ -12,7 +12,15 @@ from gecjury.refbased.weighing.bartscore import BARTScore
 from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.runtime import Runtime
 
-__all__ = ["EditWeights", "Key", "Kinds", "WeightModel", "Weights", "edit_kinds", "weight_model"]
+__all__ = [
+    "EditKey",
+    "EditWeights",
+    "Kinds",
+    "WeightModel",
+    "Weights",
+    "edit_kinds",
+    "weight_model",
+]
 
 Weights = Literal["bertscore", "bartscore"]
 
@@ -56,8 +64,8 @@ def weight_model(
     return BERTScore(model or BERTScore.model, layer, revision)
 
 
-Key = tuple[int, int, str]
-Kinds = dict[Key, str]
+EditKey = tuple[int, int, str]
+Kinds = dict[EditKey, str]
 
 
 class EditWeights:
@@ -71,11 +79,11 @@ class EditWeights:
     def __init__(self, sources: Sequence[str], references: Sequence[Sequence[str]]) -> None:
         self._sources = [" ".join(source.split()) for source in sources]
         self._references = [[" ".join(line.split()) for line in lines] for lines in references]
-        self._texts: list[dict[Key, str]] = [{} for _ in sources]
-        self._wanted: dict[tuple[int, int], dict[Key, None]] = {}
+        self._texts: list[dict[EditKey, str]] = [{} for _ in sources]
+        self._wanted: dict[tuple[int, int], dict[EditKey, None]] = {}
         self._scores: dict[tuple[str, str], float] = {}
 
-    def want(self, row: int, index: int, keys: Mapping[Key, object]) -> None:
+    def want(self, row: int, index: int, keys: Mapping[EditKey, object]) -> None:
         """Ask for the weights of a sentence's edits against one reference."""
         wanted = self._wanted.setdefault((row, index), {})
         for key in keys:
@@ -99,7 +107,7 @@ class EditWeights:
             return []
         return [f"{scorer.label}: {truncated} texts are longer than its model reads and were cut"]
 
-    def of(self, row: int, index: int) -> dict[Key, float]:
+    def of(self, row: int, index: int) -> dict[EditKey, float]:
         """The weights asked for."""
         reference = self._references[index][row]
         keys = self._wanted.get((row, index), {})

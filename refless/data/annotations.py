@@ -218,10 +218,10 @@ def read_annotations(
     return found
 
 
-Row = Mapping[str, object]
+_Row = Mapping[str, object]
 
 
-def _rows(path: str) -> tuple[int, list[Row]]:
+def _rows(path: str) -> tuple[int, list[_Row]]:
     """The number of the first row as people count them, and the rows by column name."""
     if path.startswith("hf:"):
         return 1, _dataset_rows(path[3:])
@@ -236,7 +236,7 @@ def _rows(path: str) -> tuple[int, list[Row]]:
         if delimiter == "\t"
         else csv.DictReader(io.StringIO(text, newline=""))
     )
-    rows: list[Row] = []
+    rows: list[_Row] = []
     for number, row in enumerate(reader, 2):
         if None in row or None in row.values():
             raise InputError(
@@ -247,8 +247,8 @@ def _rows(path: str) -> tuple[int, list[Row]]:
     return 2, rows
 
 
-def _json_rows(path: str, text: str) -> list[Row]:
-    rows: list[Row] = []
+def _json_rows(path: str, text: str) -> list[_Row]:
+    rows: list[_Row] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
@@ -264,7 +264,7 @@ def _json_rows(path: str, text: str) -> list[Row]:
     return rows
 
 
-def _dataset_rows(name: str) -> list[Row]:
+def _dataset_rows(name: str) -> list[_Row]:
     import datasets
 
     folder, _, split = name.partition(":")
@@ -293,7 +293,7 @@ def _dataset_rows(name: str) -> list[Row]:
 
 
 def _collect(
-    path: str, first: int, rows: Iterable[Row], columns: ColumnMap, scale: Scale
+    path: str, first: int, rows: Iterable[_Row], columns: ColumnMap, scale: Scale
 ) -> Annotations:
     outputs, sources, ratings, names = [], [], [], []
     others = elsewhere = 0
@@ -334,14 +334,14 @@ def _collect(
     )
 
 
-def _text(row: Row, column: str, where: str) -> str:
+def _text(row: _Row, column: str, where: str) -> str:
     value = row[column]
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{where}, column {column}: {value!r} is no sentence; expected text")
     return " ".join(value.split())
 
 
-def _mean_rating(row: Row, columns: Sequence[str], scale: Scale, where: str) -> float:
+def _mean_rating(row: _Row, columns: Sequence[str], scale: Scale, where: str) -> float:
     """The mean of all ratings in the columns; NaN where most raters said "other"."""
     values: list[float] = []
     for column in columns:

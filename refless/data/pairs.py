@@ -29,7 +29,7 @@ from gecjury.textfiles import read_lines
 __all__ = [
     "PARALLEL_SETS",
     "Correction",
-    "Pair",
+    "RankedPair",
     "detection_labels",
     "edit_impacts",
     "impact_pairs",
@@ -78,7 +78,7 @@ class Correction:
 
 
 @dataclass(frozen=True)
-class Pair:
+class RankedPair:
     """Two versions of one source; `gap` says by how much the better is better (> 0)."""
 
     better: str
@@ -203,7 +203,7 @@ def impact_pairs(
     *,
     count: int = 4096,
     tries: int = 30,
-) -> list[Pair]:
+) -> list[RankedPair]:
     """IMPARA's pairs: two random subsets of edits, the larger summed impact is the better.
 
     Args:
@@ -233,7 +233,7 @@ def nested_pairs(
     *,
     count: int = 4096,
     tries: int = 30,
-) -> list[Pair]:
+) -> list[RankedPair]:
     """Pairs of which the worse lacks some of the better one's edits; see `impact_pairs`."""
     edited = [correction for correction in corrections if correction.edits]
 
@@ -252,8 +252,8 @@ def _draw(
     prepare: Callable[[Sequence[int]], None],
     *,
     nested: bool,
-) -> list[Pair]:
-    pairs: list[Pair] = []
+) -> list[RankedPair]:
+    pairs: list[RankedPair] = []
     seen: set[tuple[str, str]] = set()
     while len(pairs) < count:
         before = len(pairs)
@@ -281,7 +281,7 @@ def _try(
     judge: Callable[[int, FloatArray, FloatArray], float],
     seen: set[tuple[str, str]],
     nested: bool,
-) -> Pair | None:
+) -> RankedPair | None:
     size = len(correction.edits)
     for _ in range(tries):
         first, second = rng.integers(0, 2, (2, size)).astype(np.float64)
@@ -295,7 +295,7 @@ def _try(
         better = correction.text([bool(kept) for kept in first])
         worse = correction.text([bool(kept) for kept in second])
         if better != worse and better and worse and (better, worse) not in seen:
-            return Pair(better, worse, gap)
+            return RankedPair(better, worse, gap)
     return None
 
 
@@ -311,7 +311,7 @@ def detection_labels(correction: Correction) -> list[int]:
     return labels
 
 
-def pairs_print(pairs: Sequence[Pair]) -> str:
+def pairs_print(pairs: Sequence[RankedPair]) -> str:
     """Fingerprint of pairs: 16 hexadecimal digits."""
     return fingerprint(part for pair in pairs for part in (pair.better, pair.worse))
 

@@ -41,7 +41,7 @@ from gecjury.runtime import Runtime
 from gecjury.textfiles import read_text
 
 __all__ = [
-    "FORMAT",
+    "BUNDLE_FORMAT",
     "KEYS_FILE",
     "MANIFEST",
     "Bundle",
@@ -51,7 +51,7 @@ __all__ = [
     "open_bundle",
 ]
 
-FORMAT = "gecjury-some/1"
+BUNDLE_FORMAT = "gecjury-some/1"
 MANIFEST = "gecjury.json"
 KEYS_FILE = "training-sentences.txt"
 
@@ -236,12 +236,12 @@ def _manifest(folder: Path) -> dict[str, Any] | None:
         record = json.loads(read_text(path))
     except ValueError as error:
         raise InputError(f"{path}: not JSON ({error}); train or copy the model anew") from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
+    if not isinstance(record, dict) or record.get("format") != BUNDLE_FORMAT:
         raise InputError(
             f"{path}: not a finished SOME of this version (format "
             f"{record.get('format') if isinstance(record, dict) else record!r}, expected "
-            f"{FORMAT!r}); an interrupted training is finished by running its command again, an "
-            "IMPARA model is used with -m impara:model=..."
+            f"{BUNDLE_FORMAT!r}); an interrupted training is finished by running its command again, "
+            "an IMPARA model is used with -m impara:model=..."
         )
     return record
 

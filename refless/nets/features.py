@@ -41,7 +41,7 @@ PAIR_FEATURES = (
     "close_spelling", "log_source_length", "moved",
 )  # fmt: skip
 
-Pieces = Callable[[str], int]
+_Pieces = Callable[[str], int]
 """How many word pieces the encoder makes of a word."""
 
 _METEORS = (Meteor(), Meteor(0.85, 0.2, 0.6, 0.6), Meteor(0.5, 1.0, 0.5, 0.5))
@@ -59,7 +59,7 @@ _NEGATIONS = frozenset(
 )
 
 
-def piece_counter(tokenizer: Any) -> Pieces:
+def piece_counter(tokenizer: Any) -> _Pieces:
     """A function that says how many word pieces a tokenizer makes of a word."""
     return lru_cache(maxsize=None)(lambda word: len(tokenizer.tokenize(word)))
 
@@ -70,12 +70,12 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"n['’]t\b|\w+(?=n['’]t\b)|['’]\w+|\w+|[^\w\s]", text)
 
 
-def sentence_features(texts: Sequence[str], pieces: Pieces) -> FloatArray:
+def sentence_features(texts: Sequence[str], pieces: _Pieces) -> FloatArray:
     """Features of lone sentences.
 
     Args:
         texts: N sentences.
-        pieces: see `Pieces`; words that the encoder must cut up are rare or misspelt.
+        pieces: see `_Pieces`; words that the encoder must cut up are rare or misspelt.
 
     Returns:
         N × `SENTENCE_FEATURES`.
@@ -85,7 +85,7 @@ def sentence_features(texts: Sequence[str], pieces: Pieces) -> FloatArray:
     )
 
 
-def _sentence(text: str, pieces: Pieces) -> list[float]:
+def _sentence(text: str, pieces: _Pieces) -> list[float]:
     words = words_of(text)
     plain = [word for word in words if word[0].isalnum()]
     counts = [pieces(word.lower()) for word in plain]

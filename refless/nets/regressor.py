@@ -18,7 +18,13 @@ from gecjury.arrays import FloatArray
 from gecjury.errors import GecjuryError, OutputError
 from gecjury.models.batching import padded_batches
 from gecjury.models.checkpoints import resolve
-from gecjury.models.networks import Kind, cut_length, read_config, read_network, read_tokenizer
+from gecjury.models.networks import (
+    NetworkKind,
+    cut_length,
+    read_config,
+    read_network,
+    read_tokenizer,
+)
 from gecjury.runtime import Runtime
 
 __all__ = [
@@ -121,7 +127,7 @@ def load_model(
         "id2label": dict(enumerate(aspects)),
         "label2id": {aspect: number for number, aspect in enumerate(aspects)},
     }
-    outputs: Kind = "word-pieces" if kind == "detection" else "sentences"
+    outputs: NetworkKind = "word-pieces" if kind == "detection" else "sentences"
     if kind == "regression":
         heads["problem_type"] = "regression"
     config = read_config(checkpoint, **heads)

@@ -15,7 +15,7 @@ from gecjury.refless.training.some import Job, train_some
 from gecjury.refless.training.trainer import is_main_process, wait_for_all
 from gecjury.textfiles import write_text
 
-__all__ = ["GRID", "Trial", "train_grid"]
+__all__ = ["GRID", "GridTrial", "train_grid"]
 
 GRID: Mapping[str, tuple[float, ...]] = {
     "max_length": (128, 256),
@@ -26,7 +26,7 @@ GRID: Mapping[str, tuple[float, ...]] = {
 
 
 @dataclass(frozen=True)
-class Trial:
+class GridTrial:
     """One aspect in one run: Spearman on dev, by which the best is chosen, and on test."""
 
     aspect: str
@@ -39,7 +39,7 @@ class Trial:
     chosen: bool = False
 
 
-def train_grid(job: Job, grid: Mapping[str, Sequence[float]] = GRID) -> list[Trial]:
+def train_grid(job: Job, grid: Mapping[str, Sequence[float]] = GRID) -> list[GridTrial]:
     """Train every combination and put the one with the best mean dev Spearman into the folder.
 
     Combinations lie in `grid` in the folder; those that are finished are not run again.
@@ -53,7 +53,7 @@ def train_grid(job: Job, grid: Mapping[str, Sequence[float]] = GRID) -> list[Tri
     """
     if job.recipe.kernel:
         raise OptionError("the grid is of fine-tuning; kernel regression chooses its own settings")
-    found: list[tuple[float, Path, list[Trial]]] = []
+    found: list[tuple[float, Path, list[GridTrial]]] = []
     for max_length, batch, rate in itertools.product(*(grid[key] for key in GRID)):
         settings = replace(
             job.recipe.settings,
@@ -66,7 +66,7 @@ def train_grid(job: Job, grid: Mapping[str, Sequence[float]] = GRID) -> list[Tri
         report = train_some(replace(job, recipe=recipe, folder=place))
         epochs = max((int(m["epochs"]) for m in report.trained.values()), default=0)
         trials = [
-            Trial(aspect, int(max_length), int(batch), float(rate), epochs,
+            GridTrial(aspect, int(max_length), int(batch), float(rate), epochs,
                   figures["spearman"], report.figures["test"][aspect]["spearman"])
             for aspect, figures in report.figures.get("dev", {}).items()
         ]  # fmt: skip

@@ -15,21 +15,21 @@ from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import normalise, sentence_key
 from gecjury.errors import InputError, OptionError
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.refless.data.pairs import Correction, Pair, impact_pairs, pairs_print
-from gecjury.refless.impara import FORMAT
+from gecjury.refless.data.pairs import Correction, RankedPair, impact_pairs, pairs_print
+from gecjury.refless.impara import IMPARA_FORMAT
 from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.regressor import load_model, load_tokenizer, save_model
 from gecjury.refless.training.intermediate import freeze_embeddings, pair_accuracy, pair_examples
 from gecjury.refless.training.model_card import model_card
 from gecjury.refless.training.recipe import TrainSettings
-from gecjury.refless.training.trainer import Task, fit, is_main_process, wait_for_all
+from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_text, write_text
 
 __all__ = ["RankerJob", "split_corrections", "train_impara"]
 
 _LEAST = 8
-Figures = list[dict[str, Any]]
+_Figures = list[dict[str, Any]]
 
 
 def split_corrections(
@@ -74,7 +74,7 @@ class RankerJob:
     notes: Sequence[str] = ()
 
 
-def train_impara(job: RankerJob) -> Figures:
+def train_impara(job: RankerJob) -> _Figures:
     """Make pairs, train on them, evaluate and save; a killed run goes on where it stopped.
 
     Returns:
@@ -104,7 +104,7 @@ def train_impara(job: RankerJob) -> Figures:
         return pair_accuracy(model, tokenizer, pairs[part], settings, runtime)
 
     work = folder / "checkpoints"
-    task = Task(
+    task = LearningTask(
         model=model,
         tokenizer=tokenizer,
         examples=pair_examples(tokenizer, pairs["train"], settings.max_length),
@@ -113,21 +113,21 @@ def train_impara(job: RankerJob) -> Figures:
         label="impara: training",
     )
     result = fit(task, settings, work, runtime)
-    figures: Figures = [
+    figures: _Figures = [
         {"part": part, "accuracy": accuracy(result.model, part), "pairs": len(pairs[part])}
         for part in ("dev", "test")
     ]
     if is_main_process():
         save_model(result.model, tokenizer, folder)
         _document(job, pairs, figures)
-        record = {"format": FORMAT, "encoder": job.encoder, "run": run, "figures": figures}
+        record = {"format": IMPARA_FORMAT, "encoder": job.encoder, "run": run, "figures": figures}
         write_text(folder / MANIFEST, json.dumps(record, indent=1))
         shutil.rmtree(work, ignore_errors=True)
     wait_for_all()
     return figures
 
 
-def _make_pairs(job: RankerJob) -> dict[str, list[Pair]]:
+def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
     settings = job.settings
     parts = split_corrections(job.corrections, settings.seed)
     rng = np.random.default_rng(settings.seed)
@@ -148,7 +148,7 @@ def _make_pairs(job: RankerJob) -> dict[str, list[Pair]]:
     return pairs
 
 
-def _finished(folder: Path, run: str) -> Figures | None:
+def _finished(folder: Path, run: str) -> _Figures | None:
     path = folder / MANIFEST
     if not path.exists():
         return None
@@ -158,11 +158,11 @@ def _finished(folder: Path, run: str) -> Figures | None:
             f"{folder}: holds a model of other settings or data; name another folder, or remove "
             "this one"
         )
-    figures: Figures = record["figures"]
+    figures: _Figures = record["figures"]
     return figures
 
 
-def _document(job: RankerJob, pairs: Mapping[str, Sequence[Pair]], figures: Figures) -> None:
+def _document(job: RankerJob, pairs: Mapping[str, Sequence[RankedPair]], figures: _Figures) -> None:
     texts = {text for c in job.corrections for text in (c.source, c.text())} - {""}
     write_text(job.folder / KEYS_FILE, "\n".join(sorted(map(sentence_key, texts))) + "\n")
     table = ["| part | accuracy | pairs |", "|---|---|---|"]

@@ -22,7 +22,7 @@ from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.noise import spoil
 from gecjury.refless.data.pairs import (
     Correction,
-    Pair,
+    RankedPair,
     detection_examples,
     nested_pairs,
     token_edits,
@@ -34,7 +34,7 @@ from gecjury.refless.nets.regressor import (
     save_model,
 )
 from gecjury.refless.training.recipe import Intermediate, TrainSettings
-from gecjury.refless.training.trainer import Task, fit, is_main_process, wait_for_all
+from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.stats.correlation import spearman
 
@@ -109,7 +109,7 @@ def run_intermediate(step: Step) -> dict[str, float]:
     model, examples, evaluate = prepare(step, tokenizer)
     if step.frozen:
         freeze_embeddings(model)
-    task = Task(
+    task = LearningTask(
         model=model,
         tokenizer=tokenizer,
         examples=examples,
@@ -221,7 +221,9 @@ def _ranking(step: Step, tokenizer: Any) -> Prepared:
     return model, examples, evaluate
 
 
-def pair_examples(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> list[dict[str, Any]]:
+def pair_examples(
+    tokenizer: Any, pairs: Sequence[RankedPair], max_length: int
+) -> list[dict[str, Any]]:
     """Pairs as `gecjury.refless.training.trainer.fit` takes them for ranking."""
     better = tokenise(tokenizer, [pair.better for pair in pairs], None, max_length)
     worse = tokenise(tokenizer, [pair.worse for pair in pairs], None, max_length)
@@ -229,7 +231,11 @@ def pair_examples(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> lis
 
 
 def pair_accuracy(
-    model: Any, tokenizer: Any, pairs: Sequence[Pair], settings: TrainSettings, runtime: Runtime
+    model: Any,
+    tokenizer: Any,
+    pairs: Sequence[RankedPair],
+    settings: TrainSettings,
+    runtime: Runtime,
 ) -> float:
     """Share of pairs whose better sentence has the higher output; equal outputs count half."""
     texts = [pair.better for pair in pairs] + [pair.worse for pair in pairs]

@@ -11,7 +11,7 @@ from typing import Literal
 
 from gecjury.errors import OptionError
 
-__all__ = ["Intermediate", "Level", "Loss", "Recipe", "TrainSettings"]
+__all__ = ["Intermediate", "Loss", "Recipe", "TrainSettings", "WeightsFor"]
 
 Intermediate = Literal["detection", "ranking", "ratings"]
 """A step between the pretrained encoder and the regression; see `intermediate`."""
@@ -19,7 +19,7 @@ Intermediate = Literal["detection", "ranking", "ratings"]
 Loss = Literal["mse", "huber"]
 """Of the regression; huber with δ = 1."""
 
-Level = Literal["sentence", "system"]
+WeightsFor = Literal["sentence", "system"]
 """What SOME's weights are searched for: judged pairs of sentences, or scores of systems."""
 
 

@@ -22,7 +22,7 @@ from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.splits import Split
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.annotations import Annotations
-from gecjury.refless.nets.bundle import FORMAT, KEYS_FILE, MANIFEST, Bundle, assemble
+from gecjury.refless.nets.bundle import BUNDLE_FORMAT, KEYS_FILE, MANIFEST, Bundle, assemble
 from gecjury.refless.nets.probe import fit_probe, save_probe
 from gecjury.refless.nets.regressor import (
     load_model,
@@ -42,7 +42,7 @@ from gecjury.refless.training.intermediate import (
 )
 from gecjury.refless.training.model_card import figures_table, model_card
 from gecjury.refless.training.recipe import Recipe
-from gecjury.refless.training.trainer import Task, fit, is_main_process, wait_for_all
+from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.textfiles import read_text, write_text
@@ -82,7 +82,7 @@ class Job:
         return self.folder / "checkpoints"
 
 
-Figures = dict[str, dict[str, dict[str, float]]]
+_Figures = dict[str, dict[str, dict[str, float]]]
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Report:
     """
 
     folder: Path
-    figures: Figures
+    figures: _Figures
     trained: Mapping[str, Mapping[str, float]]
     steps: Mapping[str, float]
 
@@ -118,7 +118,7 @@ def train_some(job: Job) -> Report:
     train = _fit_kernel if job.recipe.kernel else _fine_tune
     trained, found = train(job, start)
     record: dict[str, Any] = {
-        "format": FORMAT,
+        "format": BUNDLE_FORMAT,
         "run": run,
         "scale": [job.data.scale.low, job.data.scale.high],
         "max_length": job.recipe.settings.max_length,
@@ -279,7 +279,7 @@ def _train_model(job: Job, one: _Model, start: str, added: FloatArray) -> Mappin
                     figures[aspect] = 0.0 if np.isnan(rho) else rho
         return {"score": float(np.mean(list(figures.values()))), **figures}
 
-    task = Task(
+    task = LearningTask(
         model=model,
         tokenizer=tokenizer,
         examples=examples,
@@ -367,8 +367,8 @@ def _keep(encoder: str, place: Path) -> str:
     return str(place)
 
 
-def _evaluate(job: Job, bundle: Bundle) -> Figures:
-    figures: Figures = {}
+def _evaluate(job: Job, bundle: Bundle) -> _Figures:
+    figures: _Figures = {}
     for part, rows in (("dev", job.split.dev), ("test", job.split.test)):
         chosen = job.data.take(rows)
         predicted = bundle.predict(chosen.outputs, (chosen.sources, chosen.outputs), job.runtime)

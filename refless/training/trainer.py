@@ -1,7 +1,8 @@
 """Training one model: examples in, the best checkpoint out, resumed where a killed run stopped.
 
-From the top: what is learnt (`Task`) and what is left (`Fit`), the run and its checkpoints, what
-our training adds to the Trainer of transformers, then batches: their order, padding and losses.
+From the top: what is learnt (`LearningTask`) and what is left (`Fit`), the run and its checkpoints,
+what our training adds to the Trainer of transformers, then batches: their order, padding and
+losses.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ __all__ = [
     "EpochOrder",
     "Example",
     "Fit",
+    "LearningTask",
     "Objective",
-    "Task",
     "collator",
     "fit",
     "is_main_process",
@@ -45,7 +46,7 @@ Evaluate = Callable[[Any], Mapping[str, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class LearningTask:
     """What a model is to learn.
 
     Attributes:
@@ -84,7 +85,7 @@ class Fit:
     seconds: float = 0.0
 
 
-def fit(task: Task, settings: TrainSettings, folder: Path, runtime: Runtime) -> Fit:
+def fit(task: LearningTask, settings: TrainSettings, folder: Path, runtime: Runtime) -> Fit:
     """Train a model, or go on where a killed run stopped.
 
     Args:
@@ -116,7 +117,7 @@ def fit(task: Task, settings: TrainSettings, folder: Path, runtime: Runtime) -> 
     return Fit(trainer.model, best, history, time.perf_counter() - start)
 
 
-def _claim(folder: Path, settings: TrainSettings, task: Task) -> None:
+def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
     """Mark the checkpoints' folder as this run's, or refuse another run's."""
     from gecjury.corpus.corpus import fingerprint
 
@@ -163,7 +164,7 @@ def _complete(path: Path) -> bool:
 
 
 def _build_trainer(
-    task: Task, settings: TrainSettings, folder: Path, runtime: Runtime, bar: Bar
+    task: LearningTask, settings: TrainSettings, folder: Path, runtime: Runtime, bar: Bar
 ) -> Any:
     from transformers import (
         EarlyStoppingCallback,
@@ -238,7 +239,7 @@ class _OurTraining:
     `task`, `settings`, `folder` and `loss_of` are set by `_build_trainer`, the rest by the Trainer.
     """
 
-    task: Task
+    task: LearningTask
     settings: TrainSettings
     folder: Path
     loss_of: Callable[[Any, Any], Any]

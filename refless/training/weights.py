@@ -11,7 +11,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs
 from gecjury.errors import InputError, OptionError
-from gecjury.refless.training.recipe import Level
+from gecjury.refless.training.recipe import WeightsFor
 from gecjury.stats.correlation import pearson
 
 __all__ = ["PAPER_WEIGHTS", "search_weights", "simplex"]
@@ -31,7 +31,7 @@ def simplex(steps: int = 100) -> FloatArray:
 def search_weights(
     values: FloatArray,
     benchmark: Benchmark,
-    level: Level = "sentence",
+    level: WeightsFor = "sentence",
     *,
     share: float = 1.0,
     seed: int = 0,
@@ -113,7 +113,7 @@ def _tau(gaps: FloatArray, grid: FloatArray) -> FloatArray:
 def _rows(
     grid: FloatArray,
     scores: FloatArray,
-    level: Level,
+    level: WeightsFor,
     measure: Callable[[FloatArray], tuple[float, float]],
 ) -> list[dict[str, object]]:
     paper = np.array(PAPER_WEIGHTS[level])

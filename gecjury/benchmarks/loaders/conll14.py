@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from gecjury.benchmarks.benchmark import Benchmark, Columns, Request, ranked_groups
+from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
 from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.judgments import RankedItem, read_rankings
 from gecjury.benchmarks.table import View
@@ -66,7 +66,7 @@ _CONTEXT_NOTE = (
 )
 
 
-def load_seeda(request: Request) -> Benchmark:
+def load_seeda(request: LoadRequest) -> Benchmark:
     """SEEDA (Kobayashi et al. 2024); see `gecjury.benchmarks.load.load_benchmark`."""
     info, folder = request.info, request.folder
     every = info.system_sets["all"]
@@ -127,7 +127,7 @@ def load_seeda(request: Request) -> Benchmark:
     )
 
 
-def load_gjg15(request: Request) -> Benchmark:
+def load_gjg15(request: LoadRequest) -> Benchmark:
     """GJG15 (Grundkiewicz et al. 2015); see `gecjury.benchmarks.load.load_benchmark`."""
     info, folder = request.info, request.folder
     names = info.system_sets[request.systems]
@@ -170,7 +170,7 @@ def load_gjg15(request: Request) -> Benchmark:
 
 
 def _corpus(
-    request: Request,
+    request: LoadRequest,
     blocks: Sequence[M2Sentence],
     rows: Sequence[int],
     versions: Mapping[str, Version],
@@ -199,7 +199,7 @@ def _corpus(
     )
 
 
-def _reference_files(request: Request) -> list[str]:
+def _reference_files(request: LoadRequest) -> list[str]:
     """The pinned files behind the gold edits and the reference sets asked for."""
     files = [_OFFICIAL]
     for name in map(str, request.references):
@@ -264,7 +264,7 @@ def _read_verdicts(folder: DataFolder) -> Verdicts:
     return read_edit_verdicts(folder.root / step)
 
 
-def _notes(request: Request, *more: str) -> tuple[str, ...]:
+def _notes(request: LoadRequest, *more: str) -> tuple[str, ...]:
     if "official-as-published" in request.references:
         more = (
             "official-as-published: where annotator 1 has no line although both annotators agree "

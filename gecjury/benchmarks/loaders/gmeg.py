@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.benchmarks.benchmark import Benchmark, Request
+from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError
@@ -30,7 +30,7 @@ _COLUMN = {"ref0": "ref"}
 """Columns of the score files that are not called like their system."""
 
 
-def load_gmeg(request: Request) -> Benchmark:
+def load_gmeg(request: LoadRequest) -> Benchmark:
     """GMEG; see `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     _, split, domain = info.name.split("-")
@@ -79,14 +79,14 @@ def load_gmeg(request: Request) -> Benchmark:
     )
 
 
-def _reference_name(request: Request, references: list[str]) -> str:
+def _reference_name(request: LoadRequest, references: list[str]) -> str:
     """Two system sets have two official sets: the number tells them apart in a signature."""
     if request.references == ("official",):
         return f"official-{len(references)}"
     return request.reference_name
 
 
-def _locate(request: Request, names: list[str], split: str, domain: str) -> dict[str, Path]:
+def _locate(request: LoadRequest, names: list[str], split: str, domain: str) -> dict[str, Path]:
     """Pinned files as usual; of a domain that is not supplied, whatever the user put there."""
     folder = request.folder
     absent = [name for name in names if name not in folder.files]

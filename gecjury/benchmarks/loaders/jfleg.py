@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.benchmarks.benchmark import Benchmark, Columns, Request, ranked_groups
+from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError
@@ -32,7 +32,7 @@ _PUBLIC = ("orig", "turk")
 _EXTRA = "NUS"  # Compared with one other system at a time, beside the ranking of the five.
 
 
-def load_jfleg(request: Request) -> Benchmark:
+def load_jfleg(request: LoadRequest) -> Benchmark:
     """The judged sentences of JFLEG dev; see `gecjury.benchmarks.load.load_benchmark`."""
     info, folder = request.info, request.folder
     paths = folder.paths([_PAIRS, _SENTENCES, _SOURCE, *_REFERENCES], wanted_by="jfleg")
@@ -94,7 +94,7 @@ def _version(path: Path) -> Version:
     return Version(tuple(line.rstrip() for line in read_lines(path)))
 
 
-def _supplied(request: Request, name: str, lines: int) -> Version:
+def _supplied(request: LoadRequest, name: str, lines: int) -> Version:
     """A system's output, which is not among the pinned files."""
     place = request.folder.root / _OUTPUTS
     path = next((p for p in (place / name, place / f"{name}.txt") if p.is_file()), None)

@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from gecjury.benchmarks.benchmark import Benchmark, Columns, Request, ranked_groups
+from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
 from gecjury.benchmarks.judgments import expand_pairs, mean_over_raters, read_rankings
-from gecjury.benchmarks.own_judgments import Judged, known_items, read_judgments
+from gecjury.benchmarks.own_judgments import OwnJudgments, known_items, read_judgments
 from gecjury.benchmarks.table import BENCHMARKS, UNKNOWN_SYSTEMS, BenchmarkInfo, View
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_corpus, system_name
 from gecjury.errors import InputError, nearest_of
 from gecjury.textfiles import read_text
 
-__all__ = ["Layout", "load_own", "own_info", "read_layout"]
+__all__ = ["FolderLayout", "load_own", "own_info", "read_layout"]
 
 _TABLE = "benchmark.toml"
 _KEYS = (
@@ -41,7 +41,7 @@ _SHAPE = (
 
 
 @dataclass(frozen=True)
-class Layout:
+class FolderLayout:
     """Where the parts of an own benchmark lie.
 
     Attributes:
@@ -89,7 +89,7 @@ def own_info(path: Path) -> BenchmarkInfo:
     )
 
 
-def load_own(request: Request) -> Benchmark:
+def load_own(request: LoadRequest) -> Benchmark:
     """An own benchmark; see `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     assert info.path is not None  # own_info set it
@@ -135,7 +135,7 @@ def load_own(request: Request) -> Benchmark:
     )
 
 
-def _read_judgments(path: Path, corpus: Corpus, first: int, skip: bool) -> Judged:
+def _read_judgments(path: Path, corpus: Corpus, first: int, skip: bool) -> OwnJudgments:
     if path.suffix.lower() != ".xml":
         return read_judgments(path, corpus, first, skip_unknown=skip)
     items = read_rankings(
@@ -146,10 +146,10 @@ def _read_judgments(path: Path, corpus: Corpus, first: int, skip: bool) -> Judge
         own=True,
     )
     kept, notes = known_items(path, items, corpus.names)
-    return Judged(kept, notes=notes)
+    return OwnJudgments(kept, notes=notes)
 
 
-def _check_overlap(judged: Judged, names: Sequence[str], path: Path, chosen: str) -> None:
+def _check_overlap(judged: OwnJudgments, names: Sequence[str], path: Path, chosen: str) -> None:
     if not len(expand_pairs(judged.items, names)):
         raise InputError(
             f"{path}: no judgment compares two of the systems {', '.join(names)} (set {chosen}); "
@@ -157,7 +157,7 @@ def _check_overlap(judged: Judged, names: Sequence[str], path: Path, chosen: str
         )
 
 
-def _human(judged: Judged, systems: Sequence[str]) -> Columns:
+def _human(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
     """Mean ratings, or what the rankings give; NaN for a system that was not judged."""
     if judged.raters:
         mean = np.mean([mean_over_raters(table) for table in judged.raters.values()], axis=0)
@@ -174,7 +174,7 @@ def _human(judged: Judged, systems: Sequence[str]) -> Columns:
     }
 
 
-def read_layout(path: Path) -> Layout:
+def read_layout(path: Path) -> FolderLayout:
     """Find the parts of an own benchmark.
 
     Args:
@@ -211,7 +211,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     return table
 
 
-def _layout(root: Path, table: Mapping[str, Any], where: Path) -> Layout:
+def _layout(root: Path, table: Mapping[str, Any], where: Path) -> FolderLayout:
     name = _text(table, "name", where) or root.resolve().name
     if name in BENCHMARKS:
         raise InputError(
@@ -229,7 +229,7 @@ def _layout(root: Path, table: Mapping[str, Any], where: Path) -> Layout:
             f"{where}: no system outputs in {root / 'outputs'}; expected one file a system, called "
             "by its name"
         )
-    return Layout(
+    return FolderLayout(
         name,
         _file(root, source, "source", where) if source else _single(root, "source", where),
         outputs,

@@ -6,7 +6,7 @@ import importlib.resources
 from collections.abc import Sequence
 from pathlib import Path
 
-from gecjury.benchmarks.benchmark import Benchmark, Columns, Request, ranked_groups
+from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
 from gecjury.benchmarks.table import View
 from gecjury.corpus.corpus import Corpus, Version
@@ -18,7 +18,7 @@ __all__ = ["load_sample"]
 _VIEWS: tuple[View, ...] = ("edit", "sentence")
 
 
-def load_sample(request: Request) -> Benchmark:
+def load_sample(request: LoadRequest) -> Benchmark:
     """The sample; see `gecjury.benchmarks.load.load_benchmark`. It is never evidence."""
     info = request.info
     names, every = info.system_sets[request.systems], info.system_sets["all"]

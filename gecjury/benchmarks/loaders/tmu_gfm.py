@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gecjury.benchmarks.benchmark import Benchmark, Request
+from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import mean_over_raters, rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.leakage import normalise
@@ -32,7 +32,7 @@ _RATERS = 5
 _Row = Mapping[str, str]
 
 
-def load_tmu_gfm(request: Request) -> Benchmark:
+def load_tmu_gfm(request: LoadRequest) -> Benchmark:
     """TMU-GFM or its test part; see `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     names = info.system_sets[request.systems]

@@ -28,15 +28,15 @@ from gecjury.experiments.maege.chains import (
 from gecjury.experiments.maege.measures import (
     ChainAgreement,
     TypeChange,
-    agreement,
     agreement_interval,
+    chain_agreement,
     chain_sums,
     gold_scores,
     type_changes,
 )
-from gecjury.experiments.maege.references import ALL, CORPORA, choose_references, read_blocks
+from gecjury.experiments.maege.references import ALL, CORPORA, named_references, read_blocks
 from gecjury.experiments.maege.scores import Pool, PoolScores, pool_texts, score_pool
-from gecjury.experiments.result import Result
+from gecjury.experiments.result import ExperimentResult
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import check_writable
 from gecjury.scoring.scorer import Plan, Scorer
@@ -161,7 +161,7 @@ def draw_texts(
             len(usable), settings.sentences, replace=False
         )
         usable = usable.take(sorted(chosen.tolist()))
-    references = choose_references(
+    references = named_references(
         settings.references,
         usable,
         len(blocks),
@@ -271,7 +271,7 @@ class MetricFigures:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Maege(Result):
+class Maege(ExperimentResult):
     """What MAEGE finds of several metrics.
 
     Attributes:
@@ -415,8 +415,8 @@ def _figures(scores: PoolScores, drawn: Drawn, weights: FloatArray) -> MetricFig
             scores.corpora,
         ),
         SentenceLevel(
-            agreement(sums),
-            tuple(agreement([each]) for each in sums),
+            chain_agreement(sums),
+            tuple(chain_agreement([each]) for each in sums),
             agreement_interval(sums, weights),
         ),
         by_type,

@@ -15,8 +15,8 @@ from gecjury.stats.correlation import pearson_of_sums
 __all__ = [
     "ChainAgreement",
     "TypeChange",
-    "agreement",
     "agreement_interval",
+    "chain_agreement",
     "chain_sums",
     "gold_scores",
     "type_changes",
@@ -123,7 +123,7 @@ def _measures(totals: FloatArray) -> FloatArray:
         )
 
 
-def agreement(sums: Sequence[FloatArray]) -> ChainAgreement:
+def chain_agreement(sums: Sequence[FloatArray]) -> ChainAgreement:
     """Agreement, averaged over seeds; counts are summed.
 
     Args:
@@ -139,7 +139,7 @@ def agreement(sums: Sequence[FloatArray]) -> ChainAgreement:
 def agreement_interval(
     sums: Sequence[FloatArray], weights: FloatArray
 ) -> dict[str, tuple[float, float]]:
-    """95% intervals of `agreement`'s Pearson and Kendall over resampled sentences.
+    """95% intervals of `chain_agreement`'s Pearson and Kendall over resampled sentences.
 
     Args:
         sums: from `chain_sums`, one a seed.

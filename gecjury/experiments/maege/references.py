@@ -19,8 +19,8 @@ __all__ = [
     "CORPORA",
     "REFERENCE_SETS",
     "References",
-    "choose_references",
     "gold_block",
+    "named_references",
     "of_annotators",
     "other_annotators",
     "read_blocks",
@@ -107,7 +107,7 @@ def read_blocks(
     return tuple(merged)
 
 
-def choose_references(
+def named_references(
     given: Sequence[str],
     corpus: Annotated,
     lines: int,

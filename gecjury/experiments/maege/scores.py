@@ -20,7 +20,7 @@ from gecjury.scoring.scorer import Scorer
 
 __all__ = ["Pool", "PoolScores", "pool_texts", "score_pool"]
 
-Key = tuple[int, int, str, str]
+_Key = tuple[int, int, str, str]
 """Sentence, reference set, source shown, text."""
 
 
@@ -36,10 +36,10 @@ class Pool:
 
     sources: tuple[str, ...]
     references: Mapping[int, References]
-    keys: tuple[Key, ...] = field(repr=False)
+    keys: tuple[_Key, ...] = field(repr=False)
 
     @cached_property
-    def places(self) -> dict[Key, int]:
+    def places(self) -> dict[_Key, int]:
         """Where each key stands."""
         return {key: place for place, key in enumerate(self.keys)}
 
@@ -89,7 +89,7 @@ class Pool:
         return Corpus(sources, systems, references, blocks, reference_name=name), cells
 
     def _gold(
-        self, first: Sequence[Key], references: Sequence[Version], runtime: Runtime
+        self, first: Sequence[_Key], references: Sequence[Version], runtime: Runtime
     ) -> tuple[M2Sentence, ...]:
         """Gold blocks: given ones where they belong to the source shown, others extracted."""
         given: list[M2Sentence | None] = []
@@ -119,12 +119,12 @@ def _set(references: Mapping[int, References], annotator: int) -> int:
     return ALL if ALL in references else annotator
 
 
-def _chain_keys(chain: Chain, references: Mapping[int, References]) -> list[Key]:
+def _chain_keys(chain: Chain, references: Mapping[int, References]) -> list[_Key]:
     number = _set(references, chain.annotator)
     return [(chain.sentence, number, chain.source, text) for text in chain.texts]
 
 
-def _corpora_keys(drawn: Sampled, references: Mapping[int, References]) -> list[list[Key]]:
+def _corpora_keys(drawn: Sampled, references: Mapping[int, References]) -> list[list[_Key]]:
     return [
         [
             (sentence, _set(references, annotator), drawn.sources[sentence], text)
@@ -144,7 +144,7 @@ def pool_texts(
         draws: what the seeds drew.
         references: see `Pool`.
     """
-    wanted: set[Key] = set()
+    wanted: set[_Key] = set()
     for drawn in draws:
         for chain in drawn.chains:
             wanted.update(_chain_keys(chain, references))

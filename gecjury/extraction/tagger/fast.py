@@ -18,7 +18,7 @@ import numpy as np
 
 from gecjury.arrays import Float32Array, IntArray
 
-__all__ = ["Attributes", "FastPipeline", "Key"]
+__all__ = ["Attributes", "FastPipeline", "FeatureKey"]
 
 _PIPES = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"]
 # Attributes a pattern may look at, all known before the ruler runs; all but DEP and TAG follow
@@ -26,7 +26,7 @@ _PIPES = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"]
 _PLAIN = {"TAG", "DEP", "LOWER", "ORTH", "TEXT", "NORM", "SHAPE", "PREFIX", "SUFFIX"}
 _CHECKED = 16
 _BATCH = 128
-Key = tuple[str, str, str]
+FeatureKey = tuple[str, str, str]
 """Text, tag and dependency."""
 Attributes = tuple[str, str, int, str]
 """Tag, dependency, part of speech and lemma."""
@@ -46,7 +46,7 @@ class FastPipeline:
         for part, words in list(index.items()):
             # Only asked for membership, which takes long in a list.
             index[part] = dict.fromkeys(words, 1)
-        self._attributes: dict[Key, Attributes] = {}
+        self._attributes: dict[FeatureKey, Attributes] = {}
 
     @staticmethod
     def suits(nlp: Any) -> bool:
@@ -100,7 +100,7 @@ class FastPipeline:
             doc = self._nlp.get_pipe(name)(doc)
         return doc
 
-    def attributes(self, keys: Sequence[Sequence[Key]]) -> list[list[Attributes]]:
+    def attributes(self, keys: Sequence[Sequence[FeatureKey]]) -> list[list[Attributes]]:
         """What the ruler and the lemmatizer make of each token of sentences without a phrase."""
         known = self._attributes
         missing = {key for sentence in keys for key in sentence if key not in known}
@@ -108,7 +108,7 @@ class FastPipeline:
             self._look_up(sorted(missing))
         return [[known[key] for key in sentence] for sentence in keys]
 
-    def _look_up(self, keys: list[Key]) -> None:
+    def _look_up(self, keys: list[FeatureKey]) -> None:
         from spacy.tokens import Doc
 
         texts, tags, deps = (list(column) for column in zip(*keys, strict=True))

@@ -31,8 +31,8 @@ from gecjury.textfiles import read_text, write_text
 
 __all__ = [
     "COUNTED",
-    "FORMAT",
-    "KINDS",
+    "CREDIT_FORMAT",
+    "CREDIT_KINDS",
     "Credited",
     "credit_edits",
     "credit_kind",
@@ -41,8 +41,8 @@ __all__ = [
 ]
 
 COUNTED = ("counts", "any", "share")
-KINDS = (*COUNTED, *METHODS)
-FORMAT = "gecjury-edit-credits/1"
+CREDIT_KINDS = (*COUNTED, *METHODS)
+CREDIT_FORMAT = "gecjury-edit-credits/1"
 # Raised when credits change though no metric did.
 _VERSION = 2
 
@@ -53,7 +53,7 @@ class Credited:
 
     Attributes:
         values: shape (N,), higher for better edits, NaN where there is none.
-        kind: how they were made: one of `KINDS`, or `verdicts` for scorers that judge edits.
+        kind: how they were made: one of `CREDIT_KINDS`, or `verdicts` for scorers that judge edits.
         notes: remarks for the user.
         seconds: how long it took; 0 where they were read from a file.
     """
@@ -69,8 +69,8 @@ def credit_kind(scorer: Scorer, wanted: str = "counts") -> str:
 
     Args:
         scorer: the metric.
-        wanted: one of `KINDS`. A metric without counts takes `leave-one-out` instead of them, a
-            scorer that judges edits always its verdicts.
+        wanted: one of `CREDIT_KINDS`. A metric without counts takes `leave-one-out` instead of
+            them, a scorer that judges edits always its verdicts.
     """
     if isinstance(scorer, EditJudge):
         return "verdicts"
@@ -190,7 +190,7 @@ def credit_with_files(
     if not np.isnan(columns[:, 0]).any():
         data = zlib.compress(np.ascontiguousarray(columns).astype("<f8").tobytes(), 6)
         record = {
-            "format": FORMAT,
+            "format": CREDIT_FORMAT,
             "key": key,
             "signature": scorer.signature(corpus, runtime).to_json(),
             "credit": stored,
@@ -220,8 +220,10 @@ def _read(path: Path, key: str, count: int) -> tuple[FloatArray, tuple[str, ...]
     advice = "delete it to have it made anew"
     try:
         record = json.loads(read_text(path))
-        if record["format"] != FORMAT:
-            raise InputError(f"{path}: format {record['format']!r}, expected {FORMAT!r}; {advice}")
+        if record["format"] != CREDIT_FORMAT:
+            raise InputError(
+                f"{path}: format {record['format']!r}, expected {CREDIT_FORMAT!r}; {advice}"
+            )
         if record["key"] != key:
             raise InputError(
                 f"{path}: holds credits of other settings, references or edits "

@@ -14,13 +14,13 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from gecjury.metaeval.disagreement import Correction, SentenceView
+from gecjury.metaeval.disagreement import SentenceView, ShownCorrection
 from gecjury.report.page.markup import render
 from gecjury.report.page.tables import Heading
-from gecjury.report.page.words import FAMILIES
+from gecjury.report.page.words import FAMILY_NAMES
 from gecjury.report.tables import number
 
-__all__ = ["Part", "marked", "sentence_browser"]
+__all__ = ["Part", "mark_edits", "sentence_browser"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Part:
     words: str
 
 
-def marked(source: str, correction: str) -> list[Part]:
+def mark_edits(source: str, correction: str) -> list[Part]:
     """A correction with what was deleted from and inserted into the source, in reading order."""
     old, new = source.split(), correction.split()
     parts: list[Part] = []
@@ -81,7 +81,7 @@ def _block(sentence: SentenceView, metrics: Sequence[str], views: Sequence[str])
     people = [f"people ({view})" if len(views) > 1 else "people" for view in judged]
     digits = [_digits([c.scores[at] for c in sentence.corrections]) for at in range(len(metrics))]
     before, after = sentence.context
-    apart = FAMILIES.get(sentence.apart, sentence.apart)
+    apart = FAMILY_NAMES.get(sentence.apart, sentence.apart)
     apart = f"Farthest from the others: {apart}. " if apart else ""
     astray = (
         f"On average the metrics contradict people on {100 * sentence.astray:.0f}% of the "
@@ -148,14 +148,14 @@ class _Row:
 
     @classmethod
     def of(
-        cls, source: str, correction: Correction, views: Sequence[str], digits: Sequence[int]
+        cls, source: str, correction: ShownCorrection, views: Sequence[str], digits: Sequence[int]
     ) -> _Row:
         comparisons = [correction.preferred.get(view, (0, 0)) for view in views]
         scores, ranks = correction.scores.tolist(), correction.ranks.tolist()
         return cls(
             correction.systems,
             " ".join(source.split()) != " ".join(correction.text.split()),
-            marked(source, correction.text),
+            mark_edits(source, correction.text),
             [f"{won} of {count}" if count else "–" for won, count in comparisons],
             [
                 _Score("–")

@@ -33,8 +33,9 @@ from gecjury.report.page.tables import (
     significance_tables,
 )
 from gecjury.report.page.words import (
-    FAMILIES,
+    FAMILY_NAMES,
     VIEWS,
+    Document,
     Statement,
     edit_statement,
     headline,
@@ -67,8 +68,6 @@ _SECTIONS = {
     "sentences": ("Sentences", "Sentences on which they disagree"),
     "settings": ("Settings and signatures", "Settings, signatures, citation"),
 }
-
-Document = Mapping[str, Any]
 
 
 def check_page(path: str | Path) -> None:
@@ -263,7 +262,7 @@ def _metrics(document: Document, views: Sequence[str]) -> Markup:
     present = {row["family"] for row in document["rows"]} | {"chance", "ceiling"}
     return render(
         "metrics",
-        legend=[family_mark(family) for family in FAMILIES if family in present],
+        legend=[family_mark(family) for family in FAMILY_NAMES if family in present],
         views=[
             {
                 "heading": VIEWS[view].capitalize() if len(views) > 1 else "",
@@ -318,7 +317,7 @@ def _sentences(
         shown=number(len(blocks)),
         candidates=number(len(found)),
         systems=[("", "any"), *((name, name) for name in study.benchmark.corpus.names)],
-        sides=[("", "any"), *((side, FAMILIES.get(side, side)) for side in sides)],
+        sides=[("", "any"), *((side, FAMILY_NAMES.get(side, side)) for side in sides)],
         orders=[
             ("d", "disagreement"),
             ("a", "contradicting people"),

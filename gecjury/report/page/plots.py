@@ -14,15 +14,21 @@ from gecjury.metaeval.study import Study
 from gecjury.report.page.markup import render
 from gecjury.report.page.svg import Estimate, intervals, scatter, window_lines
 from gecjury.report.page.tables import PageTable, pair_matrix
-from gecjury.report.page.words import MEASURES, VIEWS, best_rows, percent, tested_measure, value_of
+from gecjury.report.page.words import (
+    SHOWN_MEASURES,
+    VIEWS,
+    Document,
+    best_rows,
+    percent,
+    tested_measure,
+    value_of,
+)
 from gecjury.report.tables import number
 from gecjury.scoring.scores import ScoreTable
 
 __all__ = ["overview", "pairs", "scatters", "windows"]
 
 _WINDOWS = (4, 8)
-
-Document = Mapping[str, Any]
 
 
 def overview(document: Document, view: str, level: str) -> Markup | None:
@@ -42,7 +48,7 @@ def overview(document: Document, view: str, level: str) -> Markup | None:
         ceiling = (document.get("ceiling") or {}).get(view) or {}
         if ceiling.get("accuracy") is not None:
             lines.append(("two annotators", ceiling["accuracy"]))
-    return intervals(rows, MEASURES[key], lines)
+    return intervals(rows, SHOWN_MEASURES[key], lines)
 
 
 def _short_names(metrics: Sequence[str]) -> list[str]:

@@ -21,9 +21,9 @@ from gecjury.report.tables import number
 
 __all__ = ["edit_section", "rating_section", "segment_section"]
 
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
-MEASURES = {
+_MEASURES = {
     "auc": "AUC",
     "average_precision": "AP valid",
     "average_precision_invalid": "AP invalid",
@@ -31,7 +31,7 @@ MEASURES = {
     "balanced": "balanced",
     "kappa": "κ",
 }
-COUNTS = {"cases": "edits", "valid": "valid", "missing": "missing"}
+_COUNTS = {"cases": "edits", "valid": "valid", "missing": "missing"}
 MEANING = (
     "Each edit of a correction was judged valid or not by annotators; a metric’s credit for the "
     "edit is held against that. AUC: how often a valid edit gets more credit than an invalid one "
@@ -45,7 +45,7 @@ def _float(value: object) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
 
 
-def _entries(rows: Sequence[Row]) -> Iterator[tuple[str, str, Row]]:
+def _entries(rows: Sequence[_Row]) -> Iterator[tuple[str, str, _Row]]:
     """Name, family and entry of every metric, and of every way to credit it."""
     for row in {row["metric"]: row for row in rows if row.get("edit")}.values():
         ways = row.get("edit_by_credit")
@@ -64,9 +64,9 @@ def edit_section(document: Mapping[str, Any]) -> Markup | None:
     if document.get("edit_ceiling"):
         rest.append(("one annotator by another", "ceiling", document["edit_ceiling"]))
     every = [entry for _, _, entry in (*found, *rest)]
-    keys = [k for k in MEASURES if any(not math.isnan(_float(e.get(k))) for e in every)]
-    counts = [k for k in COUNTS if any(e.get(k) is not None for e in every)]
-    titles = [*(MEASURES[k] for k in keys), *(COUNTS[k] for k in counts)]
+    keys = [k for k in _MEASURES if any(not math.isnan(_float(e.get(k))) for e in every)]
+    counts = [k for k in _COUNTS if any(e.get(k) is not None for e in every)]
+    titles = [*(_MEASURES[k] for k in keys), *(_COUNTS[k] for k in counts)]
     table = PageTable(
         label="Single edits",
         css="sortable metrics",
@@ -83,7 +83,7 @@ def _headings(words: Sequence[str], numbers: Sequence[str]) -> list[Heading]:
 
 
 def _row(
-    name: str, family: str, entry: Row, keys: Sequence[str], counts: Sequence[str]
+    name: str, family: str, entry: _Row, keys: Sequence[str], counts: Sequence[str]
 ) -> TableRow:
     cells = [family_cell(family)]
     for key in keys:
@@ -97,7 +97,7 @@ def _count(value: Any) -> Cell:
     return Cell(number(value), sort="" if value is None else str(value))
 
 
-def _by_type(found: Sequence[tuple[str, str, Row]]) -> list[PageTable]:
+def _by_type(found: Sequence[tuple[str, str, _Row]]) -> list[PageTable]:
     """AUC by error type, where the document breaks it down."""
     parts = {
         name: {part["type"]: part for part in entry["by_type"]}
@@ -131,7 +131,7 @@ RATINGS = {
 
 def rating_section(document: Mapping[str, Any]) -> Markup | None:
     """How scores of single corrections follow people's ratings, by aspect."""
-    rows: Sequence[Row] = document.get("ratings") or ()
+    rows: Sequence[_Row] = document.get("ratings") or ()
     keys = [k for k in RATINGS if any(not math.isnan(_float(row.get(k))) for row in rows)]
     if not keys:
         return None
@@ -168,7 +168,7 @@ GROUPS = {
 def segment_section(document: Mapping[str, Any]) -> Markup | None:
     """Accuracy with ties and correlations, as means over groups of corrections."""
     found: Mapping[str, Any] = document.get("segment") or {}
-    rows: Sequence[Row] = found.get("rows") or ()
+    rows: Sequence[_Row] = found.get("rows") or ()
     keys = [k for k in SEGMENTS if any(not math.isnan(_float(row.get(k))) for row in rows)]
     if not keys:
         return None

@@ -113,7 +113,7 @@ def _outside(box: Box, frame: Box) -> float:
 WIDTH = 330
 _LABEL = 10
 
-Scale = Callable[[float], float]
+AxisScale = Callable[[float], float]
 """From values to places in the plot."""
 
 
@@ -275,7 +275,7 @@ def intervals(
 
 
 def _named_lines(
-    lines: Sequence[tuple[str, float]], at: Scale, top: float, bottom: float
+    lines: Sequence[tuple[str, float]], at: AxisScale, top: float, bottom: float
 ) -> Iterator[Element]:
     taken: list[Box] = []
     for name, value in sorted(lines, key=lambda line: line[1]):
@@ -362,8 +362,8 @@ def _axes(
     frame: Box,
     wide: tuple[float, float],
     tall: tuple[float, float],
-    across: Scale,
-    up: Scale,
+    across: AxisScale,
+    up: AxisScale,
     labels: tuple[str, str],
 ) -> Iterator[Element]:
     values = ticks(*wide)
@@ -436,7 +436,7 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
 
 
 def _curve(
-    values: Sequence[float], across: Scale, up: Scale, family: str, order: int
+    values: Sequence[float], across: AxisScale, up: AxisScale, family: str, order: int
 ) -> Iterator[Element]:
     """A line that breaks where a value is not defined."""
     run: list[str] = []

@@ -13,13 +13,20 @@ from typing import Any
 from markupsafe import Markup
 
 from gecjury.report.page.svg import mark
-from gecjury.report.page.words import FAMILIES, MEASURES, SIGNIFICANT, is_compared, proper, value_of
+from gecjury.report.page.words import (
+    FAMILY_NAMES,
+    SHOWN_MEASURES,
+    SIGNIFICANT,
+    is_compared,
+    proper,
+    value_of,
+)
 from gecjury.report.tables import number
 
 __all__ = [
     "Cell",
+    "FamilyGroup",
     "FamilyMark",
-    "Group",
     "Heading",
     "PageTable",
     "TableRow",
@@ -32,10 +39,10 @@ __all__ = [
     "significance_tables",
 ]
 
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
 SYSTEM = ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa")
-HEADINGS = {
+_HEADINGS = {
     "pearson": "r",
     "spearman": "ρ",
     "kendall": "τ",
@@ -45,7 +52,7 @@ HEADINGS = {
     "cluster": "cluster",
     "tied_share": "tied %",
 }
-ORDER = ("refbased", "refless", "judges", "jury")
+_ORDER = ("refbased", "refless", "judges", "jury")
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Group:
+class FamilyGroup:
     """What stands above several headings; "" for nothing."""
 
     text: str
@@ -123,7 +130,7 @@ class PageTable:
     headings: Sequence[Heading]
     rows: Sequence[TableRow]
     below: Sequence[TableRow] | None = None
-    groups: Sequence[Group] = ()
+    groups: Sequence[FamilyGroup] = ()
     caption: str = ""
     spoken: bool = False
     heading: str = ""
@@ -131,12 +138,12 @@ class PageTable:
 
 def family_mark(family: str) -> FamilyMark:
     """A family's mark and name; a family that is not known has the name that it was given."""
-    return FamilyMark(family, FAMILIES.get(family, family), mark(family))
+    return FamilyMark(family, FAMILY_NAMES.get(family, family), mark(family))
 
 
 def family_cell(family: str) -> Cell:
     """A cell with a family's mark, sorted by its name."""
-    return Cell(css="", sort=FAMILIES.get(family, ""), mark=family_mark(family))
+    return Cell(css="", sort=FAMILY_NAMES.get(family, ""), mark=family_mark(family))
 
 
 def measure_cell(
@@ -151,7 +158,7 @@ def measure_cell(
     return Cell(number(value), sort=plain, strong=best, interval=interval)
 
 
-def _columns(rows: Sequence[Row]) -> list[tuple[str, str]]:
+def _columns(rows: Sequence[_Row]) -> list[tuple[str, str]]:
     """(level, measure) of what any metric has."""
     wanted = [("system", key) for key in (*SYSTEM, "cluster")]
     wanted += [("sentence", key) for key in ("accuracy", "kendall", "cluster", "tied_share")]
@@ -162,15 +169,15 @@ def _columns(rows: Sequence[Row]) -> list[tuple[str, str]]:
     ]
 
 
-def _in_order(rows: Sequence[Row]) -> list[Row]:
+def _in_order(rows: Sequence[_Row]) -> list[_Row]:
     """By family, then the best first."""
 
-    def place(row: Row) -> tuple[int, str, float]:
+    def place(row: _Row) -> tuple[int, str, float]:
         family = str(row["family"])
         value = value_of(row, "system", "pearson")
         if math.isnan(value):
             value = value_of(row, "sentence", "accuracy")
-        known = ORDER.index(family) if family in ORDER else len(ORDER)
+        known = _ORDER.index(family) if family in _ORDER else len(_ORDER)
         return known, family, math.inf if math.isnan(value) else -value
 
     return sorted(rows, key=place)
@@ -197,7 +204,7 @@ def family_table(document: Mapping[str, Any], view: str, costs: Mapping[str, str
         "seconds",
         *(["cost"] if costs else []),
     ]
-    names = ["metric", "family", *(HEADINGS[key] for _, key in columns), *more]
+    names = ["metric", "family", *(_HEADINGS[key] for _, key in columns), *more]
     return PageTable(
         label="Metrics by family",
         css="sortable metrics",
@@ -221,19 +228,21 @@ def judge_costs(document: Mapping[str, Any]) -> dict[str, str]:
     return costs
 
 
-def _has(row: Row, level: str, key: str) -> bool:
+def _has(row: _Row, level: str, key: str) -> bool:
     return not math.isnan(value_of(row, level, key))
 
 
-def _groups(columns: Sequence[tuple[str, str]], more: int) -> list[Group]:
+def _groups(columns: Sequence[tuple[str, str]], more: int) -> list[FamilyGroup]:
     """The levels, above their columns."""
     counts = {name: sum(level == name for level, _ in columns) for name in ("system", "sentence")}
-    levels = [Group(f"{name.capitalize()} level", count) for name, count in counts.items() if count]
-    return [Group("", 2), *levels, Group("", more)]
+    levels = [
+        FamilyGroup(f"{name.capitalize()} level", count) for name, count in counts.items() if count
+    ]
+    return [FamilyGroup("", 2), *levels, FamilyGroup("", more)]
 
 
 def _metric_row(
-    row: Row,
+    row: _Row,
     columns: Sequence[tuple[str, str]],
     best: Mapping[tuple[str, str], float],
     more: Sequence[str],
@@ -255,7 +264,7 @@ def _plain(value: float | None) -> str:
     return "" if value is None else f"{value:.9g}"
 
 
-def _value(row: Row, level: str, key: str, best: float | None = None) -> Cell:
+def _value(row: _Row, level: str, key: str, best: float | None = None) -> Cell:
     value = value_of(row, level, key)
     if key == "cluster":
         plain = None if math.isnan(value) else int(value)
@@ -317,7 +326,7 @@ def _significance_table(test: Mapping[str, Any], heading: str) -> PageTable:
             shown = "–" if clusters[i] is None else str(clusters[i])
             cells.append(Cell(shown, "n cluster"))
         rows.append(TableRow(name, cells))
-    measure = MEASURES.get(str(test["statistic"]), str(test["statistic"]))
+    measure = SHOWN_MEASURES.get(str(test["statistic"]), str(test["statistic"]))
     correction = f", {proper(test['correction'])} correction" if test.get("correction") else ""
     drawn = f", {number(test['resamples'])} resamples" if test.get("resamples") else ""
     label = f"p-values, {test['level']} level, {measure}: {proper(test['test'])}{correction}{drawn}"

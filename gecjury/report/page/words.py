@@ -11,12 +11,12 @@ from gecjury.metaeval.disagreement import Consensus
 from gecjury.wording import listed, number, percent
 
 __all__ = [
-    "FAMILIES",
-    "MEASURES",
+    "FAMILY_NAMES",
+    "SHOWN_MEASURES",
     "VIEWS",
     "Statement",
     "best_rows",
-    "confidence",
+    "confidence_level",
     "edit_statement",
     "headline",
     "is_compared",
@@ -29,7 +29,7 @@ __all__ = [
     "value_of",
 ]
 
-FAMILIES: Mapping[str, str] = {
+FAMILY_NAMES: Mapping[str, str] = {
     "refbased": "reference-based",
     "refless": "reference-free",
     "judges": "LLM judge",
@@ -38,7 +38,7 @@ FAMILIES: Mapping[str, str] = {
     "ceiling": "ceiling",
 }
 VIEWS: Mapping[str, str] = {"edit": "edit-based judgments", "sentence": "sentence-based judgments"}
-MEASURES: Mapping[str, str] = {
+SHOWN_MEASURES: Mapping[str, str] = {
     "pearson": "Pearson r",
     "spearman": "Spearman ρ",
     "kendall": "Kendall τ",
@@ -51,7 +51,7 @@ SIGNIFICANT = 0.05
 SAME = 0.0005
 
 Document = Mapping[str, Any]
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -62,20 +62,20 @@ class Statement:
     text: str
 
 
-def value_of(row: Row, level: str, key: str) -> float:
+def value_of(row: _Row, level: str, key: str) -> float:
     """A row's measure; NaN where it is not there or not defined."""
     found = (row.get(level) or {}).get(key)
     return float("nan") if found is None else float(found)
 
 
-def best_rows(document: Document, view: str, level: str, key: str) -> list[Row]:
+def best_rows(document: Document, view: str, level: str, key: str) -> list[_Row]:
     """The metrics against one view, best first; those without a value are left out."""
     rows = [row for row in document["rows"] if row["human"] == view]
     known = [row for row in rows if not math.isnan(value_of(row, level, key))]
     return sorted(known, key=lambda row: -value_of(row, level, key))
 
 
-def is_compared(row: Row) -> bool:
+def is_compared(row: _Row) -> bool:
     """Whether a row has anything above the level of edits."""
     return bool(row.get("system") or row.get("sentence"))
 
@@ -91,7 +91,7 @@ def tested_measure(document: Document, view: str, level: str) -> str:
     """What leads are told by: the measure that was tested, otherwise Pearson or accuracy."""
     test = _test(document, view, level)
     statistic = str(test["statistic"]) if test else ""
-    if statistic in MEASURES and best_rows(document, view, level, statistic):
+    if statistic in SHOWN_MEASURES and best_rows(document, view, level, statistic):
         return statistic
     return "pearson" if level == "system" else "accuracy"
 
@@ -108,15 +108,15 @@ def p_value(document: Document, view: str, level: str, one: str, other: str) -> 
     return min(found) if found else None
 
 
-def _interval(document: Document, row: Row, level: str, key: str) -> str:
+def _interval(document: Document, row: _Row, level: str, key: str) -> str:
     bounds = ((row.get(level) or {}).get("ci95") or {}).get(key)
     if not bounds or None in bounds:
         return ""
     low, high = (number(float(bound)) for bound in bounds)
-    return f" ({confidence(document)} interval {low} to {high})"
+    return f" ({confidence_level(document)} interval {low} to {high})"
 
 
-def confidence(document: Document) -> str:
+def confidence_level(document: Document) -> str:
     """The confidence of the document's intervals, such as `95%`."""
     return f"{100 * float((document.get('uncertainty') or {}).get('confidence', 0.95)):g}%"
 
@@ -174,12 +174,12 @@ def _leader(document: Document, view: str, level: str) -> str:
     first = rows[0]
     top = value_of(first, level, key)
     interval = _interval(document, first, level, key)
-    head = f"{first['metric']} has {MEASURES[key]} {number(top)}{interval}"
+    head = f"{first['metric']} has {SHOWN_MEASURES[key]} {number(top)}{interval}"
     if len(rows) == 1:
         return f"{head}; no other metric was compared."
     equal = [row["metric"] for row in rows if top - value_of(row, level, key) < SAME]
     if len(equal) > 1:
-        text = f"{listed(equal)} share the lead: {MEASURES[key]} {number(top)}."
+        text = f"{listed(equal)} share the lead: {SHOWN_MEASURES[key]} {number(top)}."
     else:
         second = rows[1]
         gap = top - value_of(second, level, key)
@@ -192,7 +192,7 @@ def _leader(document: Document, view: str, level: str) -> str:
     return f"{text} {_other_leaders(document, view, level, key, equal)}".strip()
 
 
-def _significance(document: Document, view: str, level: str, rows: Sequence[Row]) -> str:
+def _significance(document: Document, view: str, level: str, rows: Sequence[_Row]) -> str:
     first, second = rows[0]["metric"], rows[1]["metric"]
     p = p_value(document, view, level, first, second)
     test = _test(document, view, level)
@@ -230,7 +230,7 @@ def _other_leaders(
         top = value_of(rows[0], level, measure)
         names = [r["metric"] for r in rows if top - value_of(r, level, measure) < SAME]
         if not set(names) & set(leaders):
-            others.setdefault(listed(names), []).append(f"{MEASURES[measure]} {number(top)}")
+            others.setdefault(listed(names), []).append(f"{SHOWN_MEASURES[measure]} {number(top)}")
     if not others:
         return ""
     parts = [f"{name} leads by {listed(measures)}" for name, measures in others.items()]
@@ -301,7 +301,7 @@ def _agreement(document: Document, found: Consensus | None) -> str:
     families = {row["family"] for row in document["rows"]}
     who = "families" if len(families) > 1 else "metrics"
     share = found.united / found.pairs
-    names = {name: FAMILIES.get(name, name) for name in found.split_right}
+    names = {name: FAMILY_NAMES.get(name, name) for name in found.split_right}
     text = (
         f"On {percent(share)} of the {number(found.pairs)} judged pairs on which all {who} have a "
         f"preference, all prefer the same correction"
@@ -342,7 +342,7 @@ def headline(document: Document, views: Sequence[str]) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def _lead_verb(document: Document, view: str, level: str, rows: Sequence[Row]) -> str:
+def _lead_verb(document: Document, view: str, level: str, rows: Sequence[_Row]) -> str:
     if len(rows) < 2:
         return "leads"
     p = p_value(document, view, level, rows[0]["metric"], rows[1]["metric"])

@@ -87,11 +87,11 @@ def test_every_improvement_runs(
 
 
 def test_the_grid_s_table_marks_the_chosen_combination(capsys: pytest.CaptureFixture[str]) -> None:
-    from gecjury.refless.training.grid import Trial
+    from gecjury.refless.training.grid import GridTrial
 
     args = argparse.Namespace(format="table")
-    trials = [Trial("fluency", 128, 8, 2e-5, 3, 0.5, 0.25), Trial("fluency", 256, 8, 3e-5, 1, 0.75,
-              0.5, chosen=True)]  # fmt: skip
+    trials = [GridTrial("fluency", 128, 8, 2e-5, 3, 0.5, 0.25), GridTrial("fluency", 256, 8, 3e-5,
+              1, 0.75, 0.5, chosen=True)]  # fmt: skip
     assert train_some.print_grid(args, trials) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["fluency", "128", "8", "0.00002", "3", "0.500", "0.250"] in lines

@@ -18,7 +18,7 @@ from gecjury.errors import InputError, OptionError
 from gecjury.experiments.attack import (
     AttackSettings,
     Damaged,
-    Pair,
+    ScoredPair,
     attack,
     attack_corpora,
     damage,
@@ -77,8 +77,8 @@ def document(capsys: pytest.CaptureFixture[str], *argv: str, status: int = 0) ->
 # --- effects by hand -------------------------------------------------------------------------
 
 
-def pair(before: list[float], after: list[float], changed: list[int], totals: Any) -> Pair:
-    return Pair(
+def pair(before: list[float], after: list[float], changed: list[int], totals: Any) -> ScoredPair:
+    return ScoredPair(
         Damaged(str(totals), "x", ("",) * len(before)),
         np.array(before),
         np.array(after),

@@ -27,8 +27,8 @@ from gecjury.experiments.maege.chains import (
 )
 from gecjury.experiments.maege.experiment import MaegeSettings, maege
 from gecjury.experiments.maege.measures import (
-    agreement,
     agreement_interval,
+    chain_agreement,
     chain_sums,
     gold_scores,
     type_changes,
@@ -293,7 +293,7 @@ def test_agreement_by_hand(corpus: Annotated) -> None:
     scores = [np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.2, NAN])]
     gold = [np.array([0.7, 0.8, 0.9, 1.0]), np.array([0.9, 1.0])]
     sums = chain_sums(corpus, chains, scores, gold)
-    found = agreement([sums])
+    found = chain_agreement([sums])
     # Pairs of the first chain: two rise, two are tied, two fall; the second's has no score.
     assert (found.pairs, found.tied, found.missing) == (6, 2, 1)
     assert found.kendall == 0
@@ -316,10 +316,10 @@ def test_a_perfect_metric_has_tau_one_and_a_reversed_one_minus_one(corpus: Annot
     drawn = sample(corpus, np.random.default_rng(0))
     gold = gold_scores(corpus, drawn.chains)
     for sign in (1, -1):
-        found = agreement([chain_sums(corpus, drawn.chains, [sign * g for g in gold], gold)])
+        found = chain_agreement([chain_sums(corpus, drawn.chains, [sign * g for g in gold], gold)])
         assert found.pearson == pytest.approx(sign)
         assert found.kendall == found.kendall_ties_agree == sign
-    level = agreement([chain_sums(corpus, drawn.chains, [0 * g for g in gold], gold)])
+    level = chain_agreement([chain_sums(corpus, drawn.chains, [0 * g for g in gold], gold)])
     assert np.isnan(level.pearson)
     assert (level.kendall, level.kendall_ties_agree) == (0.0, 1.0)
 
@@ -332,7 +332,7 @@ def test_intervals_resample_sentences(corpus: Annotated) -> None:
     low, high = agreement_interval([sums], weights)["kendall"]
     # τ is 1, 0 and -1 in the three resamples: quantiles .025 and .975 of them.
     assert (low, high) == (pytest.approx(-0.95), pytest.approx(0.95))
-    assert agreement([sums]).kendall == 0
+    assert chain_agreement([sums]).kendall == 0
 
 
 def test_changes_by_type_by_hand() -> None:

@@ -15,7 +15,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
 from gecjury.experiments.tuning import (
     Preset,
-    Trial,
+    TuningTrial,
     curves,
     find_best,
     fold_draws,
@@ -82,7 +82,7 @@ def test_the_mean_of_the_folds_optima_by_hand() -> None:
     good, half, bad = [1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [3.0, 2.0, 1.0]
     values = (0.0, 1.0, 4.0)
     parts = np.array([[good, bad], [half, half], [bad, good]])  # value × fold × system
-    trial = Trial(
+    trial = TuningTrial(
         values, np.array([half, good, good]), parts,
         # Four pairs on sentences 0, 0, 1, 2; the first fold keeps 0 and 1, the second 1 and 2.
         np.array([[1.0, 1.0, 0.0, 0.0], [0.5, 0.5, 0.5, 0.5], [0.0, 0.0, 1.0, np.nan]]),
@@ -99,7 +99,7 @@ def test_the_mean_of_the_folds_optima_by_hand() -> None:
     assert every["accuracy"].tolist() == pytest.approx([0.5, 0.5, 1 / 3])
     assert every["spearman"].tolist() == pytest.approx([0.5, 1.0, 1.0])
     # Without folds: the best on everything, of equals the largest.
-    alone = Trial(values, trial.whole, None, trial.right, trial.sentence, human, None)
+    alone = TuningTrial(values, trial.whole, None, trial.right, trial.sentence, human, None)
     assert find_best(alone, "spearman").value == 4.0
     assert find_best(alone, "accuracy").value == 1.0
 
@@ -107,7 +107,7 @@ def test_the_mean_of_the_folds_optima_by_hand() -> None:
 def test_whole_numbers_stay_whole() -> None:
     parts = np.array([[[1.0, 2.0, 3.0]] * 2, [[1.0, 2.0, 4.0]] * 2])
     parts[0, 0] = [3.0, 2.0, 1.0]
-    trial = Trial(
+    trial = TuningTrial(
         (1, 2), parts[:, 0], parts, np.zeros((2, 0)), np.zeros(0, np.int64),
         np.array([1.0, 2.0, 3.0]), np.array([[0], [1]]),
     )  # fmt: skip

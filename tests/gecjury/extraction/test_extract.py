@@ -14,7 +14,7 @@ from gecjury.errors import InputError, MissingExtraError, OptionError  # noqa: E
 from gecjury.extraction import extract as extraction  # noqa: E402
 from gecjury.extraction.extract import extract, extract_edits, extraction_signature  # noqa: E402
 from gecjury.extraction.parsing import Parser  # noqa: E402
-from gecjury.extraction.pipeline import Extractor, Found  # noqa: E402
+from gecjury.extraction.pipeline import ExtractedEdits, Extractor  # noqa: E402
 from gecjury.extraction.tagger import load_tagger  # noqa: E402
 from gecjury.extraction.tagger.fast import FastPipeline  # noqa: E402
 from gecjury.runtime import Runtime  # noqa: E402
@@ -192,9 +192,9 @@ def test_disk_cache_can_be_left_alone(tmp_path: Path) -> None:
 
 
 def test_coarse_results_are_told_from_disk_as_well() -> None:
-    found = Found((Edit(0, 1, "a", "X"),), True)
-    assert Found.from_json(found.to_json()) == found
-    assert Found.from_json(Found(()).to_json()) == Found(())
+    found = ExtractedEdits((Edit(0, 1, "a", "X"),), True)
+    assert ExtractedEdits.from_json(found.to_json()) == found
+    assert ExtractedEdits.from_json(ExtractedEdits(()).to_json()) == ExtractedEdits(())
     assert extraction.Extraction([], 2, 0, 1).notes[0].startswith("1 of 2 sentence pairs")
     assert extraction.Extraction([], 2).notes == ()
 

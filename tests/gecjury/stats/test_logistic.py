@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.errors import OptionError
-from gecjury.stats.logistic import agreement, equal_weights, fit_preferences, folds_of, impute
+from gecjury.stats.logistic import equal_weights, fit_preferences, folds_of, impute, pair_agreement
 
 
 def test_one_feature_by_hand() -> None:
@@ -64,7 +64,7 @@ def test_equal_weights_by_hand() -> None:
 def test_agreement_counts_ties_half() -> None:
     gaps = np.array([[1.0, 0.0], [-1.0, 0.0], [0.1, -0.1], [0.3, -0.1 - 0.2]])
     # 0.3 and 0.1 + 0.2 differ in the last bit: a tie all the same.
-    assert agreement(gaps, np.ones(2)).tolist() == [1.0, 0.0, 0.5, 0.5]
+    assert pair_agreement(gaps, np.ones(2)).tolist() == [1.0, 0.0, 0.5, 0.5]
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=80), st.integers(2, 6))

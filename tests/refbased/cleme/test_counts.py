@@ -20,7 +20,7 @@ from gecjury.refbased.cleme.counts import (
     combined,
     components,
     confusion,
-    judge,
+    judge_chunks,
 )
 from gecjury.refbased.cleme.metric import CLEME
 from gecjury.refbased.references import choose_running
@@ -124,7 +124,7 @@ def test_chunks_tile_the_source_and_spell_every_version(
 def test_readme_demo_by_hand() -> None:
     """THUKElab/CLEME README, demo of two sentences: F .2711, P .2293, R 1, TP .8, FP 2.7, TN 10."""
     # Mean length of the chunks the references change: (2 + 1) + (2 + 1 + 1) = 7 over 5.
-    verdicts = judge([["a"], SOURCE], [[], HYP], [[[], REF0], [[], REF1]])
+    verdicts = judge_chunks([["a"], SOURCE], [[], HYP], [[[], REF0], [[], REF1]])
     assert verdicts.mean_length == pytest.approx(1.4)
     counts = verdicts.counts(CORPUS_WEIGHTS)
     chosen = running(counts, verdicts.usable, official=True)
@@ -140,39 +140,39 @@ def test_readme_demo_by_hand() -> None:
 
 
 def test_reference_1_and_independent_by_hand() -> None:
-    ref1 = judge([SOURCE], [HYP], [[REF0], [REF1]]).counts(UNWEIGHTED)[0, 1]
+    ref1 = judge_chunks([SOURCE], [HYP], [[REF0], [REF1]]).counts(UNWEIGHTED)[0, 1]
     # 3-5 needed; 8-9, 15-17, 18-19 needless; 6-6 and 12-13 missed; 7 chunks left by both
     assert ref1.tolist() == [0, 1, 3, 2, 7]
-    both = judge([SOURCE], [HYP], [[REF0], [REF1]], independent=True).counts(UNWEIGHTED)
+    both = judge_chunks([SOURCE], [HYP], [[REF0], [REF1]], independent=True).counts(UNWEIGHTED)
     # 8-9 as in reference 0: tp; 3-5 needed; 15-17, 18-19 needless; 6-6 and 12-13 are changed by
     # one reference alone: tn
     assert both[0, 0].tolist() == [1, 1, 2, 0, 9]
-    missed = judge([SOURCE], [[]], [[REF0], [REF1]], independent=True).counts(UNWEIGHTED)
+    missed = judge_chunks([SOURCE], [[]], [[REF0], [REF1]], independent=True).counts(UNWEIGHTED)
     # only 3-5 is changed by both; chunks: 0-3, 3-5, 5-6, 6-6, 6-8, 8-9, 9-12, 12-13, 13-21
     assert missed[0, 0].tolist() == [0, 0, 0, 1, 8]
 
 
 def test_sentence_weights_by_hand() -> None:
-    verdicts = judge([SOURCE], [HYP], [[REF0], [REF1]])
+    verdicts = judge_chunks([SOURCE], [HYP], [[REF0], [REF1]])
     # α = 10, mean 1.4. tp, length 1: 10/(1+9·exp(.4)) = .6932, clipped to 1 (dependent), 2.5
     # (independent). fp, length 2: 10/(1+9·exp(.6)) = .5747; length 1: 10/(1+9·exp(-.4)) = 1.4219,
     # clipped to 1. fn is 1 whatever the length.
     dependent = verdicts.counts(SENTENCE_WEIGHTS_DEPENDENT)[0]
     assert dependent[0] == pytest.approx([1.0, 0.57474, 1.57474, 0.0, 9.0], abs=1e-5)
     assert dependent[1] == pytest.approx([0.0, 0.57474, 1 + 1.57474, 2.0, 7.0], abs=1e-5)
-    independent = judge([SOURCE], [HYP], [[REF0], [REF1]], independent=True)
+    independent = judge_chunks([SOURCE], [HYP], [[REF0], [REF1]], independent=True)
     tp = independent.counts(SENTENCE_WEIGHTS_INDEPENDENT)[0, 0, 0]
     assert tp == 2.5
 
 
 def test_references_that_delete_everything_are_dropped() -> None:
     gone = [Edit(0, 2, "")]
-    verdicts = judge([["a", "b"]], [[]], [[gone], [[Edit(0, 1, "x")]]])
+    verdicts = judge_chunks([["a", "b"]], [[]], [[gone], [[Edit(0, 1, "x")]]])
     assert verdicts.usable.tolist() == [[False, True]]
     assert verdicts.mean_length == 1.0  # the dropped one, of length 2, has no say
     assert verdicts.counts(UNWEIGHTED)[0].tolist() == [[0] * 5, [0, 0, 0, 1, 1]]
     assert running(verdicts.counts(), verdicts.usable).tolist() == [1]
-    alone = judge([["a", "b"]], [[]], [[gone]])
+    alone = judge_chunks([["a", "b"]], [[]], [[gone]])
     assert alone.usable.tolist() == [[True]]
 
 
@@ -230,13 +230,13 @@ def test_own_reference_is_perfect_and_order_of_references_does_not_matter(
     source, sets = case
     hyp = sets[0]
     if len(apply_edits(source, hyp)):
-        counts = judge([source], [hyp], [[edits] for edits in sets]).counts(UNWEIGHTED)
+        counts = judge_chunks([source], [hyp], [[edits] for edits in sets]).counts(UNWEIGHTED)
         assert counts[0, 0, 1:4].tolist() == [0, 0, 0]
     if not all(apply_edits(source, edits) for edits in sets):
         return  # some reference is dropped, or the first of several emptying ones is kept
     for independent in (False, True):
-        there = judge([source], [hyp], [[e] for e in sets], independent=independent)
-        back = judge([source], [hyp], [[e] for e in sets[::-1]], independent=independent)
+        there = judge_chunks([source], [hyp], [[e] for e in sets], independent=independent)
+        back = judge_chunks([source], [hyp], [[e] for e in sets[::-1]], independent=independent)
         assert there.counts() == pytest.approx(back.counts()[:, ::-1])
         # every chunk has exactly one verdict
         chunks = len(partition(source, [hyp, *sets]).spans)
@@ -273,7 +273,7 @@ def test_readme_amu_dependent(data_dir: Path) -> None:
     sources, references = read_m2(folder / "conll14.errant")
     same, hypothesis = read_m2(folder / "conll14-AMU.errant")
     assert same == sources
-    verdicts = judge(sources, hypothesis[0], [references[0], references[1]])
+    verdicts = judge_chunks(sources, hypothesis[0], [references[0], references[1]])
     assert verdicts.mean_length == pytest.approx(1.7905201847760595)
     counts = verdicts.counts(CORPUS_WEIGHTS)
     for official in (False, True):

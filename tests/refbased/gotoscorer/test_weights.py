@@ -13,11 +13,11 @@ from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError, OutputError
 from gecjury.refbased.gotoscorer.weights import (
     Chunk,
-    Judged,
-    Weights,
-    accuracy,
+    ChunkWeights,
+    JudgedChunks,
+    chunk_accuracy,
     chunk_sequence,
-    judge,
+    judge_systems,
     verdicts,
 )
 from gecjury.stats.counts import precision_recall_f
@@ -104,9 +104,9 @@ def test_edits_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, match="overlaps"):
         chunk_sequence(["a", "b", "c"], [Edit(0, 2, "x"), Edit(1, 3, "y")])
     with pytest.raises(InputError, match="system 1 has edits for 1 sentences, the source has 2"):
-        judge(SOURCES, REFERENCE, [[[]]])
+        judge_systems(SOURCES, REFERENCE, [[[]]])
     with pytest.raises(InputError, match="at least one system"):
-        judge(SOURCES, REFERENCE, [])
+        judge_systems(SOURCES, REFERENCE, [])
 
 
 # --- weights and scores ------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_edits_that_do_not_fit_are_refused() -> None:
 
 def test_weights_of_the_official_demo() -> None:
     """gotutiyan/GTS, demo/weight.txt: three systems, numbers of them right on every chunk."""
-    weights = judge(SOURCES, REFERENCE, SYSTEMS).weights()
+    weights = judge_systems(SOURCES, REFERENCE, SYSTEMS).weights()
     assert weights.systems == 3
     assert weights.correct == (
         (2, 3, 1, 2, 3, 1, 3, 3, 3, 3, 2),
@@ -123,7 +123,7 @@ def test_weights_of_the_official_demo() -> None:
 
 
 def test_scores_by_hand() -> None:
-    judged = judge(SOURCES, REFERENCE, SYSTEMS)
+    judged = judge_systems(SOURCES, REFERENCE, SYSTEMS)
     total = judged.counts(judged.weights()).sum(axis=1)
     # Weights 1 - correct/3: sentence 1, places 0 and 5 and b 1/3 each, H B and c -> nothing 2/3
     # each; sentence 2, b c -> G 2/3, f -> nothing 1; all others 0: 7/3 + 5/3 = 4 in all.
@@ -141,11 +141,11 @@ def test_scores_by_hand() -> None:
     assert r == pytest.approx([4 / 9, 2 / 9, 0])
     # 1.25·(4/9) / (.25 + 4/9) = .8; 1.25·(1/18) / (1/16 + 2/9) = (5/72) / (41/144) = 10/41
     assert f == pytest.approx([0.8, 10 / 41, 0])
-    assert accuracy(total) == pytest.approx([7 / 12, 1 / 4, 1 / 6])
+    assert chunk_accuracy(total) == pytest.approx([7 / 12, 1 / 4, 1 / 6])
 
 
 def test_without_weights_every_chunk_counts_once() -> None:
-    total = judge(SOURCES, REFERENCE, SYSTEMS).counts().sum(axis=1)
+    total = judge_systems(SOURCES, REFERENCE, SYSTEMS).counts().sum(axis=1)
     # 11 + 13 chunks, 6 of them edits; system 1 makes 4 of these and touches nothing else
     assert total[0].tolist() == [4, 0, 2, 18, 24]
 
@@ -155,29 +155,29 @@ def test_zero_rule_is_an_argument() -> None:
     assert [float(v) for v in precision_recall_f(*nothing[:3], beta=0.5, empty=0.0)] == [0, 0, 0]
     assert [float(v) for v in precision_recall_f(*nothing[:3], beta=0.5)] == [1, 1, 1]
     weightless = np.zeros(5)
-    assert float(accuracy(weightless)) == 0
-    assert float(accuracy(weightless, empty=1.0)) == 1
+    assert float(chunk_accuracy(weightless)) == 0
+    assert float(chunk_accuracy(weightless, empty=1.0)) == 1
 
 
 def test_weights_travel_through_a_file(tmp_path: Path) -> None:
-    judged = judge(SOURCES, REFERENCE, SYSTEMS)
+    judged = judge_systems(SOURCES, REFERENCE, SYSTEMS)
     path = tmp_path / "weights.json"
     judged.weights().save(path)
     assert [p.name for p in tmp_path.iterdir()] == ["weights.json"]
-    assert Weights.load(path) == judged.weights()
-    alone = judge(SOURCES, REFERENCE, SYSTEMS[1:2])
-    assert (alone.counts(Weights.load(path))[0] == judged.counts(judged.weights())[1]).all()
+    assert ChunkWeights.load(path) == judged.weights()
+    alone = judge_systems(SOURCES, REFERENCE, SYSTEMS[1:2])
+    assert (alone.counts(ChunkWeights.load(path))[0] == judged.counts(judged.weights())[1]).all()
 
 
 def test_weights_of_another_reference_are_refused() -> None:
-    judged = judge(SOURCES, REFERENCE, SYSTEMS)
-    other = judge(SOURCES, [REFERENCE[0], []], SYSTEMS).weights()
+    judged = judge_systems(SOURCES, REFERENCE, SYSTEMS)
+    other = judge_systems(SOURCES, [REFERENCE[0], []], SYSTEMS).weights()
     with pytest.raises(
         InputError, match="sentence 2 has 15 weights, the reference cuts it into 13"
     ):
         judged.counts(other)
     with pytest.raises(InputError, match="for 1 sentences, the reference has 2"):
-        judged.counts(Weights(3, other.correct[:1]))
+        judged.counts(ChunkWeights(3, other.correct[:1]))
 
 
 @pytest.mark.parametrize(
@@ -194,14 +194,14 @@ def test_bad_weight_files(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "w.json"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=message):
-        Weights.load(path)
+        ChunkWeights.load(path)
 
 
 def test_weight_files_that_cannot_be_reached(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read"):
-        Weights.load(tmp_path / "none.json")
+        ChunkWeights.load(tmp_path / "none.json")
     with pytest.raises(OutputError, match="cannot write"):
-        Weights(1, ()).save(tmp_path / "none" / "w.json")
+        ChunkWeights(1, ()).save(tmp_path / "none" / "w.json")
 
 
 # --- invariants --------------------------------------------------------------------------------
@@ -259,14 +259,14 @@ def test_verdicts_equal_chunk_by_chunk_comparison(
 @settings(max_examples=100, deadline=None)
 def test_own_reference_and_source(case: tuple[list[str], list[Edit], list[Edit]]) -> None:
     source, reference, system = case
-    judged = judge([source], [reference], [[reference], [[]], [system]])
+    judged = judge_systems([source], [reference], [[reference], [[]], [system]])
     own, unchanged, some = judged.counts()[:, 0]
     assert own[1:3].tolist() == [0, 0]
     assert unchanged[:2].tolist() == [0, 0]
     assert own[0] == unchanged[2] == some[0] + some[2]
     weighted = judged.counts(judged.weights())
     assert (weighted[..., 0] + weighted[..., 3] <= weighted[..., 4] + 1e-12).all()
-    assert accuracy(own) == 1.0
+    assert chunk_accuracy(own) == 1.0
 
 
 # --- real systems ------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ def test_four_systems_on_conll14(data_dir: Path) -> None:
     systems = [
         read_m2(folder / f"conll14-{name}.errant")[1] for name in ("AMU", "CAMB", "NTHU", "UMC")
     ]
-    judged: Judged = judge(sources, reference, systems)
+    judged: JudgedChunks = judge_systems(sources, reference, systems)
     for n in range(0, len(sources), 10):
         gold = chunk_sequence(sources[n], reference[n])
         for m, system in enumerate(systems):

@@ -12,7 +12,7 @@ import torch
 from gecjury.errors import DataError, OptionError, OutputError
 from gecjury.refless.nets.regressor import load_model, load_tokenizer
 from gecjury.refless.training.recipe import TrainSettings
-from gecjury.refless.training.trainer import EpochOrder, Task, fit, losses
+from gecjury.refless.training.trainer import EpochOrder, LearningTask, fit, losses
 from gecjury.runtime import Runtime
 from tests import tiny
 
@@ -45,7 +45,9 @@ def run(start: str, folder: Path, evaluate: Any, settings: TrainSettings = SETTI
     tokenizer = load_tokenizer(start)
     torch.manual_seed(0)
     model = load_model(start, ("length", "other"))
-    task = Task(model=model, tokenizer=tokenizer, examples=rated(tokenizer), evaluate=evaluate)
+    task = LearningTask(
+        model=model, tokenizer=tokenizer, examples=rated(tokenizer), evaluate=evaluate
+    )
     return fit(task, settings, folder, RUNTIME)
 
 

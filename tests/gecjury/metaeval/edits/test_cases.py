@@ -21,7 +21,7 @@ from gecjury.errors import DataError, InputError, OptionError
 from gecjury.metaeval.comparison import compare, plans
 from gecjury.metaeval.edits.cases import annotator_pairs, baselines, edit_cases, edit_types
 from gecjury.metaeval.edits.comparison import EditTasks, compare_edits, edit_tasks, plan_edits
-from gecjury.metaeval.edits.credit import KINDS, credit_edits, credit_kind, credit_with_files
+from gecjury.metaeval.edits.credit import CREDIT_KINDS, credit_edits, credit_kind, credit_with_files
 from gecjury.metaeval.edits.measures import edit_agreement
 from gecjury.metaeval.settings import CreditKind, Level, Resampling, Settings
 from gecjury.report.comparison import document, tables
@@ -296,7 +296,7 @@ def test_what_cannot_be_is_refused_before_any_scoring() -> None:
     with pytest.raises(OptionError, match="gotoscorer weighs systems against each other"):
         tried(load("gotoscorer"), credit=("leave-one-out",))
     assert tried(load("gotoscorer")) == [("gotoscorer", "counts")]
-    assert get_args(CreditKind) == KINDS
+    assert get_args(CreditKind) == CREDIT_KINDS
 
 
 def test_a_dry_run_counts_the_requests_of_attribution() -> None:

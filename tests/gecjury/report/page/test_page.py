@@ -18,7 +18,7 @@ from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.study import Study
-from gecjury.report.page.browser import Part, marked
+from gecjury.report.page.browser import Part, mark_edits
 from gecjury.report.page.markup import render
 from gecjury.report.page.page import report_page
 from gecjury.report.page.tables import PageTable, significance_tables
@@ -51,7 +51,7 @@ def test_numbers(value: float | None, shown: str) -> None:
 
 
 def test_edits_are_marked() -> None:
-    assert marked("He go to the home .", "He goes home now .") == [
+    assert mark_edits("He go to the home .", "He goes home now .") == [
         Part("equal", "He"),
         Part("delete", "go to the"),
         Part("insert", "goes"),
