@@ -240,8 +240,8 @@ def _manifest(folder: Path) -> dict[str, Any] | None:
         raise InputError(
             f"{path}: not a finished SOME of this version (format "
             f"{record.get('format') if isinstance(record, dict) else record!r}, expected "
-            f"{BUNDLE_FORMAT!r}); an interrupted training is finished by running its command again, "
-            "an IMPARA model is used with -m impara:model=..."
+            f"{BUNDLE_FORMAT!r}); an interrupted training is finished by running its command "
+            "again, an IMPARA model is used with -m impara:model=..."
         )
     return record
 
