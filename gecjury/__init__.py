@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gecjury.corpus import Corpus, read_corpus
     from gecjury.runtime import Runtime
     from gecjury.scoring import METRICS, ScoreTable, load
+    from gecjury.scoring.given_scores import scores
 
 __all__ = [
     "METRICS",
@@ -28,6 +29,7 @@ __all__ = [
     "load",
     "load_benchmark",
     "read_corpus",
+    "scores",
 ]
 
 _HOMES = {
@@ -38,6 +40,7 @@ _HOMES = {
     "load": "gecjury.scoring",
     "load_benchmark": "gecjury.benchmarks",
     "read_corpus": "gecjury.corpus",
+    "scores": "gecjury.scoring.given_scores",
 }
 
 

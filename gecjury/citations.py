@@ -25,6 +25,7 @@ PAPERS: Mapping[str, str] = {
     "m2": "Dahlmeier and Ng 2012",
     "pt-errant": "Gong et al. 2022",
     "pt-m2": "Gong et al. 2022",
+    "scores": "as given",
     "scribendi": "Islam and Magnani 2021",
     "sent-errant": "Bryant et al. 2017",
     "sentm2": "Dahlmeier and Ng 2012",

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import add_metrics, benchmark_or_files, dry_run, load_scorers
+from gecjury.cli.inputs import add_metrics, benchmark_or_files, dry_run, load_scorers, refuse_fixed
 
 if TYPE_CHECKING:
     from gecjury.corpus.corpus import Corpus
@@ -87,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.scoring.score_files import check_writable
 
     scorers = load_scorers(args.metrics)
+    refuse_fixed(scorers, "attack")
     attacks = _attacks(args, scorers)
     corpus, _ = benchmark_or_files(
         args, args.inputs, args.references, args.reference_files, args.m2

@@ -49,6 +49,7 @@ def edit_tasks(
         OptionError: credits asked for at another level, or of a kind that a metric cannot give.
         DataError: the level was asked for and the benchmark has no verdicts.
     """
+    from gecjury.cli.inputs import refuse_fixed
     from gecjury.errors import OptionError
     from gecjury.metaeval.edits.credit import CREDITS, credit_kind
     from gecjury.metaeval.edits.variants import check_attribution
@@ -58,12 +59,15 @@ def edit_tasks(
         raise OptionError(f"--credit is for --level edit or all, not {level}")
     asked = level == "edit" or bool(credit)
     if asked:
+        refuse_fixed(scorers, "the edit level")
         benchmark.verdicts()
     if level not in ("edit", "all") or not benchmark.has_verdicts:
         return [], []
     tasks: list[Task] = []
     others: list[str] = []
     for scorer in scorers:
+        if scorer.fixed:
+            continue
         cheap = scorer.name in CREDITS and "torch" not in scorer.packages
         if asked or cheap or isinstance(scorer, EditScorer):
             kinds = dict.fromkeys(credit_kind(scorer, kind) for kind in credit or ["counts"])

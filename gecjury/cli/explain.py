@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Explain, print, draw."""
-    from gecjury.cli.inputs import runtime_from
+    from gecjury.cli.inputs import refuse_fixed, runtime_from
     from gecjury.errors import InputError, OptionError
     from gecjury.report.figures import check_figure
     from gecjury.report.heat_map import EXPLAINERS, explainer
@@ -49,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.scoring.registry import load
 
     scorer = load(args.metric)
+    refuse_fixed([scorer], "explain")
     alignment = args.attribution is None or scorer.name in EXPLAINERS
     if alignment:
         explainer(scorer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from gecjury.report.tables import FORMATS
@@ -25,6 +25,7 @@ __all__ = [
     "load_scorers",
     "positive",
     "read_files",
+    "refuse_fixed",
     "runtime_from",
     "score_files",
 ]
@@ -67,6 +68,26 @@ def load_scorers(names: list[str]) -> list[Scorer]:
     from gecjury.scoring.registry import load
 
     return [load(name) for name in dict.fromkeys(names)]
+
+
+def refuse_fixed(scorers: Iterable[Scorer], work: str) -> None:
+    """Refuse scorers of given texts where other texts are to be scored.
+
+    Args:
+        scorers: what was asked for.
+        work: what is to be done, for the error.
+
+    Raises:
+        OptionError: names the scorer.
+    """
+    from gecjury.errors import OptionError
+
+    for scorer in scorers:
+        if scorer.fixed:
+            raise OptionError(
+                f"{scorer.name}: holds scores of given texts and can score no others, but {work} "
+                "needs scores of new texts: take a metric that is computed"
+            )
 
 
 def read_files(args: argparse.Namespace) -> Corpus:

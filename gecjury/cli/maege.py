@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import add_metrics, dry_run, load_scorers
+from gecjury.cli.inputs import add_metrics, dry_run, load_scorers, refuse_fixed
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
@@ -82,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.scoring.score_files import check_writable
 
     scorers = load_scorers(args.metrics)
+    refuse_fixed(scorers, "maege")
     corpus, draws, references = _prepare(args)
     pool = pool_texts(corpus.sources, draws, references)
     runtime = runtime_from(args)

@@ -66,13 +66,15 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from gecjury.cli.inputs import runtime_from
+    from gecjury.errors import OptionError
     from gecjury.report.tables import print_result
     from gecjury.scoring.options import parse
     from gecjury.scoring.registry import scorer_class
     from gecjury.scoring.score_files import check_writable
 
     name, options = parse(args.what)
-    scorer_class(name)
+    if scorer_class(name).fixed:
+        raise OptionError(f"{name}: holds scores of given texts: it has no option to be tuned")
     runtime = runtime_from(args)
     if args.output:
         check_writable(args.output)

@@ -58,6 +58,7 @@ class Scorer(ABC):
     - `needs`: of `references`, `gold` (M2), `rivals` (at least two systems).
     - `directed`: more is meant to be better; what is not only describes (a jury may weigh it).
     - `joint`: a system's score depends on which other systems are scored with it.
+    - `fixed`: the scores were given for certain texts, and no other text can be scored.
     - `version`: behaviour version, raised when scores change.
     - `packages`: distributions whose version can move a score.
     - `score_options`: settings that only enter when statistics become scores, so that other
@@ -70,6 +71,7 @@ class Scorer(ABC):
     needs: ClassVar[frozenset[str]] = frozenset()
     directed: ClassVar[bool] = True
     joint: ClassVar[bool] = False
+    fixed: ClassVar[bool] = False
     version: ClassVar[int] = 1
     packages: ClassVar[tuple[str, ...]] = ()
     score_options: ClassVar[frozenset[str]] = frozenset()

@@ -34,7 +34,7 @@ HEADINGS = {
     "cluster": "cluster",
     "tied_share": "tied %",
 }
-ORDER = ("refbased", "refless", "judges", "jury")
+ORDER = ("refbased", "refless", "judges", "jury", "scores")
 
 
 def family_mark(family: str) -> Markup:
