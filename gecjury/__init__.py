@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gecjury.metaeval import Comparison, Resampling, Settings, compare
     from gecjury.runtime import Runtime
     from gecjury.scoring import METRICS, ScoreTable, load
+    from gecjury.scoring.given_scores import scores
 
 __all__ = [
     "METRICS",
@@ -56,6 +57,7 @@ __all__ = [
     "rank",
     "read_corpus",
     "score",
+    "scores",
     "tune",
 ]
 
@@ -80,6 +82,7 @@ _HOMES = {
     "rank": "gecjury.experiments.rank",
     "read_corpus": "gecjury.corpus",
     "score": "gecjury.experiments.score",
+    "scores": "gecjury.scoring.given_scores",
     "tune": "gecjury.experiments.tune",
 }
 

@@ -99,6 +99,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Draw, score, measure, print."""
     scorers = load_scorers(args.metrics)
+    for scorer in scorers:  # before the texts are drawn, which takes a while
+        scorer.check_new_texts("maege")
     settings = MaegeSettings(
         references=tuple(args.references),
         source=args.source,

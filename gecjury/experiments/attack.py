@@ -508,6 +508,7 @@ def _prepare(
 ) -> tuple[tuple[Perturbation, ...], list[Damaged]]:
     """The perturbations, and the damaged outputs, the user's own behind the others."""
     for scorer in scorers:
+        scorer.check_new_texts("attack")
         scorer.check(corpus)
     attacks = settings.perturbations(scorers)
     victims = list(dict.fromkeys(settings.systems or corpus.names))

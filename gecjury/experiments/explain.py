@@ -120,7 +120,7 @@ def explain(
         OptionError: a metric that shows no alignment, or whose scores cannot be shared out.
         InputError: a reference is wanted and there is none, or versions of several lines.
     """
-    (scorer,) = scorers_of(metric)
+    (scorer,) = scorers_of(metric, new_texts="explain")
     alignment = check_explainable(scorer, attribution)
     mine = _version(hypothesis)
     given = [references] if isinstance(references, str | Version) else references

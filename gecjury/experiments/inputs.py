@@ -66,13 +66,21 @@ def benchmark_of(given: Benchmark | str) -> Benchmark:
     return load_benchmark(given) if isinstance(given, str) else given
 
 
-def scorers_of(metrics: Metrics) -> list[Scorer]:
+def scorers_of(metrics: Metrics, *, new_texts: str = "") -> list[Scorer]:
     """The metrics that a function was given, each once.
 
+    Args:
+        metrics: see `Metrics`.
+        new_texts: what is to be done, where it needs scores of texts that the user has not given.
+
     Raises:
-        OptionError: none, or an unknown metric or option.
+        OptionError: none, an unknown metric or option, or given scores where there are new texts.
     """
     given = [metrics] if isinstance(metrics, str | Scorer) else list(metrics)
     if not given:
         raise OptionError('no metric is named: give at least one, e.g. "green"')
-    return [load(one) if isinstance(one, str) else one for one in dict.fromkeys(given)]
+    found = [load(one) if isinstance(one, str) else one for one in dict.fromkeys(given)]
+    if new_texts:
+        for scorer in found:
+            scorer.check_new_texts(new_texts)
+    return found

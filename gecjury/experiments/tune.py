@@ -164,6 +164,8 @@ def check_tuning(what: str, settings: TuneSettings | None = None) -> None:
         OptionError: an unknown metric or option, no range where one is needed, or folds below 1.
     """
     name, options = parse(what)
+    if scorer_class(name).fixed:
+        raise OptionError(f"{name}: holds scores of given texts: it has no option to be tuned")
     if not _by_search(name, options):
         _grid(what, settings or TuneSettings())
 

@@ -54,6 +54,7 @@ class Jury(MeanScorer):
                  if not (need == "references" and member.references)}  # fmt: skip
         object.__setattr__(self, "needs", frozenset(needs))
         object.__setattr__(self, "joint", any(s.joint for s in scorers))
+        object.__setattr__(self, "fixed", any(s.fixed for s in scorers))
 
     @property
     def model(self) -> JuryModel:

@@ -64,6 +64,7 @@ METRICS: Mapping[str, str] = {
     "m2": "gecjury.refbased.m2.metric:M2",
     "pt-errant": "gecjury.refbased.pt_errant:PTERRANT",
     "pt-m2": "gecjury.refbased.pt_m2:PTM2",
+    "scores": "gecjury.scoring.given_scores:GivenScores",
     "scribendi": "gecjury.refless.scribendi:Scribendi",
     "sent-errant": "gecjury.refbased.errant:SentenceERRANT",
     "sentm2": "gecjury.refbased.m2.metric:SentenceM2",

@@ -73,6 +73,7 @@ class Scorer(ABC):
     - `needs`: of `references`, `gold` (M2), `rivals` (at least two systems).
     - `directed`: more is meant to be better; what is not only describes (a jury may weigh it).
     - `joint`: a system's score depends on which other systems are scored with it.
+    - `fixed`: the scores were given for certain texts, and no other text can be scored.
     - `version`: behaviour version, raised when scores change.
     - `packages`: distributions whose version can move a score.
     - `score_options`: settings that only enter when statistics become scores, so that other
@@ -90,6 +91,7 @@ class Scorer(ABC):
     needs: ClassVar[frozenset[str]] = frozenset()
     directed: ClassVar[bool] = True
     joint: ClassVar[bool] = False
+    fixed: ClassVar[bool] = False
     version: ClassVar[int] = 1
     packages: ClassVar[tuple[str, ...]] = ()
     score_options: ClassVar[frozenset[str]] = frozenset()
@@ -250,6 +252,21 @@ class Scorer(ABC):
             raise InputError(
                 f"{self.name} weighs systems against each other and got "
                 f"{len(corpus.systems)}: give at least two hypothesis files"
+            )
+
+    def check_new_texts(self, work: str) -> None:
+        """Refuse what needs scores of new texts where the scores were given.
+
+        Args:
+            work: what is to be done, for the error.
+
+        Raises:
+            OptionError: names the metric.
+        """
+        if self.fixed:
+            raise OptionError(
+                f"{self.name}: holds scores of given texts and can score no others, but {work} "
+                "needs scores of new texts: take a metric that is computed"
             )
 
     def score_corpus(self, corpus: Corpus, runtime: Runtime | None = None) -> ScoreTable:

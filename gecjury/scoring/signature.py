@@ -21,7 +21,7 @@ class Signature:
 
     Attributes:
         metric: registered name.
-        family: `refbased`, `refless` or `judges`.
+        family: `refbased`, `refless`, `judges`, `jury` or `scores`.
         settings: every setting in effect, defaults included.
         version: the scorer's behaviour version; it rises when scores change.
         references: how many references of which set ("official:2"), empty if none were read.

@@ -188,9 +188,10 @@ def test_registered_metrics(name: str) -> None:
     assert dataclasses.is_dataclass(scorer)
     assert scorer.__dataclass_params__.frozen  # type: ignore[attr-defined]
     assert scorer.name == name
-    # The jury unites metrics of all families and belongs to none.
-    assert scorer.family == (family_of(METRICS[name].partition(":")[0]) or "jury")
-    assert scorer.family in (*FAMILIES, "jury")
+    # The jury unites metrics of all families and belongs to none; given scores are of any kind.
+    family = family_of(METRICS[name].partition(":")[0])
+    assert scorer.family == (family or {"jury": "jury", "scores": "scores"}[name])
+    assert scorer.family in (*FAMILIES, "jury", "scores")
     assert scorer.summary
     assert scorer.needs <= {"references", "gold", "rivals"}
     assert inspect.getdoc(scorer)

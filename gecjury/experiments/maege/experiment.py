@@ -368,7 +368,7 @@ def measure(
         OutputError: the folder cannot be written.
     """
     settings = drawn.settings
-    scorers = scorers_of(metrics)
+    scorers = scorers_of(metrics, new_texts="maege")
     if folder:
         check_writable(folder)
     found = [
@@ -449,7 +449,7 @@ def maege(
         DataError: files of conll14 are missing.
         OutputError: the folder cannot be written.
     """
-    scorers = scorers_of(metrics)
+    scorers = scorers_of(metrics, new_texts="maege")
     cache = None if runtime is None or runtime.cache is None else str(runtime.cache)
     drawn = draw_texts(corpus, settings, data=data, cache=cache)
     return measure(drawn, scorers, folder=folder, runtime=runtime)

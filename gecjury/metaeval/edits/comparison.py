@@ -141,12 +141,16 @@ def edit_tasks(scorers: Sequence[Scorer], benchmark: Benchmark, settings: Settin
     """
     asked = settings.level == "edit" or bool(settings.credit)
     if asked:
+        for scorer in scorers:
+            scorer.check_new_texts("the edit level")
         benchmark.verdicts()
     if settings.level not in ("edit", "all") or not benchmark.has_verdicts:
         return EditTasks()
     tasks: list[tuple[Scorer, str]] = []
     others: list[str] = []
     for scorer in scorers:
+        if scorer.fixed:  # Credit needs scores of texts without the edit.
+            continue
         cheap = scorer.can("credit") and "torch" not in scorer.packages
         if asked or cheap or isinstance(scorer, EditJudge):
             wanted = settings.credit or ("counts",)

@@ -52,7 +52,7 @@ _HEADINGS = {
     "cluster": "cluster",
     "tied_share": "tied %",
 }
-_ORDER = ("refbased", "refless", "judges", "jury")
+_ORDER = ("refbased", "refless", "judges", "jury", "scores")
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ FAMILY_NAMES: Mapping[str, str] = {
     "refless": "reference-free",
     "judges": "LLM judge",
     "jury": "jury",
+    "scores": "given scores",
     "chance": "chance",
     "ceiling": "ceiling",
 }

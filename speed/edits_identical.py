@@ -1,42 +1,40 @@
 """Compare our edits with the errant package's on every pair of SEEDA and GJG15.
 
-    python -m benchmarks.edits_identical --data ../shared/data
+    python -m speed edits-identical --data DIR
 
 Both sides see the same parses. Every source of CoNLL-2014 meets 15 SEEDA systems, 12 GJG15 systems
-and the 2 official references: 38,048 pairs. Prints the number of pairs, of changed ones and of
-differences, and exits 1 if there is any.
+and the 2 official references: 38,048 pairs.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gecjury.corpus.m2 import read_m2
 from gecjury.extraction.pipeline import Extractor
 from gecjury.extraction.tagger import load_tagger
 from gecjury.textfiles import read_lines
+from speed.harness import Claim, Options, checked, faster, needs
+
+__all__ = ["measure"]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--pos", default="spacy2")
-    arguments = parser.parse_args()
+def measure(options: Options) -> list[Claim]:
+    """Every pair on both sides; no edit may differ."""
+    needs("errant", "spacy")
+    data = options.need_data()
     import errant
     from spacy.tokens import Doc
 
-    nlp = load_tagger("embedded", arguments.pos)
+    nlp = load_tagger("embedded", "spacy2")
     annotator = errant.load("en", nlp)
     extractor = Extractor(nlp)
     counts = dict.fromkeys(("pairs", "changed", "distinct", "edits", "different"), 0)
     seconds = {"errant": 0.0, "ours": 0.0}
-    for source, versions in columns(arguments.data):
+    for source, versions in islice(columns(data), 20 if options.quick else None):
         counts["pairs"] += len(versions)
         changed = [version for version in versions if version != source]
         counts["changed"] += len(changed)
@@ -58,12 +56,18 @@ def main() -> int:
             if theirs != [(e.start, e.end, e.correction, e.type) for e in edits]:
                 counts["different"] += 1
                 print(source, doc.text, theirs, edits, sep="\n", end="\n\n")
-    print(", ".join(f"{name} {count:,}" for name, count in counts.items()))
-    print(
-        f"align, merge and type, seconds: errant {seconds['errant']:.1f}, ours "
-        f"{seconds['ours']:.1f} ({seconds['errant'] / seconds['ours']:.1f} times as fast)"
-    )
-    return 1 if counts["different"] else 0
+    lines = [", ".join(f"{name} {count:,}" for name, count in counts.items())]
+    wrong = counts["different"]
+    return [
+        checked(
+            f"edits that differ, of {counts['pairs']:,} pairs",
+            str(wrong),
+            "0",
+            wrong == 0,
+            agreement=True,
+        ),
+        faster("align, merge and type", seconds["ours"], seconds["errant"], lines=lines),
+    ]
 
 
 def columns(data: Path) -> Iterator[tuple[str, list[str]]]:
@@ -80,7 +84,3 @@ def columns(data: Path) -> Iterator[tuple[str, list[str]]]:
             " ".join(block.source.split()),
             [" ".join(version[i].split()) for version in versions],
         )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,27 +1,21 @@
 """Time our edit extraction against the errant package used plainly, with the same tagger.
 
-    python -m benchmarks.extraction_speed --data ../shared/data [--workers 1 2]
+    python -m speed extraction --data DIR
 
 - `gjg15`: 12 systems × 1,312 sentences, as `errant_parallel` does it: each source parsed once,
   each changed hypothesis parsed and annotated where it stands.
 - `seeda`: 15 systems and 2 references × 391 sentences, as gec-metrics does it: every sentence
   parsed and every pair annotated when it is first met.
 
-Both sides load the tagger within the time. Prints seconds by the clock and of the processor (other
-work on the machine moves only the former), their ratios, peak memory, and how many pairs differ.
+Both sides load the tagger within the time. Other work on the machine moves the seconds by the
+clock, not those of the processor.
 """
 
 from __future__ import annotations
 
-import argparse
-import resource
-import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.m2 import read_m2
@@ -29,29 +23,28 @@ from gecjury.extraction.extract import extract_edits
 from gecjury.extraction.tagger import load_tagger
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_lines
+from speed.harness import Claim, Options, checked, faster, needs, peak_memory, timed
+
+__all__ = ["measure"]
 
 Edits = list[list[tuple[Edit, ...]]]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
-    parser.add_argument("--only", choices=["gjg15", "seeda"])
-    parser.add_argument("--limit", type=int, help="sentences of each set")
-    arguments = parser.parse_args()
+def measure(options: Options) -> list[Claim]:
+    """Both sets with one and two workers."""
+    needs("errant", "spacy")
+    data = options.need_data()
     # Imports count on neither side.
     load_tagger()
     import errant  # noqa: F401
 
-    different = 0
+    claims = []
+    few = 30 if options.quick else None
     for name, read, plain in (("gjg15", gjg15, as_parallel), ("seeda", seeda, as_gec_metrics)):
-        if arguments.only in (None, name):
-            sources, versions = read(arguments.data)
-            sources = sources[: arguments.limit]
-            versions = [version[: arguments.limit] for version in versions]
-            different += compare(name, sources, versions, plain, arguments.workers)
-    return 1 if different else 0
+        sources, versions = read(data)
+        sources, versions = sources[:few], [version[:few] for version in versions]
+        claims += compare(name, sources, versions, plain)
+    return claims
 
 
 def compare(
@@ -59,14 +52,12 @@ def compare(
     sources: list[str],
     versions: list[list[str]],
     plain: Callable[[Sequence[str], Sequence[Sequence[str]]], Edits],
-    workers: Sequence[int],
-) -> int:
-    """Time both sides on one set; the number of pairs that differ."""
+) -> list[Claim]:
+    """Time both sides on one set; the pairs that differ must be none."""
     theirs, clock, processor = timed(lambda: plain(sources, versions))
-    print(f"{name}: {len(versions)} versions of {len(sources)} sentences")
-    print(f"  errant            {clock:7.1f} s, processor {processor:7.1f} s")
-    different = 0
-    for count in workers:
+    size = f"{name}, {len(versions)} × {len(sources)}"
+    claims = []
+    for count in (1, 2):
         runtime = Runtime(use_cache=False, workers=count)
         ours, seconds, used = timed(
             lambda runtime=runtime: extract_edits(sources, versions, runtime=runtime)
@@ -76,31 +67,13 @@ def compare(
             for one, other in zip(theirs, ours, strict=True)
             for a, b in zip(one, other, strict=True)
         )
-        different += wrong
-        print(
-            f"  ours, {count} worker(s) {seconds:7.1f} s, processor {used:7.1f} s: "
-            f"{clock / seconds:.1f} times as fast, {processor / used:.1f} times less work; "
-            f"{wrong} pairs differ; peak memory {peak():.0f} MB"
+        what = f"edits of {size}, {count} worker(s)"
+        lines = [f"processor {processor:.1f} and {used:.1f} s, {processor / used:.1f}× less work"]
+        claims.append(faster(what, seconds, clock, peak=peak_memory(), lines=lines))
+        claims.append(
+            checked(f"{what}: pairs that differ", str(wrong), "0", wrong == 0, agreement=True)
         )
-    return different
-
-
-def timed(run: Callable[[], Any]) -> tuple[Any, float, float]:
-    """A result, seconds by the clock, and processor seconds of this process and its children."""
-    begin, used = time.perf_counter(), processor_seconds()
-    result = run()
-    return result, time.perf_counter() - begin, processor_seconds() - used
-
-
-def processor_seconds() -> float:
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
-
-
-def peak() -> float:
-    """Megabytes of this process or, if larger, of its largest child."""
-    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return max(resource.getrusage(kind).ru_maxrss for kind in kinds) / 1024
+    return claims
 
 
 def as_parallel(sources: Sequence[str], versions: Sequence[Sequence[str]]) -> Edits:
@@ -163,7 +136,3 @@ def seeda(data: Path) -> tuple[list[str], list[list[str]]]:
     ]
     versions += [[blocks[i].text(annotator) for i in rows] for annotator in (0, 1)]
     return [everything[i] for i in rows], versions
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,17 +1,15 @@
 """Speed of `gecjury rank`'s tests for metrics that choose references by a running count.
 
-    python -m benchmarks.running_speed [--data DIR] [--scores DIR] [--share 0.1]
+    python -m speed running --data DIR [--scores DIR]
 
 SEEDA's 15 outputs of all 1,312 sentences of CoNLL-2014: 1,001 permutations (the observed one among
 them) of 105 pairs of systems, and their complements. One side is `choose_running`; the other
 replays the corpora sentence by sentence by the same rule, all of them side by side, which is timed
 on a share of the permutations and scaled. The sums of both have to be equal to the last digit.
-Exit status 1 if they are not, or if a ratio is below 10.
 """
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from itertools import combinations
@@ -19,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.green_gleu_speed import add_data_option
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_corpus
@@ -31,10 +28,14 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from gecjury.stats.permutation import permutation_signs
+from speed.harness import Claim, Options, checked, faster
+
+__all__ = ["measure"]
 
 METRICS = ("errant", "m2", "cleme:assumption=dependent")
 PERMUTATIONS = 1000
 TARGET = 10.0
+SHARE = 0.1  # of the permutations, replayed
 _ROWS = 20_000  # (corpus, system) pairs side by side
 _TOGETHER = 15  # pairs of systems at once
 
@@ -75,8 +76,8 @@ def counts_of(metric: str, corpus: Corpus, scores: Path) -> tuple[FloatArray, Fi
     return values[..., :5] if isinstance(scorer, CLEME) else values, scorer.rule
 
 
-def measure(metric: str, corpus: Corpus, scores: Path, share: float) -> bool:
-    """Time both sides; whether sums are equal and the target is met."""
+def compare(metric: str, corpus: Corpus, scores: Path, share: float) -> list[Claim]:
+    """Time both sides; whether sums are equal."""
     values, rule = counts_of(metric, corpus, scores)
     kept, swapped = permuted(values.shape[1])
     draws = np.concatenate([kept, swapped])
@@ -96,31 +97,22 @@ def measure(metric: str, corpus: Corpus, scores: Path, share: float) -> bool:
         ours += between - begin
         equal &= bool((found[sample] == plain).all())
     theirs *= len(draws) / len(sample)
-    print(
-        f"{metric:28} replay {theirs:6.1f} s   choose_running {ours:5.2f} s   "
-        f"ratio {theirs / ours:5.0f} (target {TARGET:.0f})   sums equal: {equal}",
-        flush=True,
-    )
-    return equal and theirs >= TARGET * ours
+    what = f"{metric}, references chosen by running counts, {len(pairs)} pairs of systems"
+    return [
+        faster(what, ours, theirs, TARGET, lines=("seconds of processor time, replay scaled",)),
+        checked(f"{metric}, sums equal", str(equal).lower(), "true", equal, agreement=True),
+    ]
 
 
-def main() -> int:
-    """Measure every metric."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    add_data_option(parser)
-    parser.add_argument("--scores", type=Path, help="folder of score files, kept and used again")
-    parser.add_argument("--share", type=float, default=0.1, help="of permutations replayed")
-    args = parser.parse_args()
-    if args.data is None:
-        parser.error("give the folder of the data with --data DIR")
-    gold = str(Path(args.data) / "conll14/official-2014.combined.m2")
-    systems = sorted(map(str, (Path(args.data) / "SEEDA/outputs/all").glob("*.txt")))
+def measure(options: Options) -> list[Claim]:
+    """Every metric that chooses so."""
+    data = options.need_data()
+    gold = str(data / "conll14/official-2014.combined.m2")
+    systems = sorted(map(str, (data / "SEEDA/outputs/all").glob("*.txt")))
+    metrics, share = METRICS, SHARE
+    if options.quick:
+        systems, metrics, share = systems[:2], ("m2",), 0.002
     corpus = read_corpus(gold, systems, [gold], gold)
     with tempfile.TemporaryDirectory() as folder:
-        scores = args.scores or Path(folder)
-        done = [measure(metric, corpus, scores, args.share) for metric in METRICS]
-    return 0 if all(done) else 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+        scores = options.scores or Path(folder)
+        return [claim for metric in metrics for claim in compare(metric, corpus, scores, share)]

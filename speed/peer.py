@@ -1,6 +1,6 @@
 """The peer of the comparisons: gec-metrics from PyPI in a virtual environment of its own.
 
-    python -m benchmarks.peer [--peer-venv DIR]      # make it beforehand, and say what is in it
+    python -m speed peer --peer-venv DIR      # make it beforehand, and say what is in it
 
 The peer pins and pulls what this project must not depend on, so it never shares our environment:
 a snippet of Python goes in, JSON comes out.
@@ -8,7 +8,6 @@ a snippet of Python goes in, JSON comes out.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -18,12 +17,9 @@ import venv
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ONE_THREAD", "ROOT", "add_peer_option", "peer_python", "peer_versions", "run_in_peer"]
+from speed.harness import ONE_THREAD
 
-ROOT = Path(__file__).resolve().parent.parent
-
-# Both sides are measured in one process with one thread.
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+__all__ = ["peer_python", "peer_versions", "run_in_peer"]
 
 # torch first: the peer only asks for "any torch", for which pip would fetch the newest with its
 # accelerator libraries. No metric compared here runs torch, but importing the peer does.
@@ -39,17 +35,6 @@ data = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
 _WRITE = """
 Path(sys.argv[2]).write_text(json.dumps(result), encoding="utf-8")
 """
-
-
-def add_peer_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--peer-venv DIR`."""
-    parser.add_argument(
-        "--peer-venv",
-        type=Path,
-        default=ROOT / ".venv-peer",
-        metavar="DIR",
-        help="the peer's virtual environment, made if missing (default: .venv-peer here)",
-    )
 
 
 def peer_python(folder: Path) -> Path:
@@ -126,15 +111,3 @@ def _environment() -> dict[str, str]:
     """Ours without the paths that would let the peer import our packages."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     return {**kept, **ONE_THREAD}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Make the peer's virtual environment.")
-    add_peer_option(parser)
-    python = peer_python(parser.parse_args().peer_venv)
-    for name, version in peer_versions(python).items():
-        print(name, version)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,15 +1,13 @@
 """Time the I-measure on real outputs, and check its alignments against the full table.
 
-Usage: python benchmarks/imeasure_speed.py DATA [--check]
+    python -m speed imeasure --data DIR
 
-DATA holds `SEEDA/`, `GJG15/` and `conll14/` as upstream. Prints seconds for 15 systems × 391
-sentences × 2 references (SEEDA) and 12 × 1,312 × 2 (GJG15). With `--check`, every alignment of
+15 systems × 391 sentences × 2 references (SEEDA) and 12 × 1,312 × 2 (GJG15). Every alignment of
 three different sentences of the SEEDA set is compared with that of the full table (a minute).
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 
@@ -18,6 +16,9 @@ import numpy as np
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.refbased.imeasure import alignment as threeway
 from gecjury.refbased.imeasure import metric as imeasure
+from speed.harness import Claim, Options, checked, peak_memory
+
+__all__ = ["measure"]
 
 Lines = list[list[str]]
 
@@ -48,7 +49,8 @@ def read_references(path: Path) -> tuple[Lines, list[Lines]]:
     return sources, references
 
 
-def timed(name: str, sources: Lines, systems: list[Lines], references: list[Lines]) -> None:
+def scored(name: str, sources: Lines, systems: list[Lines], references: list[Lines]) -> Claim:
+    """Seconds of one set."""
     start = time.perf_counter()
     rows = [
         imeasure.sentence_counts(source, [s[n] for s in systems], [r[n] for r in references])
@@ -59,11 +61,17 @@ def timed(name: str, sources: Lines, systems: list[Lines], references: list[Line
     seconds = time.perf_counter() - start
     chosen = np.take_along_axis(counts, best[..., None, None], axis=2)[:, :, 0]
     scores = imeasure.improvement(chosen.sum(axis=1))
-    shape = f"{len(systems)} x {len(sources)} x {len(references)}"
-    print(f"{name}: {shape} in {seconds:.2f} s, I from {scores.min():.3f} to {scores.max():.3f}")
+    return checked(
+        f"I-measure of {name}, {len(systems)} × {len(sources)} × {len(references)}",
+        f"{seconds:.2f} s",
+        ours=seconds,
+        peak=peak_memory(),
+        lines=(f"I from {scores.min():.3f} to {scores.max():.3f}",),
+    )
 
 
-def check(sources: Lines, systems: list[Lines], references: list[Lines]) -> None:
+def aligned(sources: Lines, systems: list[Lines], references: list[Lines]) -> Claim:
+    """Every alignment of three different sentences beside that of the full table."""
     triples = {
         tuple(threeway._encode([source, system[n], reference[n]]))
         for n, source in enumerate(sources)
@@ -76,15 +84,18 @@ def check(sources: Lines, systems: list[Lines], references: list[Lines]) -> None
         tables = threeway._tables_for([(s, h, r)])
         full = threeway._full_path(s, h, r, np.asarray(tables[h, r]))
         wrong += threeway._path(s, h, r, tables) != full
-    print(f"{len(triples)} distinct alignments checked, {wrong} differ")
+    return checked(
+        f"I-measure, alignments that differ of {len(triples)}",
+        str(wrong),
+        "0",
+        wrong == 0,
+        agreement=True,
+    )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--check", action="store_true")
-    arguments = parser.parse_args()
-    data: Path = arguments.data
+def measure(options: Options) -> list[Claim]:
+    """Two sets, and the alignments of the first."""
+    data = options.need_data()
     sources, references = read_references(data / "conll14" / "official-2014.combined.m2")
     folder = data / "SEEDA" / "outputs" / "subset"
     judged = read_lines(folder / "INPUT.txt")
@@ -92,13 +103,14 @@ def main() -> None:
     rows = [n for n, source in enumerate(sources) if tuple(source) in kept]
     few = [[reference[n] for n in rows] for reference in references]
     systems = [read_lines(path) for path in sorted(folder.glob("*.txt"))]
-    timed("SEEDA subset", judged, systems, few)
     submissions = data / "GJG15" / "data" / "original" / "official_submissions"
     twelve = [read_lines(path) for path in sorted(submissions.iterdir()) if path.name != "INPUT"]
-    timed("GJG15", sources, twelve, references)
-    if arguments.check:
-        check(judged, systems, few)
-
-
-if __name__ == "__main__":
-    main()
+    if options.quick:
+        judged, few = judged[:8], [reference[:8] for reference in few]
+        systems, twelve = [lines[:8] for lines in systems], [lines[:8] for lines in twelve[:3]]
+        sources, references = sources[:8], [reference[:8] for reference in references]
+    return [
+        scored("SEEDA's subset", judged, systems, few),
+        scored("GJG15", sources, twelve, references),
+        aligned(judged, systems, few),
+    ]

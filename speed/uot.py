@@ -17,19 +17,17 @@ Its edits are made by the errant package. Both sides use the same encoder, tagge
 models are loaded before the clock starts. The baseline would take a quarter of an hour for all of
 SEEDA: it is timed on some systems and sentences and scaled by the number of texts to encode, which
 is where its time goes; ours is timed on the whole. CPU seconds are the fairer measure on a machine
-that is busy with other things, with --threads 1, since threads that wait for each other burn them.
+that is busy with other things.
 
-    python benchmarks/uot_speed.py --data DIR --sample-systems 2 --sample-sentences 100
+    python -m speed uot --data DIR
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -39,9 +37,14 @@ from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.models.checkpoints import quiet_transformers, resolve
 from gecjury.refbased.uot_errant.metric import UOTERRANT
 from gecjury.runtime import Runtime
+from speed.harness import Claim, Options, faster, needs, peak_memory, timed
+
+__all__ = ["measure"]
+
+ENCODER, THREADS = "embedded", 2
+SYSTEMS, SENTENCES = 2, 100  # of the baseline
 
 Edits = list[Edit]
-T = TypeVar("T")
 
 
 class Published:
@@ -178,41 +181,35 @@ def texts_of_all(scorer: UOTERRANT, corpus: Corpus, runtime: Runtime) -> int:
     return sum(texts(lines) + references for lines in edits.systems.values())
 
 
-def timed(work: Callable[[], T]) -> tuple[T, float, float]:
-    """A result, elapsed seconds, CPU seconds."""
-    start, cpu = time.perf_counter(), time.process_time()
-    result = work()
-    return result, time.perf_counter() - start, time.process_time() - cpu
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data")
-    parser.add_argument("--systems", default="base")
-    parser.add_argument("--references", default="official")
-    parser.add_argument("--sample-systems", type=int, default=2, help="of the baseline")
-    parser.add_argument("--sample-sentences", type=int, default=100, help="of the baseline")
-    parser.add_argument("--encoder", default="embedded")
-    parser.add_argument("--threads", type=int, default=2)
-    args = parser.parse_args()
+def measure(options: Options) -> list[Claim]:
+    """Ours on the whole, the baseline on a sample."""
+    data = str(options.need_data())
+    needs("torch", "transformers", "ot", "errant")
     import torch
 
-    torch.set_num_threads(args.threads)
-    corpus = load_benchmark(
-        "seeda", systems=args.systems, references=[args.references], data=args.data
-    ).corpus
+    torch.set_num_threads(THREADS)
+    corpus = load_benchmark("seeda", systems="base", references=["official"], data=data).corpus
+    some_systems, some_sentences = SYSTEMS, SENTENCES
+    if options.quick:
+        few = range(10)
+        corpus = Corpus(
+            corpus.sources[:10],
+            {name: version.take(few) for name, version in corpus.systems.items()},
+            tuple(version.take(few) for version in corpus.references),
+        )
+        some_systems, some_sentences = 1, 5
     runtime = Runtime(device="cpu", use_cache=False)
-    scorer = UOTERRANT(encoder=args.encoder)
+    scorer = UOTERRANT(encoder=ENCODER)
     # Models are loaded before the clock starts, on both sides.
-    published = Published(args.encoder)
+    published = Published(ENCODER)
     warm = Corpus(("He go .",), {"a": Version(("He goes .",))}, (Version(("He went .",)),))
     scorer.statistics(warm, runtime)
     published.score(("He go .",), ("He goes .",), (("He went .",),))
     published.seconds = dict.fromkeys(published.seconds, 0.0)
     published.texts = 0
     statistics, seconds, cpu = timed(lambda: scorer.statistics(corpus, runtime))
-    rows = evenly(args.sample_sentences, len(corpus))
-    systems = evenly(args.sample_systems, len(corpus.systems))
+    rows = evenly(some_sentences, len(corpus))
+    systems = evenly(some_systems, len(corpus.systems))
     ours = scorer.sentence_scores(statistics).score[np.ix_(systems, rows)]
     sources = [corpus.sources[row] for row in rows]
     references = [[version.lines[row] for row in rows] for version in corpus.references]
@@ -226,33 +223,23 @@ def main() -> None:
     whole = texts_of_all(scorer, corpus, runtime)
     scale = whole / published.texts
     gap = np.abs(ours - theirs)
-    report = {
-        "systems": len(corpus.systems),
-        "sentences": len(corpus),
-        "references": len(references),
-        "threads": args.threads,
-        "gecjury_seconds": round(seconds, 2),
-        "gecjury_cpu_seconds": round(cpu, 2),
-        "sample": f"{len(systems)} systems × {len(rows)} sentences",
-        "sample_seconds": round(their_seconds, 2),
-        "sample_cpu_seconds": round(their_cpu, 2),
-        "sample_parts": {key: round(value, 2) for key, value in published.seconds.items()},
-        "sample_texts": published.texts,
-        "texts": whole,
-        "published_seconds": round(their_seconds * scale, 1),
-        "published_cpu_seconds": round(their_cpu * scale, 1),
-        "published_seconds_a_system": round(their_seconds * scale / len(corpus.systems), 1),
-        "times_faster": round(their_seconds * scale / seconds, 1),
-        "times_faster_cpu": round(their_cpu * scale / cpu, 1),
-        "scores": int(gap.size),
-        "share_within_1e-4": round(float((gap <= 1e-4).mean()), 5),
-        "share_within_1e-2": round(float((gap <= 1e-2).mean()), 5),
-        "largest_gap": float(gap.max()),
-        "pot_warnings": published.warned,
-        "solver": statistics.details["solver"],
-    }
-    print(json.dumps(report, indent=2))
-
-
-if __name__ == "__main__":
-    main()
+    parts = ", ".join(f"{key} {value:.1f} s" for key, value in published.seconds.items())
+    lines = (
+        f"CPU seconds {their_cpu * scale:.0f} and {cpu:.1f}, {their_cpu * scale / cpu:.1f}×",
+        f"published procedure: {len(systems)} systems × {len(rows)} sentences in "
+        f"{their_seconds:.1f} s ({parts}), {published.texts} of {whole} texts; "
+        f"{their_seconds * scale / len(corpus.systems):.1f} s a system",
+        f"of {gap.size} scores {(gap <= 1e-4).mean():.3%} within 1e-4, {(gap <= 1e-2).mean():.3%} "
+        f"within 1e-2, largest gap {gap.max():.2e}; {published.warned} warnings of POT",
+        f"solver: {statistics.details['solver']}",
+    )
+    size = f"{len(corpus.systems)} × {len(corpus)} × {len(references)}"
+    return [
+        faster(
+            f"UOT-ERRANT, {size}, {THREADS} threads",
+            seconds,
+            their_seconds * scale,
+            peak=peak_memory(),
+            lines=lines,
+        )
+    ]

@@ -1,28 +1,27 @@
 """Time and memory of GREEN on 125,000 to 1,000,000 sentence pairs with two references each.
 
-    python -m benchmarks.green_scaling [--data DIR] [--sizes N N ...]
+    python -m speed green-scaling --data DIR
 
 The texts are SEEDA's, all 1,312 sentences in seeded order over and over, each with the output of a
 system drawn at random; a token of its own closes every row, so that no two rows are equal. Every
-size runs in a process of its own, whose peak memory includes the texts and the scores. Exit status
-1 if a target is missed.
+size runs in a process of its own, whose peak memory includes the texts and the scores.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
-import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-from benchmarks.green_gleu_speed import Texts, add_data_option, read_seeda
-from benchmarks.peer import ONE_THREAD, ROOT
+from speed.harness import ROOT, Claim, Options, checked
+from speed.seeda import Texts, read_seeda
+
+__all__ = ["measure"]
 
 _SIZES = (125_000, 250_000, 500_000, 1_000_000)
+_QUICK = (1_000, 2_000)
 
 # The first two are held against the largest size; a slope of 1 is linear cost.
 _MOST_SECONDS = 180.0
@@ -80,15 +79,18 @@ def score_one(texts: Texts, count: int, seed: int) -> dict[str, float]:
     }
 
 
-def score_apart(data: Path, count: int, seed: int) -> dict[str, float]:
+def score_apart(options: Options, count: int, seed: int) -> dict[str, float]:
     """Score one size in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.green_scaling", "--data", str(data.resolve())]
-    command += ["--seed", str(seed), "--only", str(count)]
-    done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **ONE_THREAD}, stdout=subprocess.PIPE, check=False
+    code = (
+        "import json, sys; from pathlib import Path; from speed.green_scaling import score_one; "
+        "from speed.harness import Options; from speed.seeda import read_seeda; "
+        "texts = read_seeda(Options(Path(sys.argv[1])), 'all'); "
+        "print(json.dumps(score_one(texts, int(sys.argv[2]), int(sys.argv[3]))))"
     )
-    if done.returncode:
-        raise SystemExit(f"{count} rows failed; the error stands above")
+    words = [str(options.need_data().resolve()), str(count), str(seed)]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=ROOT, stdout=subprocess.PIPE, check=True
+    )
     result: dict[str, float] = json.loads(done.stdout)
     return result
 
@@ -102,54 +104,41 @@ def slope(results: list[dict[str, float]], key: str) -> float:
     return sum((a - x_mean) * (b - y_mean) for a, b in zip(x, y, strict=True)) / spread
 
 
-def report(results: list[dict[str, float]]) -> bool:
-    """Print the targets at the largest size and the slope; tell whether all were met."""
+def measure(options: Options) -> list[Claim]:
+    """The targets at the largest size, and the slope over all."""
+    read_seeda(options, "all")
+    sizes = _QUICK if options.quick else _SIZES
+    results = [score_apart(options, count, seed=0) for count in sizes]
     last = results[-1]
-    low, high = _SLOPE
-    checks = [
-        (f"seconds at {last['rows']:,}", last["seconds"], f"< {_MOST_SECONDS:.0f}"),
-        (f"GB at {last['rows']:,}", last["peak"] / 1e9, f"< {_MOST_BYTES / 1e9:.0f}"),
+    lines = [
+        f"{r['rows']:,} rows: {r['tokens']:,} tokens, {r['seconds']:.2f} s, CPU {r['cpu']:.2f} s, "
+        f"peak {r['peak'] / 1e9:.2f} GB (texts {r['texts'] / 1e9:.2f}), GREEN {r['green']:.4f}"
+        for r in results
     ]
-    reached = [last["seconds"] < _MOST_SECONDS, last["peak"] < _MOST_BYTES]
-    if len(results) > 1:
-        # Other work on the machine stretches elapsed time, and not that of all sizes alike.
-        growth = slope(results, "cpu")
-        checks.append(("slope of log(CPU seconds) over log(rows)", growth, f"{low} to {high}"))
-        reached.append(low <= growth <= high)
-        print(
-            f"\n{'slope of log(seconds) over log(rows)':42}{slope(results, 'seconds'):8.3f}", end=""
-        )
-    print()
-    for (label, value, target), met in zip(checks, reached, strict=True):
-        print(f"{label:42}{value:8.3f}  target {target}: {'met' if met else 'MISSED'}")
-    return all(reached)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Time and memory of GREEN by corpus size.")
-    add_data_option(parser)
-    parser.add_argument("--sizes", type=int, nargs="+", default=_SIZES, metavar="N")
-    parser.add_argument("--seed", type=int, default=0, help="of the order of rows (default 0)")
-    parser.add_argument("--only", type=int, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    texts = read_seeda(options.data, "all")
-    if options.only is not None:
-        print(json.dumps(score_one(texts, options.only, options.seed)))
-        return 0
-    print(f"GREEN, 1 system x {len(texts.references)} references; one process and one thread")
-    heads = ("tokens", "seconds", "CPU s", "peak GB", "texts GB", "GREEN")
-    print(f"{'rows':>10}{heads[0]:>13}" + "".join(f"{head:>10}" for head in heads[1:]))
-    results = []
-    for count in sorted(options.sizes):
-        result = score_apart(options.data, count, options.seed)
-        results.append(result)
-        print(
-            f"{count:10,}{result['tokens']:13,}{result['seconds']:10.2f}{result['cpu']:10.2f}"
-            f"{result['peak'] / 1e9:10.2f}{result['texts'] / 1e9:10.2f}{result['green']:10.4f}",
-            flush=True,
-        )
-    return 0 if report(results) else 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    low, high = _SLOPE
+    # Other work on the machine stretches elapsed time, and not that of all sizes alike.
+    growth = slope(results, "cpu")
+    return [
+        checked(
+            f"GREEN, {last['rows']:,} pairs × 2 references",
+            f"{last['seconds']:.1f} s",
+            f"< {_MOST_SECONDS:.0f} s",
+            last["seconds"] < _MOST_SECONDS,
+            ours=last["seconds"],
+            peak=last["peak"] / 1e6,
+            lines=lines,
+        ),
+        checked(
+            f"GREEN, memory of {last['rows']:,} pairs",
+            f"{last['peak'] / 1e9:.2f} GB",
+            f"< {_MOST_BYTES / 1e9:.0f} GB",
+            last["peak"] < _MOST_BYTES,
+        ),
+        checked(
+            "GREEN, slope of log(CPU seconds) over log(pairs)",
+            f"{growth:.3f}",
+            f"{low} to {high}",
+            low <= growth <= high,
+            lines=(f"of elapsed seconds {slope(results, 'seconds'):.3f}",),
+        ),
+    ]

@@ -1,28 +1,27 @@
 """Speed of GREEN, GLEU and TrueSkill against gec-metrics, with the scores of both sides compared.
 
-    python -m benchmarks.green_gleu_speed [--data DIR] [--peer-venv DIR]
+    python -m speed green-gleu --data DIR --peer-venv DIR
 
 SEEDA: 15 systems × 391 sentences × 2 references (`official-as-published`). Imports and reading are
 left out on both sides; every run begins with a new scorer, so neither side profits from what it
 cached before. gec-metrics gives corpus and sentence scores by separate calls, gecjury both by one:
 the targets are held against the peer's corpus scores alone, and against the smaller of the ratios
-of elapsed and of CPU seconds. Exit status 1 if a target is missed.
+of elapsed and of CPU seconds.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
-from benchmarks.peer import ONE_THREAD, add_peer_option, peer_python, peer_versions, run_in_peer
+from speed.harness import Claim, Options, checked, faster
+from speed.peer import peer_python, peer_versions, run_in_peer
+from speed.seeda import Texts, read_seeda
 
-__all__ = ["Texts", "add_data_option", "read_seeda"]
+__all__ = ["measure"]
 
 _DRAWS = 500
 
@@ -105,52 +104,6 @@ _PEER = """
 """
 
 
-@dataclass(frozen=True)
-class Texts:
-    """Sources, system outputs and references held in memory."""
-
-    sources: list[str]
-    systems: dict[str, list[str]]
-    references: list[list[str]]
-
-
-def add_data_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--data DIR`."""
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("GECJURY_DATA"),
-        metavar="DIR",
-        help="folder with SEEDA/ and conll14/ (default: $GECJURY_DATA)",
-    )
-
-
-def read_seeda(data: Path | None, part: str) -> Texts:
-    """Read SEEDA's outputs with the two official references.
-
-    A sentence on which the second annotator has no line keeps its source as second reference, as
-    in the published tables (`official-as-published`).
-
-    Args:
-        data: the folder of `--data`.
-        part: `subset` (391 sentences) or `all` (1,312).
-
-    Raises:
-        SystemExit: the folder is not given or holds no such data.
-    """
-    from gecjury.corpus.m2 import read_m2
-    from gecjury.textfiles import read_lines
-
-    folder = Path(data or ".") / "SEEDA" / "outputs" / part
-    if data is None or not folder.is_dir():
-        raise SystemExit(f"no SEEDA data at {folder}: name the folder with --data or $GECJURY_DATA")
-    systems = {path.stem: read_lines(path) for path in sorted(folder.glob("*.txt"))}
-    sources = systems["INPUT"]
-    blocks = {s.source: s for s in read_m2(data / "conll14" / "official-2014.combined.m2")}
-    references = [[blocks[source].text(number) for source in sources] for number in (0, 1)]
-    return Texts(sources, systems, references)
-
-
 def _timed(call: Callable[[], Any], runs: int) -> tuple[list[tuple[float, float]], Any]:
     """Elapsed and CPU seconds of each run, and what the last one returned."""
     seconds, value = [], None
@@ -166,7 +119,7 @@ def _best(runs: list[tuple[float, float]]) -> tuple[float, float]:
     return min(elapsed for elapsed, _ in runs), min(cpu for _, cpu in runs)
 
 
-def measure(texts: Texts, peer: dict[str, Any], runs: int) -> dict[str, Any]:
+def ours_of(texts: Texts, peer: dict[str, Any], runs: int) -> dict[str, Any]:
     """Run our side; TrueSkill ranks the peer's sentence scores, so that both rank the same."""
     import numpy as np
 
@@ -198,72 +151,63 @@ def measure(texts: Texts, peer: dict[str, Any], runs: int) -> dict[str, Any]:
     }
 
 
-def report(ours: dict[str, Any], peer: dict[str, Any]) -> bool:
-    """Print seconds, ratios and differences; tell whether every target was met."""
-    met = True
+def measure(options: Options) -> list[Claim]:
+    """Both sides in one run."""
+    texts = read_seeda(options, "subset")
+    runs, peer_runs = 3, 2
+    if options.quick:
+        texts, runs, peer_runs = texts.few(30, 4), 1, 1
+    versions = peer_versions(peer_python(options.need_peer()))
+    given = {**asdict(texts), "draws": _DRAWS, "runs": peer_runs}
+    peer = run_in_peer(options.need_peer(), _PEER, given)
+    return report(ours_of(texts, peer, runs), peer, texts, versions)
 
-    def verdict(reached: bool) -> str:
-        nonlocal met
-        met &= reached
-        return "met" if reached else "MISSED"
 
-    print(f"{'best of the runs':30}{'gec-metrics':>17}{'gecjury':>19}{'ratio':>14}")
-    print(f"{'':30}" + f"{'elapsed':>9}{'CPU s':>9}" * 2 + f"{'elapsed':>9}{'CPU':>7}")
+def report(
+    ours: dict[str, Any], peer: dict[str, Any], texts: Texts, versions: dict[str, str]
+) -> list[Claim]:
+    """Ratios against the peer's corpus call alone, and how far the two sides are apart."""
+    size = f"{len(texts.systems)} × {len(texts.sources)} × {len(texts.references)}"
+    about = (
+        f"gec-metrics {versions['gec-metrics']}, trueskill {versions['trueskill']}, Python "
+        f"{versions['Python']}; our side on Python {platform.python_version()}"
+    )
+    claims = []
     for name, target in _SPEED_TARGETS.items():
         best, theirs = _best(ours["seconds"][name]), _best(peer["seconds"][name])
-        ratio = min(theirs[0] / best[0], theirs[1] / best[1])
-        aim = f"  target {target:.0f}x: {verdict(ratio >= target)}"
-        lines = [(name if name == "TrueSkill" else f"{name} corpus", theirs, aim)]
+        lines = [f"CPU seconds {theirs[1]:.2f} and {best[1]:.4f}, {theirs[1] / best[1]:.1f}×"]
         if f"{name} sentences" in peer["seconds"]:
             more = _best(peer["seconds"][f"{name} sentences"])
-            both = theirs[0] + more[0], theirs[1] + more[1]
-            lines.append((f"{name} corpus and sentences", both, ""))
-        for label, (elapsed, cpu), note in lines:
-            print(
-                f"{label:30}{elapsed:9.2f}{cpu:9.2f}{best[0]:9.4f}{best[1]:9.4f}"
-                f"{elapsed / best[0]:8.1f}x{cpu / best[1]:6.1f}x{note}"
+            elapsed, cpu = theirs[0] + more[0], theirs[1] + more[1]
+            lines.append(
+                f"the same work, sentence scores too: {elapsed:.2f} s, {elapsed / best[0]:.1f}× "
+                f"by the clock, {cpu / best[1]:.1f}× by CPU"
             )
-    print("\ngreatest difference between the two sides")
-    for name in ("GREEN corpus", "GREEN sentences"):
-        print(f"{name:30}{ours[name]:12.1e}  target {_EXACT:.0e}: {verdict(ours[name] <= _EXACT)}")
+        ratio = min(theirs[0] / best[0], theirs[1] / best[1])
+        claims.append(
+            faster(f"{name}, {size}", best[0], theirs[0], target, ratio=ratio, lines=lines)
+        )
+    for name in ("GREEN corpus", "GREEN sentences", "TrueSkill"):
+        what = f"{name}, greatest difference"
+        if name == "TrueSkill":
+            what += " (peer with backend scipy)"
+        found = ours[name]
+        claims.append(
+            checked(what, f"{found:.1e}", f"≤ {_EXACT:.0e}", bool(found <= _EXACT), agreement=True)
+        )
     errors = ours["GLEU errors"]
-    print(
-        f"{'GLEU corpus':30}{ours['GLEU corpus']:12.1e}  = {errors:.1f} standard errors of "
-        f"{_DRAWS} draws, target {_STANDARD_ERRORS:.0f}: {verdict(errors <= _STANDARD_ERRORS)}"
+    claims.append(
+        checked(
+            f"GLEU corpus, greatest difference in standard errors of {_DRAWS} draws",
+            f"{errors:.1f}",
+            f"≤ {_STANDARD_ERRORS:.0f}",
+            bool(errors <= _STANDARD_ERRORS),
+            agreement=True,
+            lines=(
+                f"that is {ours['GLEU corpus']:.1e}; sentences {ours['GLEU sentences']:.1e}; "
+                f"TrueSkill of the default backend {ours['TrueSkill default']:.1e}",
+                about,
+            ),
+        )
     )
-    print(f"{'GLEU sentences':30}{ours['GLEU sentences']:12.1e}")
-    skill = ours["TrueSkill"]
-    print(
-        f"{'TrueSkill, backend scipy':30}{skill:12.1e}  target {_EXACT:.0e}: "
-        f"{verdict(skill <= _EXACT)}"
-    )
-    print(f"{'TrueSkill, backend default':30}{ours['TrueSkill default']:12.1e}")
-    return met
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="GREEN, GLEU and TrueSkill against gec-metrics.")
-    add_data_option(parser)
-    add_peer_option(parser)
-    parser.add_argument("--runs", type=int, default=3, help="runs of our side (default 3)")
-    parser.add_argument("--peer-runs", type=int, default=2, help="runs of the peer (default 2)")
-    options = parser.parse_args()
-    os.environ.update(ONE_THREAD)  # before numpy is imported
-
-    texts = read_seeda(options.data, "subset")
-    versions = peer_versions(peer_python(options.peer_venv))
-    peer = run_in_peer(
-        options.peer_venv, _PEER, {**asdict(texts), "draws": _DRAWS, "runs": options.peer_runs}
-    )
-    ours = measure(texts, peer, options.runs)
-    print(
-        f"{len(texts.systems)} systems x {len(texts.sources)} sentences x "
-        f"{len(texts.references)} references; one process and one thread a side\n"
-        f"gec-metrics {versions['gec-metrics']}, trueskill {versions['trueskill']}, "
-        f"Python {versions['Python']}; our side on Python {platform.python_version()}\n"
-    )
-    return 0 if report(ours, peer) else 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    return claims

@@ -1,6 +1,6 @@
 """Throughput of the judges' backends on one tiny model, in one run.
 
-    python benchmarks/judges_throughput.py [--items 200]
+    python -m speed judges
 
 Needs vLLM (`make test-vllm` makes an environment that has it). The model is a random Qwen3 made on
 the spot. Measured are requests a second: vLLM with all requests in one batch against one call at a
@@ -10,7 +10,6 @@ uses prompts of its own, so that no reply comes from the store; each is preceded
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import socket
@@ -19,14 +18,18 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from speed.harness import Claim, Options, faster, needs
+
+__all__ = ["measure"]
+
 os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
 os.environ.setdefault("GECJURY_VLLM", '{"enforce_eager": true}')
 os.environ.setdefault("OPENAI_API_KEY", "none")
 
 
-def corpus_of(items: int, mark: str):
+def corpus_of(items: int, mark: str) -> Any:
     from gecjury.corpus.corpus import Corpus, Version
 
     source = tuple(f"Item {n} {mark} go to school on every days ." for n in range(items))
@@ -43,14 +46,14 @@ def corpus_of(items: int, mark: str):
     return Corpus(source, systems)
 
 
-def rate(scorer, corpus, runtime) -> float:
+def rate(scorer: Any, corpus: Any, runtime: Any) -> float:
     start = time.perf_counter()
     table = scorer.score_corpus(corpus, runtime)
     assert table.missing == 0
     return len(corpus) / (time.perf_counter() - start)
 
 
-def one_at_a_time(scorer, corpus, runtime) -> float:
+def one_at_a_time(scorer: Any, corpus: Any, runtime: Any) -> float:
     """Each source in a call of its own, the engine loaded and warm."""
     from gecjury.corpus.corpus import Corpus
 
@@ -64,7 +67,7 @@ def one_at_a_time(scorer, corpus, runtime) -> float:
     return len(parts) / (time.perf_counter() - start)
 
 
-def serve(model: Path):
+def serve(model: Path) -> tuple[subprocess.Popen[bytes], str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -82,7 +85,7 @@ def serve(model: Path):
     return process, f"http://127.0.0.1:{port}/v1"
 
 
-def measure(items: int, few: int) -> dict[str, float]:
+def rates(items: int, few: int) -> dict[str, float]:
     from gecjury.runtime import Runtime
     from gecjury.scoring.registry import load
     from tests.judges.tinymodel import make_tiny_model
@@ -108,18 +111,23 @@ def measure(items: int, few: int) -> dict[str, float]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--items", type=int, default=200, help="requests at once")
-    parser.add_argument("--few", type=int, default=20, help="requests one after the other")
-    args = parser.parse_args()
-    found = measure(args.items, args.few)
-    ratios = {
-        "vllm": found["vllm, one batch"] / found["vllm, one call at a time"],
-        "openai": found["openai, concurrency 32"] / found["openai, concurrency 1"],
+def measure(options: Options) -> list[Claim]:
+    """Requests one after another and at once, on both backends."""
+    needs("vllm", "openai")
+    found = rates(*((8, 4) if options.quick else (200, 20)))
+    pairs = {
+        "vLLM in one batch, and one call at a time": (
+            "vllm, one call at a time",
+            "vllm, one batch",
+        ),
+        "openai at concurrency 32, and at 1": ("openai, concurrency 1", "openai, concurrency 32"),
     }
-    print(json.dumps({"requests_per_second": found, "times_faster": ratios}, indent=2))
-
-
-if __name__ == "__main__":
-    main()
+    return [
+        faster(
+            f"{what}: seconds a request",
+            1 / found[many],
+            1 / found[one],
+            lines=(f"requests a second {found[many]:.1f} and {found[one]:.1f}",),
+        )
+        for what, (one, many) in pairs.items()
+    ]

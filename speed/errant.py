@@ -1,27 +1,24 @@
 """ERRANT of 15 SEEDA systems × 391 sentences × 2 references: gec-metrics and gecjury in one run.
 
-    python -m benchmarks.errant_peer_speed --data ../shared/data [--peer-venv DIR]
+    python -m speed errant --data DIR --peer-venv DIR
 
 Both sides use the embedded tagger: it is installed under the name `en_core_web_sm` in the peer's
 environment, where gec-metrics looks for it. Extraction and scoring of all sentences and systems are
-timed; imports and loading the tagger are not. Nothing is cached before. Prints elapsed and
-processor seconds, their ratios, and the greatest difference of sentence and corpus scores. Target:
+timed; imports and loading the tagger are not. Nothing is cached before. Target:
 5 times as fast with one process, 8 times with two workers.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import resource
 import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peer import ROOT, add_peer_option, peer_python, run_in_peer
+from speed.harness import ROOT, Claim, Options, faster, peak_memory, timed
+from speed.peer import peer_python, run_in_peer
+
+__all__ = ["measure"]
 
 _PEER = """
 import time
@@ -51,7 +48,7 @@ def install_tagger(python: Path) -> None:
     known = [str(python), "-c", "import en_core_web_sm"]
     if subprocess.run(known, capture_output=True, check=False).returncode == 0:
         return
-    model = ROOT / "gecjury" / "tagger" / "model"
+    model = ROOT / "gecjury" / "extraction" / "tagger" / "model"
     with tempfile.TemporaryDirectory() as folder:
         package = ["-m", "spacy", "package", str(model), folder, "--name", "core_web_sm"]
         subprocess.run(
@@ -71,57 +68,43 @@ def ours(texts: dict[str, Any], workers: int) -> dict[str, Any]:
     from gecjury.scoring.registry import load
 
     runtime = Runtime(workers=workers, use_cache=False)
-    start, cpu = time.perf_counter(), _cpu()
-    table = load("errant").score(
-        texts["sources"], texts["systems"], texts["references"], runtime=runtime
+    scorer = load("errant")
+    table, seconds, cpu = timed(
+        lambda: scorer.score(
+            texts["sources"], texts["systems"], texts["references"], runtime=runtime
+        )
     )
     return {
-        "seconds": time.perf_counter() - start,
-        "cpu": _cpu() - cpu,
+        "seconds": seconds,
+        "cpu": cpu,
         "sentences": table.sentences.tolist(),
         "corpus": list(table.totals),
     }
 
 
-def _cpu() -> float:
-    """Processor seconds of this process and its finished children."""
-    parts = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(part.ru_utime + part.ru_stime for part in parts)
-
-
-def main() -> int:
-    """Run both sides and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", default=os.environ.get("GECJURY_DATA", "../shared/data"))
-    add_peer_option(parser)
-    options = parser.parse_args()
-
+def measure(options: Options) -> list[Claim]:
+    """Both sides in one run."""
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.runtime import Runtime
     from gecjury.scoring.registry import load
 
+    data, folder = str(options.need_data()), options.need_peer()
     corpus = load_benchmark(
-        "seeda", systems="all", references="official-as-published", data=options.data
+        "seeda", systems="all", references="official-as-published", data=data
     ).corpus
+    few = 20 if options.quick else len(corpus)
     texts = {
-        "sources": list(corpus.sources),
-        "systems": {name: list(version.lines) for name, version in corpus.systems.items()},
-        "references": [list(version.lines) for version in corpus.references],
+        "sources": list(corpus.sources[:few]),
+        "systems": {name: list(v.lines[:few]) for name, v in corpus.systems.items()},
+        "references": [list(version.lines[:few]) for version in corpus.references],
     }
     # Both sides have their tagger loaded before the clock starts.
     load("errant").score(["a b"], {"warm": ["a c"]}, [["a d"]], runtime=Runtime(use_cache=False))
-    install_tagger(peer_python(options.peer_venv))
-    peer = run_in_peer(options.peer_venv, _PEER, texts)
-    print(f"{'gec-metrics':22} {peer['seconds']:7.1f} s elapsed {peer['cpu']:7.1f} s processor")
-    failed = 0
+    install_tagger(peer_python(folder))
+    peer = run_in_peer(folder, _PEER, texts)
+    claims = []
     for workers, target in ((1, 5.0), (2, 8.0)):
         mine = ours(texts, workers)
-        ratio, work = peer["seconds"] / mine["seconds"], peer["cpu"] / mine["cpu"]
-        print(
-            f"gecjury, {workers} worker{'s' if workers > 1 else ' '}     {mine['seconds']:7.1f} s "
-            f"elapsed {mine['cpu']:7.1f} s processor: {ratio:.1f}× by the clock, {work:.1f}× less "
-            f"work (target {target:.0f}× by the clock)"
-        )
         different = [
             abs(a - b)
             for one, two in zip(mine["sentences"], peer["sentences"], strict=True)
@@ -129,15 +112,20 @@ def main() -> int:
         ]
         total = max(abs(a - b) for a, b in zip(mine["corpus"], peer["corpus"], strict=True))
         unequal = sum(value > 1e-9 for value in different)
-        print(
-            f"  sentence scores that differ: {unequal} of {len(different)}, at most "
-            f"{max(different):.4f}; corpus scores at most {total:.1e}"
+        lines = (
+            f"processor seconds {peer['cpu']:.1f} and {mine['cpu']:.1f}, "
+            f"{peer['cpu'] / mine['cpu']:.1f}× less work",
+            f"sentence scores that differ: {unequal} of {len(different)}, at most "
+            f"{max(different):.4f}; corpus scores at most {total:.1e}",
         )
-        failed += ratio < target
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"peak memory of this side {peak:.2f} GB")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        claims.append(
+            faster(
+                f"ERRANT, {len(texts['systems'])} × {few} × 2, {workers} worker(s)",
+                mine["seconds"],
+                peer["seconds"],
+                target,
+                peak=peak_memory(),
+                lines=lines,
+            )
+        )
+    return claims

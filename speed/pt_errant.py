@@ -4,15 +4,13 @@ The baseline takes systems one after another and, as gec-metrics does, calls the
 twice for every sentence and reference: for the source, and for the source with each edit alone.
 Both sides use the same edits, encoder, layer and threads.
 
-    python benchmarks/pt_errant_speed.py --data DIR --sentences 20
+    python -m speed pt-errant --data DIR
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
-import json
 import time
 import warnings
 from collections.abc import Sequence
@@ -28,6 +26,11 @@ from gecjury.models.checkpoints import quiet_transformers
 from gecjury.refbased.pt_errant import PTERRANT
 from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.runtime import Runtime
+from speed.harness import Claim, Options, faster, needs, peak_memory
+
+__all__ = ["measure"]
+
+MODEL, LAYER, THREADS, SENTENCES = "embedded", 6, 2, 40
 
 
 def published(
@@ -51,22 +54,19 @@ def published(
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data")
-    parser.add_argument("--sentences", type=int, default=40)
-    parser.add_argument("--model", default="embedded")
-    parser.add_argument("--layer", type=int, default=6)
-    parser.add_argument("--threads", type=int, default=2)
-    args = parser.parse_args()
+def measure(options: Options) -> list[Claim]:
+    """Both sides on some sentences of SEEDA."""
+    data = str(options.need_data())
+    needs("bert_score", "torch")
     import bert_score
     import torch
 
-    torch.set_num_threads(args.threads)
+    torch.set_num_threads(THREADS)
     warnings.simplefilter("ignore")
     quiet_transformers()
-    whole = load_benchmark("seeda", data=args.data).corpus
-    rows = np.linspace(0, len(whole) - 1, args.sentences).astype(int).tolist()
+    whole = load_benchmark("seeda", data=data).corpus
+    count = 2 if options.quick else SENTENCES
+    rows = np.linspace(0, len(whole) - 1, count).astype(int).tolist()
     corpus = Corpus(
         tuple(whole.sources[row] for row in rows),
         {name: version.take(rows) for name, version in whole.systems.items()},
@@ -83,9 +83,9 @@ def main() -> None:
             for v, e in zip(corpus.references, edits.references, strict=True)
         ),
     )
-    ours = PTERRANT(model=args.model, layer=args.layer)
-    folder = BERTScore(args.model).encoder_spec.checkpoint().folder
-    scorer = bert_score.BERTScorer(model_type=str(folder), num_layers=args.layer, device="cpu")
+    ours = PTERRANT(model=MODEL, layer=LAYER)
+    folder = BERTScore(MODEL).encoder_spec.checkpoint().folder
+    scorer = bert_score.BERTScorer(model_type=str(folder), num_layers=LAYER, device="cpu")
     ours.weight_model.score([("He go .", "He goes .")], runtime)
     start = time.perf_counter()
     values = ours.statistics(ready, runtime).values
@@ -99,18 +99,14 @@ def main() -> None:
                     scorer, source, lines[row], edits.references[index][row], reference.lines[row]
                 )
     baseline = time.perf_counter() - start
-    report = {
-        "systems": len(corpus.systems),
-        "sentences": len(corpus),
-        "references": len(corpus.references),
-        "threads": args.threads,
-        "gecjury_seconds": round(seconds, 2),
-        "gec_metrics_seconds": round(baseline, 2),
-        "times_faster": round(baseline / seconds, 1),
-        "largest_gap_of_weights": float(np.abs(values - theirs).max()),
-    }
-    print(json.dumps(report, indent=2))
-
-
-if __name__ == "__main__":
-    main()
+    size = f"{len(corpus.systems)} × {len(corpus)} × {len(corpus.references)}"
+    gap = float(np.abs(values - theirs).max())
+    return [
+        faster(
+            f"PT-ERRANT, weights of {size}, {THREADS} threads",
+            seconds,
+            baseline,
+            peak=peak_memory(),
+            lines=(f"largest gap of weights {gap:.1e}",),
+        )
+    ]

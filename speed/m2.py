@@ -1,12 +1,10 @@
 """Times M2 counts of all SEEDA outputs (15 systems, 1,312 sentences) in one process.
 
-python benchmarks/m2_speed.py DATA, where DATA holds SEEDA/ and conll14/.
+python -m speed m2 --data DIR
 """
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 from pathlib import Path
 
@@ -17,6 +15,9 @@ from gecjury.refbased.m2.metric import M2
 from gecjury.refbased.m2.paths import GoldEdit
 from gecjury.refbased.references import choose_running
 from gecjury.stats.counts import f_of_counts
+from speed.harness import Claim, Options, checked, peak_memory
+
+__all__ = ["measure"]
 
 
 def read_gold(path: Path) -> list[tuple[list[str], list[list[GoldEdit]]]]:
@@ -35,9 +36,13 @@ def read_gold(path: Path) -> list[tuple[list[str], list[list[GoldEdit]]]]:
     return result
 
 
-def main(data: Path) -> None:
+def measure(options: Options) -> list[Claim]:
+    """One pass over all outputs."""
+    data = options.need_data()
     gold = read_gold(data / "conll14/official-2014.combined.m2")
     files = sorted((data / "SEEDA/outputs/all").glob("*.txt"))
+    if options.quick:
+        gold, files = gold[:40], files[:3]
     stats = np.full((len(files), len(gold), 2, 3), np.nan)
     known: dict[tuple[int, str], list[Counts]] = {}
     slowest = (0.0, "", 0)
@@ -53,12 +58,16 @@ def main(data: Path) -> None:
             stats[row, number, : len(annotators)] = known[key]
     totals, _ = choose_running(stats, M2().rule)
     seconds = time.perf_counter() - begin
-    for path, score in zip(files, f_of_counts(*totals.T, 0.5), strict=True):
-        print(f"{path.stem:14} {100 * score:6.2f}")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{seconds:.1f} s, slowest pair {slowest[0]:.2f} s ({slowest[1]}, sentence {slowest[2]})")
-    print(f"peak memory {peak:.0f} MB")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    scores = zip(files, f_of_counts(*totals.T, 0.5), strict=True)
+    return [
+        checked(
+            f"M2, {len(files)} × {len(gold)}",
+            f"{seconds:.1f} s",
+            ours=seconds,
+            peak=peak_memory(),
+            lines=(
+                f"slowest pair {slowest[0]:.2f} s ({slowest[1]}, sentence {slowest[2]})",
+                ", ".join(f"{path.stem} {100 * score:.2f}" for path, score in scores),
+            ),
+        )
+    ]

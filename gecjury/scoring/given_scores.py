@@ -1,0 +1,674 @@
+"""Scores that came from elsewhere: a metric that nobody packaged, compared like the others.
+
+A file or Python's own lists say what each system scored on each line. Nothing is computed, so the
+scores hold for the texts they were made for and for no others.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+import numbers
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gecjury.arrays import FloatArray, IntArray
+from gecjury.corpus.corpus import Corpus
+from gecjury.errors import InputError, OptionError, nearest
+from gecjury.runtime import Runtime
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Scores, ScoreTable, Statistics
+from gecjury.scoring.signature import Setting
+from gecjury.textfiles import read_lines, read_text
+
+__all__ = ["Given", "GivenScores", "SystemRow", "scores"]
+
+_UNSCORED = {"", "nan", "na", "none", "null"}
+_TOTAL = {"total", "corpus"}
+_NAMES = {
+    "system": ("system",),
+    "line": ("line", "sentence"),
+    "score": ("score", "value"),
+}
+_FORMS = (
+    "expected rows of system, line and score, or a header of system names with one number a line "
+    "below each"
+)
+# Totals and means that differ by rounding alone are the same.
+_SAME = 1e-9
+_TOLD = 5  # of lines or systems named one by one
+
+
+@dataclass(frozen=True)
+class SystemRow:
+    """What one system scored.
+
+    Attributes:
+        cells: score by line, lines counted from 1; NaN = said to be without score.
+        lines: how many lines the system has where its scores come from.
+        total: corpus score, where one is given.
+        mark: fingerprint of the system's texts, where the file carries one; otherwise empty.
+    """
+
+    cells: Mapping[int, float]
+    lines: int
+    total: float | None = None
+    mark: str = ""
+
+    def scores(self, count: int) -> FloatArray:
+        """Scores of all lines, shape (count,); NaN where there is none."""
+        found = np.full(count, np.nan)
+        for line, score in self.cells.items():
+            found[line - 1] = score
+        return found
+
+    @property
+    def mean(self) -> float:
+        """Mean of the scored lines; NaN without any."""
+        known = [score for score in self.cells.values() if not math.isnan(score)]
+        return sum(known) / len(known) if known else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Scores of some systems, as they were given.
+
+    Attributes:
+        where: what errors call them: the file's path, or `scores` for those given in Python.
+        digest: SHA-256 of the content, hexadecimal.
+        rows: by system; several where a file holds one system's scores of several texts.
+        source_mark: the start of the fingerprint of the sources, where the file carries one.
+        alone: one system without a name: its scores are those of the only system there is.
+    """
+
+    where: str
+    digest: str
+    rows: Mapping[str, tuple[SystemRow, ...]]
+    source_mark: str = ""
+    alone: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Given) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @property
+    def totals(self) -> bool:
+        """Whether corpus scores are given that are not the means of the sentence scores."""
+        return any(
+            row.total is not None
+            and not math.isclose(row.total, row.mean, rel_tol=_SAME, abs_tol=_SAME)
+            for rows in self.rows.values()
+            for row in rows
+        )
+
+    def of(self, corpus: Corpus) -> dict[str, SystemRow]:
+        """The scores of each system of a corpus that has any.
+
+        Raises:
+            InputError: they are of other texts or other sources, of another number of lines, or
+                some totals are missing; or no system is there.
+        """
+        if not corpus.source_print.startswith(self.source_mark):
+            raise InputError(
+                f"{self.where}: holds scores of other sources (fingerprint {self.source_mark}, "
+                f"here {corpus.source_print}): score these texts anew"
+            )
+        rows = self._named(corpus)
+        found = {name: self._row(name, rows[name], corpus) for name in corpus.names if name in rows}
+        if not found:
+            raise InputError(
+                f"{self.where}: holds no score of any system here: it has "
+                f"{_listed(self.rows)}; here are {_listed(corpus.names)}"
+            )
+        without = [name for name, row in found.items() if row.total is None]
+        if self.totals and without:
+            raise InputError(
+                f"{self.where}: gives corpus scores of some systems, but none of "
+                f"{_listed(without)}: give all or none"
+            )
+        return found
+
+    def _named(self, corpus: Corpus) -> Mapping[str, tuple[SystemRow, ...]]:
+        if not self.alone:
+            return self.rows
+        if len(corpus.systems) != 1:
+            raise InputError(
+                f"{self.where}: holds one number a line without the name of a system, but there "
+                f"are {len(corpus.systems)} systems ({_listed(corpus.names)}): name a folder with "
+                "one such file a system, or a table with a column a system"
+            )
+        return {corpus.names[0]: next(iter(self.rows.values()))}
+
+    def _row(self, name: str, rows: Sequence[SystemRow], corpus: Corpus) -> SystemRow:
+        mark = corpus.system_prints[name]
+        fitting = [row for row in rows if row.mark in ("", mark)]
+        if not fitting:
+            raise InputError(
+                f"{self.where}: holds scores of other texts of {name} (fingerprint "
+                f"{rows[0].mark}, here {mark}): other outputs, or others of their edits; score "
+                "these texts anew"
+            )
+        (row, *_) = fitting
+        if row.lines != len(corpus):
+            raise InputError(
+                f"{self.where}: has {row.lines} lines of {name}, but there are {len(corpus)} "
+                "sentences: these are scores of other texts (a line without a score has nan)"
+            )
+        return row
+
+    def notes(self, corpus: Corpus) -> tuple[str, ...]:
+        """What the user has to know: who is missing, who is too many, what has no score."""
+        found = self.of(corpus)
+        more = [] if self.alone else [name for name in self.rows if name not in corpus.systems]
+        notes = []
+        if absent := [name for name in corpus.names if name not in found]:
+            named = [f"{name} ({nearest(name, more)})" if more else name for name in absent[:_TOLD]]
+            named += [f"and {len(absent) - _TOLD} more"] if len(absent) > _TOLD else []
+            notes.append(f"given scores: none of {', '.join(named)}: not scored")
+        if more:
+            notes.append(
+                f"given scores: also of {len(more)} systems that are not here, left out: "
+                f"{_listed(more)}"
+            )
+        if empty := _counts(found, lambda row: sum(map(math.isnan, row.cells.values()))):
+            notes.append(f"given scores: empty or NaN, not scored: {empty}")
+        if gaps := _counts(found, lambda row: row.lines - len(row.cells)):
+            name, row = next((n, r) for n, r in found.items() if len(r.cells) < r.lines)
+            lines = [str(line) for line in range(1, row.lines + 1) if line not in row.cells]
+            notes.append(
+                f"given scores: lines that are missing, not scored: {gaps}; of {name} "
+                f"{_listed(lines)}"
+            )
+        if self.totals:
+            notes.append(
+                "given scores: corpus scores are the totals that were given, which cannot be "
+                "resampled: intervals and tests take --aggregate mean or trueskill"
+            )
+        return tuple(notes)
+
+
+_NOTHING = Given("scores", "", {})
+
+
+@dataclass(frozen=True)
+class GivenScores(Scorer):
+    """Scores that were made elsewhere, read from a file.
+
+    Sentence scores are those of the file, higher is better. The corpus score is the total that the
+    file gives, otherwise the mean of the sentence scores. A system or line without a score is not
+    scored.
+
+    Attributes:
+        file: a table of system, line and score, a column a system, JSON, or a folder with one file
+            a system.
+        label: how the metric is called in tables.
+        metric: which metric's scores, of a file that holds those of several.
+    """
+
+    name: ClassVar[str] = "scores"
+    family: ClassVar[str] = "scores"
+    summary: ClassVar[str] = "scores made elsewhere, read from a file: file=PATH"
+    paper: ClassVar[str] = "as given"
+    fixed: ClassVar[bool] = True
+
+    file: str = ""
+    label: str = ""
+    metric: str = ""
+
+    @property
+    def held(self) -> Given:
+        """The scores.
+
+        Raises:
+            OptionError: no file is named.
+            InputError: the file cannot be used.
+        """
+        if not self.file:
+            raise OptionError(
+                "scores: no file is named: -m scores:file=PATH, a table of system, line and score "
+                "or with a column a system; in Python gecjury.scores(...)"
+            )
+        return _read(self.file, _digest(Path(self.file)), self.metric)
+
+    def settings(self) -> dict[str, Setting]:
+        """The settings that decide a score; never the path of the file."""
+        return {"label": self.label, "metric": self.metric}
+
+    def _changed(self) -> dict[str, Setting]:
+        """The label, or the first digits of the file's hash, which tell two files apart."""
+        if self.label:
+            return {"label": self.label}
+        return {"sha256": self.held.digest[:8]}
+
+    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
+        """The hash of the scores."""
+        return {"sha256": self.held.digest[:16]}
+
+    def check(self, corpus: Corpus) -> None:
+        """Refuse scores of other texts.
+
+        Raises:
+            OptionError: no file is named.
+            InputError: see `Given.of`.
+        """
+        self.held.of(corpus)
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Scores, systems × sentences; with totals systems × sentences × 2, the total repeated."""
+        held, count = self.held, len(corpus)
+        found = held.of(corpus)
+        empty = SystemRow({}, count, math.nan)
+        rows = [found.get(name, empty) for name in corpus.names]
+        values = np.stack([row.scores(count) for row in rows])
+        if held.totals:
+            totals = np.array([row.total for row in rows], dtype=np.float64)
+            values = np.stack([values, np.broadcast_to(totals[:, None], values.shape)], axis=2)
+        return Statistics(values, notes=held.notes(corpus))
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """The scores themselves."""
+        values = statistics.values
+        return Scores(values[..., 0] if values.ndim == 3 else values)
+
+    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+        """Totals where they are given (NaN for resampled corpora, of which they say nothing)."""
+        values = statistics.values
+        if values.ndim < 3:
+            return Scores(values).mean(draws)
+        if draws is None:
+            return Scores(values[:, 0, 1])
+        return Scores(np.full((len(draws), len(values)), np.nan))
+
+    def table(
+        self, corpus: Corpus, statistics: Statistics, runtime: Runtime, seconds: float
+    ) -> ScoreTable:
+        """As of any scorer; what is noted is of this corpus, not of an earlier, smaller one."""
+        noted = replace(statistics, notes=self.held.notes(corpus))
+        return super().table(corpus, noted, runtime, seconds)
+
+
+@dataclass(frozen=True)
+class _HeldScores(GivenScores):
+    """Scores given from Python."""
+
+    given: Given = field(default=_NOTHING, repr=False)
+
+    @property
+    def held(self) -> Given:
+        """The scores."""
+        return self.given
+
+
+def scores(data: Any, name: str = "", *, totals: Mapping[str, float] | None = None) -> GivenScores:
+    """A scorer that gives scores made elsewhere, to be used as any other.
+
+    Args:
+        data: by system one number a line (NaN or None where not scored); or rows of system, line
+            (from 1) and score, as tuples or mappings; or a pandas DataFrame, with these three
+            columns or one column a system.
+        name: how the metric is called in tables.
+        totals: corpus scores by system; without them they are means.
+
+    Raises:
+        InputError: something is no number, given twice, or not of one of these forms.
+    """
+    where = f"scores {name!r}" if name else "scores"
+    if hasattr(data, "columns") and hasattr(data, "to_dict"):
+        data = _of_frame(data, where)
+    if isinstance(data, Mapping):
+        rows = {str(system): _row_of(f"{where}[{system!r}]", v) for system, v in data.items()}
+    elif isinstance(data, Iterable) and not isinstance(data, str):
+        rows = _long_rows(where, _records(where, data))
+    else:
+        raise InputError(f"{where}: a {type(data).__name__}; expected numbers by system, or rows")
+    for system, value in (totals or {}).items():
+        if system not in rows:
+            raise InputError(f"{where}: a total of {system!r}: {nearest(str(system), rows)}")
+        total = _number(value, f"{where}, total of {system}")
+        rows[system] = replace(rows[system], total=total)
+    _some(where, rows)
+    content = {n: [sorted(row.cells.items()), row.lines, row.total] for n, row in rows.items()}
+    digest = hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
+    return _HeldScores(
+        label=name, given=Given(where, digest, {system: (row,) for system, row in rows.items()})
+    )
+
+
+def _of_frame(frame: Any, where: str) -> Any:
+    """A data frame as rows or as columns."""
+    columns = [str(column) for column in frame.columns]
+    places = _header(columns)
+    if places is None:
+        if len(set(columns)) < len(columns):
+            raise InputError(f"{where}: two columns of one name; expected a column a system")
+        return {
+            n: frame.iloc[:, at].tolist() for at, n in enumerate(columns) if n.lower() != "line"
+        }
+    parts = [frame.iloc[:, places[key]].tolist() for key in ("system", "line", "score")]
+    return list(zip(*parts, strict=True))
+
+
+def _records(where: str, rows: Iterable[Any]) -> Iterator[tuple[str, object, object, object]]:
+    """Rows given in Python or JSON as (place, system, line, score)."""
+    for number, row in enumerate(rows):
+        place = f"{where}[{number}]"
+        parts = row
+        if isinstance(row, Mapping):
+            known = [[key for key in names if key in row] for names in _NAMES.values()]
+            parts = [row[keys[0]] for keys in known if keys]
+        if isinstance(parts, str) or not isinstance(parts, Sequence) or len(parts) != 3:
+            raise InputError(f"{place}: {row!r} is not a row of system, line and score")
+        yield place, parts[0], parts[1], parts[2]
+
+
+@lru_cache(maxsize=32)
+def _read(file: str, digest: str, metric: str) -> Given:
+    """Read a file or folder; the digest is part of the key, so that a changed one is read anew."""
+    path = Path(file)
+    if path.is_dir():
+        rows = {
+            name: (_row_of(str(part), _column(part)),) for name, part in _by_system(path).items()
+        }
+        return Given(file, digest, rows)
+    text = read_text(path)
+    if text.lstrip()[:1] in ("{", "["):
+        return _of_json(file, digest, text, metric)
+    if metric:
+        raise OptionError(f"scores: metric={metric}: {file} is a table of one metric's scores")
+    return _of_table(file, digest)
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a file, or of all files of a folder with their names."""
+    if not path.is_dir():
+        read_text(path)  # whatever is wrong with it is said in the way of all files
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    digest = hashlib.sha256()
+    for name, part in _by_system(path).items():
+        digest.update(json.dumps([name, hashlib.sha256(part.read_bytes()).hexdigest()]).encode())
+    return digest.hexdigest()
+
+
+def _by_system(folder: Path) -> dict[str, Path]:
+    """The files of a folder by system, which is what stands before the last dot."""
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or not path.is_file():
+            continue
+        name = path.name.removesuffix(".gz")
+        name = name.rpartition(".")[0] or name
+        if name in found:
+            raise InputError(f"{path}: {found[name].name} holds scores of {name} as well")
+        found[name] = path
+    if not found:
+        raise InputError(f"{folder}: an empty folder; expected one file of numbers a system")
+    return found
+
+
+def _column(path: Path) -> list[float]:
+    """One number a line."""
+    return [
+        _parsed(line, f"{path}, line {number}") for number, line in enumerate(read_lines(path), 1)
+    ]
+
+
+def _of_table(file: str, digest: str) -> Given:
+    """A table with or without header; see `GivenScores.file`."""
+    lines = read_lines(file)
+    mark = next((sign for sign in "\t,;" if sign in lines[0]), "\t")
+    table = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark)]
+    head = table[0] if table else []
+    if len(table) != len(lines):
+        raise InputError(f"{file}: a quotation mark is not closed; {_FORMS}")
+    if len(head) <= 1 and _is_number(head[0] if head else ""):
+        return Given(file, digest, {"": (_row_of(file, _column(Path(file))),)}, alone=True)
+    places = _header(head)
+    if places is None and len(head) == 3 and _is_line(head[1]) and _is_number(head[2]):
+        return _of_long(file, digest, table, 0, {"system": 0, "line": 1, "score": 2})
+    if places is not None:
+        return _of_long(file, digest, table, 1, places)
+    if {name.lower() for name in head} & {"system", "score"}:
+        lacking = [key for key, names in _NAMES.items() if not {h.lower() for h in head} & {*names}]
+        raise InputError(f"{file}, line 1: no column {' and '.join(lacking)}; {_FORMS}")
+    return _of_wide(file, digest, table)
+
+
+def _of_long(
+    file: str, digest: str, table: Sequence[Sequence[str]], first: int, places: Mapping[str, int]
+) -> Given:
+    width = max(places.values()) + 1
+
+    def records() -> Iterator[tuple[str, object, object, object]]:
+        for number, row in enumerate(table[first:], first + 1):
+            place = f"{file}, line {number}"
+            if not any(row):
+                continue
+            if len(row) < width:
+                raise InputError(f"{place}: {len(row)} cells; expected system, line and score")
+            system, line = row[places["system"]], row[places["line"]]
+            if not _is_line(line):
+                raise InputError(
+                    f"{place}: line {line!r} is not a whole number from 1 (or `total`)"
+                )
+            at = line.lower() if line.lower() in _TOTAL else int(line)
+            yield place, system, at, _parsed(row[places["score"]], place)
+
+    rows = _some(file, _long_rows(file, records()))
+    return Given(file, digest, {system: (row,) for system, row in rows.items()})
+
+
+def _of_wide(file: str, digest: str, table: Sequence[Sequence[str]]) -> Given:
+    head = table[0]
+    numbers_in_head = [cell for cell in head if _is_number(cell)]
+    if numbers_in_head:
+        what = "a column has no name" if "" in head else "no names of systems in the first line"
+        raise InputError(f"{file}, line 1: {what}; {_FORMS}")
+    if twice := next((name for at, name in enumerate(head) if name in head[:at]), None):
+        raise InputError(f"{file}, line 1: system {twice} has two columns; expected one a system")
+    columns: dict[str, list[float]] = {name: [] for name in head}
+    for number, row in enumerate(table[1:], 2):
+        # Of a single column an empty line is a line without score.
+        cells = row or [""]
+        if len(cells) != len(head):
+            raise InputError(
+                f"{file}, line {number}: {len(cells)} cells; expected {len(head)}, one a system"
+            )
+        for name, cell in zip(head, cells, strict=True):
+            columns[name].append(_parsed(cell, f"{file}, line {number}, column {name}"))
+    rows = {
+        name: _row_of(file, column) for name, column in columns.items() if name.lower() != "line"
+    }
+    _some(file, rows)
+    return Given(file, digest, {name: (row,) for name, row in rows.items()})
+
+
+def _of_json(file: str, digest: str, text: str, metric: str) -> Given:
+    """Numbers by system, rows, our own score file, or what `score --format json` prints."""
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"{file}: damaged JSON ({error})") from None
+    ours = isinstance(document, Mapping) and isinstance(document.get("rows"), list)
+    if not ours:
+        if metric:
+            raise OptionError(f"scores: metric={metric}: {file} holds one metric's scores")
+        if isinstance(document, Mapping):
+            rows = {str(n): _row_of(f"{file}, {n}", v) for n, v in document.items()}
+        else:
+            rows = _long_rows(file, _records(file, document))
+        _some(file, rows)
+        return Given(file, digest, {name: (row,) for name, row in rows.items()})
+    records = document["rows"]
+    if not all(isinstance(row, Mapping) and "system" in row for row in records):
+        raise InputError(f"{file}: rows without a system; expected what `gecjury score` writes")
+    records = _of_one_metric(file, records, metric)
+    if not any("sentences" in row for row in records):
+        raise InputError(
+            f"{file}: no sentence scores; `gecjury score --sentences --format json` writes them"
+        )
+    found: dict[str, tuple[SystemRow, ...]] = {}
+    for row in records:
+        if "sentences" not in row:
+            continue  # a score file keeps other texts of a system without their sentence scores
+        name, place = str(row["system"]), f"{file}, {row['system']}"
+        mark = str(row.get("print", ""))
+        if any(other.mark == mark for other in found.get(name, ())):
+            raise InputError(f"{place}: the system is there twice; expected one row a system")
+        total = row.get("score")
+        read = _row_of(place, row["sentences"])
+        read = replace(read, mark=mark, total=None if total is None else _number(total, place))
+        found[name] = (*found.get(name, ()), read)
+    return Given(file, digest, found, _source_mark(document, records))
+
+
+def _of_one_metric(file: str, records: Sequence[Any], metric: str) -> Sequence[Any]:
+    """The rows of one metric, which has to be named where there are several."""
+    known = list(dict.fromkeys(str(row["metric"]) for row in records if "metric" in row))
+    if metric:
+        if metric not in known:
+            raise OptionError(f"scores: metric={metric}: {file} has {nearest(metric, known)}")
+        return [row for row in records if str(row.get("metric")) == metric]
+    if len(known) > 1:
+        raise OptionError(
+            f"scores: {file} holds scores of {', '.join(known)}: choose one with metric=NAME"
+        )
+    return records
+
+
+def _source_mark(document: Mapping[str, Any], records: Sequence[Any]) -> str:
+    """The fingerprint of the sources, or its start, in what this package wrote."""
+    signature = document.get("signature")
+    if isinstance(signature, Mapping) and isinstance(signature.get("data"), Mapping):
+        return str(signature["data"].get("sources", ""))
+    found = re.search(r"\|data=([0-9a-f]{8})", str(records[0].get("signature", "")))
+    return found[1] if found else ""
+
+
+def _long_rows(
+    where: str, records: Iterable[tuple[str, object, object, object]]
+) -> dict[str, SystemRow]:
+    """Rows of system, line and score put together by system.
+
+    The last line of the texts is the highest that any system has.
+    """
+    cells: dict[str, dict[int, float]] = {}
+    totals: dict[str, float] = {}
+    seen: dict[tuple[str, object], str] = {}
+    for place, system, line, score in records:
+        name = "" if system is None else str(system)
+        if not name:
+            raise InputError(f"{place}: no name of a system")
+        if isinstance(line, str) and line in _TOTAL:
+            line = "total"
+        elif isinstance(line, bool) or not isinstance(line, numbers.Integral) or line < 1:
+            raise InputError(f"{place}: line {line!r} is not a whole number from 1")
+        else:
+            line = int(line)
+        if (name, line) in seen:
+            what = "the total" if line == "total" else f"line {line}"
+            raise InputError(
+                f"{place}: {what} of {name} is there twice, first in {seen[name, line]}"
+            )
+        seen[name, line] = place.removeprefix(f"{where}, ")
+        number = _number(score, place)
+        if isinstance(line, int):
+            cells.setdefault(name, {})[line] = number
+        else:
+            totals[name] = number
+    last = max((line for lines in cells.values() for line in lines), default=0)
+    return {
+        name: SystemRow(cells.get(name, {}), last, totals.get(name))
+        for name in dict.fromkeys([*cells, *totals])
+    }
+
+
+def _row_of(where: str, values: Any) -> SystemRow:
+    """One number a line."""
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise InputError(f"{where}: {values!r:.60}; expected a list of numbers, one a line")
+    cells = {
+        number: _number(value, f"{where}, line {number}") for number, value in enumerate(values, 1)
+    }
+    return SystemRow(cells, len(cells))
+
+
+def _some(where: str, rows: dict[str, SystemRow]) -> dict[str, SystemRow]:
+    if not any(row.cells for row in rows.values()):
+        raise InputError(f"{where}: holds no score; {_FORMS}")
+    return rows
+
+
+def _number(value: object, place: str) -> float:
+    """A score given as a number; None and NaN are none."""
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InputError(
+            f"{place}: score {value!r} is not a number; expected one, or nan where there is none"
+        )
+    number = float(value)
+    if math.isinf(number):
+        raise InputError(
+            f"{place}: score {number} is infinite; expected a number, or nan where there is none"
+        )
+    return number
+
+
+def _parsed(text: str, place: str) -> float:
+    """A score given as text; nothing and `nan` are none."""
+    word = text.strip()
+    if word.lower() in _UNSCORED:
+        return math.nan
+    try:
+        number = float(word)
+    except ValueError:
+        raise InputError(
+            f"{place}: score {word!r} is not a number; expected one, or nan where there is none"
+        ) from None
+    return _number(number, place)
+
+
+def _is_number(text: str) -> bool:
+    """Whether a cell is a score or says that there is none."""
+    try:
+        float(text)
+    except ValueError:
+        return text.strip().lower() in _UNSCORED
+    return True
+
+
+def _is_line(text: str) -> bool:
+    return text.lower() in _TOTAL or (text.isascii() and text.isdigit() and int(text) > 0)
+
+
+def _header(cells: Sequence[str]) -> dict[str, int] | None:
+    """The places of system, line and score in a first line that names them."""
+    lower = [cell.lower() for cell in cells]
+    found = {
+        key: next((lower.index(name) for name in names if name in lower), -1)
+        for key, names in _NAMES.items()
+    }
+    return None if -1 in found.values() else found
+
+
+def _counts(rows: Mapping[str, SystemRow], count: Any) -> str:
+    """How many of each system, for those that have any."""
+    found = {name: number for name, row in rows.items() if (number := count(row))}
+    return _listed(f"{name} {number} of {rows[name].lines}" for name, number in found.items())
+
+
+def _listed(names: Iterable[str]) -> str:
+    """The first few names, and how many more there are."""
+    every = list(names)
+    more = f" and {len(every) - _TOLD} more" if len(every) > _TOLD + 1 else ""
+    return ", ".join(every[:_TOLD] if more else every) + more

@@ -1,0 +1,1 @@
+"""Speed, memory and agreement, measured against others: `python -m speed` lists what there is."""

@@ -1,0 +1,82 @@
+"""The one way to call every measurement.
+
+    python -m speed                                            # lists them
+    python -m speed NAME [--data DIR] [--peer-venv DIR]        # measures, prints its table
+    python -m speed all [--data DIR] [--peer-venv DIR]         # one table of all, as Markdown
+    python -m speed peer --peer-venv DIR                       # makes the peer's environment
+
+Exit status 1 if a target was missed or a measurement broke off. What lacks its data, its peer or a
+package says so in the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from speed.harness import SCRIPTS, Options, Outcome, listing, run_apart, run_here, table, to_json
+
+
+def main(
+    argv: Sequence[str] | None = None, run: Callable[[str, Options], Outcome] = run_apart
+) -> int:
+    """List, or measure and print; `run` makes one measurement."""
+    parser = argparse.ArgumentParser(
+        prog="python -m speed",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", nargs="?", choices=(*SCRIPTS, "all", "peer"), metavar="NAME")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=os.environ.get("GECJURY_DATA"),
+        metavar="DIR",
+        help="folder with SEEDA/ and conll14/ (default: $GECJURY_DATA)",
+    )
+    parser.add_argument(
+        "--peer-venv", type=Path, metavar="DIR", help="the peer's environment, made if missing"
+    )
+    parser.add_argument(
+        "--scores", type=Path, metavar="DIR", help="score files, kept and used again"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes, to try; the figures say nothing"
+    )
+    parser.add_argument("--result", type=Path, help=argparse.SUPPRESS)
+    args = parser.parse_args(argv)
+    options = Options(args.data, args.peer_venv, args.scores, args.quick)
+    if args.name is None:
+        print(listing())
+        return 0
+    if args.name == "peer":
+        return _make_peer(parser, options)
+    if args.result is not None:
+        with contextlib.redirect_stdout(sys.stderr):
+            outcome = run_here(args.name, options)
+        args.result.write_text(to_json(outcome), encoding="utf-8")
+        return 0
+    outcomes = []
+    for name in SCRIPTS if args.name == "all" else [args.name]:
+        print(f"measuring {name}", file=sys.stderr, flush=True)
+        outcomes.append(run(name, options))
+    print(table(outcomes))
+    return 1 if any(outcome.failed for outcome in outcomes) else 0
+
+
+def _make_peer(parser: argparse.ArgumentParser, options: Options) -> int:
+    from speed.peer import peer_python, peer_versions
+
+    if options.peer_venv is None:
+        parser.error("peer: name the folder of its environment with --peer-venv DIR")
+    for name, version in peer_versions(peer_python(options.peer_venv)).items():
+        print(name, version)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

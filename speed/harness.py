@@ -1,0 +1,392 @@
+"""What every measurement takes and gives, how it is run, and the one table of all.
+
+A measurement is a module with `measure(options) -> list[Claim]` and a line in `SCRIPTS`. Each runs
+in a process of its own, so that its memory and its threads are its own.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+__all__ = [
+    "ONE_THREAD",
+    "ROOT",
+    "SCRIPTS",
+    "Claim",
+    "Lacking",
+    "Options",
+    "Outcome",
+    "Script",
+    "checked",
+    "faster",
+    "listing",
+    "needs",
+    "peak_memory",
+    "run_apart",
+    "run_here",
+    "table",
+    "timed",
+]
+
+ROOT = Path(__file__).resolve().parent.parent
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+T = TypeVar("T")
+
+
+class Lacking(Exception):  # nothing went wrong: something is not there
+    """A measurement cannot be made here; says what is not there."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What every measurement is told.
+
+    Attributes:
+        data: folder that holds `SEEDA/`, `conll14/` and the like.
+        peer_venv: the peer's environment, made if missing; None where no peer is wanted.
+        scores: folder of score files, kept and used again; None makes them anew.
+        quick: small sizes, to try a measurement; its figures say nothing.
+    """
+
+    data: Path | None = None
+    peer_venv: Path | None = None
+    scores: Path | None = None
+    quick: bool = False
+
+    def need_data(self) -> Path:
+        """The data folder.
+
+        Raises:
+            Lacking: none is named, or it is not there.
+        """
+        if self.data is None:
+            raise Lacking("no data: name the folder with --data or $GECJURY_DATA")
+        if not self.data.is_dir():
+            raise Lacking(f"no data: {self.data} is no folder")
+        return self.data
+
+    def need_peer(self) -> Path:
+        """The folder of the peer's environment.
+
+        Raises:
+            Lacking: none is named.
+        """
+        if self.peer_venv is None:
+            raise Lacking("no peer: name its environment with --peer-venv (made if missing)")
+        return self.peer_venv
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One figure that is claimed, and what was found.
+
+    Attributes:
+        claim: what was measured.
+        ours: seconds of our side.
+        theirs: seconds of the other side, where there is one.
+        ratio: how many times as fast; None where that is not what is claimed.
+        found: the figure where it is not a ratio, in words.
+        target: what it has to reach, in words; empty if nothing is asked.
+        met: whether it did; None where nothing is asked, or nothing was measured.
+        peak: peak memory of our side in MB, where measured.
+        lines: what else there is to say.
+        agreement: whether it is about equal results, which are asked for at any size.
+    """
+
+    claim: str
+    ours: float | None = None
+    theirs: float | None = None
+    ratio: float | None = None
+    found: str = ""
+    target: str = ""
+    met: bool | None = None
+    peak: float | None = None
+    lines: tuple[str, ...] = ()
+    agreement: bool = False
+
+    def without_verdict(self) -> Claim:
+        """The same where small sizes were taken, which tell nothing but agreement."""
+        return self if self.agreement else replace(self, met=None)
+
+
+@dataclass(frozen=True)
+class Script:
+    """A measurement.
+
+    Attributes:
+        module: in this folder.
+        compares: one line on both sides and the size.
+        takes: about how long.
+        one_thread: whether numerical libraries are held to one thread.
+    """
+
+    module: str
+    compares: str
+    takes: str
+    one_thread: bool = False
+
+
+SCRIPTS: Mapping[str, Script] = {
+    "green-gleu": Script(
+        "green_gleu",
+        "GREEN, GLEU (500 draws) and TrueSkill with gec-metrics: 15 systems × 391 sentences × 2 "
+        "references of SEEDA",
+        "1–2 minutes",
+        one_thread=True,
+    ),
+    "green-scaling": Script(
+        "green_scaling",
+        "nothing: time and peak memory of GREEN on 125,000 to 1,000,000 sentence pairs",
+        "3–5 minutes, 2 GB",
+        one_thread=True,
+    ),
+    "errant": Script(
+        "errant",
+        "ERRANT with gec-metrics, same tagger: 15 systems × 391 sentences × 2 references",
+        "1–2 minutes",
+    ),
+    "extraction": Script(
+        "extraction",
+        "edit extraction with the errant package used plainly: 12 × 1,312 and 17 × 391",
+        "3–5 minutes",
+    ),
+    "edits-identical": Script(
+        "edits_identical",
+        "every edit with the errant package's on 38,048 pairs",
+        "3–5 minutes",
+    ),
+    "m2": Script("m2", "nothing: M2 over 15 × 1,312 sentences, and its slowest pair", "1 minute"),
+    "imeasure": Script(
+        "imeasure", "I-measure over real outputs; alignments with the full table's", "2 minutes"
+    ),
+    "uot": Script(
+        "uot",
+        "UOT-ERRANT with the published procedure, timed on a sample: 12 systems × 391 sentences",
+        "3–5 minutes",
+    ),
+    "pt-errant": Script(
+        "pt_errant", "PT-ERRANT with the bert-score package called as gec-metrics does", "5 minutes"
+    ),
+    "refless": Script(
+        "refless", "SOME, IMPARA and Scribendi with gec-metrics on one random model", "10 minutes"
+    ),
+    "trueskill": Script(
+        "trueskill", "TrueSkill with the `trueskill` package alone, made-up scores", "seconds"
+    ),
+    "trueskill-draws": Script(
+        "trueskill_draws",
+        "TrueSkill of 1,000 resampled corpora side by side with one after another (GJG15)",
+        "1 minute",
+    ),
+    "running": Script(
+        "running",
+        "the running choice of references in `rank`'s tests with a replay sentence by sentence",
+        "2 minutes",
+    ),
+    "uncertainty": Script(
+        "uncertainty",
+        "nothing: intervals, tests and clusters of twelve metrics on SEEDA",
+        "1 minute from score files",
+    ),
+    "judges": Script(
+        "judges", "the judges' backends with themselves: one call at a time, and many", "5 minutes"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a measurement left.
+
+    Attributes:
+        name: in `SCRIPTS`.
+        claims: what it found.
+        lacking: what is not there; empty if it could be made.
+        error: why it failed; empty if it did not.
+    """
+
+    name: str
+    claims: tuple[Claim, ...] = ()
+    lacking: str = ""
+    error: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it broke off or missed a target; what could not be tried did not fail."""
+        return bool(self.error) or any(claim.met is False for claim in self.claims)
+
+
+def faster(
+    claim: str,
+    ours: float,
+    theirs: float,
+    target: float | None = None,
+    *,
+    ratio: float | None = None,
+    peak: float | None = None,
+    lines: Iterable[str] = (),
+) -> Claim:
+    """A claim to be some times as fast.
+
+    Args:
+        claim: what was measured.
+        ours: seconds.
+        theirs: seconds.
+        target: least ratio; None if nothing is asked.
+        ratio: where it is not that of the seconds shown.
+        peak: memory in MB.
+        lines: what else there is to say.
+    """
+    found = theirs / ours if ratio is None else ratio
+    aim, met = ("", None) if target is None else (f"≥ {target:g}×", found >= target)
+    return Claim(claim, ours, theirs, found, "", aim, met, peak, tuple(lines))
+
+
+def checked(
+    claim: str,
+    found: str,
+    target: str = "",
+    met: bool | None = None,
+    *,
+    ours: float | None = None,
+    peak: float | None = None,
+    lines: Iterable[str] = (),
+    agreement: bool = False,
+) -> Claim:
+    """A claim of any other kind."""
+    return Claim(claim, ours, None, None, found, target, met, peak, tuple(lines), agreement)
+
+
+def timed(call: Callable[[], T]) -> tuple[T, float, float]:
+    """A result, seconds by the clock, and processor seconds of this process and its children."""
+    start, cpu = time.perf_counter(), _processor()
+    result = call()
+    return result, time.perf_counter() - start, _processor() - cpu
+
+
+def _processor() -> float:
+    import resource
+
+    parts = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(part.ru_utime + part.ru_stime for part in parts)
+
+
+def peak_memory() -> float:
+    """Most MB that this process or, if larger, its largest child has held."""
+    import resource
+
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    unit = 1e6 if sys.platform == "darwin" else 1e3
+    return max(resource.getrusage(kind).ru_maxrss for kind in kinds) / unit
+
+
+def needs(*packages: str) -> None:
+    """Refuse to go on without some packages.
+
+    Raises:
+        Lacking: names those that are not installed.
+    """
+    gone = [name for name in packages if importlib.util.find_spec(name) is None]
+    if gone:
+        raise Lacking(f"not installed here: {', '.join(gone)}")
+
+
+def run_here(name: str, options: Options) -> Outcome:
+    """Measure in this process."""
+    module = importlib.import_module(f"speed.{SCRIPTS[name].module}")
+    try:
+        claims = tuple(module.measure(options))
+    except Lacking as lack:
+        return Outcome(name, lacking=str(lack))
+    return Outcome(name, tuple(c.without_verdict() for c in claims) if options.quick else claims)
+
+
+def run_apart(name: str, options: Options) -> Outcome:
+    """Measure in a process of its own; what it prints goes to stderr."""
+    environment = {**os.environ, **(ONE_THREAD if SCRIPTS[name].one_thread else {})}
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "outcome.json"
+        command = [sys.executable, "-m", "speed", name, "--result", str(result), *_words(options)]
+        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=sys.stderr, check=False)
+        if done.returncode or not result.exists():
+            return Outcome(name, error=f"broke off with status {done.returncode}; see above")
+        return from_json(result.read_text(encoding="utf-8"))
+
+
+def _words(options: Options) -> list[str]:
+    """The options as they are typed, paths absolute."""
+    words = ["--quick"] if options.quick else []
+    for key, path in (
+        ("--data", options.data),
+        ("--peer-venv", options.peer_venv),
+        ("--scores", options.scores),
+    ):
+        words += [] if path is None else [key, str(path.resolve())]
+    return words
+
+
+def to_json(outcome: Outcome) -> str:
+    """An outcome on its way from one process to another."""
+    return json.dumps(asdict(outcome))
+
+
+def from_json(text: str) -> Outcome:
+    """The inverse of `to_json`."""
+    record = json.loads(text)
+    claims = tuple(Claim(**{**c, "lines": tuple(c["lines"])}) for c in record.pop("claims"))
+    return Outcome(claims=claims, **record)
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """All claims as one Markdown table, with what else there is to say below it."""
+    lines = [
+        "| measurement | claim | theirs, s | ours, s | found | target | met | peak, MB |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for outcome in outcomes:
+        if outcome.lacking or outcome.error:
+            why = f"failed: {outcome.error}" if outcome.error else f"not tried: {outcome.lacking}"
+            told = "no" if outcome.error else "–"
+            lines.append(_line(outcome.name, why, "–", "–", "–", "–", told, "–"))
+        for claim in outcome.claims:
+            found = claim.found or ("–" if claim.ratio is None else f"{claim.ratio:.1f}×")
+            met = {True: "yes", False: "NO", None: "–"}[claim.met]
+            lines.append(
+                _line(
+                    outcome.name, claim.claim, _seconds(claim.theirs), _seconds(claim.ours),
+                    found, claim.target or "–", met,
+                    "–" if claim.peak is None else f"{claim.peak:.0f}",
+                )
+            )  # fmt: skip
+    more = [
+        f"- {outcome.name}, {claim.claim}: {line}"
+        for outcome in outcomes
+        for claim in outcome.claims
+        for line in claim.lines
+    ]
+    return "\n".join([*lines, *(["", *more] if more else [])])
+
+
+def _line(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _seconds(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def listing() -> str:
+    """Every measurement, what it compares and how long it takes, as a Markdown table."""
+    rows = [_line(name, each.compares, each.takes) for name, each in SCRIPTS.items()]
+    return "\n".join(["| measurement | compares | takes |", "|---|---|---|", *rows])

@@ -1,0 +1,359 @@
+"""Scores that were made elsewhere: every form they come in, and what is refused or noted."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gecjury
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.errors import InputError, OptionError
+from gecjury.jury.model import JuryModel, Member, identity, write_jury
+from gecjury.runtime import Runtime
+from gecjury.scoring.score_files import score_with_files, write_table
+from gecjury.scoring.scores import ScoreTable
+from tests.shell import Shell
+
+NAN = math.nan
+SOURCES = ("a b", "c d", "e f")
+CORPUS = Corpus(SOURCES, {"x": Version(("a", "c", "e")), "y": Version(("b", "d", "f"))})
+EXPECTED = [[0.5, NAN, -1.0], [1.0, 2.0, 3.0]]
+LONG = "x\t1\t0.5\nx\t2\tnan\nx\t3\t-1\ny\t1\t1\ny\t2\t2\ny\t3\t3\n"
+
+Write = Callable[[str, str], str]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def written(name: str, text: str) -> str:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return written
+
+
+def scored(file: str, corpus: Corpus = CORPUS, **options: object) -> ScoreTable:
+    return gecjury.load("scores", file=file, **options).score_corpus(corpus)
+
+
+FORMS = {
+    "long.tsv": LONG,
+    "headed.csv": "score,system,annotator,line\n" + "".join(
+        f"{score},{system},me,{line}\n"
+        for system, line, score in (row.split("\t") for row in LONG.splitlines())
+    ),
+    "sentence.tsv": "sentence\tsystem\tvalue\n1\tx\t.5\n3\tx\t-1\n2\tx\t\n"
+    "1\ty\t1\n2\ty\t2\n3\ty\t3\n",
+    "wide.tsv": "x\ty\n0.5\t1\n\t2\n-1\t3\n",
+    "wide.csv": "line,y,x\n1,1,0.5\n2,2,NA\n3,3,-1\n",
+    "semicolon.csv": "y;x\n1;0.5\n2;nan\n3;-1\n",
+    "numbers.json": '{"x": [0.5, null, -1], "y": [1, 2, 3]}',
+    "nan.json": '{"x": [0.5, NaN, -1], "y": [1, 2, 3]}',
+    "rows.json": json.dumps(
+        [{"system": "x", "line": 1, "score": 0.5}, {"system": "x", "line": 2, "score": None},
+         ["x", 3, -1], ["y", 1, 1], ["y", 2, 2], ["y", 3, 3]]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_one_table_in_every_form(write: Write, name: str) -> None:
+    table = scored(write(name, FORMS[name]))
+    np.testing.assert_array_equal(table.sentences, EXPECTED)
+    assert list(table.totals) == [-0.25, 2.0]
+    assert table.missing == 1
+    assert table.statistics.notes == ("given scores: empty or NaN, not scored: x 1 of 3",)
+
+
+def test_a_folder_holds_a_file_for_each_system(write: Write, tmp_path: Path) -> None:
+    write("scores/x.txt", "0.5\n\n-1\n")
+    (tmp_path / "scores" / "y.txt.gz").write_bytes(gzip.compress(b"1\n2\n3"))
+    table = scored(str(tmp_path / "scores"))
+    np.testing.assert_array_equal(table.sentences, EXPECTED)
+    write("scores/x.tsv", "1\n2\n3\n")
+    with pytest.raises(InputError, match=r"x\.txt: x\.tsv holds scores of x as well"):
+        scored(str(tmp_path / "scores"))
+
+
+def test_a_file_of_numbers_is_of_the_only_system(write: Write) -> None:
+    file = write("numbers.txt", "0.5\nnan\n-1\n")
+    np.testing.assert_array_equal(scored(file, CORPUS.with_systems(["x"])).sentences, EXPECTED[:1])
+    with pytest.raises(InputError, match=r"without the name of a system, but there are 2 systems"):
+        scored(file)
+
+
+def test_totals_of_the_file_are_corpus_scores_that_cannot_be_resampled(write: Write) -> None:
+    file = write("totals.tsv", LONG + "x\ttotal\t7\ny\tcorpus\t2\n")
+    table = scored(file)
+    np.testing.assert_array_equal(table.sentences, EXPECTED)
+    assert list(table.totals) == [7.0, 2.0]
+    assert "cannot be resampled" in table.statistics.notes[-1]
+    draws = np.zeros((4, 3), dtype=np.int64)
+    scorer = gecjury.load("scores", file=file)
+    assert np.isnan(scorer.corpus_scores(table.statistics, draws).score).all()
+    # totals that are the means say nothing of their own
+    means = scored(write("means.tsv", LONG + "x\ttotal\t-.25\ny\ttotal\t2\n"))
+    assert means.statistics.values.ndim == 2
+    with pytest.raises(InputError, match="corpus scores of some systems, but none of y"):
+        scored(write("one.tsv", LONG + "x\ttotal\t7\n"))
+
+
+def test_our_own_score_file_is_read_and_refused_for_other_texts(tmp_path: Path) -> None:
+    scorer = gecjury.load("changes")
+    table = scorer.score_corpus(CORPUS)
+    path = tmp_path / "changes.json"
+    write_table(path, table)
+    again = scored(str(path))
+    np.testing.assert_array_equal(again.sentences, table.sentences)
+    assert list(again.totals) == list(table.totals)
+    other = Corpus(SOURCES, {"x": Version(("a", "c", "?")), "y": CORPUS.systems["y"]})
+    with pytest.raises(InputError, match="holds scores of other texts of x"):
+        scored(str(path), other)
+    elsewhere = Corpus(("a b", "c d", "e ?"), CORPUS.systems)
+    with pytest.raises(InputError, match="holds scores of other sources"):
+        scored(str(path), elsewhere)
+
+
+def test_what_score_prints_is_read(shell: Shell, tmp_path: Path) -> None:
+    words = ["score", "source.txt", "mine.txt", "-r", "ref.txt"]
+    printed = shell(*words, "-m", "gleu", "-m", "green", "--sentences", "--format", "json")[1]
+    path = shell.write("both.json", printed)
+    wanted = json.loads(printed)["rows"]
+    for row in wanted:
+        (found,) = shell.rows(
+            *words[:3], "-m", f"scores:file={path},metric={row['metric']}", "--sentences"
+        )
+        assert (found["score"], found["sentences"]) == (row["score"], row["sentences"])
+    status, _, err = shell(*words[:3], "-m", f"scores:file={path}")
+    assert status == 2
+    assert "holds scores of gleu, green: choose one with metric=NAME" in err
+    path = shell.write("none.json", json.dumps({"rows": [{"system": "mine", "score": 1}]}))
+    status, _, err = shell(*words[:3], "-m", f"scores:file={path}")
+    assert status == 2
+    assert "no sentence scores; `gecjury score --sentences --format json` writes them" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.tsv", "x\t1\t1\nx\t2\tgood\n", r"a\.tsv, line 2: score 'good' is not a number"),
+        ("a.tsv", "x\t1\t1\nx\t2\tinf\n", r"a\.tsv, line 2: score inf is infinite"),
+        ("a.tsv", "x\t1\t1\nx\t0\t1\n", r"a\.tsv, line 2: line '0' is not a whole number from 1"),
+        ("a.tsv", "x\t1\t1\nx\t1.5\t1\n", r"line 2: line '1\.5' is not a whole number"),
+        ("a.tsv", "x\t1\t1\nx\t1\t2\n", "line 2: line 1 of x is there twice, first in line 1"),
+        ("a.tsv", "x\t1\t1\nx\ttotal\t2\nx\ttotal\t2\n", "line 3: the total of x is there twice"),
+        ("a.tsv", "x\t1\t1\nx\t2\n", "line 2: 2 cells; expected system, line and score"),
+        ("a.tsv", "x\t1\t1\n\t2\t2\n", "line 2: no name of a system"),
+        ("a.tsv", "system\tscore\nx\t2\n", "line 1: no column line; expected rows of system"),
+        ("a.tsv", "x\t1\t1\nx\t2\t1\n", "has 2 lines of x, but there are 3 sentences: these are"),
+        ("a.tsv", "x\t4\t1\n", "has 4 lines of x, but there are 3 sentences"),
+        ("a.tsv", "x\ty\n1\t2\n3\n", "line 3: 1 cells; expected 2, one a system"),
+        ("a.tsv", "x\ty\n1\t2\n3\tinf\n", "line 3, column y: score inf is infinite"),
+        ("a.tsv", "x\tx\n1\t2\n", "line 1: system x has two columns"),
+        ("a.tsv", "1\t2\n3\t4\n", "line 1: no names of systems in the first line"),
+        ("a.tsv", "x\t\n3\t4\n", "line 1: a column has no name"),
+        ("a.tsv", "x\ty\n1\t2\n1\t2\n", "has 2 lines of x, but there are 3 sentences"),
+        ("a.csv", 'x,"y\n1,2\n', "a quotation mark is not closed"),
+        ("a.tsv", "x\ty\n", "holds no score"),
+        ("a.tsv", "", "the file is empty"),
+        ("a.tsv", "xx\tyy\n1\t2\n1\t2\n1\t2\n", "no score of any system here: it has xx, yy"),
+        ("a.json", '{"x": [1, 2,', "damaged JSON"),
+        ("a.json", '{"x": [1, "2", 3]}', "x, line 2: score '2' is not a number"),
+        ("a.json", '{"x": [1, true, 3]}', "x, line 2: score True is not a number"),
+        ("a.json", '{"x": [1, Infinity, 3]}', "x, line 2: score inf is infinite"),
+        ("a.json", '{"x": 1}', "x: 1; expected a list of numbers"),
+        ("a.json", "[]", "holds no score"),
+        ("a.json", '[["x", 1]]', r"\[0\]: \['x', 1\] is not a row of system, line and score"),
+        ("a.json", '[{"system": "x", "score": 1}]', r"\[0\]: .* is not a row of system"),
+        ("a.json", '[["x", true, 1]]', "line True is not a whole number"),
+        ("a.json", '{"rows": [1]}', "rows without a system"),
+        (
+            "a.json",
+            '{"rows": [{"system": "x", "sentences": [1]}, {"system": "x", "sentences": [1]}]}',
+            "the system is there twice",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_named(write: Write, name: str, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        scored(write(name, text))
+
+
+def test_a_file_has_to_be_named_and_to_be_there(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="no file is named: -m scores:file=PATH"):
+        gecjury.load("scores").score_corpus(CORPUS)
+    with pytest.raises(InputError, match="no such file"):
+        scored(str(tmp_path / "none.tsv"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="an empty folder"):
+        scored(str(tmp_path / "empty"))
+
+
+def test_missing_and_further_systems_and_missing_lines_are_told_apart(write: Write) -> None:
+    text = "x\t1\t1\nx\t3\t3\nyy\t1\t1\nyy\t2\t2\nyy\t3\tnan\nzz\t1\t1\n"
+    table = scored(write("a.tsv", text))
+    np.testing.assert_array_equal(table.sentences, [[1, NAN, 3], [NAN] * 3])
+    assert math.isnan(table.totals["y"])
+    absent, more, gaps = table.statistics.notes
+    assert absent == "given scores: none of y (did you mean yy?): not scored"
+    assert more == "given scores: also of 2 systems that are not here, left out: yy, zz"
+    assert gaps == "given scores: lines that are missing, not scored: x 1 of 3; of x 2"
+
+
+def test_scores_given_in_python() -> None:
+    lists: dict[str, Any] = {"x": [0.5, None, -1], "y": np.array([1, 2, 3])}
+    scorer = gecjury.scores(lists, name="mine", totals={"x": 5, "y": 6.0})
+    table = scorer.score_corpus(CORPUS)
+    np.testing.assert_array_equal(table.sentences, EXPECTED)
+    assert list(table.totals) == [5, 6]
+    assert table.signature.label == "scores:label=mine"
+    rows = [(s, n + 1, EXPECTED[k][n]) for k, s in enumerate("xy") for n in range(3)]
+    np.testing.assert_array_equal(gecjury.scores(rows).score_corpus(CORPUS).sentences, EXPECTED)
+    records = [dict(zip(("system", "sentence", "value"), row, strict=True)) for row in rows]
+    assert gecjury.scores(records) == gecjury.scores(rows)
+    assert gecjury.scores(records) != gecjury.scores(rows[:-1])
+    assert len({gecjury.scores(records), gecjury.scores(rows)}) == 1
+
+
+def test_a_data_frame_is_read_by_its_columns() -> None:
+    pandas = pytest.importorskip("pandas")
+    wide = pandas.DataFrame({"line": [1, 2, 3], "x": EXPECTED[0], "y": EXPECTED[1]})
+    np.testing.assert_array_equal(gecjury.scores(wide).score_corpus(CORPUS).sentences, EXPECTED)
+    long = wide.melt(id_vars="line", var_name="system", value_name="score")
+    np.testing.assert_array_equal(gecjury.scores(long).score_corpus(CORPUS).sentences, EXPECTED)
+
+
+@pytest.mark.parametrize(
+    ("data", "totals", "message"),
+    [
+        ({"x": [1, "2"]}, None, r"scores 'm'\['x'\], line 2: score '2' is not a number"),
+        ({"x": "12"}, None, "expected a list of numbers"),
+        ({"x": {1: 2.0}}, None, "expected a list of numbers"),
+        ({"x": [math.inf]}, None, "is infinite"),
+        ({}, None, "holds no score"),
+        ("x", None, "a str; expected numbers by system, or rows"),
+        ([("x", 1, 1), ("x", 1, 1)], None, "line 1 of x is there twice"),
+        ({"bart": [1]}, {"bert": 2}, "a total of 'bert': did you mean bart"),
+        ({"x": [1]}, {"x": math.inf}, "total of x: score inf is infinite"),
+    ],
+)
+def test_what_is_no_score_in_python_is_named(data: Any, totals: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        gecjury.scores(data, name="m", totals=totals)
+
+
+def test_the_signature_holds_the_hash_and_never_the_path(write: Write) -> None:
+    file = write("secret-path.tsv", LONG)
+    first = gecjury.load("scores", file=file).signature(CORPUS)
+    assert "secret" not in str(first) + json.dumps(first.to_json())
+    assert first.label == f"scores:sha256={first.extra['sha256'][:8]}"
+    named = gecjury.load("scores", file=file, label="mine").signature(CORPUS)
+    assert named.label == "scores:label=mine"
+    same = gecjury.load("scores", file=write("elsewhere.tsv", LONG)).signature(CORPUS)
+    assert same.key == first.key
+    write("secret-path.tsv", LONG.replace("0.5", "0.6"))
+    changed = gecjury.load("scores", file=file)
+    assert changed.signature(CORPUS).key != first.key
+    assert changed.score_corpus(CORPUS).sentences[0, 0] == 0.6
+
+
+def test_score_files_are_kept_and_notes_are_of_all_systems(write: Write, tmp_path: Path) -> None:
+    scorer = gecjury.load("scores", file=write("a.tsv", LONG))
+    folder = tmp_path / "kept"
+    one = score_with_files(scorer, CORPUS.with_systems(["x"]), folder, Runtime())
+    assert "left out: y" in one.statistics.notes[0]
+    both = score_with_files(scorer, CORPUS, folder, Runtime())
+    np.testing.assert_array_equal(both.sentences, EXPECTED)
+    assert both.statistics.notes == scorer.score_corpus(CORPUS).statistics.notes
+    assert not any("left out" in note for note in both.statistics.notes)
+
+
+def sample_scores(shell: Shell) -> Path:
+    """GREEN's sentence scores of the sample as a table."""
+    from gecjury.benchmarks.load import load_benchmark
+
+    corpus = load_benchmark("sample").corpus
+    table = gecjury.load("green").score_corpus(corpus)
+    lines = [
+        f"{name}\t{number}\t{score!r}"
+        for name, values in zip(table.systems, table.sentences.tolist(), strict=True)
+        for number, score in enumerate(values, 1)
+    ]
+    return shell.write("green.tsv", "\n".join(["system\tline\tscore", *lines]) + "\n")
+
+
+@pytest.mark.parametrize("aggregate", ["trueskill", "mean"])
+def test_given_scores_compare_as_the_metric_that_made_them(shell: Shell, aggregate: str) -> None:
+    path = sample_scores(shell)
+    first, second = shell.rows(
+        "compare", "sample", "-m", "green", "-m", f"scores:file={path},label=g",
+        "--aggregate", aggregate, "--resamples", "50", "--level", "system",
+    )  # fmt: skip
+    own = {"metric", "family", "signature", "seconds"}
+    assert second["metric"] == "scores:label=g"
+    assert second["family"] == "scores"
+    assert {k: v for k, v in first.items() if k not in own} == {
+        k: v for k, v in second.items() if k not in own
+    }
+
+
+def test_given_scores_stand_on_the_page_and_in_rank(shell: Shell) -> None:
+    path = sample_scores(shell)
+    status, _, err = shell(
+        "compare", "sample", "-m", "green", "-m", f"scores:file={path}", "--resamples", "20",
+        "--html", "page.html",
+    )  # fmt: skip
+    assert (status, err) == (0, "")
+    page = (shell.folder / "page.html").read_text(encoding="utf-8")
+    assert "given scores" in page
+    shell.write("two.tsv", "mine\tref\n1\t2\n1\t2\n1\t3\n")
+    rows = shell.rows("rank", "source.txt", "mine.txt", "ref.txt", "-m", "scores:file=two.tsv")
+    assert [row["system"] for row in rows] == ["ref", "mine"]
+    assert rows[0]["ci95"] is not None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["attack", "sample"],
+        ["maege", "source.txt"],
+        ["compare", "sample", "--level", "edit"],
+        ["explain", "a b .", "a c .", "a d .", "--attribution", "shapley"],
+    ],
+)
+def test_commands_that_make_new_texts_refuse_given_scores(shell: Shell, words: list[str]) -> None:
+    status, _, err = shell(*words, "-m", f"scores:file={sample_scores(shell)}")
+    assert status == 2
+    assert "holds scores of given texts and can score no others" in err
+
+
+def test_given_scores_sit_in_a_jury(write: Write, tmp_path: Path) -> None:
+    file = write("a.tsv", LONG)
+    members = (Member(f"scores:file={file}"), Member("changes"))
+    identities = tuple(
+        identity(member.scorer(), member.scorer().extra_signature(Runtime())) for member in members
+    )
+    assert file not in json.dumps(identities)
+    write_jury(tmp_path / "jury.json", JuryModel(members, (1, 1), (2, 1), (1, 0), identities))
+    jury = gecjury.load("jury", file=str(tmp_path / "jury.json"))
+    assert jury.fixed
+    table = jury.score_corpus(CORPUS)
+    np.testing.assert_allclose(table.sentences, 1 / (1 + np.exp((1 - np.array(EXPECTED)) / 2)))
+    write("a.tsv", LONG.replace("0.5", "0.6"))
+    with pytest.raises(OptionError, match="trained with another model of it"):
+        gecjury.load("jury", file=str(tmp_path / "jury.json")).score_corpus(CORPUS)
+
+
+def test_tune_refuses_given_scores(shell: Shell) -> None:
+    status, _, err = shell("tune", "scores:file=two.tsv", "sample")
+    assert status == 2
+    assert "scores: holds scores of given texts: it has no option to be tuned" in err

@@ -1,0 +1,146 @@
+"""The measurements of speed: that each is registered, and what the table of all says."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from speed.__main__ import main
+from speed.harness import (
+    SCRIPTS,
+    Claim,
+    Lacking,
+    Options,
+    Outcome,
+    checked,
+    faster,
+    from_json,
+    listing,
+    needs,
+    run_here,
+    table,
+    to_json,
+)
+
+FOLDER = Path(__file__).resolve().parents[2] / "speed"
+SHARED = {"__init__", "__main__", "harness", "peer", "seeda"}
+
+
+def test_every_script_is_registered_and_measures() -> None:
+    modules = {path.stem for path in FOLDER.glob("*.py")} - SHARED
+    assert {script.module for script in SCRIPTS.values()} == modules
+    for name, script in SCRIPTS.items():
+        tree = ast.parse((FOLDER / f"{script.module}.py").read_text(encoding="utf-8"))
+        found = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        measure = found["measure"]
+        assert ast.unparse(measure.args) == "options: Options", name
+        assert measure.returns is not None
+        assert ast.unparse(measure.returns) == "list[Claim]", name
+        # One way to call them: the harness, not the file.
+        assert "__main__" not in ast.unparse(tree), name
+        assert f"python -m speed {name}" in (ast.get_docstring(tree) or ""), name
+
+
+CLAIMS = (
+    faster("quick", 0.5, 20.0, 30.0, peak=123.4, lines=("one line", "two lines")),
+    faster("slow", 4.0, 8.0, 2.5),
+    faster("asks nothing", 2.0, 3.0),
+    faster("by the smaller ratio", 1.0, 9.0, 5.0, ratio=4.0),
+    checked("differences | gaps", "1e-12", "≤ 1e-9", True),
+    checked("seconds alone", "250 s", "< 180 s", False, ours=250.4),
+)
+TABLE = """\
+| measurement | claim | theirs, s | ours, s | found | target | met | peak, MB |
+|---|---|---|---|---|---|---|---|
+| green-gleu | quick | 20 | 0.5 | 40.0× | ≥ 30× | yes | 123 |
+| green-gleu | slow | 8 | 4 | 2.0× | ≥ 2.5× | NO | – |
+| green-gleu | asks nothing | 3 | 2 | 1.5× | – | – | – |
+| green-gleu | by the smaller ratio | 9 | 1 | 4.0× | ≥ 5× | NO | – |
+| green-gleu | differences \\| gaps | – | – | 1e-12 | ≤ 1e-9 | yes | – |
+| green-gleu | seconds alone | – | 250 | 250 s | < 180 s | NO | – |
+| errant | not tried: no peer | – | – | – | – | – | – |
+| m2 | failed: broke off | – | – | – | – | no | – |
+
+- green-gleu, quick: one line
+- green-gleu, quick: two lines"""
+
+
+def test_the_table() -> None:
+    outcomes = [
+        Outcome("green-gleu", CLAIMS),
+        Outcome("errant", lacking="no peer"),
+        Outcome("m2", error="broke off"),
+    ]
+    assert table(outcomes) == TABLE
+    assert [outcome.failed for outcome in outcomes] == [True, False, True]
+    assert not Outcome("green-gleu", CLAIMS[:1]).failed
+    assert [from_json(to_json(outcome)) for outcome in outcomes] == outcomes
+
+
+def test_small_sizes_tell_nothing_but_agreement() -> None:
+    assert faster("slow", 2.0, 3.0, 5.0).without_verdict().met is None
+    assert checked("gap", "1", "0", False).without_verdict().met is None
+    assert checked("gap", "1", "0", False, agreement=True).without_verdict().met is False
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [
+        (Outcome("m2", CLAIMS[:1]), 0),
+        (Outcome("m2", lacking="no data"), 0),
+        (Outcome("m2", CLAIMS[:2]), 1),
+        (Outcome("m2", error="broke off"), 1),
+    ],
+)
+def test_the_exit_status_tells_of_missed_targets(
+    outcome: Outcome, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["m2", "--quick"], lambda name, options: outcome) == status
+    assert capsys.readouterr().out == table([outcome]) + "\n"
+
+
+def test_all_runs_every_script_with_the_same_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+
+    def run(name: str, options: Options) -> Outcome:
+        asked.append((name, options))
+        return Outcome(name, (Claim(f"claim of {name}"),))
+
+    words = ["all", "--data", str(tmp_path), "--peer-venv", "peer", "--quick"]
+    assert main(words, run) == 0
+    options = Options(tmp_path, Path("peer"), None, True)
+    assert asked == [(name, options) for name in SCRIPTS]
+    out = capsys.readouterr().out
+    assert [line.split(" | ")[1] for line in out.splitlines()[2:]] == [
+        f"claim of {name}" for name in SCRIPTS
+    ]
+
+
+def test_without_a_name_they_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert capsys.readouterr().out == listing() + "\n"
+    assert all(f"| {name} | " in listing() for name in SCRIPTS)
+    with pytest.raises(SystemExit):
+        main(["nonsense"])
+    with pytest.raises(SystemExit):
+        main(["peer"])
+
+
+def test_what_is_lacking_is_said_and_is_no_failure(tmp_path: Path) -> None:
+    outcome = run_here("m2", Options())
+    assert outcome == Outcome("m2", lacking="no data: name the folder with --data or $GECJURY_DATA")
+    assert not outcome.failed
+    with pytest.raises(Lacking, match="is no folder"):
+        Options(tmp_path / "none").need_data()
+    with pytest.raises(Lacking, match="no peer: name its environment with --peer-venv"):
+        Options(tmp_path).need_peer()
+    with pytest.raises(Lacking, match=r"not installed here: no_such_package$"):
+        needs("json", "no_such_package")
+
+
+def test_the_readme_lists_them_all() -> None:
+    assert listing() in (FOLDER / "README.md").read_text(encoding="utf-8")
