@@ -12,7 +12,7 @@ import json
 import math
 import numbers
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -177,8 +177,7 @@ class Given:
             notes.append(f"given scores: none of {', '.join(named)}: not scored")
         if more:
             notes.append(
-                f"given scores: also of {len(more)} systems that are not here, left out: "
-                f"{_listed(more)}"
+                f"given scores: also of systems that are not here, left out: {_listed(more)}"
             )
         if empty := _counts(found, lambda row: sum(map(math.isnan, row.cells.values()))):
             notes.append(f"given scores: empty or NaN, not scored: {empty}")
@@ -186,8 +185,8 @@ class Given:
             name, row = next((n, r) for n, r in found.items() if len(r.cells) < r.lines)
             lines = [str(line) for line in range(1, row.lines + 1) if line not in row.cells]
             notes.append(
-                f"given scores: lines that are missing, not scored: {gaps}; of {name} "
-                f"{_listed(lines)}"
+                f"given scores: lines that are missing, not scored: {gaps} (of {name} line "
+                f"{_listed(lines)})"
             )
         if self.totals:
             notes.append(
@@ -661,7 +660,7 @@ def _header(cells: Sequence[str]) -> dict[str, int] | None:
     return None if -1 in found.values() else found
 
 
-def _counts(rows: Mapping[str, SystemRow], count: Any) -> str:
+def _counts(rows: Mapping[str, SystemRow], count: Callable[[SystemRow], int]) -> str:
     """How many of each system, for those that have any."""
     found = {name: number for name, row in rows.items() if (number := count(row))}
     return _listed(f"{name} {number} of {rows[name].lines}" for name, number in found.items())

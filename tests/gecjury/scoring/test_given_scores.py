@@ -205,8 +205,8 @@ def test_missing_and_further_systems_and_missing_lines_are_told_apart(write: Wri
     assert math.isnan(table.totals["y"])
     absent, more, gaps = table.statistics.notes
     assert absent == "given scores: none of y (did you mean yy?): not scored"
-    assert more == "given scores: also of 2 systems that are not here, left out: yy, zz"
-    assert gaps == "given scores: lines that are missing, not scored: x 1 of 3; of x 2"
+    assert more == "given scores: also of systems that are not here, left out: yy, zz"
+    assert gaps == "given scores: lines that are missing, not scored: x 1 of 3 (of x line 2)"
 
 
 def test_scores_given_in_python() -> None:
