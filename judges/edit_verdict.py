@@ -24,8 +24,8 @@ from gecjury.judges.replies.reply import Failure, read_validity
 from gecjury.judges.showing import CandidateSet, Context, edits_of_pairs, extraction_parts, marked
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
-from gecjury.scoring.scorer import MeanScorer, Plan
-from gecjury.scoring.scores import Statistics
+from gecjury.scoring.scorer import MeanScorer
+from gecjury.scoring.scores import Plan, Statistics
 
 __all__ = ["VERDICT_SCHEMA", "EditVerdict"]
 

@@ -20,7 +20,8 @@ from gecjury.judges.replies.expected import TOP_TOKENS
 from gecjury.judges.showing import Context, nonce, one_line, read_contexts
 from gecjury.prompts import Prompt, PromptError, criterion, read
 from gecjury.runtime import Runtime
-from gecjury.scoring.scorer import Plan, Scorer
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Plan
 from gecjury.scoring.signature import Setting
 
 __all__ = ["Judge", "Wording", "context_lines", "load_wording", "render_fenced"]

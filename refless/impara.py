@@ -18,7 +18,7 @@ from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import resolve, weights_identity
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config, read_network, read_tokenizer
-from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST, Bundle
+from gecjury.refless.nets.bundle import IMPARA_FORMAT, KEYS_FILE, MANIFEST, Bundle
 from gecjury.refless.nets.regressor import Regressor
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
@@ -26,9 +26,7 @@ from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
 from gecjury.textfiles import read_text
 
-__all__ = ["IMPARA", "IMPARA_FORMAT"]
-
-IMPARA_FORMAT = "gecjury-impara/1"
+__all__ = ["IMPARA"]
 
 
 @dataclass(frozen=True)

@@ -263,7 +263,7 @@ def _cost(task: AnalysisTask) -> Shown:
 
 
 def _lambda(task: AnalysisTask) -> Shown:
-    from gecjury.refbased.uot_errant.analyses import sentence_scores_by_lambda
+    from gecjury.refbased.uot_errant.metric import sentence_scores_by_lambda
 
     benchmark, scorer = task.judged(), task.uot()
     values = steps_to(task.args.step, task.args.stop)

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.corpus.corpus import Corpus
     from gecjury.runtime import Runtime
-    from gecjury.scoring.scorer import Plan, Scorer
+    from gecjury.scoring.scorer import Scorer
+    from gecjury.scoring.scores import Plan
 
 __all__ = [
     "CommandParser",

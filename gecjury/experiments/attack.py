@@ -19,7 +19,8 @@ from gecjury.experiments.perturbations import PERTURBATIONS, Perturbation, Victi
 from gecjury.experiments.result import ExperimentResult
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import check_writable, score_with_files
-from gecjury.scoring.scorer import Plan, Scorer
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Plan
 from gecjury.stats.bootstrap import interval
 
 __all__ = [

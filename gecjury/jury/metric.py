@@ -17,8 +17,8 @@ from gecjury.errors import GecjuryError, OptionError
 from gecjury.jury.model import JuryModel, Member, identity, read_jury, same_identity
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import score_with_files
-from gecjury.scoring.scorer import MeanScorer, Plan, Scorer
-from gecjury.scoring.scores import Scores, ScoreTable, Statistics
+from gecjury.scoring.scorer import MeanScorer, Scorer
+from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 
 __all__ = ["Jury", "member_scores"]

@@ -49,8 +49,8 @@ from gecjury.metaeval.uncertainty import Significance, Uncertainty
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import check_writable, score_with_files
-from gecjury.scoring.scorer import Plan, Scorer
-from gecjury.scoring.scores import ScoreTable
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.stats.bootstrap import Interval, interval, make_resampled
 from gecjury.stats.grouped import GroupBy
 

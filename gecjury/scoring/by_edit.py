@@ -14,7 +14,7 @@ from gecjury.scoring.scores import Statistics
 from gecjury.scoring.signature import Signature
 
 if TYPE_CHECKING:  # the scorer's module names the types of this one
-    from gecjury.scoring.scorer import Plan
+    from gecjury.scoring.scores import Plan
 
 __all__ = ["EditCase", "EditCounts", "EditJudge", "Explanation", "HeatMap", "edit_label"]
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -34,30 +34,13 @@ from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
-from gecjury.scoring.scores import Scores, ScoreTable, Statistics
+from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting, Signature, package_versions
 
-__all__ = ["Ability", "GroupScorer", "MeanScorer", "Plan", "Scorer"]
+__all__ = ["Ability", "GroupScorer", "MeanScorer", "Scorer"]
 
 Ability = Literal["credit", "explain", "search", "sweep"]
 """What a metric may be able to do besides scoring; see `Scorer.can`."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What scoring would ask of a paid service; see `Scorer.plan`.
-
-    Attributes:
-        requests: still to be sent.
-        tokens: `input` and `output`.
-        cost: `amount` (None where a price is unknown), `currency`, `prices` (their date).
-        details: whatever else there is to know, as JSON values.
-    """
-
-    requests: int
-    tokens: Mapping[str, int]
-    cost: Mapping[str, float | str | None]
-    details: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.scoring.signature import Signature
 
-__all__ = ["ScoreTable", "Scores", "Statistics", "SystemScores"]
+__all__ = ["Plan", "ScoreTable", "Scores", "Statistics", "SystemScores"]
 
 
 @dataclass(frozen=True)
@@ -167,3 +167,20 @@ class ScoreTable:
     def missing(self) -> int:
         """How many (system, sentence) cells were not scored."""
         return int(np.isnan(self.by_sentence.score).sum())
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What scoring would ask of a paid service; see `Scorer.plan`.
+
+    Attributes:
+        requests: still to be sent.
+        tokens: `input` and `output`.
+        cost: `amount` (None where a price is unknown), `currency`, `prices` (their date).
+        details: whatever else there is to know, as JSON values.
+    """
+
+    requests: int
+    tokens: Mapping[str, int]
+    cost: Mapping[str, float | str | None]
+    details: Mapping[str, object] = field(default_factory=dict)

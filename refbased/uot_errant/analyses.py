@@ -14,9 +14,9 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.models.encoder import Pooling, load_encoder
-from gecjury.refbased.uot_errant.metric import UOTERRANT
-from gecjury.refbased.uot_errant.tally import Place, Tally
-from gecjury.refbased.uot_errant.transport import Problem, objective, pot_plan
+from gecjury.refbased.uot_errant.metric import UOTERRANT, best_scores, problems_of
+from gecjury.refbased.uot_errant.tally import Tally
+from gecjury.refbased.uot_errant.transport import objective, pot_plan
 from gecjury.refbased.uot_errant.vectors import (
     EditSet,
     all_texts,
@@ -25,7 +25,6 @@ from gecjury.refbased.uot_errant.vectors import (
     masses,
 )
 from gecjury.runtime import Runtime
-from gecjury.stats.counts import precision_recall_f
 
 __all__ = [
     "EditTable",
@@ -36,8 +35,6 @@ __all__ = [
     "compare_with_pot",
     "edit_map",
     "edit_table",
-    "problems_of",
-    "sentence_scores_by_lambda",
     "sentence_scores_by_layer",
     "short_type",
     "type_norms",
@@ -224,27 +221,6 @@ def layout(vectors: FloatArray, method: Layout, seed: int) -> FloatArray:
     return found
 
 
-def problems_of(
-    scorer: UOTERRANT, corpus: Corpus, runtime: Runtime
-) -> tuple[list[Problem], list[list[Place]]]:
-    """All distinct transport problems of a corpus, and the cells each belongs to."""
-    tally = Tally(scorer, corpus, scorer.edits(corpus, runtime), runtime)
-    places, vectors = tally.collect(range(len(corpus)))
-    return scorer.problems(list(places), vectors), list(places.values())
-
-
-def sentence_scores_by_lambda(
-    scorer: UOTERRANT, corpus: Corpus, lambdas: Sequence[float], runtime: Runtime
-) -> FloatArray:
-    """Sentence scores for each λ = λ1 = λ2, encoded once: λ × systems × sentences."""
-    problems, places = problems_of(scorer, corpus, runtime)
-    result = np.empty((len(lambdas), len(corpus.systems), len(corpus)))
-    for number, value in enumerate(runtime.track(lambdas, "trying λ", len(lambdas))):
-        tried = replace(scorer, lambda1=value, lambda2=value)
-        result[number] = _best_scores(tried, corpus, problems, places)
-    return result
-
-
 def sentence_scores_by_layer(
     scorer: UOTERRANT, corpus: Corpus, poolings: Sequence[Pooling], runtime: Runtime
 ) -> FloatArray:
@@ -266,23 +242,8 @@ def sentence_scores_by_layer(
     for cell in runtime.track(cells, "trying layers", len(cells)):
         found = differences(texts, distinct, tables[cell], scorer.vectorise)
         problems = scorer.problems(list(places), dict(zip(sets, found, strict=True)))
-        result[cell] = _best_scores(scorer, corpus, problems, list(places.values()))
+        result[cell] = best_scores(scorer, corpus, problems, list(places.values()))
     return result
-
-
-def _best_scores(
-    scorer: UOTERRANT, corpus: Corpus, problems: list[Problem], places: list[list[Place]]
-) -> FloatArray:
-    """Sentence scores under the best reference: systems × sentences."""
-    totals = np.array([[problem.a.sum(), problem.b.sum()] for problem in problems])
-    cells = np.array([cell for where in places for cell in where]).T
-    owner = np.repeat(np.arange(len(places)), [len(where) for where in places])
-    moved = np.array([np.nan if plan is None else plan.sum() for plan in scorer.plans(problems)])
-    tp, fp, fn = moved, totals[:, 0] - moved, totals[:, 1] - moved
-    scores = np.empty((len(corpus.systems), len(corpus), len(corpus.references)))
-    scores[tuple(cells)] = precision_recall_f(tp, fp, fn, beta=scorer.beta)[2][owner]
-    best: FloatArray = np.fmax.reduce(scores, axis=2)
-    return best
 
 
 @dataclass(frozen=True)

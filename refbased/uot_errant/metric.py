@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from gecjury.refbased.edit_metric import (
     words,
 )
 from gecjury.refbased.references import FirstBest
-from gecjury.refbased.uot_errant.tally import Alignment, EditSets, Tally
+from gecjury.refbased.uot_errant.tally import Alignment, EditSets, Place, Tally
 from gecjury.refbased.uot_errant.transport import (
     Penalties,
     Problem,
@@ -46,10 +46,7 @@ from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, HeatMap, 
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f
 
-if TYPE_CHECKING:
-    from gecjury.refbased.uot_errant.analyses import EditTable, SolverReport
-
-__all__ = ["UOTERRANT"]
+__all__ = ["UOTERRANT", "best_scores", "problems_of", "sentence_scores_by_lambda"]
 
 # Sentences whose vectors are held at once; bounds memory on large corpora.
 _WINDOW = 1500
@@ -232,30 +229,7 @@ class UOTERRANT(BestReference, EditMetric):
         """Sentence scores for every λ = λ1 = λ2, encoded once."""
         if option != "lambda":
             return None
-        # Here and below: the analyses build on this module.
-        from gecjury.refbased.uot_errant.analyses import sentence_scores_by_lambda
-
         return sentence_scores_by_lambda(self, corpus, values, runtime)
-
-    def edit_table(self, corpus: Corpus, runtime: Runtime) -> EditTable:
-        """Vectors of all edits of all systems; see `analyses.edit_table`."""
-        from gecjury.refbased.uot_errant.analyses import edit_table
-
-        return edit_table(self, corpus, runtime)
-
-    def sentence_scores_by_layer(
-        self, corpus: Corpus, poolings: Sequence[Pooling], runtime: Runtime
-    ) -> FloatArray:
-        """Sentence scores with each layer's vectors; see `analyses.sentence_scores_by_layer`."""
-        from gecjury.refbased.uot_errant.analyses import sentence_scores_by_layer
-
-        return sentence_scores_by_layer(self, corpus, poolings, runtime)
-
-    def compare_with_pot(self, corpus: Corpus, runtime: Runtime) -> tuple[SolverReport, FloatArray]:
-        """Our solver beside POT's; see `analyses.compare_with_pot`."""
-        from gecjury.refbased.uot_errant.analyses import compare_with_pot
-
-        return compare_with_pot(self, corpus, runtime)
 
     def credit(self, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime) -> EditCounts:
         """Share of the edit's mass that is transported; 0 for an edit without mass."""
@@ -352,3 +326,39 @@ def _plan_notes(found: Alignment) -> tuple[str, ...]:
     if found.counts[1] < 0 or found.counts[2] < 0:
         return ("more mass was moved than one side has: its rest is negative, as published",)
     return ()
+
+
+def problems_of(
+    scorer: UOTERRANT, corpus: Corpus, runtime: Runtime
+) -> tuple[list[Problem], list[list[Place]]]:
+    """All distinct transport problems of a corpus, and the cells each belongs to."""
+    tally = Tally(scorer, corpus, scorer.edits(corpus, runtime), runtime)
+    places, vectors = tally.collect(range(len(corpus)))
+    return scorer.problems(list(places), vectors), list(places.values())
+
+
+def sentence_scores_by_lambda(
+    scorer: UOTERRANT, corpus: Corpus, lambdas: Sequence[float], runtime: Runtime
+) -> FloatArray:
+    """Sentence scores for each λ = λ1 = λ2, encoded once: λ × systems × sentences."""
+    problems, places = problems_of(scorer, corpus, runtime)
+    result = np.empty((len(lambdas), len(corpus.systems), len(corpus)))
+    for number, value in enumerate(runtime.track(lambdas, "trying λ", len(lambdas))):
+        tried = replace(scorer, lambda1=value, lambda2=value)
+        result[number] = best_scores(tried, corpus, problems, places)
+    return result
+
+
+def best_scores(
+    scorer: UOTERRANT, corpus: Corpus, problems: list[Problem], places: list[list[Place]]
+) -> FloatArray:
+    """Sentence scores under the best reference: systems × sentences."""
+    totals = np.array([[problem.a.sum(), problem.b.sum()] for problem in problems])
+    cells = np.array([cell for where in places for cell in where]).T
+    owner = np.repeat(np.arange(len(places)), [len(where) for where in places])
+    moved = np.array([np.nan if plan is None else plan.sum() for plan in scorer.plans(problems)])
+    tp, fp, fn = moved, totals[:, 0] - moved, totals[:, 1] - moved
+    scores = np.empty((len(corpus.systems), len(corpus), len(corpus.references)))
+    scores[tuple(cells)] = precision_recall_f(tp, fp, fn, beta=scorer.beta)[2][owner]
+    best: FloatArray = np.fmax.reduce(scores, axis=2)
+    return best

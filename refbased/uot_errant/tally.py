@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -13,13 +13,10 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.extraction.extract import CorpusEdits
-from gecjury.models.encoder import load_encoder
+from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refbased.edit_metric import Types, by_type
-from gecjury.refbased.uot_errant.vectors import EditSet, edit_vectors, masses
+from gecjury.refbased.uot_errant.vectors import EditSet, Vectorise, edit_vectors, masses
 from gecjury.runtime import Runtime
-
-if TYPE_CHECKING:  # the metric is made of these
-    from gecjury.refbased.uot_errant.metric import UOTERRANT
 
 __all__ = ["Alignment", "EditSets", "Place", "Tally"]
 
@@ -56,6 +53,35 @@ class Alignment:
         return moved, float(self.a.sum()) - moved, float(self.b.sum()) - moved
 
 
+class Transporting(Protocol):
+    """What a tally asks of its metric: how edits become vectors, and how mass moves."""
+
+    @property
+    def name(self) -> str:
+        """As users type it."""
+
+    @property
+    def encoder_spec(self) -> EncoderSpec:
+        """Which encoder, and how it is used."""
+
+    @property
+    def vectorise(self) -> Vectorise:
+        """What an edit's vector is the difference of."""
+
+    @property
+    def max_length(self) -> int:
+        """Word pieces that the encoder reads of a sentence."""
+
+    @property
+    def solver(self) -> str:
+        """How the transport is solved."""
+
+    def transported(
+        self, pairs: Sequence[EditSets], vectors: Mapping[EditSet, FloatArray]
+    ) -> list[Alignment]:
+        """The alignment of each pair of edit sets."""
+
+
 @dataclass
 class Tally:
     """Counts of a corpus, filled window by window; each distinct pair is solved once.
@@ -64,7 +90,7 @@ class Tally:
         values: TP, FP, FN: systems × sentences × references × 3.
     """
 
-    scorer: UOTERRANT
+    scorer: Transporting
     corpus: Corpus
     edits: CorpusEdits
     runtime: Runtime

@@ -42,6 +42,7 @@ from gecjury.textfiles import read_text
 
 __all__ = [
     "BUNDLE_FORMAT",
+    "IMPARA_FORMAT",
     "KEYS_FILE",
     "MANIFEST",
     "Bundle",
@@ -329,3 +330,6 @@ def _member(folder: Path, aspects: tuple[str, ...], max_length: int, device: str
         )
     tokenizer = read_tokenizer(checkpoint, config)
     return Regressor(model.to(device).eval(), tokenizer, aspects, max_length)
+
+
+IMPARA_FORMAT = "gecjury-impara/1"

@@ -16,8 +16,7 @@ from gecjury.corpus.leakage import normalise, sentence_key
 from gecjury.errors import InputError, OptionError
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.data.pairs import Correction, RankedPair, impact_pairs, pairs_print
-from gecjury.refless.impara import IMPARA_FORMAT
-from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST
+from gecjury.refless.nets.bundle import IMPARA_FORMAT, KEYS_FILE, MANIFEST
 from gecjury.refless.nets.regressor import load_model, load_tokenizer, save_model
 from gecjury.refless.training.intermediate import freeze_embeddings, pair_accuracy, pair_examples
 from gecjury.refless.training.model_card import model_card

@@ -39,7 +39,8 @@ from gecjury.experiments.maege.scores import Pool, PoolScores, pool_texts, score
 from gecjury.experiments.result import ExperimentResult
 from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import check_writable
-from gecjury.scoring.scorer import Plan, Scorer
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Plan
 from gecjury.stats.correlation import pearson, spearman
 
 __all__ = [

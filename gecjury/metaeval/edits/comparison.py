@@ -20,7 +20,8 @@ from gecjury.metaeval.edits.variants import check_attribution
 from gecjury.metaeval.settings import Settings
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditJudge
-from gecjury.scoring.scorer import Plan, Scorer
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Plan
 
 __all__ = [
     "EditBaseline",

@@ -26,7 +26,8 @@ from gecjury.metaeval.edits.cases import cases_print
 from gecjury.metaeval.edits.variants import METHODS, attribute_edits, plan_attribution
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditJudge
-from gecjury.scoring.scorer import Plan, Scorer
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Plan
 from gecjury.textfiles import read_text, write_text
 
 __all__ = [

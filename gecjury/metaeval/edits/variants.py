@@ -24,7 +24,8 @@ from gecjury.errors import OptionError
 from gecjury.metaeval.edits.attribution import Method, Subsets
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
-from gecjury.scoring.scorer import GroupScorer, Plan, Scorer
+from gecjury.scoring.scorer import GroupScorer, Scorer
+from gecjury.scoring.scores import Plan
 
 __all__ = [
     "METHODS",

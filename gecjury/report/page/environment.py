@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
-from markupsafe import Markup
-
-from gecjury.report.page.markup import clean
 
 __all__ = ["environment"]
 
@@ -35,23 +32,18 @@ class _Joined(Extension):
             yield token
 
 
-def _finalize(value: object) -> object:
-    """What an expression writes, before it is escaped."""
-    if value is None:
-        return ""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return clean(value)
-    return value
-
-
 @cache
-def environment() -> Environment:
-    """The one environment of all pages."""
+def environment(finalize: Callable[[object], object]) -> Environment:
+    """The one environment of all pages.
+
+    Args:
+        finalize: what becomes of a value before it is escaped and written.
+    """
     made = Environment(
         loader=PackageLoader("gecjury.report.page"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_finalize,
+        finalize=finalize,
         extensions=[_Joined],
         auto_reload=False,
     )

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from gecjury.runtime import __version__
 
-__all__ = ["clean", "render", "render_page"]
+__all__ = ["clean", "finalize", "render", "render_page"]
 
 # Control characters are not allowed in HTML, surrogates not in UTF-8; a reader sees that
 # something stood there.
@@ -25,6 +25,15 @@ _REPLACED |= dict.fromkeys(range(55296, 57344), "�")
 def clean(text: str) -> str:
     """Text without characters that a page may not hold; each is replaced by U+FFFD."""
     return text.translate(_REPLACED)
+
+
+def finalize(value: object) -> object:
+    """What an expression writes, before it is escaped."""
+    if value is None:
+        return ""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return clean(value)
+    return value
 
 
 def render(template: str, /, **values: Any) -> Markup:
@@ -40,7 +49,7 @@ def render(template: str, /, **values: Any) -> Markup:
     """
     from gecjury.report.page.environment import environment
 
-    return Markup(environment().get_template(f"{template}.html.jinja").render(values))
+    return Markup(environment(finalize).get_template(f"{template}.html.jinja").render(values))
 
 
 def render_page(

@@ -20,12 +20,11 @@ from gecjury.refbased.uot_errant.analyses import (
     edit_map,
     edit_table,
     layout,
-    sentence_scores_by_lambda,
     sentence_scores_by_layer,
     short_type,
     type_norms,
 )
-from gecjury.refbased.uot_errant.metric import UOTERRANT
+from gecjury.refbased.uot_errant.metric import UOTERRANT, sentence_scores_by_lambda
 from gecjury.runtime import Runtime
 
 pytest.importorskip("torch")

@@ -300,7 +300,7 @@ def test_what_cannot_be_is_refused_before_any_scoring() -> None:
 
 
 def test_a_dry_run_counts_the_requests_of_attribution() -> None:
-    from gecjury.scoring.scorer import Plan
+    from gecjury.scoring.scores import Plan
 
     @dataclass(frozen=True)
     class Paid(Many):
