@@ -13,21 +13,7 @@ from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa, 
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
 from gecjury.errors import OptionError
 from gecjury.metaeval.chance import constant_scores, random_scores
-
-BASE = [
-    "BART",
-    "BERT-fuse",
-    "GECToR-BERT",
-    "GECToR-ens",
-    "LM-Critic",
-    "PIE",
-    "REF-M",
-    "Riken-Tohoku",
-    "T5",
-    "TemplateGEC",
-    "TransGEC",
-    "UEDIN-MS",
-]
+from tests.published import BASE
 
 
 def item(annotator: str, ranks: dict[str, int], sentence: int = 0) -> RankedItem:

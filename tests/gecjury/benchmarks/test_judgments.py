@@ -18,25 +18,7 @@ from gecjury.benchmarks.judgments import (
     read_rankings,
 )
 from gecjury.errors import InputError, OptionError
-
-SEEDA = [
-    "BART",
-    "BERT-fuse",
-    "GECToR-BERT",
-    "GECToR-ens",
-    "GPT-3.5",
-    "INPUT",
-    "LM-Critic",
-    "PIE",
-    "REF-F",
-    "REF-M",
-    "Riken-Tohoku",
-    "T5",
-    "TemplateGEC",
-    "TransGEC",
-    "UEDIN-MS",
-]
-BASE = [system for system in SEEDA if system not in ("INPUT", "REF-F", "GPT-3.5")]
+from tests.published import SEEDA
 
 GOOD = """<?xml version="1.0" encoding="UTF-8"?>
 <appraise-results>

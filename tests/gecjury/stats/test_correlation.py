@@ -28,24 +28,11 @@ from gecjury.stats.correlation import (
     taus,
 )
 from gecjury.stats.preferences import TieRule, preference_agreement
+from tests.published import BASE
 
 NAN = float("nan")
 ROWS = (pearsons, spearmans, taus, pairwise_accuracies)
 ONE = (pearson, spearman, kendall, pairwise_accuracy)
-BASE = [
-    "BART",
-    "BERT-fuse",
-    "GECToR-BERT",
-    "GECToR-ens",
-    "LM-Critic",
-    "PIE",
-    "REF-M",
-    "Riken-Tohoku",
-    "T5",
-    "TemplateGEC",
-    "TransGEC",
-    "UEDIN-MS",
-]
 
 
 def test_correlations_by_hand() -> None:

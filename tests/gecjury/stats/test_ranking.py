@@ -22,41 +22,7 @@ from gecjury.benchmarks.judgments import JudgmentPairs, RankedItem, expand_pairs
 from gecjury.errors import OptionError
 from gecjury.stats.ranking import expected_wins, mean_score, trueskill, trueskill_shuffled
 from gecjury.stats.trueskill import Game
-
-SEEDA = [
-    "BART",
-    "BERT-fuse",
-    "GECToR-BERT",
-    "GECToR-ens",
-    "GPT-3.5",
-    "INPUT",
-    "LM-Critic",
-    "PIE",
-    "REF-F",
-    "REF-M",
-    "Riken-Tohoku",
-    "T5",
-    "TemplateGEC",
-    "TransGEC",
-    "UEDIN-MS",
-]
-
-# Grundkiewicz et al. 2015, tables 3b (Expected Wins) and 3c (TrueSkill).
-GJG15 = {
-    "AMU": (0.628, 0.273),
-    "RAC": (0.566, 0.114),
-    "CAMB": (0.561, 0.182),
-    "CUUI": (0.550, 0.105),
-    "POST": (0.539, 0.080),
-    "UFC": (0.513, -0.041),
-    "PKU": (0.506, -0.001),
-    "UMC": (0.495, -0.022),
-    "IITB": (0.485, -0.055),
-    "SJTU": (0.463, -0.074),
-    "INPUT": (0.456, -0.062),
-    "NTHU": (0.437, -0.142),
-    "IPN": (0.300, -0.358),
-}
+from tests.published import GJG15, SEEDA
 
 NAN = float("nan")
 

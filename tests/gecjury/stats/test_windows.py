@@ -14,22 +14,9 @@ from gecjury.errors import OptionError
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.preferences import pair_table, preference_agreement
 from gecjury.stats.windows import human_ranks, window_correlations
+from tests.published import BASE
 
 NAN = float("nan")
-BASE = [
-    "BART",
-    "BERT-fuse",
-    "GECToR-BERT",
-    "GECToR-ens",
-    "LM-Critic",
-    "PIE",
-    "REF-M",
-    "Riken-Tohoku",
-    "T5",
-    "TemplateGEC",
-    "TransGEC",
-    "UEDIN-MS",
-]
 
 
 def test_windows_by_hand() -> None:
