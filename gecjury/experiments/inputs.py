@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
-from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 
+if TYPE_CHECKING:
+    from gecjury.benchmarks.benchmark import Benchmark
+
 __all__ = ["Metrics", "Texts", "benchmark_of", "corpus_of", "scorers_of"]
 
-Texts = Corpus | Benchmark | str | Sequence[str]
+Texts: TypeAlias = "Corpus | Benchmark | str | Sequence[str]"
 """What is scored: a corpus, a benchmark, a benchmark's name, or N sources, which come with
 hypotheses and perhaps references."""
 
@@ -41,7 +43,8 @@ def corpus_of(
             beside a corpus or benchmark, which has its own.
         OptionError: an unknown benchmark.
     """
-    if isinstance(texts, Corpus | Benchmark | str):
+    # A benchmark is told by its corpus: its class would bring the network and XML along.
+    if isinstance(texts, str | Corpus) or hasattr(texts, "corpus"):
         if hypotheses is not None or len(references) or gold is not None:
             what = repr(texts) if isinstance(texts, str) else f"a {type(texts).__name__}"
             raise InputError(
@@ -63,6 +66,9 @@ def benchmark_of(given: Benchmark | str) -> Benchmark:
         OptionError: the name is unknown.
         DataError: its files are not to be had.
     """
+    # Benchmarks bring the network and XML along, which scoring files does without.
+    from gecjury.benchmarks.load import load_benchmark
+
     return load_benchmark(given) if isinstance(given, str) else given
 
 
