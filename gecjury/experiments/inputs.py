@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.m2 import M2Sentence
@@ -51,7 +51,9 @@ def corpus_of(
                 "hypotheses, references and gold edits go with a list of sources, not with "
                 f"{what}, which has its own"
             )
-        return texts if isinstance(texts, Corpus) else benchmark_of(texts).corpus
+        if isinstance(texts, Corpus):
+            return texts
+        return benchmark_of(cast("Benchmark | str", texts)).corpus
     if hypotheses is None:
         raise InputError(
             'a list of sources needs hypotheses: sentences by system, e.g. {"mine": hypotheses}'
