@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import tempfile
 import zlib
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import IO, Any
 
 from gecjury.errors import InputError, OutputError
 
-__all__ = ["lock", "read_lines", "read_text", "write_text"]
+__all__ = ["file_name", "lock", "read_lines", "read_text", "write_text"]
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -115,6 +116,22 @@ def write_text(path: str | Path, text: str) -> None:
         if isinstance(error, OSError):
             raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
         raise
+
+
+def file_name(*parts: str, ending: str) -> str:
+    """The name of a file that is made from foreign text: always a plain one in its folder.
+
+    Whatever the parts hold (separators, `..`, control characters, thousands of letters), the name
+    is of ASCII letters, digits, dots and hyphens alone, does not begin with a dot and is of at
+    most 60 characters a part. Different texts may give one name: where that matters, a hash is to
+    be among the parts.
+
+    Args:
+        parts: texts for people to tell the file by, and hashes; joined by hyphens.
+        ending: of the file, with its dot.
+    """
+    plain = [re.sub(r"[^A-Za-z0-9.]+", "-", part).strip("-")[-60:] for part in parts]
+    return "-".join(plain).lstrip(".-") + ending
 
 
 def lock(file: IO[Any], *, wait: bool) -> bool:

@@ -18,6 +18,7 @@ from gecjury.judges.backends.capabilities import Capabilities, capabilities
 from gecjury.judges.backends.connect import connect
 from gecjury.judges.replies.expected import TOP_TOKENS
 from gecjury.judges.showing import Context, nonce, one_line, read_contexts
+from gecjury.keys import public_address
 from gecjury.prompts import Prompt, PromptError, criterion, read
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
@@ -78,7 +79,7 @@ class Judge(Scorer):
 
     backend: str = "openai"
     model: str | None = None
-    base_url: str | None = None
+    base_url: str | None = field(default=None, repr=False)
     context: str = "corpus"
     scoring: Literal["argmax", "expected"] = "argmax"
     repeats: int = 1
@@ -173,7 +174,9 @@ class Judge(Scorer):
     def settings(self) -> dict[str, Setting]:
         """All options that can move a score, with the values in effect."""
         kept = [f.name for f in fields(self) if not f.metadata.get("place")]
-        return {name: getattr(self, name) for name in kept}
+        values = {name: getattr(self, name) for name in kept}
+        # A key that stands in the address is no setting.
+        return values | {"base_url": self.base_url and public_address(self.base_url)}
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The prompt with its digest, and a context file's."""
@@ -267,7 +270,7 @@ class Judge(Scorer):
         return Request(
             backend=model.backend,
             model=model.name,
-            base_url=model.base_url,
+            base_url=public_address(model.base_url),
             messages=({"role": "user", "content": content},),
             schema=schema if structured else None,
             sampling=self._sampling(able, len(expect), repeat),

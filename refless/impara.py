@@ -15,7 +15,7 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.models.batching import pick_device
-from gecjury.models.checkpoints import resolve, weights_identity
+from gecjury.models.checkpoints import inside, resolve, weights_identity
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.refless.nets.bundle import IMPARA_FORMAT, KEYS_FILE, MANIFEST, Bundle
@@ -108,6 +108,7 @@ def _open(location: str, max_length: int, device: str) -> tuple[Regressor, str, 
     device = pick_device(device)
     base, keys = _trained_with(location)
     checkpoint = resolve(location, packaged=False)
+    inside(checkpoint.folder, ".")
     config = read_config(checkpoint)
     model, _ = read_network(checkpoint, config, "sentences")
     if model.config.num_labels != 1:
@@ -140,7 +141,7 @@ def _trained_with(location: str) -> tuple[str, frozenset[str]]:
             )
         base = str(record["encoder"])
         if (folder / KEYS_FILE).exists():
-            keys = frozenset(read_text(folder / KEYS_FILE).split())
+            keys = frozenset(read_text(inside(folder, KEYS_FILE)).split())
     elif not folder.is_dir() and location.startswith((".", "/", "~")):
         raise InputError(
             f"{location}: no such folder. Train a model with `gecjury train impara jfleg gmeg-dev "

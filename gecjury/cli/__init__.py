@@ -52,7 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except GecjuryError as error:
-        print(f"gecjury: {error}", file=sys.stderr)
+        from gecjury.keys import masked
+
+        print(f"gecjury: {masked(str(error))}", file=sys.stderr)
         return error.exit_status
     except ModuleNotFoundError as error:
         extra = _extra_of(error)

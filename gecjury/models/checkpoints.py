@@ -24,6 +24,7 @@ __all__ = [
     "Checkpoint",
     "Repository",
     "cached_tokenizer",
+    "inside",
     "loading_errors",
     "quiet_transformers",
     "repository",
@@ -127,6 +128,41 @@ def repository(name: str) -> Repository:
             f"model {name!r}: no such folder, and not a name of the Hugging Face hub (owner/name)"
         )
     return _repository(name)
+
+
+def inside(folder: Path, name: str) -> Path:
+    """A file or folder that a model folder names as a part of itself.
+
+    Links of the hub's cache, which keeps a model's files beside its snapshots, are inside as well.
+
+    Args:
+        folder: of the model.
+        name: relative to it, as the model's own files tell it.
+
+    Returns:
+        The path; nothing need be there.
+
+    Raises:
+        InputError: it is absolute, has `..` in it, or it or a file directly in it is a link that
+            leads outside.
+    """
+    parts = Path(name).parts
+    if "\0" in name or Path(name).is_absolute() or ".." in parts:
+        raise InputError(
+            f"{folder}: names {name[:60]!r} as a part of itself, which is outside; a model lies "
+            "whole in its folder: copy or train it anew"
+        )
+    path = folder / name
+    root = folder.resolve()
+    if folder.absolute().parent.name == "snapshots":
+        root = folder.absolute().parent.parent.resolve()
+    for found in (path, *(path.iterdir() if path.is_dir() else ())):
+        if not found.resolve().is_relative_to(root):
+            raise InputError(
+                f"{found}: is a link that leads out of the model's folder {folder}; a model lies "
+                "whole in its folder: replace the link by what it leads to"
+            )
+    return path
 
 
 def weights_identity(name: str) -> str:

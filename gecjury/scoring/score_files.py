@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +19,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
-from gecjury.textfiles import read_text, write_text
+from gecjury.textfiles import file_name, read_text, write_text
 
 __all__ = ["SCORE_FORMAT", "check_writable", "read_rows", "score_with_files", "write_table"]
 
@@ -63,7 +62,7 @@ def score_with_files(
     runtime = replace(runtime, scores=Path(folder))
     scorer.check(corpus)
     signature = scorer.signature(corpus, runtime)
-    path = Path(folder) / f"{_slug(scorer, signature.key)}.json"
+    path = Path(folder) / file_name(scorer.name, signature.key, ending=".json")
     kept = read_rows(path, signature.key, signature) if path.exists() else {}
     if any(row.values.shape[:2] != (1, len(corpus)) for row in kept.values()):
         raise InputError(
@@ -168,10 +167,6 @@ def _differences(record: Mapping[str, Any], signature: Signature | None) -> str:
             parts = [(k, own.get(k), v) for k, v in wanted.items()]
         found += [f"{what} {a} in the file, {b} here" for what, a, b in parts if a != b]
     return "".join(f"; {text}" for text in found)
-
-
-def _slug(scorer: Scorer, key: str) -> str:
-    return f"{re.sub(r'[^A-Za-z0-9]+', '-', scorer.name)}-{key}"
 
 
 def _row(statistics: Statistics, row: int) -> Statistics:

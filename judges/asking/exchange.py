@@ -178,7 +178,7 @@ class Model:
 
     backend: str
     name: str
-    base_url: str = ""
+    base_url: str = field(default="", repr=False)
     thinking: bool = False
     logprobs: bool = False
     structured: str = "auto"

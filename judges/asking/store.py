@@ -21,11 +21,13 @@ from typing import IO, Any
 
 from gecjury.errors import InputError, OutputError
 from gecjury.judges.asking.exchange import Reply, Request, key_of
-from gecjury.textfiles import lock
+from gecjury.textfiles import file_name, lock
 
 __all__ = ["STORE_FORMAT", "Identity", "Store", "read_segments", "read_store", "store_path"]
 
 STORE_FORMAT = "gecjury-judgments/1"
+# Control characters, and halves of characters, which no text has.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,7 @@ class Identity:
 def store_path(folder: Path, identity: Identity) -> Path:
     """The file of a store: prompt and model for people, a hash for uniqueness."""
     prompt = identity.prompt.partition(":")[0]
-    model = re.sub(r"[^A-Za-z0-9.]+", "-", identity.model).strip("-")[-60:]
-    return folder / f"{prompt}-{model}-{key_of(identity.parts)[:12]}.jsonl"
+    return folder / file_name(prompt, identity.model, key_of(identity.parts)[:12], ending=".jsonl")
 
 
 def read_store(path: Path) -> tuple[Identity, list[dict[str, Any]], int]:
@@ -124,7 +125,7 @@ def _record(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # also nested too deeply to be anything of ours
         return None
     if not isinstance(record, dict) or record.pop("sum", None) != _sum(record):
         return None
@@ -137,11 +138,23 @@ def _identity(path: Path, number: int, record: Mapping[str, Any]) -> Identity:
             f"{path}, line {number}: not the head of a store of judgments ({STORE_FORMAT})"
         )
     try:
-        return Identity(**record["identity"])
+        identity = Identity(**record["identity"])
     except TypeError as error:
         raise InputError(
             f"{path}, line {number}: the head is not that of a store ({error})"
         ) from None
+    for name, value in identity.parts.items():
+        if not isinstance(value, str) or _CONTROLS.search(value):
+            raise InputError(
+                f"{path}, line {number}: the head is not that of a store: {name} is "
+                f"{_shown(value)}, expected a text of one line without control characters"
+            )
+    return identity
+
+
+def _shown(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _check(path: Path, number: int, identity: Identity, record: Mapping[str, Any]) -> None:
@@ -150,7 +163,7 @@ def _check(path: Path, number: int, identity: Identity, record: Mapping[str, Any
         mine = {key: parts[key] for key in identity.parts}
         sound = record["key"] == key_of(parts)
         Reply.from_json(record["reply"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}, line {number}: not a judgment ({error!r})") from None
     if mine != identity.parts or not sound:
         raise InputError(

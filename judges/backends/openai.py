@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
 import threading
 import time
+import urllib.parse
 from collections import deque
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gecjury.errors import GecjuryError, InputError, MissingExtraError, OptionError
@@ -25,10 +26,10 @@ from gecjury.judges.asking.prices import Price
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.capabilities import capabilities, no_template
 from gecjury.judges.backends.pacing import Pace, backoff, retry_after
+from gecjury.keys import KEY_VARIABLE, masked, public_address, read_key, secrets_of
 
-__all__ = ["KEY_VARIABLE", "OpenAIBackend", "make_client", "read_completion", "request_body"]
+__all__ = ["OpenAIBackend", "make_client", "mask_reply", "read_completion", "request_body"]
 
-KEY_VARIABLE = "OPENAI_API_KEY"
 _TRIES = 8
 # A server that has never answered is probably not there: say so soon.
 _FIRST_TRIES = 3
@@ -59,6 +60,7 @@ class OpenAIBackend:
         self._random = random.Random(0)
         self._stop: BaseException | None = None
         self._full = False
+        self._secrets = tuple(s for url in model.base_url.split("+") for s in secrets_of(url))
 
     def run(self, work: Assignment) -> None:
         """See `Backend.run`."""
@@ -151,16 +153,18 @@ class OpenAIBackend:
             raise _Transient("the time for an answer ran out") from None
         except openai.APIConnectionError as error:
             reason = error.__cause__ or error
-            raise _Transient(f"no connection ({reason or type(reason).__name__})") from None
+            said = self._clean(str(reason)) or type(reason).__name__
+            raise _Transient(f"no connection ({said})") from None
         except openai.OpenAIError as error:
             raise InputError(f"{self._server()}: {self._clean(str(error))}") from None
         try:
             record = json.loads(text)
         except ValueError:
-            raise _Transient(f"not JSON but {text.strip()[:40]!r}") from None
+            raise _Transient(f"not JSON but {self._clean(text)[:40]!r}") from None
         if not isinstance(record, dict):
-            raise _Transient(f"not a completion but {text.strip()[:40]!r}")
-        reply = read_completion(record, price, time.perf_counter() - start)
+            raise _Transient(f"not a completion but {self._clean(text)[:40]!r}")
+        seconds = time.perf_counter() - start
+        reply = mask_reply(read_completion(record, price, seconds), self._secrets)
         sent = dict(attempt.overrides)
         if self.left_out:
             sent["left_out"] = sorted(self.left_out)
@@ -218,13 +222,12 @@ class OpenAIBackend:
         return InputError(f"{self._server()} refuses the request ({status}): {text}")
 
     def _server(self) -> str:
-        return self.model.base_url or "OpenAI"
+        return public_address(self.model.base_url) or "OpenAI"
 
     def _clean(self, text: str) -> str:
         """A server's message on one line, without the key."""
-        key = os.environ.get(KEY_VARIABLE, "")
-        text = " ".join(text.split())
-        return (text.replace(key, "[key]") if key else text)[:300]
+        # Masked first: what is cut off or closed up would not be known for a key any more.
+        return " ".join(masked(text, self._secrets).split())[:300]
 
 
 def _run_to_end(work: Coroutine[Any, Any, None]) -> None:
@@ -263,7 +266,7 @@ def make_client(url: str, *, asynchronous: bool) -> Any:
             f"backend=openai needs the package {error.name}, which is not installed: "
             "pip install 'gecjury[judges]'"
         ) from None
-    key = os.environ.get(KEY_VARIABLE, "").strip()
+    key = read_key(KEY_VARIABLE)
     if not key:
         if not url:
             raise OptionError(
@@ -273,7 +276,21 @@ def make_client(url: str, *, asynchronous: bool) -> Any:
         key = "none"
     kind = openai.AsyncOpenAI if asynchronous else openai.OpenAI
     timeout = openai.Timeout(600.0, connect=10.0)
-    return kind(api_key=key, base_url=url or None, max_retries=0, timeout=timeout)
+    place, _, query = url.partition("?")
+    try:
+        return kind(
+            api_key=key,
+            base_url=place or None,
+            # The client would hang its paths on behind a query.
+            default_query=dict(urllib.parse.parse_qsl(query)) or None,
+            max_retries=0,
+            timeout=timeout,
+        )
+    except Exception as error:  # the HTTP library's own error for an address that is none
+        raise OptionError(
+            f"base_url {public_address(url)!r} is not an address ({masked(str(error), [url])}); "
+            "expected http://HOST:PORT/v1"
+        ) from None
 
 
 def _idempotency(attempt: Attempt) -> str:
@@ -328,6 +345,15 @@ def read_completion(record: Mapping[str, Any], price: Price | None, latency: flo
         text = hidden if "{" in str(hidden) else text
     finish = str(choice.get("finish_reason") or "stop")
     return Reply(text, finish, *tokens, _logprobs(choice), cost, latency)
+
+
+def mask_reply(reply: Reply, secrets: Sequence[str]) -> Reply:
+    """A reply as it may be kept: a server that repeats what it was sent may repeat the key."""
+    text, finish = (masked(said, secrets, addresses=False) for said in (reply.text, reply.finish))
+    if (text, finish) == (reply.text, reply.finish):
+        return reply
+    # The tokens would spell the key.
+    return replace(reply, text=text, finish=finish, logprobs=None)
 
 
 def _content(content: Any) -> str:

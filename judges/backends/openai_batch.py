@@ -16,7 +16,8 @@ from typing import Any
 from gecjury.errors import GecjuryError, InputError, OptionError
 from gecjury.judges.asking.exchange import Attempt, Model, Reply, key_of
 from gecjury.judges.backends.backend import Assignment
-from gecjury.judges.backends.openai import make_client, read_completion, request_body
+from gecjury.judges.backends.openai import make_client, mask_reply, read_completion, request_body
+from gecjury.keys import masked, secrets_of
 
 __all__ = ["BatchBackend"]
 
@@ -39,6 +40,7 @@ class BatchBackend:
             raise OptionError("--batch takes one base_url: a batch lies on one server")
         self.model, self._pause = model, pause
         self._refused = ""
+        self._secrets = secrets_of(model.base_url)
 
     def run(self, work: Assignment) -> None:
         """See `Backend.run`."""
@@ -53,7 +55,7 @@ class BatchBackend:
         except openai.AuthenticationError:
             raise OptionError("the server refuses the key in $OPENAI_API_KEY (401)") from None
         except openai.OpenAIError as error:
-            reason = " ".join(str(error).split())[:200]
+            reason = " ".join(masked(str(error), self._secrets).split())[:200]
             raise InputError(
                 f"batch: {reason}. Batches go on by themselves; run the same command again to "
                 "collect them"
@@ -144,10 +146,11 @@ class BatchBackend:
             return
         if response.get("status_code") != 200 or not isinstance(response.get("body"), Mapping):
             error = line.get("error") or (response.get("body") or {}).get("error") or {}
-            self._refused = str(error.get("message") or error.get("code") or "")[:120]
+            said = str(error.get("message") or error.get("code") or "")
+            self._refused = masked(said, self._secrets)[:120]
             return
         attempt = waiting.pop(name)
-        reply = read_completion(response["body"], work.price, 0.0)
+        reply = mask_reply(read_completion(response["body"], work.price, 0.0), self._secrets)
         sent = {**attempt.overrides, "batch": True}
         following = work.deliver(attempt, Reply(**{**vars(reply), "sent": sent}))
         if following is not None:

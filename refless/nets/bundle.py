@@ -25,7 +25,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import corpus_texts, sentence_key
 from gecjury.errors import InputError
 from gecjury.models.batching import pick_device
-from gecjury.models.checkpoints import Repository, repository, resolve
+from gecjury.models.checkpoints import Repository, inside, repository, resolve
 from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.refless.data.annotations import ASPECTS
 from gecjury.refless.nets.features import (
@@ -223,14 +223,14 @@ def bundle_identity(location: str) -> dict[str, str]:
         names.pop("base", None)
     for key, name in names.items():
         # An encoder that lies in the folder is among its weights.
-        if not (found.folder / name).is_dir():
+        if not inside(found.folder, name).is_dir():
             identity[key] = resolve(name).identity
     return identity
 
 
 def _manifest(folder: Path) -> dict[str, Any] | None:
     """What the folder says of itself; None if it says nothing."""
-    path = folder / MANIFEST
+    path = inside(folder, MANIFEST)
     if not path.exists():
         return None
     try:
@@ -259,7 +259,7 @@ def assemble(
     try:
         length = max_length or int(record["max_length"])
         members = tuple(
-            _member(folder / member["path"], tuple(member["aspects"]), length, device)
+            _member(inside(folder, str(member["path"])), tuple(member["aspects"]), length, device)
             for member in record["members"]
         )
         features = {a: Linear.from_json(r) for a, r in record.get("features", {}).items()}
@@ -277,7 +277,7 @@ def assemble(
                 f"{path}: {len(linear.weights)} feature weights for {aspect}, this version has "
                 f"{len(names)} features; train the model anew"
             )
-    keys = folder / KEYS_FILE
+    keys = inside(folder, KEYS_FILE)
     known = frozenset(read_text(keys).split()) if keys.exists() else frozenset()
     probe = open_probe(folder, record["kernel"], length) if "kernel" in record else None
     return Bundle(members, scale, features, known, where, probe)
@@ -298,7 +298,7 @@ def _foreign(folder: Path, location: str, max_length: int, device: str) -> Bundl
     for aspect, names in _FOLDERS.items():
         found = next((folder / n for n in names if (folder / n / "config.json").exists()), None)
         if found is not None:
-            members.append(_member(found, (aspect,), max_length, device))
+            members.append(_member(inside(folder, found.name), (aspect,), max_length, device))
     if not members:
         raise InputError(
             f"{location}: holds neither {MANIFEST} nor folders grammaticality, fluency, meaning: "

@@ -20,7 +20,7 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.splits import Split
 from gecjury.errors import InputError
-from gecjury.models.checkpoints import resolve
+from gecjury.models.checkpoints import inside, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config
 from gecjury.refless.data.annotations import Annotations
@@ -215,7 +215,7 @@ def open_probe(folder: Path, record: Mapping[str, Any], max_length: int) -> Prob
     """
     from safetensors.numpy import load_file
 
-    path = folder / KERNEL_FILE
+    path = inside(folder, KERNEL_FILE)
     try:
         tensors = load_file(path)
         models = {
@@ -235,7 +235,7 @@ def open_probe(folder: Path, record: Mapping[str, Any], max_length: int) -> Prob
             "model anew"
         ) from None
     encoder, base = (
-        str(folder / record[key]) if (folder / str(record[key])).is_dir() else str(record[key])
+        str(own) if (own := inside(folder, str(record[key]))).is_dir() else str(record[key])
         for key in ("encoder", "base")
     )
     return Probe(models, encoder, base, max_length, bool(record["paired"]))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.errors import InputError, OutputError
-from gecjury.textfiles import lock, read_lines, read_text, write_text
+from gecjury.textfiles import file_name, lock, read_lines, read_text, write_text
 
 
 def made(folder: Path, data: bytes) -> Path:
@@ -165,3 +165,26 @@ def test_without_locks_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     with (tmp_path / "file").open("ab") as mine, (tmp_path / "file").open("ab") as other:
         assert lock(mine, wait=False)
         assert lock(other, wait=True)
+
+
+@pytest.mark.parametrize(
+    ("parts", "name"),
+    [
+        (("sentence.v1", "Qwen/Qwen3-8B", "0123"), "sentence.v1-Qwen-Qwen3-8B-0123.x"),
+        (("../../x", "m", "0123"), "x-m-0123.x"),
+        (("/etc/cron.d/x", "m", "0123"), "etc-cron.d-x-m-0123.x"),
+        (("..", "..", "0123"), "0123.x"),
+        (("a\0b\nc", "C:\\d", "0123"), "a-b-c-C-d-0123.x"),
+        (("", "é\ud800", "0123"), "0123.x"),
+    ],
+)
+def test_a_file_name_is_a_plain_name(parts: tuple[str, ...], name: str) -> None:
+    assert file_name(*parts, ending=".x") == name
+
+
+@given(st.lists(st.text(max_size=300), max_size=3))
+def test_any_text_gives_the_name_of_a_file_in_its_folder(parts: list[str]) -> None:
+    path = Path("/folder", file_name(*parts, "0123", ending=".json"))
+    assert path.resolve().parent == Path("/folder")
+    assert not path.name.startswith(".")
+    assert len(path.name) <= 3 * 61 + 9

@@ -97,7 +97,7 @@ class FaultServer:
 
             def do_POST(self) -> None:
                 data = self.rfile.read(int(self.headers.get("content-length", 0)))
-                if self.path == "/v1/chat/completions":
+                if self.path.partition("?")[0] == "/v1/chat/completions":
                     self._send(server.answer(json.loads(data), self.headers))
                 elif self.path == "/v1/files":
                     self._send(Said(body=server.add_file(data, self.headers["content-type"])))

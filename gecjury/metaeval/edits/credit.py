@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 import time
 import zlib
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditJudge
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
-from gecjury.textfiles import read_text, write_text
+from gecjury.textfiles import file_name, read_text, write_text
 
 __all__ = [
     "COUNTED",
@@ -181,8 +180,7 @@ def credit_with_files(
     # `any` and `share` are made of what `counts` keeps.
     stored = "counts" if kind in COUNTED else kind
     key = _key(scorer, cases, corpus, runtime, stored, seed)
-    name = re.sub(r"[^A-Za-z0-9]+", "-", scorer.name)
-    path = Path(folder) / f"edits-{name}-{stored}-{key}.json"
+    path = Path(folder) / file_name("edits", scorer.name, stored, key, ending=".json")
     if path.exists():
         columns, notes = _read(path, key, len(cases))
         return Credited(_combined(columns, kind), kind, notes)

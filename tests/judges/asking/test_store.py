@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 
 from gecjury.errors import InputError, OutputError
 from gecjury.judges.asking.exchange import Reply, Request, TokenLogprob
-from gecjury.judges.asking.store import Identity, Store, read_store, store_path
+from gecjury.judges.asking.store import STORE_FORMAT, Identity, Store, read_store, store_path
 from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
 
 REQUEST = Request(
@@ -217,3 +219,51 @@ def test_a_damaged_export_changes_nothing(path: Path, tmp_path: Path) -> None:
         export_stores(tmp_path / "none", tmp_path / "x")
     with pytest.raises(InputError, match="no store 'nope'"):
         export_stores(path.parent, tmp_path / "x", ["nope"])
+
+
+FOREIGN = ["../../outside:1", "/tmp/outside:1", "..:1", "a/b/c:1", "x" * 500, ""]
+
+
+@pytest.mark.parametrize("part", ["prompt", "model"])
+@pytest.mark.parametrize("name", FOREIGN)
+def test_an_import_writes_in_its_folder_alone(tmp_path: Path, part: str, name: str) -> None:
+    request = replace(REQUEST, **{part: name})  # type: ignore[arg-type]
+    with Store(tmp_path / "given.jsonl", Identity.of(request)) as store:
+        store.append(request, REPLY)
+    folder = tmp_path / "a" / "cache"
+    assert import_stores(tmp_path / "given.jsonl", folder) == (1, 0)
+    files = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
+    made = files - {Path("given.jsonl")}
+    assert [path.parent for path in made] == [Path("a/cache")]
+    assert import_stores(tmp_path / "given.jsonl", folder) == (0, 1)
+
+
+@pytest.mark.parametrize("part", ["backend", "model", "base_url", "prompt"])
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("a\0b", "'a\\x00b'"), (["x"], "['x']"), (5, "5"), (None, "None"), ("\ud800", "ud800")],
+)
+def test_an_identity_of_another_shape_is_named(
+    tmp_path: Path, part: str, value: object, shown: str
+) -> None:
+    # A right checksum, as anybody can make one.
+    with Store(tmp_path / "given.jsonl", IDENTITY) as store:
+        store.append(REQUEST, REPLY)
+    lines = (tmp_path / "given.jsonl").read_bytes().splitlines(keepends=True)
+    head = {"format": STORE_FORMAT, "identity": {**IDENTITY.parts, part: value}}
+    text = json.dumps(head, sort_keys=True, separators=(",", ":"))
+    head["sum"] = hashlib.sha256(text.encode()).hexdigest()[:8]
+    file = tmp_path / "given.jsonl"
+    file.write_bytes(lines[0] + lines[1] + json.dumps(head).encode() + b"\n")
+    with pytest.raises(
+        InputError, match=rf"given\.jsonl, line 3: .*: {part} is .*{re.escape(shown)}"
+    ):
+        import_stores(file, tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()  # nothing is written before all is checked
+
+
+def test_a_line_nested_too_deeply_is_damage(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"[" * 100_000 + b"\n")
+    with Store(path, IDENTITY) as store:
+        assert store.cut == 100_001

@@ -1,0 +1,82 @@
+"""Keys are masked in whatever is shown, and addresses lose what may be one."""
+
+from __future__ import annotations
+
+import pytest
+
+from gecjury.errors import OptionError
+from gecjury.keys import masked, public_address, read_key, secrets_of
+
+KEY = "sk-secret/of+nobody"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("", ""),
+        ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1"),
+        ("http://[::1]:8000/v1", "http://[::1]:8000/v1"),
+        ("http://a/v1+http://b/v1", "http://a/v1+http://b/v1"),
+        ("x+y", "x+y"),
+        ("http://user:KEY@host/v1", "http://host/v1"),
+        ("http://KEY@host:80/v1", "http://host:80/v1"),
+        ("http://user:KE/Y@host/v1", "http://host/v1"),
+        ("http://user:KE+Y@host/v1+https://KEY@b/v1?k=KEY", "http://host/v1+https://b/v1"),
+        ("http://host/v1?api_key=KEY#KEY", "http://host/v1"),
+        ("http://host/v1?api_key=KEY+http://b?KEY", "http://host/v1+http://b"),
+    ],
+)
+def test_an_address_is_shown_without_its_key(url: str, shown: str) -> None:
+    assert public_address(url) == shown
+    assert public_address(shown) == shown
+
+
+def test_secrets_of_an_address() -> None:
+    assert secrets_of("http://host/v1") == ()
+    found = secrets_of("http://user:pass%2Fword@host/v1?a=first&b=second")
+    assert set(found) >= {"user", "pass%2Fword", "first", "second", "dXNlcjpwYXNzL3dvcmQ="}
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "Bearer {}", '{{"error": "key {} is wrong"}}', "a{}b", "{}\n{}"]
+)
+def test_keys_are_masked(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("OTHER_API_KEY", KEY)
+    for form in (KEY, "sk-secret%2Fof%2Bnobody"):
+        assert masked(text.format(form, form)) == text.format("[key]", "[key]")
+    assert masked(text.format("sk-given-key", ""), ["sk-given-key"]) == text.format("[key]", "")
+
+
+def test_what_is_no_secret_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    text = 'none of {"score": 1} a@b http://host/v1?page=2 http://host/@me'
+    assert masked(text, ["", "1"]) == text
+
+
+def test_unknown_keys_in_addresses() -> None:
+    text = "no answer from http://user:KEY@host/v1?api_key=KEY&x=1, http://b"
+    assert masked(text) == "no answer from http://host/v1?api_key=[key]&x=1, http://b"
+    assert masked(text, addresses=False) == text
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("sk-secret\nkey", "a line break"),
+        ("“sk-secret”", r"U\+201C"),
+        ("sk secret", r"U\+0020"),
+        ("sk-é", r"U\+00E9"),
+    ],
+)
+def test_a_key_that_is_none(monkeypatch: pytest.MonkeyPatch, key: str, said: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    text = rf"the key in \$OPENAI_API_KEY holds (the character )?{said}"
+    with pytest.raises(OptionError, match=text) as error:
+        read_key("OPENAI_API_KEY")
+    assert "sk" not in str(error.value)
+
+
+def test_a_key_is_read_without_blanks_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", " sk-key\n")
+    assert read_key("OPENAI_API_KEY") == "sk-key"
+    assert read_key("OPENAI_NO_KEY") == ""

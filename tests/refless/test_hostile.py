@@ -1,0 +1,128 @@
+"""Model folders of strangers: nothing outside them is read, and none of their code is run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from gecjury import load
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.errors import GecjuryError, InputError
+from gecjury.models.checkpoints import inside
+from gecjury.refless.nets.bundle import BUNDLE_FORMAT, KEYS_FILE, MANIFEST, open_bundle
+from gecjury.runtime import Runtime
+from tests import tiny
+
+CORPUS = Corpus(("I likes cats .",), {"a": Version(("I like cats .",))})
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A model that lies beside the folders of the tests."""
+    return tiny.encoder(tmp_path / "outside", outputs=1)
+
+
+def manifest(folder: Path, path: str, **more: object) -> Path:
+    folder.mkdir(exist_ok=True)
+    member = {"path": path, "aspects": ["fluency"]}
+    record = {"format": BUNDLE_FORMAT, "max_length": 32, "scale": [1, 4], "members": [member]}
+    (folder / MANIFEST).write_text(json.dumps(record | more))
+    return folder
+
+
+def test_a_member_inside_is_read(tmp_path: Path, outside: Path) -> None:
+    folder = manifest(tmp_path / "some", "fluency")
+    shutil.copytree(outside, folder / "fluency")
+    assert open_bundle(str(folder)).aspects == ("fluency",)
+
+
+@pytest.mark.parametrize("path", ["../outside", "fluency/../../outside", "ABSOLUTE", "a\0b"])
+def test_a_member_outside_is_refused(tmp_path: Path, outside: Path, path: str) -> None:
+    path = str(outside) if path == "ABSOLUTE" else path
+    folder = manifest(tmp_path / "some", path)
+    (folder / "fluency").mkdir()
+    with pytest.raises(InputError, match=r"some: names .* as a part of itself, which is outside"):
+        open_bundle(str(folder))
+
+
+@pytest.mark.parametrize("linked", ["fluency", "fluency/model.safetensors", KEYS_FILE, MANIFEST])
+def test_a_link_that_leads_outside_is_refused(tmp_path: Path, outside: Path, linked: str) -> None:
+    folder = manifest(tmp_path / "some", "fluency")
+    if linked == "fluency":
+        (folder / linked).symlink_to(outside)
+    else:
+        shutil.copytree(outside, folder / "fluency")
+        target = tmp_path / "other"
+        if (folder / linked).exists():
+            (folder / linked).rename(target)
+        else:
+            target.write_text("0\n")
+        (folder / linked).symlink_to(target)
+    with pytest.raises(InputError, match=rf"{linked}: is a link that leads out of"):
+        open_bundle(str(folder))
+
+
+@pytest.mark.parametrize("name", ["grammer", "fluency", "meaning"])
+def test_so_are_links_for_aspects_without_a_manifest(
+    tmp_path: Path, outside: Path, name: str
+) -> None:
+    (tmp_path / "some").mkdir()
+    (tmp_path / "some" / name).symlink_to(outside)
+    with pytest.raises(InputError, match=rf"{name}: is a link that leads out of"):
+        open_bundle(str(tmp_path / "some"))
+
+
+def test_links_inside_and_those_of_the_hubs_cache_are_read(tmp_path: Path, outside: Path) -> None:
+    model = tmp_path / "models--a--b"
+    (model / "snapshots" / "0123").mkdir(parents=True)
+    (model / "blobs").mkdir()
+    (model / "blobs" / "x").write_text("x")
+    (model / "snapshots" / "0123" / "x").symlink_to("../../blobs/x")
+    (model / "snapshots" / "0123" / "y").symlink_to("x")
+    assert inside(model / "snapshots" / "0123", "x").read_text() == "x"
+    assert inside(model / "snapshots" / "0123", ".").is_dir()
+    (model / "snapshots" / "0123" / "z").symlink_to(outside)
+    with pytest.raises(InputError, match="leads out of"):
+        inside(model / "snapshots" / "0123", "z")
+
+
+@pytest.mark.parametrize("place", ["encoder", "base"])
+@pytest.mark.parametrize("name", ["../outside", "ABSOLUTE"])
+def test_an_encoder_outside_is_refused(
+    tmp_path: Path, outside: Path, place: str, name: str
+) -> None:
+    name = str(outside) if name == "ABSOLUTE" else name
+    kernel = {"aspects": [], "encoder": "embedded", "base": "embedded", "paired": False}
+    folder = manifest(tmp_path / "some", ".", kernel=kernel | {place: name}, members=[])
+    with pytest.raises(InputError, match="which is outside"):
+        load("some", model=str(folder)).extra_signature(Runtime())
+
+
+@pytest.mark.parametrize("metric", ["some", "impara"])
+def test_no_code_of_a_folder_is_run_and_nothing_is_asked(
+    tmp_path: Path, outside: Path, metric: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proof = tmp_path / "ran"
+    folder = tmp_path / "some" / "fluency"
+    shutil.copytree(outside, folder)
+    (folder / "evil.py").write_text(f"open({str(proof)!r}, 'w')\n")
+    for name in ("config.json", "tokenizer_config.json"):
+        record = json.loads((folder / name).read_text())
+        classes = ("AutoConfig", "AutoModel", "AutoModelForSequenceClassification", "AutoTokenizer")
+        record |= {"model_type": "evil", "auto_map": dict.fromkeys(classes, "evil.Evil")}
+        (folder / name).write_text(json.dumps(record))
+
+    def ask(*words: object) -> str:
+        raise AssertionError(f"asked on the terminal: {words}")
+
+    monkeypatch.setattr("builtins.input", ask)
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    where = folder if metric == "impara" else folder.parent
+    with pytest.raises(GecjuryError):
+        load(metric, model=str(where), **({"encoder": "embedded"} if metric == "impara" else {})
+             ).score_corpus(CORPUS, Runtime(cache=tmp_path / "cache"))  # fmt: skip
+    assert not proof.exists()
