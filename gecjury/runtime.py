@@ -1,14 +1,23 @@
-"""How a run is carried out: device, batches, workers, caches, progress. Never what is computed."""
+"""How a run is carried out: device, batches, workers, caches, progress, keys.
+
+Never what is computed. Everything that is printed or kept passes through `masked` or
+`public_address` where a key may be among it.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from gecjury.errors import OptionError
+
 __all__ = [
+    "KEY_VARIABLE",
     "Bar",
     "Progress",
     "Runtime",
@@ -16,6 +25,10 @@ __all__ = [
     "SilentProgress",
     "Spending",
     "__version__",
+    "masked",
+    "public_address",
+    "read_key",
+    "secrets_of",
 ]
 
 __version__ = "0.1.0"
@@ -117,3 +130,97 @@ class Runtime:
             for item in items:
                 yield item
                 bar.advance()
+
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+"""Of the key for OpenAI."""
+
+MASK = "[key]"
+
+# Shorter ones are no secrets (`EMPTY`, `none`, `1`), and masking them would damage what is read.
+_SHORTEST = 8
+_USER = re.compile(r"(?<=://)[^/?#\s]*@")
+# A key with a slash, which belongs written as %2F: what stands before it is then no host.
+_BROKEN_USER = re.compile(r"(?<=://)[^/?#\s]*:(?!\d*/)[^\s]*@")
+_QUERY = re.compile(r"[?#].*")
+# In running text a query's end cannot be told from the sentence's, so that values go by name.
+_NAMED = re.compile(r"(?i)([?&](?:[\w-]*(?:key|token|secret|sig|password))=)[^&\s'\",;)]+")
+
+
+def public_address(url: str) -> str:
+    """An address as it may be shown and kept: without user, password, query and fragment.
+
+    Args:
+        url: one address, or several joined by `+`.
+    """
+    parts = re.split(r"\+(?=https?://)", url)
+    return "+".join(_QUERY.sub("", _without_user(part)) for part in parts)
+
+
+def _without_user(text: str) -> str:
+    return _BROKEN_USER.sub("", _USER.sub("", text))
+
+
+def secrets_of(url: str) -> tuple[str, ...]:
+    """What in an address must not be shown: user, password and the values of its query."""
+    # Here and below: what the command line need not import before anything is asked.
+    import base64
+    import urllib.parse
+
+    try:
+        parts = urllib.parse.urlsplit(url)
+    except ValueError:
+        return (url,)  # not an address, so that nothing in it can be told from a key
+    user, _, password = parts.netloc.rpartition("@")[0].partition(":")
+    values = [value for _, value in urllib.parse.parse_qsl(parts.query)]
+    basic = f"{urllib.parse.unquote(user)}:{urllib.parse.unquote(password)}"
+    found = [user, password, *values]
+    if user:
+        found.append(base64.b64encode(basic.encode()).decode())
+    return tuple(filter(None, found))
+
+
+def masked(text: str, secrets: Iterable[str] = (), *, addresses: bool = True) -> str:
+    """A text without keys.
+
+    Masked are the secrets given, the values of the environment's variables that are called a key
+    (`*API_KEY`), each also as an address or a JSON text writes it, and what stands for a key in
+    any address.
+
+    Args:
+        text: what is to be shown or kept.
+        secrets: keys beside those of the environment; those of less than 8 characters are left.
+        addresses: whether keys in addresses that are not known are masked as well: in messages,
+            not in what somebody wrote.
+    """
+    import json
+    import urllib.parse
+
+    named = [value for name, value in os.environ.items() if name.endswith("API_KEY")]
+    found: set[str] = set()
+    for secret in (*secrets, *named):
+        plain = secret.strip()
+        forms = {plain, *plain.split(), urllib.parse.unquote(plain)}
+        forms |= {urllib.parse.quote(plain, safe=""), json.dumps(plain)[1:-1], repr(plain)[1:-1]}
+        found |= {form for form in forms if len(form) >= _SHORTEST}
+    for secret in sorted(found, key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    return _NAMED.sub(rf"\g<1>{MASK}", _without_user(text)) if addresses else text
+
+
+def read_key(variable: str) -> str:
+    """The key that a variable of the environment holds; empty if it is not set.
+
+    Raises:
+        OptionError: it holds what no key can (a line break, a curly quotation mark); the key
+            itself is not shown.
+    """
+    key = os.environ.get(variable, "").strip()
+    for place, letter in enumerate(key, 1):
+        if not "!" <= letter <= "~":
+            what = "a line break" if letter in "\r\n" else f"the character U+{ord(letter):04X}"
+            raise OptionError(
+                f"the key in ${variable} holds {what} (character {place} of {len(key)}), which no "
+                "key has: set it anew, without quotation marks around it"
+            )
+    return key

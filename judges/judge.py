@@ -18,9 +18,8 @@ from gecjury.judges.backends.capabilities import Capabilities, capabilities
 from gecjury.judges.backends.connect import connect
 from gecjury.judges.replies.expected import TOP_TOKENS
 from gecjury.judges.showing import Context, nonce, one_line, read_contexts
-from gecjury.keys import public_address
 from gecjury.prompts import Prompt, PromptError, criterion, read
-from gecjury.runtime import Runtime
+from gecjury.runtime import Runtime, public_address
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 from gecjury.scoring.signature import Setting

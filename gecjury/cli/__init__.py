@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except GecjuryError as error:
-        from gecjury.keys import masked
+        from gecjury.runtime import masked
 
         print(f"gecjury: {masked(str(error))}", file=sys.stderr)
         return error.exit_status

@@ -26,7 +26,7 @@ from gecjury.judges.asking.prices import Price
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.capabilities import capabilities, no_template
 from gecjury.judges.backends.pacing import Pace, backoff, retry_after
-from gecjury.keys import KEY_VARIABLE, masked, public_address, read_key, secrets_of
+from gecjury.runtime import KEY_VARIABLE, masked, public_address, read_key, secrets_of
 
 __all__ = ["OpenAIBackend", "make_client", "mask_reply", "read_completion", "request_body"]
 

@@ -17,7 +17,7 @@ from gecjury.errors import GecjuryError, InputError, OptionError
 from gecjury.judges.asking.exchange import Attempt, Model, Reply, key_of
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.openai import make_client, mask_reply, read_completion, request_body
-from gecjury.keys import masked, secrets_of
+from gecjury.runtime import masked, secrets_of
 
 __all__ = ["BatchBackend"]
 

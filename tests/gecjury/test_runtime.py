@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gecjury.errors import OptionError
-from gecjury.keys import masked, public_address, read_key, secrets_of
+from gecjury.runtime import masked, public_address, read_key, secrets_of
 
 KEY = "sk-secret/of+nobody"
 
