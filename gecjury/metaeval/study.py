@@ -283,6 +283,10 @@ class Study:
         """The metric's scores of both sides of every judged pair; see `over_pairs`.
 
         `pairs` are by default those of the view, expanded; others must come from its rankings.
+
+        Returns:
+            Of the first and of the second system, each of shape (pairs,); NaN where the metric
+            has no score, as for a ranking item that is none of the corpus' groups.
         """
         pairs = self.pairs(view) if pairs is None else pairs
         groups = self.benchmark.corpus.groups
@@ -290,11 +294,12 @@ class Study:
             column = pairs.sentence
             table = sentences
         else:
-            place = {group.id: number for number, group in enumerate(groups)}
-            ranked = self.benchmark.rankings[view]
-            ids = [place.get(f"{item.annotator}.{item.item_id}", -1) for item in ranked]
-            column = np.array(ids, dtype=np.int64)[pairs.item]
-            table = items
+            # An item without a group has no score, so its pairs read a last column of NaN.
+            columns = {group.id: number for number, group in enumerate(groups)}
+            ids = [f"{i.annotator}.{i.item_id}" for i in self.benchmark.rankings[view]]
+            of_item = [columns.get(name, len(groups)) for name in ids]
+            column = np.array(of_item, dtype=np.int64)[pairs.item]
+            table = np.column_stack([items, np.full(len(items), np.nan)])
         return table[pairs.first, column], table[pairs.second, column]
 
     def ceiling(self, view: View) -> AnnotatorAgreement | None:
