@@ -164,11 +164,11 @@ class EditMetric(Scorer):
             return Version((" ".join(apply_edits(source.split(), edits)),), (edits,))
 
         corpus = Corpus((source,), {"hypothesis": version(hypothesis)}, (version(reference),))
-        found = self.score_corpus(corpus, runtime).by_sentence
-        scores = {"score": float(found.score[0, 0])}
-        if found.precision is not None and found.recall is not None:
-            scores["precision"] = float(found.precision[0, 0])
-            scores["recall"] = float(found.recall[0, 0])
+        by_sentence = self.score_corpus(corpus, runtime).by_sentence
+        scores = {"score": float(by_sentence.score[0, 0])}
+        if by_sentence.precision is not None and by_sentence.recall is not None:
+            scores["precision"] = float(by_sentence.precision[0, 0])
+            scores["recall"] = float(by_sentence.recall[0, 0])
         return scores
 
 

@@ -73,6 +73,7 @@ def collect_pairs(
     pairs = expand_pairs(benchmark.rankings.get(view, ()), corpus.names, "unexpanded")
     keys = np.array([sentence_key(source) for source in corpus.sources])
     kept = ~np.isin(keys, list(excluded))
+    # A tie says nothing of which scores are better, which is all that the loss looks at.
     decided = pairs.preference != 0
     used = pairs.select(decided & kept[pairs.sentence])
     if not len(used):
@@ -83,6 +84,7 @@ def collect_pairs(
         )
     scores, absent = scores_of(corpus, members, runtime)
     first, second = (scores[:, side, used.sentence].T for side in (used.first, used.second))
+    # Every pair is stored the better one first, so that training needs no labels.
     wins = (used.preference > 0)[:, None]
     judged = np.unique(pairs.sentence)
     record = {

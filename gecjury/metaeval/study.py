@@ -243,13 +243,13 @@ class Study:
 
     @cached_property
     def _differences(self) -> dict[View, FloatArray | None]:
-        found: dict[View, FloatArray | None] = dict.fromkeys(self.benchmark.views)
-        for view in found:
+        differences: dict[View, FloatArray | None] = dict.fromkeys(self.benchmark.views)
+        for view in differences:
             if self.benchmark.segment_scores is not None:
-                found[view] = score_differences(self.benchmark.segment_scores)
+                differences[view] = score_differences(self.benchmark.segment_scores)
             elif self.benchmark.rankings.get(view):
-                found[view] = judged_differences(self.pairs(view), len(self.benchmark.corpus))
-        return found
+                differences[view] = judged_differences(self.pairs(view), len(self.benchmark.corpus))
+        return differences
 
     def metric_differences(self, sentences: FloatArray, view: View) -> FloatArray:
         """Differences of a metric's scores, NaN where humans did not compare the two systems."""
@@ -309,10 +309,10 @@ class Study:
         """
         if not self.benchmark.rankings.get(view):
             return None
-        found = annotator_agreement(self.pairs(view))
+        agreement = annotator_agreement(self.pairs(view))
         if self.ties == "calibrated":
-            found = replace(found, accuracy=found.with_ties, decided=found.pairs)
-        return found
+            agreement = replace(agreement, accuracy=agreement.with_ties, decided=agreement.pairs)
+        return agreement
 
     @cached_property
     def chance_sentences(self) -> Mapping[str, FloatArray]:

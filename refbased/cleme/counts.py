@@ -261,11 +261,17 @@ def confusion(counts: NDArray[np.float64]) -> tuple[FloatArray, FloatArray, Floa
 
 
 def components(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """CLEME2.0's hit, wrong, under and over over the last axis (`CLEME_COUNTS`), each 0 to 1.
+    """The four rates of CLEME2.0 (hit, wrong, under, over), each 0 to 1.
 
     hit, wrong and under are the shares of the needed changes (tp+fp_needed+fn) that were made
     rightly, made wrongly and not made; over is the share of the changes made (tp+fp) that nobody
     needed. Only hit is better higher. A share of nothing is 0 (the official rule).
+
+    Args:
+        counts: shape (..., columns), the last axis as in `CLEME_COUNTS`.
+
+    Returns:
+        Four arrays of shape (...).
     """
     tp, needed, needless, fn, _ = np.moveaxis(counts, -1, 0)
     wanted, made = tp + needed + fn, tp + needed + needless

@@ -186,8 +186,8 @@ class Subsets:
 
 
 def _version(source: str, edits: Sequence[Edit], mask: int) -> Version:
-    some = tuple(edit for place, edit in enumerate(edits) if mask >> place & 1)
-    return Version((" ".join(apply_edits(source.split(), some)),), (some,))
+    chosen = tuple(edit for place, edit in enumerate(edits) if mask >> place & 1)
+    return Version((" ".join(apply_edits(source.split(), chosen)),), (chosen,))
 
 
 def _exact(scores: FloatArray, count: int) -> FloatArray:
