@@ -268,7 +268,7 @@ class VectorCache:
         return self._store.trouble
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, Float32Array]:
-        """The vectors of those keys that are there; they count as used now."""
+        """The vectors, (dimensions,), of those keys that are there; they count as used now."""
         return {
             key: np.frombuffer(data, dtype="<f4").astype(np.float32)
             for key, data in self._store.read(keys).items()

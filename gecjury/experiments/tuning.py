@@ -354,7 +354,7 @@ def _curve(
 
 
 def curves(trial: TuningTrial) -> dict[str, FloatArray]:
-    """Every measure for each value, on all sentences."""
+    """Every measure on all sentences, each of shape (values of the grid,)."""
     return {measure: _curve(trial, measure, trial.whole, None) for measure in MEASURES}
 
 

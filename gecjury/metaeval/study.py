@@ -129,7 +129,7 @@ class Study:
         return next(kind for kind in HUMAN_KINDS if kind in kinds)
 
     def human(self, view: View) -> FloatArray:
-        """Human scores of the corpus' systems, in their order."""
+        """Human scores of the corpus' systems, shape (systems,), in their order."""
         return self.benchmark.human_scores(self.human_kind(view), view)
 
     def pairs(self, view: View) -> JudgmentPairs:
@@ -227,7 +227,7 @@ class Study:
         return bool(np.count_nonzero(~np.isnan(self.human(view))) < 3)
 
     def confidence(self, differences: FloatArray) -> FloatArray:
-        """One-sided p of every pair of systems, with the same permutations every time."""
+        """One-sided p, shape (pairs of systems,), with the same permutations every time."""
         return confidence(differences, self._signs)
 
     @cached_property
@@ -238,6 +238,9 @@ class Study:
         """By sentence and pair of systems, how much better humans found the first; None without.
 
         Differences of ratings where sentences were rated, mean preferences where they were ranked.
+
+        Returns:
+            Sentences × pairs of systems; NaN where the two were not compared.
         """
         return self._differences[view]
 
@@ -252,7 +255,7 @@ class Study:
         return differences
 
     def metric_differences(self, sentences: FloatArray, view: View) -> FloatArray:
-        """Differences of a metric's scores, NaN where humans did not compare the two systems."""
+        """Sentences × pairs of systems, NaN where humans did not compare the two."""
         wanted = self.human_differences(view)
         given = score_differences(sentences)
         return given if wanted is None else np.where(np.isnan(wanted), np.nan, given)
@@ -316,7 +319,7 @@ class Study:
 
     @cached_property
     def chance_sentences(self) -> Mapping[str, FloatArray]:
-        """Sentence scores of the metrics that know nothing, see `gecjury.metaeval.chance`."""
+        """Systems × sentences of the metrics that know nothing, see `gecjury.metaeval.chance`."""
         return chance_scores(self.benchmark.corpus, self.seed)
 
     def chance(self, views: Sequence[View]) -> list[Result]:

@@ -141,6 +141,9 @@ def group_taus(pairs: GroupedPairs, groups: int) -> FloatArray:
     Args:
         pairs: every two outputs of every group.
         groups: how many groups there are; some may have no pair.
+
+    Returns:
+        Shape (groups,).
     """
     given = signs(pairs.first, pairs.second)
 

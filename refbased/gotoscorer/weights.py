@@ -319,6 +319,9 @@ def chunk_accuracy(counts: NDArray[np.float64], empty: float = 0.0) -> NDArray[n
     Args:
         counts: array whose last axis is `_COUNTS`.
         empty: value where all chunks weigh nothing, every system being right; 0 as officially.
+
+    Returns:
+        Of the counts' shape without the last axis.
     """
     tp, _, _, tn, weight = np.moveaxis(counts, -1, 0)
     share: NDArray[np.float64] = np.full_like(tp, empty)

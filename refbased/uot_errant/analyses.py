@@ -70,7 +70,7 @@ class EditTable:
 
     @property
     def norms(self) -> FloatArray:
-        """L2 norms of the vectors."""
+        """L2 norms of the vectors, shape (edits,)."""
         return masses(self.vectors, "norm")
 
 
@@ -312,8 +312,8 @@ def compare_with_pot(
     """Solve every problem by POT as well.
 
     Returns:
-        The report, and for each problem POT's transported mass minus ours (NaN where POT's plan
-        is not finite).
+        The report, and of shape (problems,) POT's transported mass minus ours (NaN where POT's
+        plan is not finite).
     """
     problems = [p for p in problems_of(scorer, corpus, runtime)[0] if p.cost.size]
     converged = worse = 0

@@ -188,7 +188,7 @@ class UOTERRANT(BestReference, EditMetric):
         return problems
 
     def plans(self, problems: Sequence[Problem]) -> list[FloatArray | None]:
-        """The plan of each problem; None where no optimum was found."""
+        """The plan of each problem, of its cost's shape; None where no optimum was found."""
         live = [place for place, problem in enumerate(problems) if problem.cost.size]
         live_problems = [problems[place] for place in live]
         solved: Sequence[FloatArray | None]
@@ -231,7 +231,7 @@ class UOTERRANT(BestReference, EditMetric):
     def sweep(
         self, option: str, values: Sequence[float], corpus: Corpus, runtime: Runtime
     ) -> FloatArray | None:
-        """Sentence scores for every λ = λ1 = λ2, encoded once."""
+        """Sentence scores, λ × systems × sentences, for every λ = λ1 = λ2; encoded once."""
         if option != "lambda":
             return None
         # Here and below: the analyses build on this module.

@@ -93,7 +93,7 @@ class Tally:
                 self._types[place] = types
 
     def collect(self, rows: range) -> tuple[dict[EditSets, list[Place]], dict[EditSet, FloatArray]]:
-        """The distinct pairs of edit sets, where each occurs, and the vectors of all sets."""
+        """Where each distinct pair of edit sets occurs; each set's vectors, edits × dimensions."""
         places = self.pairs(rows)
         sets = list(dict.fromkeys(edit_set for pair in places for edit_set in pair))
         encoder = load_encoder(self.scorer.encoder_spec, self.runtime)

@@ -94,7 +94,7 @@ def differences(
 
 
 def masses(vectors: FloatArray, kind: Mass) -> FloatArray:
-    """What each edit has to send or to receive: its vector's L2 norm, or 1/k of k edits."""
+    """What each edit has to send or receive, (k,): its vector's L2 norm, or 1/k of k edits."""
     if kind == "norm" or not len(vectors):
         norms: FloatArray = np.linalg.norm(vectors, axis=1)
         return norms

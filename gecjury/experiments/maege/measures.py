@@ -54,6 +54,9 @@ def gold_scores(corpus: Annotated, chains: Sequence[Chain]) -> list[FloatArray]:
 
     The full correction scores 1, the source 1 - (m + 1) / c with m the fewest edits that an
     annotator needed and c the source's length in characters; the texts between are spaced evenly.
+
+    Returns:
+        For each chain an array of shape (texts of the chain,), ascending.
     """
     found = []
     for chain in chains:

@@ -173,6 +173,9 @@ class Subsets:
 
         Args:
             value: score by subset; more subsets than `masks` do no harm.
+
+        Returns:
+            Two arrays of shape (edits,).
         """
         count, full = self.count, (1 << self.count) - 1
         errors = np.zeros(count)

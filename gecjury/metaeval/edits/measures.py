@@ -117,8 +117,8 @@ def source_halves(cases: Sequence[EditCase], seed: int) -> tuple[IntArray, BoolA
     """The sources of edits, split into two halves.
 
     Returns:
-        The source of each case, as numbers from 0; for each case whether its source is in the
-        first half; the number of sources. The first half has the odd one.
+        The source of each case, as numbers from 0, and whether it is in the first half, both of
+        shape (cases,); the number of sources. The first half has the odd one.
     """
     numbers: dict[str, int] = {}
     source = np.array([numbers.setdefault(c.source, len(numbers)) for c in cases], dtype=np.int64)
