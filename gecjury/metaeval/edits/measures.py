@@ -182,24 +182,24 @@ def edit_agreement(
     source, first, sources = source_halves(cases, seed)
     split = votes == 0.5
     missing = np.isnan(scores) & ~split
-    kept = np.flatnonzero(~split & ~missing)
-    kept = kept[np.argsort(scores[kept], kind="stable")]
+    used = np.flatnonzero(~split & ~missing)
+    used = used[np.argsort(scores[used], kind="stable")]
     sample = _Sample(
-        scores[kept].astype(np.float64),
-        votes[kept] > 0.5,
-        source[kept],
-        np.where(first[kept], 0, 1) if threshold is None else np.zeros(len(kept), dtype=np.int64),
-        tuple(types[int(n)] for n in kept) if types else (),
+        scores[used].astype(np.float64),
+        votes[used] > 0.5,
+        source[used],
+        np.where(first[used], 0, 1) if threshold is None else np.zeros(len(used), dtype=np.int64),
+        tuple(types[int(n)] for n in used) if types else (),
     )
     said, thresholds = _said(sample, threshold)
-    ones = np.ones((1, len(kept)))
+    ones = np.ones((1, len(used)))
     measured = {k: float(v[0]) for k, v in _measures(sample, said, ones).items()}
     draws = _draws(sources, resamples, seed)
     return EditAgreement(
         **measured,
         threshold="other-half" if threshold is None else "fixed",
         thresholds=thresholds,
-        cases=len(kept),
+        cases=len(used),
         valid=int(sample.truth.sum()),
         missing=int(missing.sum()),
         split=int(split.sum()),
