@@ -74,17 +74,17 @@ class _Store:
         """The values of those keys that have one; they count as used now."""
 
         def work(store: sqlite3.Connection) -> dict[bytes, bytes]:
-            found: dict[bytes, bytes] = {}
+            stored: dict[bytes, bytes] = {}
             row = store.execute("SELECT id FROM scopes WHERE parts = ?", (self.parts,)).fetchone()
             if row is None:
-                return found
+                return stored
             now, old = self._clock(), []
             for begin in range(0, len(keys), _AT_ONCE):
-                some = keys[begin : begin + _AT_ONCE]
-                marks = ",".join("?" * len(some))
+                batch = keys[begin : begin + _AT_ONCE]
+                marks = ",".join("?" * len(batch))
                 query = f"SELECT key, value, used FROM entries WHERE scope = ? AND key IN ({marks})"
-                for key, value, used in store.execute(query, (row[0], *some)):
-                    found[key] = value
+                for key, value, used in store.execute(query, (row[0], *batch)):
+                    stored[key] = value
                     if now - used > _RECENT:
                         old.append((now, row[0], key))
             if old:
@@ -96,7 +96,7 @@ class _Store:
                         "UPDATE entries SET used = ? WHERE scope = ? AND key = ?", old
                     )
                     store.execute("COMMIT")
-            return found
+            return stored
 
         return self._use(work, {}, make=False)
 
@@ -268,7 +268,7 @@ class VectorCache:
         return self._store.trouble
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, Float32Array]:
-        """The vectors of those keys that are there; they count as used now."""
+        """The vectors, (dimensions,), of those keys that are there; they count as used now."""
         return {
             key: np.frombuffer(data, dtype="<f4").astype(np.float32)
             for key, data in self._store.read(keys).items()

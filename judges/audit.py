@@ -83,6 +83,7 @@ def audit_of(
             "output": sum(reply.output_tokens for reply in replies),
         },
         "cost": {
+            # A sum without the unknown prices would look like the whole.
             "amount": None if None in costs else math.fsum(c for c in costs if c is not None),
             "currency": table.currency,
             "prices": table.date,

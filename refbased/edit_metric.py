@@ -61,11 +61,11 @@ class BestReference(Scorer):
         """Scores of counts, ... × K."""
 
     def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
-        """Keys by which a sentence's reference is chosen, from its own counts alone."""
+        """Keys that choose a sentence's reference by its own counts, each without the last axis."""
         return self.rule(own, own)
 
     def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
-        """The counts of a level, where statistics keep others for sentences than for corpora."""
+        """The counts, (..., K), of a level, where sentences have others than corpora."""
         return values
 
     def best_references(self, counts: FloatArray) -> IntArray:
@@ -92,7 +92,11 @@ class BestReference(Scorer):
     def chosen_in_run(
         self, values: NDArray[Any], draws: IntArray | None = None
     ) -> tuple[FloatArray, IntArray]:
-        """Summed counts of the corpus level, and the references chosen; see `choose_running`."""
+        """Summed counts of the corpus level, and the references chosen; see `choose_running`.
+
+        Returns:
+            Systems × K and systems × sentences; with draws, draws × systems × K and an empty one.
+        """
         return choose_running(self.counts_at(values, "corpus"), self.rule, draws)
 
     def credited(
@@ -164,11 +168,11 @@ class EditMetric(Scorer):
             return Version((" ".join(apply_edits(source.split(), edits)),), (edits,))
 
         corpus = Corpus((source,), {"hypothesis": version(hypothesis)}, (version(reference),))
-        found = self.score_corpus(corpus, runtime).by_sentence
-        scores = {"score": float(found.score[0, 0])}
-        if found.precision is not None and found.recall is not None:
-            scores["precision"] = float(found.precision[0, 0])
-            scores["recall"] = float(found.recall[0, 0])
+        by_sentence = self.score_corpus(corpus, runtime).by_sentence
+        scores = {"score": float(by_sentence.score[0, 0])}
+        if by_sentence.precision is not None and by_sentence.recall is not None:
+            scores["precision"] = float(by_sentence.precision[0, 0])
+            scores["recall"] = float(by_sentence.recall[0, 0])
         return scores
 
 
@@ -200,7 +204,7 @@ _Correction = tuple[int, Edits]
 
 
 def distinct_corrections(cases: Sequence[EditCase]) -> tuple[list[_Correction], IntArray]:
-    """The corrections that cases belong to, and which of them each case belongs to."""
+    """The corrections that cases belong to, and the number of each case's, shape (cases,)."""
     numbers: dict[_Correction, int] = {}
     place = [numbers.setdefault((case.row, case.edits), len(numbers)) for case in cases]
     return list(numbers), np.array(place, dtype=np.int64)

@@ -192,16 +192,16 @@ def _count(
 
 def _types(hypothesis: Mapping[_Key, list[str]], reference: Mapping[_Key, list[str]]) -> Types:
     """As `_count`, by type: TP and FN by the reference edit's, FP by the hypothesis edit's."""
-    found: dict[tuple[str, int], int] = {}
+    counts: dict[tuple[str, int], int] = {}
     for key, types in hypothesis.items():
         shared = reference.get(key)
         for kind in types if shared is None else shared:
-            found[kind, int(shared is None)] = found.get((kind, int(shared is None)), 0) + 1
+            counts[kind, int(shared is None)] = counts.get((kind, int(shared is None)), 0) + 1
     for key, types in reference.items():
         if key not in hypothesis:
             for kind in types:
-                found[kind, 2] = found.get((kind, 2), 0) + 1
-    return found
+                counts[kind, 2] = counts.get((kind, 2), 0) + 1
+    return counts
 
 
 def _touch(first: Edit, second: Edit) -> bool:

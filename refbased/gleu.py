@@ -47,6 +47,9 @@ class GLEU(Scorer):
     paper: ClassVar[str] = "Napoles et al. 2015, 2016"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
 
+    # Whether an n-gram of the source is penalised only where the reference has it not at all.
+    _absent_only: ClassVar[bool] = False
+
     n: int = 4
     unit: Literal["word", "char"] = "word"
     draws: int = 500
@@ -72,7 +75,7 @@ class GLEU(Scorer):
                 [version.lines for version in corpus.references],
                 self.n,
                 self.unit,
-                absent=type(self) is OfficialGLEU,
+                absent=self._absent_only,
                 advance=bar.advance,
             )
         values = np.empty((*o.rh.shape[:3], 2 + 2 * self.n), dtype=np.int32)
@@ -136,6 +139,7 @@ class OfficialGLEU(GLEU):
     name: ClassVar[str] = "gleu-official"
     summary: ClassVar[str] = "GLEU as the authors' script computes it"
     paper: ClassVar[str] = "Napoles et al. 2016"
+    _absent_only: ClassVar[bool] = True
 
     def _corpus(self, values: FloatArray) -> FloatArray:
         # The script gives 0 as soon as one statistic of the corpus is 0.

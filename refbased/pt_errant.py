@@ -88,8 +88,8 @@ class PTERRANT(BestReference, EditMetric):
         weights = EditWeights(corpus.sources, [version.lines for version in corpus.references])
         for row in range(len(corpus)):
             for index, reference in enumerate(theirs):
-                for some in (*(lines[row] for lines in mine), reference[row]):
-                    weights.want(row, index, some)
+                for text_edits in (*(lines[row] for lines in mine), reference[row]):
+                    weights.want(row, index, text_edits)
         notes = weights.compute(self.weight_model, runtime)
         values = np.zeros((len(mine), len(corpus), len(theirs), 3))
         types: dict[tuple[int, int, int], Types] = {}
@@ -147,11 +147,11 @@ def _count(
     mine: Kinds, theirs: Kinds, weights: Mapping[EditKey, float]
 ) -> dict[tuple[str, int], float]:
     """TP (0) and FP (1) by the hypothesis edit's type, FN (2) by the reference edit's."""
-    found: dict[tuple[str, int], float] = {}
+    sums: dict[tuple[str, int], float] = {}
     for key, kind in mine.items():
-        place = (kind, 0 if key in theirs else 1)
-        found[place] = found.get(place, 0.0) + weights[key]
+        cell = (kind, 0 if key in theirs else 1)
+        sums[cell] = sums.get(cell, 0.0) + weights[key]
     for key, kind in theirs.items():
         if key not in mine:
-            found[kind, 2] = found.get((kind, 2), 0.0) + weights[key]
-    return found
+            sums[kind, 2] = sums.get((kind, 2), 0.0) + weights[key]
+    return sums

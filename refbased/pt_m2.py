@@ -83,7 +83,7 @@ class PTM2(M2):
                 for place in range(width)
             ],
         )
-        found: dict[tuple[int, str], list[list[SystemEdit]]] = {}
+        edits_of: dict[tuple[int, str], list[list[SystemEdit]]] = {}
         lines = [version.lines for version in corpus.systems.values()]
         for row in runtime.track(range(len(corpus)), f"{self.name}: matching", len(corpus)):
             tokens = corpus.gold[row].source.split()
@@ -91,7 +91,7 @@ class PTM2(M2):
                 edits = extract_system_edits(
                     tokens, text.split(), golds[row], self.unchanged, release=False
                 )
-                found[row, text] = edits
+                edits_of[row, text] = edits
                 for place, mine in enumerate(edits):
                     weights.want(row, place, {_key(edit): None for edit in mine})
             for place, wanted in enumerate(golds[row]):
@@ -100,13 +100,13 @@ class PTM2(M2):
         values = np.full((len(lines), len(corpus), width, 3), np.nan)
         for row, gold in enumerate(golds):
             for place, wanted in enumerate(gold):
-                of = weights.of(row, place)
-                total = sum(of[_gold_key(edit)] for edit in wanted)
+                weight_of = weights.of(row, place)
+                total = sum(weight_of[_gold_key(edit)] for edit in wanted)
                 for system, texts in enumerate(lines):
-                    proposed = found[row, texts[row]][place]
+                    proposed = edits_of[row, texts[row]][place]
                     values[system, row, place] = (
-                        sum(of[_key(edit)] for edit in proposed if edit.correct),
-                        sum(of[_key(edit)] for edit in proposed),
+                        sum(weight_of[_key(edit)] for edit in proposed if edit.correct),
+                        sum(weight_of[_key(edit)] for edit in proposed),
                         total,
                     )
         return Statistics(values, notes=tuple(notes))

@@ -279,8 +279,8 @@ def choose_running(
     for row in range(sentences):
         own, may = values[:, row], usable[:, row]
         best = choose_best(rule(totals[:, None] + own, own), may)
-        some = np.asarray(may.any(axis=-1))
+        any_usable = np.asarray(may.any(axis=-1))
         taken = np.take_along_axis(own, best[:, None, None], axis=1)[:, 0]
-        totals += np.where(some[:, None], taken, 0.0)
-        chosen[:, row] = np.where(some, best, -1)
+        totals += np.where(any_usable[:, None], taken, 0.0)
+        chosen[:, row] = np.where(any_usable, best, -1)
     return totals, chosen

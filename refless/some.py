@@ -103,7 +103,7 @@ class SOME(MeanScorer):
 
     @property
     def weights(self) -> FloatArray:
-        """α, β, γ."""
+        """α, β, γ, shape (3,)."""
         return np.array([self.alpha, self.beta, self.gamma])
 
     def sentence_scores(self, statistics: Statistics) -> Scores:

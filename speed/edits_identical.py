@@ -39,6 +39,7 @@ def measure(options: Options) -> list[Claim]:
         changed = [version for version in versions if version != source]
         counts["changed"] += len(changed)
         sentences = [source, *dict.fromkeys(changed)]
+        # Both sides take the same parses: what is compared is what each makes of them.
         docs = list(nlp.pipe(Doc(nlp.vocab, words=sentence.split()) for sentence in sentences))
         parsed = [extractor.reduce(doc) for doc in docs]
         for doc, parse in zip(docs[1:], parsed[1:], strict=True):

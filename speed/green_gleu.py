@@ -183,6 +183,7 @@ def report(
                 f"the same work, sentence scores too: {elapsed:.2f} s, {elapsed / best[0]:.1f}× "
                 f"by the clock, {cpu / best[1]:.1f}× by CPU"
             )
+        # Where the clock and the processor disagree, the less flattering ratio counts.
         ratio = min(theirs[0] / best[0], theirs[1] / best[1])
         claims.append(
             faster(f"{name}, {size}", best[0], theirs[0], target, ratio=ratio, lines=lines)

@@ -166,23 +166,23 @@ def annotator_kappa(items: Sequence[RankedItem], *, within: bool = False) -> Kap
     Returns:
         κ by pair of annotators and its means.
     """
-    found = _labels(items)
+    labels = _labels(items)
     values: dict[tuple[str, str], float] = {}
     counts: dict[tuple[str, str], int] = {}
-    duos = [(a, a) for a in found] if within else list(combinations(found, 2))
+    duos = [(a, a) for a in labels] if within else list(combinations(labels, 2))
     for a, b in duos:
         if within:
-            couples, pool = _repeated(found[a])
+            couples, pool = _repeated(labels[a])
         else:
-            couples, pool = _crossed(found[a], found[b])
+            couples, pool = _crossed(labels[a], labels[b])
         if couples:
             values[a, b] = _pooled_kappa(couples, pool)
             counts[a, b] = len(couples)
-    known = [duo for duo, value in values.items() if not np.isnan(value)]
-    if not known:
+    defined = [duo for duo, value in values.items() if not np.isnan(value)]
+    if not defined:
         return Kappa(float("nan"), float("nan"), values, counts)
-    kappas = np.array([values[duo] for duo in known])
-    weights = np.array([counts[duo] for duo in known])
+    kappas = np.array([values[duo] for duo in defined])
+    weights = np.array([counts[duo] for duo in defined])
     return Kappa(float(kappas.mean()), float(np.average(kappas, weights=weights)), values, counts)
 
 

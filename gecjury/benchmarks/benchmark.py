@@ -51,7 +51,7 @@ class Benchmark:
         view: the chosen view, which `corpus.groups` follows.
         systems: name of the chosen system set.
         system_sets: all sets, each with its systems.
-        references: how the references are called.
+        references: how the references are called, here and in signatures.
         sentence_ids: for each row of `corpus` its line in the full files (0-based).
         citation: the paper to cite.
         notes: what a reader of results must know.
@@ -88,11 +88,6 @@ class Benchmark:
     def views(self) -> tuple[View, ...]:
         """The views that have human scores, the default first."""
         return tuple(self.human)
-
-    @property
-    def reference_name(self) -> str:
-        """The same as `references`: the name that signatures carry."""
-        return self.references
 
     def human_scores(self, kind: str, view: View | None = None) -> NDArray[np.float64]:
         """Human scores of the corpus' systems.

@@ -201,12 +201,14 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[Verdi
             problems.append(VerdictProblem(name, number, line, reason, read=False))
         else:
             targets.append(target)
+    # Where no correction spells the source as marked, their edits count on their own spelling.
     sentence = _source_of(_tidy(re.sub(r"\[([^\[\]]*)\]", r"\1", marked)), targets)
     if sentence != _tidy(re.sub(r"\[([^\[\]]*)\]", r"\1", marked)):
         reason = "the corrections spell the source differently, and theirs is taken"
         problems.append(VerdictProblem(name, at + 1, marked, reason, read=True))
     verdicts: list[HumanVerdict] = []
     texts: list[str] = []
+    # A slip in the unchanged words must not cost verdicts whose edits still fit the source.
     for given in targets:
         target = given
         if target.source != sentence:
@@ -319,19 +321,19 @@ def _read_mark(match: re.Match[str], start: int) -> _Mark | None:
     reason = "" if opened is None else "the bracket is not closed: taken to end at its verdict"
     old = new = ""
     verdict: str | None = None
-    if (found := _PLAIN.fullmatch(inner)) is not None:
-        old, new, verdict = found[1], found[2], found[3]
-    elif (found := _BARE.fullmatch(inner)) is not None:
-        old, new, verdict = found[1], found[2], outside
+    if (fields := _PLAIN.fullmatch(inner)) is not None:
+        old, new, verdict = fields[1], fields[2], fields[3]
+    elif (fields := _BARE.fullmatch(inner)) is not None:
+        old, new, verdict = fields[1], fields[2], outside
         reason = "the verdict stands outside the bracket" if outside else "no verdict: left out"
-    elif (found := _BEFORE_ARROW.fullmatch(inner)) is not None:
-        old, verdict, new = found[1], found[2], found[3]
+    elif (fields := _BEFORE_ARROW.fullmatch(inner)) is not None:
+        old, verdict, new = fields[1], fields[2], fields[3]
         reason = "the verdict stands before the arrow"
-    elif (found := _INSIDE_NEW.fullmatch(inner)) is not None:
-        old, new, verdict = found[1], found[2] + found[4], found[3]
+    elif (fields := _INSIDE_NEW.fullmatch(inner)) is not None:
+        old, new, verdict = fields[1], fields[2] + fields[4], fields[3]
         reason = "the verdict stands inside the new text"
-    elif (found := _TWICE.fullmatch(inner)) is not None:
-        old, new, verdict = found[1], found[2], found[3]
+    elif (fields := _TWICE.fullmatch(inner)) is not None:
+        old, new, verdict = fields[1], fields[2], fields[3]
         reason = "two verdicts: the last one is taken"
     else:
         return None

@@ -363,7 +363,7 @@ def rank_ratings(
 
 
 def mean_over_raters(table: FloatArray) -> FloatArray:
-    """Mean over the first axis of what is there; NaN where nothing is."""
+    """Mean over the first axis, (raters, ...) to (...), of what is there; NaN where nothing is."""
     present = ~np.isnan(table)
     counts = present.sum(axis=0)
     sums = np.where(present, table, 0.0).sum(axis=0)

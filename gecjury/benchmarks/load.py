@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.data_folder import open_data
@@ -12,6 +13,7 @@ from gecjury.benchmarks.table import (
     BENCHMARKS,
     UNKNOWN_SYSTEMS,
     BenchmarkInfo,
+    View,
     benchmark_info,
     looks_like_path,
 )
@@ -75,7 +77,7 @@ def load_benchmark(
         systems=systems,
         references=_references(info, references),
         open_folder=lambda: open_data(data, url=url, cache=cache),
-        view="edit" if chosen == "edit" else "sentence",
+        view=cast(View, chosen),  # one of `info.views`, as was checked
         whole=whole,
         unknown_systems=unknown_systems,
     )

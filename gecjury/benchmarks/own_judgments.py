@@ -238,7 +238,7 @@ def _expected() -> str:
 def _ratings(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgments:
     """Ratings: each annotator's ratings of one sentence make one ranking item."""
     names = corpus.names
-    found: dict[tuple[str, str, int, int], list[float]] = {}
+    scores: dict[tuple[str, str, int, int], list[float]] = {}
     empty = 0
     for row in rows:
         sentence = row.sentence(first, len(corpus))
@@ -247,14 +247,14 @@ def _ratings(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgments:
             empty += 1
             continue
         key = row["aspect"] or "rating", row["annotator"] or _ONE, system, sentence
-        found.setdefault(key, []).append(_score(row))
-    aspects = list(dict.fromkeys(key[0] for key in found))
-    annotators = list(dict.fromkeys(key[1] for key in found))
+        scores.setdefault(key, []).append(_score(row))
+    aspects = list(dict.fromkeys(key[0] for key in scores))
+    annotators = list(dict.fromkeys(key[1] for key in scores))
     shape = len(annotators), len(names), len(corpus)
     raters = {aspect: np.full(shape, np.nan) for aspect in aspects}
-    for (aspect, annotator, system, sentence), values in found.items():
+    for (aspect, annotator, system, sentence), values in scores.items():
         raters[aspect][annotators.index(annotator), system, sentence] = np.mean(values)
-    if not found:
+    if not scores:
         raise InputError(f"{rows[0].path}: every score is empty; expected a number for some")
     mean = np.mean(list(raters.values()), axis=0)
     items = [
@@ -262,7 +262,7 @@ def _ratings(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgments:
         for number, annotator in enumerate(annotators)
         for item in rank_ratings(mean[number], corpus, annotator)
     ]
-    again = [values for values in found.values() if len(values) > 1]
+    again = [values for values in scores.values() if len(values) > 1]
     differ = sum(len(set(values)) > 1 for values in again)
     notes = [
         "rankings are derived from ratings: one item an annotator and sentence, equal ratings tie"

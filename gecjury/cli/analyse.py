@@ -224,36 +224,36 @@ def _edits(task: AnalysisTask) -> Shown:
 def _scatter(task: AnalysisTask) -> Shown:
     import numpy as np
 
-    found = human_scatter(task.judged(), task.metrics, corpus=task.corpus, runtime=task.runtime)
-    rows, summary = found.rows(), [asdict(each) for each in found.correlations]
+    scatter = human_scatter(task.judged(), task.metrics, corpus=task.corpus, runtime=task.runtime)
+    rows, summary = scatter.rows(), [asdict(each) for each in scatter.correlations]
     if task.figure:
         groups = {
             one.metric: np.array(
-                [(p.human, p.score) for p in found.points if p.metric == one.metric]
+                [(p.human, p.score) for p in scatter.points if p.metric == one.metric]
             )
-            for one in found.correlations
+            for one in scatter.correlations
         }
         names = dict.fromkeys(groups, task.corpus.names)
-        draw.points(groups, task.figure, (f"human ({found.kind})", "metric (TrueSkill)"), names)
+        draw.points(groups, task.figure, (f"human ({scatter.kind})", "metric (TrueSkill)"), names)
     columns = [Column("metric"), Column("system"), Column("human"), Column("score")]
     short = [Column("metric"), Column("pearson", "r"), Column("spearman", "ρ")]
     tables = [
-        Table(columns, rows, f"Human {found.kind} and metric TrueSkill"),
+        Table(columns, rows, f"Human {scatter.kind} and metric TrueSkill"),
         Table(short, summary),
     ]
     return tables, {"rows": rows, "correlations": summary}
 
 
 def _cost(task: AnalysisTask) -> Shown:
-    found = scoring_cost(task.corpus, task.metrics, task.runtime)
-    rows, slopes = found.rows(), [asdict(each) for each in found.slopes]
+    cost = scoring_cost(task.corpus, task.metrics, task.runtime)
+    rows, slopes = cost.rows(), [asdict(each) for each in cost.slopes]
     if task.figure:
         curves = {}
-        for one in found.slopes:
-            own = [point for point in found.points if point.metric == one.metric]
-            own.sort(key=lambda point: point.edits_per_sentence)
-            x = [point.edits_per_sentence for point in own]
-            curves[one.metric] = (x, [point.seconds_alone for point in own])
+        for one in cost.slopes:
+            own_points = [point for point in cost.points if point.metric == one.metric]
+            own_points.sort(key=lambda point: point.edits_per_sentence)
+            x = [point.edits_per_sentence for point in own_points]
+            curves[one.metric] = (x, [point.seconds_alone for point in own_points])
         draw.lines(curves, task.figure, ("edits a sentence", "seconds a system by itself"))
     tables = [
         Table([Column(key) for key in rows[0]], rows, "Seconds"),
@@ -269,12 +269,12 @@ def _lambda(task: AnalysisTask) -> Shown:
     values = steps_to(task.args.step, task.args.stop)
     sentences = sentence_scores_by_lambda(scorer, task.corpus, values, task.runtime)
     settings = [{"lambda": value} for value in values]
-    found = try_variants(benchmark, settings, sentences, corpus=task.corpus)
+    variants = try_variants(benchmark, settings, sentences, corpus=task.corpus)
     if task.figure:
-        curves = {"pearson": (values, found.pearson), "spearman": (values, found.spearman)}
-        draw.lines(curves, task.figure, ("λ1 = λ2", f"correlation with human {found.kind}"))
+        curves = {"pearson": (values, variants.pearson), "spearman": (values, variants.spearman)}
+        draw.lines(curves, task.figure, ("λ1 = λ2", f"correlation with human {variants.kind}"))
     columns = [Column("lambda", "λ1 = λ2", 2), Column("pearson", "r"), Column("spearman", "ρ")]
-    return _variants(task, found, columns, f"λ = {found.best['lambda']:g}")
+    return _variants(task, variants, columns, f"λ = {variants.best['lambda']:g}")
 
 
 def _layers(task: AnalysisTask) -> Shown:
@@ -289,18 +289,18 @@ def _layers(task: AnalysisTask) -> Shown:
         for layer in range(1, scores.shape[1] + 1)
     ]
     flat = scores.reshape(-1, *scores.shape[2:])
-    found = try_variants(benchmark, settings, flat, corpus=task.corpus)
+    variants = try_variants(benchmark, settings, flat, corpus=task.corpus)
     if task.figure:
         curves = {}
         for pooling in poolings:
-            own = [row for row in found.rows() if row["pooling"] == pooling]
+            of_pooling = [row for row in variants.rows() if row["pooling"] == pooling]
             for key in ("pearson", "spearman"):
-                curve = [row["layer"] for row in own], [row[key] for row in own]
+                curve = [row["layer"] for row in of_pooling], [row[key] for row in of_pooling]
                 curves[f"{pooling} {key}"] = curve
-        draw.lines(curves, task.figure, ("layer", f"correlation with human {found.kind}"))
+        draw.lines(curves, task.figure, ("layer", f"correlation with human {variants.kind}"))
     columns = [Column("pooling"), Column("layer"), Column("pearson", "r"), Column("spearman", "ρ")]
-    best = found.best
-    return _variants(task, found, columns, f"layer {best['layer']}, {best['pooling']}")
+    best = variants.best
+    return _variants(task, variants, columns, f"layer {best['layer']}, {best['pooling']}")
 
 
 def _variants(

@@ -140,6 +140,7 @@ def _check(args: argparse.Namespace) -> int:
         except GecjuryError as error:
             problems.append({"level": "error", "file": path, "message": str(error)})
             continue
+        # Read again as strictly as usual: overlapping edits are worth a warning, not the end.
         try:
             read_m2(path)
         except GecjuryError as error:
@@ -152,6 +153,7 @@ def _check(args: argparse.Namespace) -> int:
         except GecjuryError as error:
             problems.append({"level": "error", "file": path, "message": str(error)})
         files.append(_summary(path, blocks))
+        # Neither is wrong, but scorers read them differently, which shows in no other way.
         silent = sum(not block.annotations for block in blocks)
         annotators = {a for block in blocks for a in block.annotators}
         uneven = sum(0 < len(block.annotators) < len(annotators) for block in blocks)

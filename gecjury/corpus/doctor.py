@@ -145,10 +145,11 @@ def _against_source(report: FileReport, sources: tuple[str, ...]) -> list[Findin
     if len(lines) != len(sources):
         message = f"{len(lines)} lines, but the source has {len(sources)}"
         return [Finding("error", report.path, message + _where_lost(lines, sources))]
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if report.empty:
-        found.append(Finding("note", report.path, f"{report.empty} empty lines"))
+        findings.append(Finding("note", report.path, f"{report.empty} empty lines"))
     own = [_likeness(a, b) for a, b in zip(lines, sources, strict=True)]
+    # A lost line leaves the count right where another was added: look one line beside.
     for shift in (-1, 1):
         moved = [
             _likeness(lines[i], sources[i + shift])
@@ -162,24 +163,25 @@ def _against_source(report: FileReport, sources: tuple[str, ...]) -> list[Findin
                 f"{better} of {len(moved)} lines fit the source line "
                 f"{'above' if shift < 0 else 'below'} them better: shifted by one line?"
             )
-            found.append(Finding("warning", report.path, message))
+            findings.append(Finding("warning", report.path, message))
     unlike = [
         i for i, value in enumerate(own) if value < _UNLIKE_SHARE and len(sources[i].split()) > 3
     ]
     if unlike:
         shown = ", ".join(str(i + 1) for i in unlike[:5])
         message = f"{len(unlike)} lines share almost no token with their source (line {shown}"
-        found.append(
+        findings.append(
             Finding("warning", report.path, message + (", …)" if len(unlike) > 5 else ")"))
         )
+    # Another tokenisation turns unchanged words into edits, and no score would tell.
     ours, theirs = _glued(lines), _glued(sources)
     if abs(ours - theirs) > _GLUED_SHARE:
         message = (
             f"{ours:.1%} of tokens have punctuation or clitics attached, {theirs:.1%} in the "
             "source: tokenised differently? Tokenise all files alike before scoring"
         )
-        found.append(Finding("warning", report.path, message))
-    return found
+        findings.append(Finding("warning", report.path, message))
+    return findings
 
 
 def _where_lost(lines: Sequence[str], sources: Sequence[str]) -> str:

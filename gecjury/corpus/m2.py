@@ -141,6 +141,7 @@ def parse_m2(
         annotations.clear()
 
     for number, line in enumerate(lines, 1):
+        # A new S line ends a block as well: not every file has the blank line between.
         if line == "S" or line.startswith("S "):
             close()
             source = line[2:]

@@ -109,6 +109,7 @@ def read_corpus(
     for given in references:
         name, path = _name_of(given)
         for version in read_versions(path):
+            # Sets by name stay apart: a metric takes them only where it is asked for that set.
             if name:
                 if (lines := len(version.lines)) != len(sources):
                     raise InputError(f"{path} has {lines} lines, but {source} has {len(sources)}")

@@ -178,12 +178,12 @@ def score_attacks(
     notes: dict[str, None] = {}
     seconds = 0.0
     about = scorer.signature(corpus, runtime)
-    for given, some in attack_corpora(scorer, corpus, damaged):
-        table = score_with_files(scorer, given, folder, runtime or Runtime())
+    for damaged_corpus, damages in attack_corpora(scorer, corpus, damaged):
+        table = score_with_files(scorer, damaged_corpus, folder, runtime or Runtime())
         rows = {name: row for row, name in enumerate(table.systems)}
         source = rows[_free(SOURCE, corpus.systems)]
         totals = table.by_system.score
-        for each in some:
+        for each in damages:
             old, new = rows[each.system], rows[each.name]
             lines = corpus.systems[each.system].lines
             pairs.append(

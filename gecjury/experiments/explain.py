@@ -133,6 +133,7 @@ def explain(
     chosen = None
     if alignment:
         found = [scorer.explain(source, edits, other, runtime) for other in others]
+        # The reference that scores best is the one that the metric itself would take.
         chosen = max(range(len(found)), key=lambda i: _order(found[i].scores["score"]))
     shares = None
     if attribution is not None:

@@ -236,7 +236,7 @@ def trial_of(
     if sentences is not None and study.aggregate == "corpus":
         raise OptionError("a tuned metric of sentence scores alone has no corpus score")
     whole, parts, right = [], [], []
-    kept: Statistics | None = None
+    statistics: Statistics | None = None
     for number, value in enumerate(runtime.track(grid.values, f"trying {grid.option}",
                                                  len(grid.values))):  # fmt: skip
         if sentences is not None:
@@ -245,11 +245,14 @@ def trial_of(
             resampled = None if draws is None else np.tile(own, (len(draws), 1))
         else:
             scorer = grid.scorer(value)
-            if kept is None or not set(grid.options) <= scorer.score_options:
-                kept = score_with_files(scorer, corpus, runtime.scores, runtime).statistics
-            scores = scorer.sentence_scores(kept).score
-            own = scorer.corpus_scores(kept).score
-            resampled = None if draws is None else _resampled(scorer, kept, draws, study.aggregate)
+            # What the option does not enter need not be made again for each value.
+            if statistics is None or not set(grid.options) <= scorer.score_options:
+                statistics = score_with_files(scorer, corpus, runtime.scores, runtime).statistics
+            scores = scorer.sentence_scores(statistics).score
+            own = scorer.corpus_scores(statistics).score
+            resampled = (
+                None if draws is None else _resampled(scorer, statistics, draws, study.aggregate)
+            )
         whole.append(study.system_scores(scores, own))
         if draws is not None and resampled is not None:
             parts.append(_of_draws(study, scores, resampled, draws))
@@ -351,7 +354,7 @@ def _curve(
 
 
 def curves(trial: TuningTrial) -> dict[str, FloatArray]:
-    """Every measure for each value, on all sentences."""
+    """Every measure on all sentences, each of shape (values of the grid,)."""
     return {measure: _curve(trial, measure, trial.whole, None) for measure in MEASURES}
 
 

@@ -234,6 +234,7 @@ class _Band:
         total_before = self.source_sums[i - 1]
         place = first - i + high
         for j in range(first, min(self.columns, i - self.lowest) + 1):
+            # Equal tokens take the diagonal at any cost, and no reordering reaches across them.
             if text == texts[at + j]:
                 left = row[place] = above[place]
                 kinds[place] = _MATCH
@@ -249,6 +250,8 @@ class _Band:
                 best, kind = left + 1, _INSERT
             if above[place + 1] + 1 < best:
                 best, kind = above[place + 1] + 1, _DELETE
+            # The same tokens in another order have the same sum of marks, so a reordering can only
+            # begin on this diagonal, where the two sums differed by as much as they do here.
             earlier = seen[place]
             if earlier:
                 base = earlier.get(total - sums[j])

@@ -190,10 +190,10 @@ def _edits_of(
     if missing:
         made = _made(missing, tagger, pos_scheme, runtime)
         made = runtime.track(made, "edits", len(missing))
-        while some := list(islice(made, _AT_ONCE)):
-            known.update(some)
+        while batch := list(islice(made, _AT_ONCE)):
+            known.update(batch)
             if cache is not None:
-                cache.put({text_key(*pair): found.to_json() for pair, found in some})
+                cache.put({text_key(*pair): edits.to_json() for pair, edits in batch})
     return known, cached
 
 

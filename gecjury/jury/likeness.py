@@ -67,7 +67,7 @@ def likeness_weights(known: Sides, wanted: Sides) -> FloatArray:
         wanted: pairs to be like; every member has a score in both.
 
     Returns:
-        One a known pair, above 0, mean 1; what exceeds the 99th percentile is cut to it.
+        Shape (known pairs,), above 0, mean 1; what exceeds the 99th percentile is cut to it.
     """
     inputs = np.concatenate([_described(known), _described(wanted)])
     deviation = inputs.std(axis=0)

@@ -72,17 +72,19 @@ def collect_pairs(
     corpus = benchmark.corpus
     pairs = expand_pairs(benchmark.rankings.get(view, ()), corpus.names, "unexpanded")
     keys = np.array([sentence_key(source) for source in corpus.sources])
-    kept = ~np.isin(keys, list(excluded))
+    trainable = ~np.isin(keys, list(excluded))
+    # A tie says nothing of which scores are better, which is all that the loss looks at.
     decided = pairs.preference != 0
-    used = pairs.select(decided & kept[pairs.sentence])
+    used = pairs.select(decided & trainable[pairs.sentence])
     if not len(used):
         raise InputError(
             f"{benchmark.name}: no decided pair of corrections is left to train on "
             f"({len(pairs)} pairs, {int((~decided).sum())} ties, "
-            f"{int((decided & ~kept[pairs.sentence]).sum())} on excluded sources)"
+            f"{int((decided & ~trainable[pairs.sentence]).sum())} on excluded sources)"
         )
     scores, absent = scores_of(corpus, members, runtime)
     first, second = (scores[:, side, used.sentence].T for side in (used.first, used.second))
+    # Every pair is stored the better one first, so that training needs no labels.
     wins = (used.preference > 0)[:, None]
     judged = np.unique(pairs.sentence)
     record = {
@@ -91,9 +93,9 @@ def collect_pairs(
         "fingerprint": benchmark.fingerprint,
         "pairs": len(used),
         "sources": len(np.unique(used.sentence)),
-        "ties": int((~decided & kept[pairs.sentence]).sum()),
-        "excluded_sources": int((~kept[judged]).sum()),
-        "excluded_pairs": int((decided & ~kept[pairs.sentence]).sum()),
+        "ties": int((~decided & trainable[pairs.sentence]).sum()),
+        "excluded_sources": int((~trainable[judged]).sum()),
+        "excluded_pairs": int((decided & ~trainable[pairs.sentence]).sum()),
         "absent": absent,
     }
     return TrainingPairs(

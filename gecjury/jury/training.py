@@ -145,6 +145,7 @@ def train_jury(
     if like is not None:
         data, record["like"] = _weighed(data, parts, members, like)
     chosen, tried = _choose(data, strengths, runtime)
+    # The folds have chosen the strength; the jury itself learns from every pair.
     final = _fit(data, np.arange(len(data.fold)), chosen)
     rows = _worth(data, members, final.weights, tried[chosen], chosen, runtime)
     record |= {

@@ -175,40 +175,42 @@ def cautions(
         noted: what the metrics said of their own scores.
     """
     settings = settings or Settings()
-    found = []
+    result_cautions = []
     if study.benchmark.sample:
-        found.append(
+        result_cautions.append(
             Caution(
                 "Sample data",
                 "These figures come from a small sample made to show the program. They are never "
                 "evidence about a metric.",
             )
         )
+    # A figure that is not shown needs no caution.
     systems = results if settings.level in ("system", "all") else ()
     sentences = [
         result
         for result in results
         if settings.level in ("sentence", "all") and result.sentence is not None
     ]
-    found += _of_few_systems(study, systems, settings)
-    found += _of_ties(study, sentences)
-    found += _of_gaps(results)
-    found += _of_undefined(study, systems)
-    found += _not_above_chance(sentences, chance)
+    result_cautions += _of_few_systems(study, systems, settings)
+    result_cautions += _of_ties(study, sentences)
+    result_cautions += _of_gaps(results)
+    result_cautions += _of_undefined(study, systems)
+    result_cautions += _not_above_chance(sentences, chance)
     compared = {result.label for result in (*systems, *sentences)}
     if compared and not _has_intervals(systems, sentences):
         text = "No intervals were computed: small differences may be due to the choice of data."
-        found.append(Caution("No intervals", text))
+        result_cautions.append(Caution("No intervals", text))
     if not tested and len(compared) > 1:
         text = "Differences between metrics were not tested."
-        found.append(Caution("No significance tests", text))
+        result_cautions.append(Caution("No significance tests", text))
     notes = list(noted)
     for view in views:
         notes += _of_judgments(study, view)
     notes += [note for result in chance if (note := _of_change(result))]
     for result in results:
         notes += _of_result(study, result)
-    return tuple(dict.fromkeys([*found, *(Caution("Notes", note) for note in notes)]))
+    # Several metrics can say the same; a reader needs it once, where it was first said.
+    return tuple(dict.fromkeys([*result_cautions, *(Caution("Notes", note) for note in notes)]))
 
 
 def _of_few_systems(
@@ -322,27 +324,27 @@ def _of_result(study: Study, result: Result) -> Iterator[str]:
 def _of_judgments(study: Study, view: View) -> list[str]:
     names = study.benchmark.corpus.names
     human = study.human(view)
-    found = []
+    notes = []
     absent = [name for name, score in zip(names, human, strict=True) if math.isnan(score)]
     if absent:
-        found.append(f"no human score ({view}) of {', '.join(absent)}: left out at system level")
+        notes.append(f"no human score ({view}) of {', '.join(absent)}: left out at system level")
     if len(names) >= _LEAST and _constant(human):
-        found.append(
+        notes.append(
             f"humans score all systems alike ({view}): correlations over systems are not defined"
         )
     if study.benchmark.rankings.get(view):
         if not len(study.pairs(view).decided):
-            found.append(
+            notes.append(
                 f"no judgment ({view}) prefers one of these systems to another: the sentence level "
                 "is not defined"
             )
         repeats = count_repeats(study.pairs(view))
         if repeats.repeated:
-            found.append(
+            notes.append(
                 f"{repeats.repeated} comparisons ({view}) were made more than once by one "
                 f"annotator, {repeats.contradictory} of them with opposite preferences; all count"
             )
-    return found
+    return notes
 
 
 def _of_change(result: Result) -> str:
@@ -353,9 +355,10 @@ def _of_change(result: Result) -> str:
     if sentence.accuracy > _UNLIKE:
         return ""
     return (
-        f"who changes more is preferred here ({result.view}): likeness to the source agrees with "
-        f"only {sentence.accuracy:.3f} of the pairs, so that counting the changes agrees with most "
-        "of them (-m changes); what agrees less than that need not know good changes from bad"
+        "systems that change more of the text are preferred on this benchmark "
+        f"({result.view}): likeness to the source agrees with only {sentence.accuracy:.3f} of the "
+        "pairs, so that counting the changes (-m changes) agrees with most of them; a metric that "
+        "agrees with fewer need not know good changes from bad"
     )
 
 

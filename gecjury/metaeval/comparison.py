@@ -129,6 +129,7 @@ def compare(
     if runtime.dry_run:
         raise OptionError("a dry run scores nothing: take gecjury.metaeval.comparison.plans")
     trial = _Trial.prepare(benchmark, scorers, settings, runtime)
+    # Scoring may take hours: what can be refused is refused before it begins.
     if score_files is not None:
         check_writable(score_files)
     study, views = trial.study, trial.views
@@ -139,6 +140,7 @@ def compare(
         else score_with_files(metric, corpus, score_files, runtime)
         for metric in trial.scored
     )
+    # Intervals and tests need all metrics at once, so results are first made without them.
     plain = [result for table in tables for result in study.evaluate(table, views)]
     results, chance, uncertainty = _weigh(trial, tables, plain, study.chance(views))
     check_scored(results)
@@ -388,10 +390,10 @@ def _ratings(
     rows = []
     for label, family, sentences, scores in entries:
         drawn = {} if counts is None else resampled_ratings(benchmark, sentences, counts)
-        for found in rating_agreement(benchmark, sentences, scores):
-            statistics = drawn.get(found.aspect, {})
-            rows.append(Rated(label, family, found, _bounds(trial, statistics)))
-    rows += [Rated("one rater", "humans", found, {}) for found in one_rater(benchmark)]
+        for agreement in rating_agreement(benchmark, sentences, scores):
+            statistics = drawn.get(agreement.aspect, {})
+            rows.append(Rated(label, family, agreement, _bounds(trial, statistics)))
+    rows += [Rated("one rater", "humans", agreement, {}) for agreement in one_rater(benchmark)]
     return tuple(rows)
 
 
@@ -443,9 +445,9 @@ def _windows(study: Study, results: Sequence[Result]) -> Iterator[WindowAgreemen
     names = study.benchmark.corpus.names
     for result in results:
         for size in _SIZES:
-            found = study.windows(result.scores, result.view, size)
+            windows = study.windows(result.scores, result.view, size)
             for start, systems, r, rho in zip(
-                found.starts, found.systems, found.pearson, found.spearman, strict=True
+                windows.starts, windows.systems, windows.pearson, windows.spearman, strict=True
             ):
                 yield WindowAgreement(
                     result.label,

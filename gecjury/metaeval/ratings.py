@@ -191,7 +191,11 @@ def against_rest(table: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
 
 
 def raters_with_mean(raters: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """The aspects that several rated, and with several of them their mean by rater."""
+    """The aspects that several rated, and with several of them their mean by rater.
+
+    Returns:
+        Ratings by aspect, each raters × systems × sentences.
+    """
     known = {aspect: table for aspect, table in raters.items() if len(table) > 1}
     if len(known) > 1:
         known["mean"] = np.mean(list(known.values()), axis=0)

@@ -141,7 +141,7 @@ class Segments:
             weights = counts[:, source]
             return {"pearson": pearsons(human[known][None], metric[known][None], weights)}
         rows = zip(known, human, metric, strict=True)
-        drawn = [pearsons(h[some][None], m[some][None], counts[:, some]) for some, h, m in rows]
+        drawn = [pearsons(h[rated][None], m[rated][None], counts[:, rated]) for rated, h, m in rows]
         return {"pearson": mean_over_raters(np.stack(drawn))}
 
     def _pearsons(self) -> FloatArray:
@@ -231,11 +231,11 @@ def ranked_segments(
     rankings = benchmark.rankings[view]
     pairs = expand_pairs(rankings, benchmark.corpus.names, "unexpanded")
     first, second = study.sides(view, sentences, items, pairs)
-    kept = ~(np.isnan(first) | np.isnan(second))
+    scored = ~(np.isnan(first) | np.isnan(second))
     return Segments(
         "item",
-        GroupedPairs(pairs.preference[kept], first[kept], second[kept], pairs.item[kept]),
-        int(np.count_nonzero(~kept)),
+        GroupedPairs(pairs.preference[scored], first[scored], second[scored], pairs.item[scored]),
+        int(np.count_nonzero(~scored)),
         np.array([item.sentence for item in rankings], dtype=np.int64),
         None,
     )

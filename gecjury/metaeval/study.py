@@ -129,7 +129,7 @@ class Study:
         return next(kind for kind in HUMAN_KINDS if kind in kinds)
 
     def human(self, view: View) -> FloatArray:
-        """Human scores of the corpus' systems, in their order."""
+        """Human scores of the corpus' systems, shape (systems,), in their order."""
         return self.benchmark.human_scores(self.human_kind(view), view)
 
     def pairs(self, view: View) -> JudgmentPairs:
@@ -227,7 +227,7 @@ class Study:
         return bool(np.count_nonzero(~np.isnan(self.human(view))) < 3)
 
     def confidence(self, differences: FloatArray) -> FloatArray:
-        """One-sided p of every pair of systems, with the same permutations every time."""
+        """One-sided p, shape (pairs of systems,), with the same permutations every time."""
         return confidence(differences, self._signs)
 
     @cached_property
@@ -238,21 +238,24 @@ class Study:
         """By sentence and pair of systems, how much better humans found the first; None without.
 
         Differences of ratings where sentences were rated, mean preferences where they were ranked.
+
+        Returns:
+            Sentences × pairs of systems; NaN where the two were not compared.
         """
         return self._differences[view]
 
     @cached_property
     def _differences(self) -> dict[View, FloatArray | None]:
-        found: dict[View, FloatArray | None] = dict.fromkeys(self.benchmark.views)
-        for view in found:
+        differences: dict[View, FloatArray | None] = dict.fromkeys(self.benchmark.views)
+        for view in differences:
             if self.benchmark.segment_scores is not None:
-                found[view] = score_differences(self.benchmark.segment_scores)
+                differences[view] = score_differences(self.benchmark.segment_scores)
             elif self.benchmark.rankings.get(view):
-                found[view] = judged_differences(self.pairs(view), len(self.benchmark.corpus))
-        return found
+                differences[view] = judged_differences(self.pairs(view), len(self.benchmark.corpus))
+        return differences
 
     def metric_differences(self, sentences: FloatArray, view: View) -> FloatArray:
-        """Differences of a metric's scores, NaN where humans did not compare the two systems."""
+        """Sentences × pairs of systems, NaN where humans did not compare the two."""
         wanted = self.human_differences(view)
         given = score_differences(sentences)
         return given if wanted is None else np.where(np.isnan(wanted), np.nan, given)
@@ -283,6 +286,10 @@ class Study:
         """The metric's scores of both sides of every judged pair; see `over_pairs`.
 
         `pairs` are by default those of the view, expanded; others must come from its rankings.
+
+        Returns:
+            Of the first and of the second system, each of shape (pairs,); NaN where the metric
+            has no score, as for a ranking item that is none of the corpus' groups.
         """
         pairs = self.pairs(view) if pairs is None else pairs
         groups = self.benchmark.corpus.groups
@@ -290,11 +297,12 @@ class Study:
             column = pairs.sentence
             table = sentences
         else:
-            place = {group.id: number for number, group in enumerate(groups)}
-            ranked = self.benchmark.rankings[view]
-            ids = [place.get(f"{item.annotator}.{item.item_id}", -1) for item in ranked]
-            column = np.array(ids, dtype=np.int64)[pairs.item]
-            table = items
+            # An item without a group has no score, so its pairs read a last column of NaN.
+            columns = {group.id: number for number, group in enumerate(groups)}
+            ids = [f"{i.annotator}.{i.item_id}" for i in self.benchmark.rankings[view]]
+            of_item = [columns.get(name, len(groups)) for name in ids]
+            column = np.array(of_item, dtype=np.int64)[pairs.item]
+            table = np.column_stack([items, np.full(len(items), np.nan)])
         return table[pairs.first, column], table[pairs.second, column]
 
     def ceiling(self, view: View) -> AnnotatorAgreement | None:
@@ -304,14 +312,14 @@ class Study:
         """
         if not self.benchmark.rankings.get(view):
             return None
-        found = annotator_agreement(self.pairs(view))
+        agreement = annotator_agreement(self.pairs(view))
         if self.ties == "calibrated":
-            found = replace(found, accuracy=found.with_ties, decided=found.pairs)
-        return found
+            agreement = replace(agreement, accuracy=agreement.with_ties, decided=agreement.pairs)
+        return agreement
 
     @cached_property
     def chance_sentences(self) -> Mapping[str, FloatArray]:
-        """Sentence scores of the metrics that know nothing, see `gecjury.metaeval.chance`."""
+        """Systems × sentences of the metrics that know nothing, see `gecjury.metaeval.chance`."""
         return chance_scores(self.benchmark.corpus, self.seed)
 
     def chance(self, views: Sequence[View]) -> list[Result]:

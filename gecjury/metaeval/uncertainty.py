@@ -107,20 +107,23 @@ class Uncertainty:
 
     def judged_draws(self, view: View) -> Resampled:
         """The same corpora, and sets of those systems alone that humans scored."""
-        corpus, how = self.study.benchmark.corpus, self.resampling
-        judged = np.flatnonzero(~np.isnan(self.study.human(view)))
-        size = len(corpus.names)
-        if len(judged) in (0, size):
-            return self.draws
-        if view not in self._judged_draws:
-            self._judged_draws[view] = make_resampled(
-                how.over, how.resamples, len(corpus), size, self.seed, judged
-            )
-        return self._judged_draws[view]
+        return self._judged_draws.get(view, self.draws)
 
     @cached_property
     def _judged_draws(self) -> dict[View, Resampled]:
-        return {}
+        """The draws of the views in which humans scored some of the systems, but not all."""
+        benchmark, how = self.study.benchmark, self.resampling
+        corpus, drawn = benchmark.corpus, {}
+        for view in benchmark.views:
+            # A kind of human scores that was asked for may exist in another view alone.
+            if self.study.human_kind(view) not in benchmark.human[view]:
+                continue
+            judged = np.flatnonzero(~np.isnan(self.study.human(view)))
+            if 0 < len(judged) < len(corpus.names):
+                drawn[view] = make_resampled(
+                    how.over, how.resamples, len(corpus), len(corpus.names), self.seed, judged
+                )
+        return drawn
 
     @cached_property
     def scores(self) -> FloatArray:
@@ -185,14 +188,14 @@ class Uncertainty:
         outcomes = self._outcomes(view)
         if not outcomes:
             return [Intervals() for _ in self.entries]
-        sums = [[self._sum(view, part) for part in _spread(found)] for found in outcomes]
+        sums = [[self._sum(view, part) for part in _spread(outcome)] for outcome in outcomes]
         right, balance, used = (np.stack(part, axis=1) for part in zip(*sums, strict=True))
         calibrated = self.study.ties == "calibrated"
         for start in range(0, self.draws.size if calibrated else 0, _CHUNK):
             weights = self._weights(view, start)
             rows = slice(start, start + len(weights))
-            for number, found in enumerate(outcomes):
-                right[rows, number] = calibrated_sums(found, weights[:, found.kept])
+            for number, outcome in enumerate(outcomes):
+                right[rows, number] = calibrated_sums(outcome, weights[:, outcome.kept])
         with np.errstate(invalid="ignore", divide="ignore"):
             accuracy = np.where(used > 0, right / used, np.nan)
             tau = 2 * accuracy - 1 if calibrated else np.where(used > 0, balance / used, np.nan)
@@ -226,9 +229,9 @@ class Uncertainty:
         """How often each judged pair stands in each of some draws."""
         pairs, draws = self.study.pairs(view), self.judged_draws(view)
         rows = slice(start, min(start + _CHUNK, draws.size))
-        weights = draws.counts[:, pairs.sentence] if draws.sentences is None else None
-        if weights is None:
-            weights = draws.counts[rows][:, pairs.sentence]
+        # Where sentences are kept there is one row of counts, which stands for every draw.
+        counts = draws.counts if draws.sentences is None else draws.counts[rows]
+        weights = counts[:, pairs.sentence]
         times = draws.multiplicity
         if times is not None:
             weights = weights * times[rows][:, pairs.first] * times[rows][:, pairs.second]

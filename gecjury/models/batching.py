@@ -27,7 +27,7 @@ def equal_batches(lengths: Sequence[int], most: int) -> list[list[int]]:
 
     Args:
         lengths: word pieces of each text.
-        most: texts of 32 word pieces in a batch; of longer ones accordingly fewer.
+        most: texts of 32 word pieces in a batch; it holds fewer of longer ones, in proportion.
     """
     by_length: dict[int, list[int]] = {}
     for place, length in enumerate(lengths):

@@ -255,21 +255,21 @@ class Encoder:
         keys = [_key(prefix, ids) for ids in pieces]
         by_key = dict(zip(keys, pieces, strict=True))
         unknown = [key for key in by_key if key not in self._memory]
-        found = {key: self._memory[key] for key in by_key if key in self._memory}
+        vector_of = {key: self._memory[key] for key in by_key if key in self._memory}
         if self._cache is not None and unknown:
-            found |= self._cache.read(unknown)
-        todo = [key for key in by_key if key not in found]
+            vector_of |= self._cache.read(unknown)
+        todo = [key for key in by_key if key not in vector_of]
         fresh = self._pooled([by_key[key] for key in todo])
         new = dict(zip(todo, fresh, strict=True))
         if self._cache is not None:
             self._cache.write(new)
-        found |= new
-        self._remember(found)
-        place = dict(zip(distinct, keys, strict=True))
+        vector_of |= new
+        self._remember(vector_of)
+        key_of = dict(zip(distinct, keys, strict=True))
         width = int(self._model.config.hidden_size)
         vectors = np.empty((len(texts), width), dtype=np.float32)
         for row, text in enumerate(texts):
-            vectors[row] = found[place[text]]
+            vectors[row] = vector_of[key_of[text]]
         return Encoded(vectors, truncated, len(distinct), len(todo))
 
     def token_states(self, texts: Sequence[str]) -> list[tuple[Float32Array, list[int]]]:

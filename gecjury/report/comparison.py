@@ -83,6 +83,7 @@ def document(found: Comparison) -> dict[str, Any]:
         "significance": [] if found.uncertainty is None else _tests(found.uncertainty),
         "caveats": [caution.text for caution in found.cautions],
     }
+    # From here on keys are there only where they were asked for or the data has them.
     if found.edits is not None:
         record |= _edit_record(found.edits)
     if found.ratings:
@@ -171,12 +172,12 @@ def _setting_notes(found: Comparison) -> list[str]:
             else " (one pass in file order)"
         )
     kinds = ", ".join(sorted(set(found.human_kinds.values())))
-    of = "the pairs that humans decided"
+    judged = "the pairs that humans decided"
     if settings.ties == "calibrated":
-        of = "all judged pairs of different texts, human ties are answers (two annotators: too)"
+        judged = "all judged pairs of different texts, human ties are answers (two annotators: too)"
     notes = [
         f"system level: metric by {how}, human {kinds}; "
-        f"sentence level: ties={settings.ties}, tied % of {of}",
+        f"sentence level: ties={settings.ties}, tied % of {judged}",
     ]
     return notes + [str(note) for note in found.benchmark.notes]
 

@@ -66,6 +66,9 @@ class EditJudge(Protocol):
         """A score for each case, higher for valid edits and NaN where there is none.
 
         The statistics' details and notes are taken over, its values are not.
+
+        Returns:
+            Scores of shape (cases,), and the statistics.
         """
 
 

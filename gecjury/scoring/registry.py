@@ -224,9 +224,9 @@ def load(name: str, /, **options: object) -> Scorer:
         MissingExtraError: a package is not installed.
     """
     plain, given = parse(name)
-    found = scorer_class(plain)
-    settings = {field.name: field for field in fields(found)}
-    hints = typing.get_type_hints(found)
+    metric_class = scorer_class(plain)
+    settings = {field.name: field for field in fields(metric_class)}
+    hints = typing.get_type_hints(metric_class)
     values: dict[str, object] = {}
     for raw_key, value in {**given, **options}.items():
         key = raw_key.replace("-", "_")
@@ -234,10 +234,10 @@ def load(name: str, /, **options: object) -> Scorer:
             raise OptionError(f"{plain} has no option {raw_key!r}: {nearest(key, settings)}")
         values[key] = convert(value, hints[key], f"{plain}: option {raw_key}")
     try:
-        return found(**values)
+        return metric_class(**values)
     except ModuleNotFoundError as error:
         # An extra of ours brings nothing that another package's metric needs.
-        raise missing_extra(plain, family_of(found.__module__), error) from None
+        raise missing_extra(plain, family_of(metric_class.__module__), error) from None
     except GecjuryError:
         raise
     except (TypeError, ValueError) as error:

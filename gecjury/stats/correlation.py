@@ -168,6 +168,9 @@ def pearson_of_sums(
     """Pearson's r from the weight of all points and Σx, Σy, Σx², Σy², Σxy, element by element.
 
     Sums of values that are near 0 lose little by cancelling: shift both by about their means.
+
+    Returns:
+        Of the sums' shape.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = (xx - x * x / total) * (yy - y * y / total)
@@ -231,6 +234,9 @@ def tau_of_pairs(balance: FloatArray, untied: FloatArray, other: FloatArray) -> 
         balance: concordant minus discordant pairs.
         untied: pairs untied on one side.
         other: pairs untied on the other.
+
+    Returns:
+        Of the counts' shape.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         # In scipy's order, so that what is counted here and what is left to it agree to the bit.
@@ -260,7 +266,7 @@ def pairwise_accuracies(
 
 
 def signs(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.int8]:
-    """+1 where the first is higher, -1 where the second is, 0 where they are equal or missing."""
+    """+1 where the first is higher, -1 where the second, 0 where equal or missing; same shape."""
     return (first > second).astype(np.int8) - (first < second)
 
 

@@ -13,7 +13,7 @@ __all__ = ["f_beta", "f_of_counts", "precision_recall_f", "ratio"]
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any], empty: float) -> FloatArray:
-    """Elementwise `part / whole`, and `empty` where `whole` is 0."""
+    """Elementwise `part / whole` in their common shape, and `empty` where `whole` is 0."""
     whole = np.asarray(whole, dtype=np.float64)
     result = np.full(np.broadcast_shapes(np.shape(part), whole.shape), empty)
     np.divide(part, whole, out=result, where=whole != 0)
@@ -60,6 +60,9 @@ def f_of_counts(
     The same as `precision_recall_f` gives but for its last digits, by which the official M2
     scorer, which computes it so, tells references apart. 1 where nothing is proposed and nothing
     wanted, 0 where only one of the two is nothing.
+
+    Returns:
+        In the common shape of the three.
     """
     square = beta * beta
     return ratio((1 + square) * correct, square * wanted + proposed, 1.0)

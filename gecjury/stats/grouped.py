@@ -104,11 +104,11 @@ def grouped_pairs(human: FloatArray, metric: FloatArray, group_by: GroupBy) -> G
     """
     _checked(human, metric, group_by)
     parts: list[tuple[IntArray, FloatArray, FloatArray]] = []
-    for wanted, given in zip(_rows(human, group_by), _rows(metric, group_by), strict=True):
-        known = np.flatnonzero(~(np.isnan(wanted) | np.isnan(given)))
+    for human_row, metric_row in zip(_rows(human, group_by), _rows(metric, group_by), strict=True):
+        known = np.flatnonzero(~(np.isnan(human_row) | np.isnan(metric_row)))
         first, second = (known[side] for side in np.triu_indices(len(known), 1))
-        sign = signs(wanted[first], wanted[second]).astype(np.int64)
-        parts.append((sign, given[first], given[second]))
+        sign = signs(human_row[first], human_row[second]).astype(np.int64)
+        parts.append((sign, metric_row[first], metric_row[second]))
     sign = np.concatenate([part[0] for part in parts])
     one, two = (np.concatenate([part[side] for part in parts]) for side in (1, 2))
     labels = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
@@ -141,6 +141,9 @@ def group_taus(pairs: GroupedPairs, groups: int) -> FloatArray:
     Args:
         pairs: every two outputs of every group.
         groups: how many groups there are; some may have no pair.
+
+    Returns:
+        Shape (groups,).
     """
     given = signs(pairs.first, pairs.second)
 

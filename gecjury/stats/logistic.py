@@ -90,7 +90,7 @@ def equal_weights(
 
 
 def pair_agreement(gaps: FloatArray, found: FloatArray) -> FloatArray:
-    """For each pair 1 where the weights prefer what people preferred, 0.5 for a tie, else 0."""
+    """1 where the weights prefer what people preferred, 0.5 for a tie, else 0; shape (pairs,)."""
     result: FloatArray = (np.sign((gaps @ found).round(_DIGITS)) + 1) / 2
     return result
 
@@ -102,6 +102,9 @@ def folds_of(groups: IntArray, count: int, seed: int) -> IntArray:
         groups: number of the group of each entry.
         count: how many folds; groups are spread evenly.
         seed: of the shuffle.
+
+    Returns:
+        Shape (entries,), from 0.
     """
     names, place = np.unique(groups, return_inverse=True)
     spread = np.random.default_rng(seed).permutation(len(names)) % count

@@ -151,7 +151,11 @@ def perm_both(
 
 
 def standardise(table: FloatArray) -> FloatArray:
-    """Scores less their mean, in standard deviations; zeros for a constant, NaN stays NaN."""
+    """Scores less their mean, in standard deviations; zeros for a constant, NaN stays NaN.
+
+    Returns:
+        Of the table's shape.
+    """
     known = table[~np.isnan(table)]
     spread = float(known.std()) if len(known) else 0.0
     if not spread > 0:
@@ -253,7 +257,11 @@ def holm(p: FloatArray) -> FloatArray:
 
 
 def holm_matrix(p: FloatArray) -> FloatArray:
-    """Holm's adjustment of the tests in the upper triangle of a symmetric matrix, mirrored."""
+    """Holm's adjustment of the tests in the upper triangle of a symmetric matrix, mirrored.
+
+    Returns:
+        Metrics × metrics like `p`; NaN on the diagonal.
+    """
     first, second = np.triu_indices(len(p), 1)
     adjusted = np.full(p.shape, np.nan)
     adjusted[first, second] = adjusted[second, first] = holm(p[first, second])

@@ -131,23 +131,23 @@ def preference_agreement(
     Raises:
         OptionError: an unknown rule, or arrays of different lengths.
     """
-    found = pair_outcomes(human, first, second, ties=ties, groups=groups)
-    labels = None if groups is None else np.asarray(groups)[found.kept]
-    in_play = len(found.kept) if ties == "calibrated" else int(np.count_nonzero(human))
+    outcomes = pair_outcomes(human, first, second, ties=ties, groups=groups)
+    labels = None if groups is None else np.asarray(groups)[outcomes.kept]
+    in_play = len(outcomes.kept) if ties == "calibrated" else int(np.count_nonzero(human))
     return PreferenceAgreement(
-        accuracy=_mean(found.right, labels, found.used),
-        kendall=_mean(found.balance, labels, found.used),
-        agree=int(np.count_nonzero(found.sign == found.wanted)),
+        accuracy=_mean(outcomes.right, labels, outcomes.used),
+        kendall=_mean(outcomes.balance, labels, outcomes.used),
+        agree=int(np.count_nonzero(outcomes.sign == outcomes.wanted)),
         disagree=int(
             np.count_nonzero(
-                (found.sign != found.wanted) & ((found.sign != 0) | (ties == "calibrated"))
+                (outcomes.sign != outcomes.wanted) & ((outcomes.sign != 0) | (ties == "calibrated"))
             )
         ),
-        tied=int(np.count_nonzero(found.sign == 0)),
-        pairs=len(found.wanted),
-        missing=in_play - len(found.wanted),
+        tied=int(np.count_nonzero(outcomes.sign == 0)),
+        pairs=len(outcomes.wanted),
+        missing=in_play - len(outcomes.wanted),
         ties=ties,
-        epsilon=found.epsilon,
+        epsilon=outcomes.epsilon,
     )
 
 

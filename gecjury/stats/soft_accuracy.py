@@ -48,7 +48,7 @@ def score_differences(scores: FloatArray) -> FloatArray:
 
 
 def soft_signs(sentences: int, permutations: int = 1000, seed: int = 0) -> FloatArray:
-    """Signs for `confidence`; the same for humans and every metric, as in mt-metrics-eval."""
+    """Permutations × sentences of ±1 for `confidence`, the same for humans and every metric."""
     return permutation_signs(sentences, permutations, seed)[0]
 
 

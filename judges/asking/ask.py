@@ -141,6 +141,7 @@ def ask(
         raise OptionError("a dry run asks nothing: call `plan` instead")
     if runtime.max_cost is not None and not 0 <= runtime.max_cost < float("inf"):
         raise OptionError(f"--max-cost {runtime.max_cost} is no amount; expected 0 or more")
+    # Without a price the limit could not be kept, so that is settled before anything is asked.
     table = read_prices(runtime.prices)
     price = price_of(model, table, batch=runtime.batch)
     if runtime.max_cost is not None and price is None:
@@ -151,6 +152,7 @@ def ask(
     with _opened(Identity.of(next(iter(distinct.values())).request), runtime) as store:
         run = _Run(distinct, store, retries, _Budget(runtime, price, counter_for(model.name)))
         attempts = run.waiting()
+        # Where all is stored, no key and no server is needed.
         if attempts:
             backend = connect(model, batch=runtime.batch)
             with runtime.progress.task(what, len(distinct)) as bar:

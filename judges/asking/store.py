@@ -96,7 +96,7 @@ def _segments(path: Path) -> tuple[list[tuple[Identity, list[dict[str, Any]]]], 
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: the store cannot be read ({error.strerror})") from None
-    found: list[tuple[Identity, list[dict[str, Any]]]] = []
+    segments: list[tuple[Identity, list[dict[str, Any]]]] = []
     sound = bad = 0
     for number, line in enumerate(data.splitlines(keepends=True), 1):
         record = _record(line)
@@ -108,15 +108,15 @@ def _segments(path: Path) -> tuple[list[tuple[Identity, list[dict[str, Any]]]], 
                 f"{path}, line {bad}: damaged in the middle of the store, so it is left as it is; "
                 "restore the file, or move it away to ask everything anew"
             )
-        if not found or "format" in record:
-            found.append((_identity(path, number, record), []))
+        if not segments or "format" in record:
+            segments.append((_identity(path, number, record), []))
         else:
-            _check(path, number, found[-1][0], record)
-            found[-1][1].append(record)
+            _check(path, number, segments[-1][0], record)
+            segments[-1][1].append(record)
         sound += len(line)
-    if not found:
+    if not segments:
         raise InputError(f"{path}: not a store of judgments (no head line of {STORE_FORMAT})")
-    return found, sound
+    return segments, sound
 
 
 def _record(line: bytes) -> dict[str, Any] | None:

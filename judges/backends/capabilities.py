@@ -45,8 +45,9 @@ _MODELS: tuple[tuple[str, Capabilities], ...] = (
 def capabilities(model: Model) -> Capabilities:
     """What is known of a model.
 
-    A server of one's own is taken to obey schemas and to read `max_tokens`, which older ones know
-    alone. What a server refuses after all, the client leaves out and records.
+    Of a server that is not OpenAI's own it is assumed that it obeys schemas and reads `max_tokens`,
+    the only limit that older servers know. What a server refuses after all, the client leaves out
+    and records.
     """
     if model.backend != "openai":
         return Capabilities(cap="max_tokens", template_options=True)

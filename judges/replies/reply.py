@@ -83,16 +83,16 @@ def read_scores(text: str, count: int, low: float = 1, high: float = 5) -> list[
         low: smallest score allowed.
         high: largest score allowed.
     """
-    found = _find(text, lambda record: _targets(record) or None)
-    if isinstance(found, Failure):
-        return found
-    if extra := sorted(number for number in found if not 1 <= number <= count):
+    targets = _find(text, lambda record: _targets(record) or None)
+    if isinstance(targets, Failure):
+        return targets
+    if extra := sorted(number for number in targets if not 1 <= number <= count):
         return Failure("extra-target", f"target {extra[0]} of {count}")
     scores: list[float] = []
     for number in range(1, count + 1):
-        if number not in found:
+        if number not in targets:
             return Failure("missing-target", f"target {number} of {count}")
-        score = _agreed([_number(v, low, high) for v in found[number]], f"target {number}")
+        score = _agreed([_number(v, low, high) for v in targets[number]], f"target {number}")
         if isinstance(score, Failure):
             return score
         scores.append(score)

@@ -255,17 +255,23 @@ def _check(
 
 
 def confusion(counts: NDArray[np.float64]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """TP, FP, needed and needless together, and FN, from the last axis (`CLEME_COUNTS`)."""
+    """TP, FP (needed and needless) and FN, each without the last axis (`CLEME_COUNTS`)."""
     tp, needed, needless, fn, _ = np.moveaxis(counts, -1, 0)
     return tp, needed + needless, fn
 
 
 def components(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """CLEME2.0's hit, wrong, under and over over the last axis (`CLEME_COUNTS`), each 0 to 1.
+    """The four rates of CLEME2.0 (hit, wrong, under, over), each 0 to 1.
 
     hit, wrong and under are the shares of the needed changes (tp+fp_needed+fn) that were made
     rightly, made wrongly and not made; over is the share of the changes made (tp+fp) that nobody
     needed. Only hit is better higher. A share of nothing is 0 (the official rule).
+
+    Args:
+        counts: shape (..., columns), the last axis as in `CLEME_COUNTS`.
+
+    Returns:
+        Four arrays of shape (...).
     """
     tp, needed, needless, fn, _ = np.moveaxis(counts, -1, 0)
     wanted, made = tp + needed + fn, tp + needed + needless
@@ -278,7 +284,11 @@ def components(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
 def combined(
     counts: NDArray[np.float64], weights: tuple[float, float, float, float] = HIT_WEIGHTS
 ) -> NDArray[np.float64]:
-    """CLEME2.0 score: w1·hit + w2·(1-wrong) + w3·(1-under) + w4·(1-over), higher is better."""
+    """CLEME2.0 score: w1·hit + w2·(1-wrong) + w3·(1-under) + w4·(1-over), higher is better.
+
+    Returns:
+        Of the counts' shape without the last axis (`CLEME_COUNTS`).
+    """
     hit, wrong, under, over = components(counts)
     a, b, c, d = weights
     score: NDArray[np.float64] = a * hit + b * (1 - wrong) + c * (1 - under) + d * (1 - over)

@@ -110,7 +110,7 @@ class CLEME(BestReference, EditMetric):
         return Statistics(np.stack(tables), notes=edits.notes)
 
     def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
-        """The counts with the length weights of a level."""
+        """The counts with the length weights of a level, (..., columns)."""
         return values[..., _COLUMNS[level]]
 
     @property
@@ -134,7 +134,7 @@ class CLEME(BestReference, EditMetric):
         return (score, tp, -needed - needless, -fn, tn)
 
     def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
-        """F, then precision, then recall."""
+        """F, then precision, then recall, each without the last axis."""
         precision, recall, score = precision_recall_f(*confusion(own), beta=self.beta)
         return (score, precision, recall)
 
@@ -239,7 +239,7 @@ class CLEME2(CLEME):
         return self._running_keys
 
     def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
-        """The combined score, then hit, wrong, under and over."""
+        """The combined score, then hit, wrong, under and over, each without the last axis."""
         hit, wrong, under, over = components(own)
         return (combined(own, SENTENCE_HIT_WEIGHTS), hit, -wrong, -under, -over)
 

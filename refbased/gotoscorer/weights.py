@@ -70,16 +70,16 @@ def _effective(source: Sequence[str], edits: Sequence[Edit]) -> list[tuple[int, 
     Raises:
         InputError: an edit outside the source or overlapping another.
     """
-    kept: list[tuple[int, int, list[str]]] = []
+    effective: list[tuple[int, int, list[str]]] = []
     for edit in ordered_edits(counted_edits(edits, unclear=False), len(source)):
         start, end, tokens = edit.start, edit.end, edit.tokens
         if tokens == list(source[start:end]):
             continue
-        if kept and start == end == kept[-1][0] == kept[-1][1]:
-            kept[-1][2].extend(tokens)
+        if effective and start == end == effective[-1][0] == effective[-1][1]:
+            effective[-1][2].extend(tokens)
         else:
-            kept.append((start, end, tokens))
-    return kept
+            effective.append((start, end, tokens))
+    return effective
 
 
 def chunk_sequence(source: Sequence[str], edits: Sequence[Edit]) -> list[Chunk]:
@@ -319,6 +319,9 @@ def chunk_accuracy(counts: NDArray[np.float64], empty: float = 0.0) -> NDArray[n
     Args:
         counts: array whose last axis is `_COUNTS`.
         empty: value where all chunks weigh nothing, every system being right; 0 as officially.
+
+    Returns:
+        Of the counts' shape without the last axis.
     """
     tp, _, _, tn, weight = np.moveaxis(counts, -1, 0)
     share: NDArray[np.float64] = np.full_like(tp, empty)

@@ -92,7 +92,7 @@ def sentence_counts(
 
 
 def detection(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Counts of detection from counts of correction (last axis `_COUNTS`).
+    """Counts of detection from counts of correction, in their shape (last axis `_COUNTS`).
 
     A wrong correction of a real error detects it: TP, not FP and FN.
     """
@@ -103,7 +103,7 @@ def detection(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 def source_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Counts that leaving the source as it is gets on the same alignments (last axis `_COUNTS`).
 
-    They are the same for correction and detection.
+    They are the same for correction and detection, and have the shape of the given counts.
     """
     tp, tn, fp, fn, fpn = np.moveaxis(counts, -1, 0)
     zero = np.zeros_like(tp)
@@ -111,13 +111,13 @@ def source_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def accuracy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(TP+TN) / (TP+TN+FP+FN-FPN) over the last axis, 0 to 1; 1 without any column."""
+    """(TP+TN) / (TP+TN+FP+FN-FPN) over the last axis, which goes; 0 to 1, 1 without any column."""
     tp, tn, fp, fn, fpn = np.moveaxis(counts.astype(np.float64), -1, 0)
     return ratio(tp + tn, tp + tn + fp + fn - fpn, 1.0)
 
 
 def weighted_accuracy(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.float64]:
-    """WAcc over the last axis, 0 to 1, higher is better; 1 without any column.
+    """WAcc over the last axis, which goes; 0 to 1, higher is better, 1 without any column.
 
     Args:
         counts: array whose last axis is `_COUNTS`.
@@ -139,7 +139,8 @@ def improvement(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray[np.fl
         weight: w of WAcc.
 
     Returns:
-        Array from -1 (everything made worse) to 1 (everything corrected), higher is better.
+        Of the counts' shape without the last axis, from -1 (everything made worse) to 1
+        (everything corrected), higher is better.
     """
     system = weighted_accuracy(counts, weight)
     base = weighted_accuracy(source_counts(counts), weight)

@@ -26,12 +26,12 @@ _THROUGH, _JUMP, _CLOSE = 0, 1, 2
 
 
 def bounded_path(lattice: EditLattice, golds: Sequence[GoldEdit], context: int) -> list[SystemEdit]:
-    """Finds the edits of one sentence pair in time proportional to its positions.
+    """Find the edits of one sentence pair in time proportional to its positions.
 
     Args:
-        lattice: The sentence pair.
-        golds: Gold edits of one annotator.
-        context: Most unchanged words in an edit.
+        lattice: the sentence pair.
+        golds: gold edits of one annotator.
+        context: most unchanged words in an edit.
 
     Returns:
         The edits from left to right.
@@ -100,12 +100,12 @@ def _fewest_matches(lattice: EditLattice, tail: Vertex, head: Vertex) -> float:
 def _sweep(
     lattice: EditLattice, jumps: dict[Vertex, list[Vertex]], context: int
 ) -> tuple[NDArray[np.int8], dict[Vertex, Vertex]]:
-    """Walks the positions along antidiagonals, all positions of one at once.
+    """Walk the positions along antidiagonals, all positions of one at once.
 
     Args:
-        lattice: The sentence pair.
-        jumps: Head to tails of gold edits.
-        context: Most unchanged words in an edit.
+        lattice: the sentence pair.
+        jumps: head to tails of gold edits.
+        context: most unchanged words in an edit.
 
     Returns:
         (context+2, n+1, m+1) how each state was reached (state 0: no edit open; u+1: one open
@@ -184,7 +184,7 @@ def _relax(
 def _lower(
     cost: NDArray[np.int64], how: NDArray[np.int8], other: NDArray[np.int64], kind: int
 ) -> None:
-    """Takes the cheaper cost, and notes where it came from."""
+    """Take the cheaper cost, and note where it came from."""
     better = other < cost
     cost[better] = other[better]
     how[better] = kind

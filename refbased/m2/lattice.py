@@ -44,8 +44,8 @@ class Limits(NamedTuple):
     """Size up to which the lattice is searched in full.
 
     Attributes:
-        vertices: Positions on optimal alignments.
-        arcs: Edges and joined edges.
+        vertices: positions on optimal alignments.
+        arcs: edges and joined edges.
     """
 
     vertices: int
@@ -57,10 +57,10 @@ class Window:
     """A stretch of the lattice whose arcs are independent of the rest.
 
     Attributes:
-        vertices: Sorted positions; the first and the last lie on every path.
-        edges: For each vertex its base edges (tail's index, 1 if a match else 0, in how many of
+        vertices: sorted positions; the first and the last lie on every path.
+        edges: for each vertex its base edges (tail's index, 1 if a match else 0, in how many of
             the two alignment graphs), tails ascending.
-        index: Position to index in `vertices`.
+        index: position to index in `vertices`.
     """
 
     vertices: list[Vertex]
@@ -107,8 +107,8 @@ class EditLattice:
     """Base edges of one sentence pair.
 
     Attributes:
-        source: Source tokens (n).
-        hypothesis: Hypothesis tokens (m).
+        source: source tokens (n).
+        hypothesis: hypothesis tokens (m).
         on: (n+1, m+1) bool, positions on an optimal alignment.
         diagonal: (n, m) number of alignment graphs (0-2) with the edge from (i, j) to (i+1, j+1).
         deletion: (n, m+1) the same from (i, j) to (i+1, j).
@@ -126,11 +126,11 @@ class EditLattice:
 
     @classmethod
     def build(cls, source: Sequence[str], hypothesis: Sequence[str]) -> EditLattice:
-        """Aligns the pair under both costs and keeps every optimal edge.
+        """Align the pair under both costs and keep every optimal edge.
 
         Args:
-            source: Source tokens.
-            hypothesis: Hypothesis tokens.
+            source: source tokens.
+            hypothesis: hypothesis tokens.
 
         Returns:
             The lattice, in time and memory proportional to the product of the lengths.
@@ -160,14 +160,14 @@ class EditLattice:
         )
 
     def windows(self, context: int, limit: int) -> list[Window] | None:
-        """Cuts the lattice at long runs of matches that every path takes.
+        """Cut the lattice at long runs of matches that every path takes.
 
         An arc reaches at most `context` matches into such a run, so arcs from its two ends never
         meet when it is at least twice as long: the middle is left out.
 
         Args:
-            context: Most unchanged words in an edit.
-            limit: Give up beyond this many vertices in all windows.
+            context: most unchanged words in an edit.
+            limit: give up beyond this many vertices in all windows.
 
         Returns:
             Windows from left to right, none where the pair is equal; None beyond the limit.
@@ -193,7 +193,7 @@ class EditLattice:
         return [self.window(begin, end) for begin, end in bounds]
 
     def diff_at(self, column: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Tells of each row's first vertex whether its diagonal edge changes a token.
+        """Say of each row's first vertex whether its diagonal edge changes a token.
 
         Args:
             column: (n+1,) hypothesis position per row.
@@ -208,11 +208,11 @@ class EditLattice:
         return result
 
     def window(self, first: int, last: int) -> Window:
-        """Takes the rows `first` to `last` (inclusive) as one window.
+        """Take the rows `first` to `last` (inclusive) as one window.
 
         Args:
-            first: First source position.
-            last: Last source position.
+            first: first source position.
+            last: last source position.
 
         Returns:
             The window with its base edges.
@@ -247,7 +247,7 @@ class EditLattice:
         heads: tuple[NDArray[np.int64], NDArray[np.int64]],
         back: tuple[int, int],
     ) -> NDArray[np.int64]:
-        """Reads an edge table at the tails of `heads`, 0 where that lies outside."""
+        """Read an edge table at the tails of `heads`, 0 where that lies outside."""
         rows, columns = heads[0] - back[0], heads[1] - back[1]
         inside = (rows >= 0) & (columns >= 0)
         inside &= (rows < table.shape[0]) & (columns < table.shape[1])
@@ -274,17 +274,17 @@ def is_match(arc: int) -> bool:
 def close_arcs(
     window: Window, context: int, limit: int, order: list[tuple[int, int, int]] | None = None
 ) -> Arcs | None:
-    """Joins base edges into arcs, exactly as the official transitive closure does.
+    """Join base edges into arcs, exactly as the official transitive closure does.
 
     The official closure visits vertices in sorted order, which is topological; at its turn a
     vertex therefore has its final arcs coming in and only base edges going out. An arc is replaced
     (and listed once more) whenever a strictly shorter one turns up.
 
     Args:
-        window: The vertices and base edges.
-        context: Most unchanged words in an edit (at most 31).
-        limit: Give up beyond this many arcs.
-        order: Receives every listing of a joined arc as (middle, tail, head); sorted, that is the
+        window: the vertices and base edges.
+        context: most unchanged words in an edit (at most 31).
+        limit: give up beyond this many arcs.
+        order: receives every listing of a joined arc as (middle, tail, head); sorted, that is the
             official order.
 
     Returns:

@@ -34,9 +34,9 @@ class Counts(NamedTuple):
     """Edits of one sentence against one annotator.
 
     Attributes:
-        correct: Proposed edits that are gold edits.
-        proposed: Edits of the system.
-        gold: Edits of the annotator.
+        correct: proposed edits that are gold edits.
+        proposed: edits of the system.
+        gold: edits of the annotator.
     """
 
     correct: int
@@ -52,14 +52,14 @@ def match(
     *,
     release: bool = True,
 ) -> list[Counts]:
-    """Counts the edits of one sentence against each annotator.
+    """Count the edits of one sentence against each annotator.
 
     Args:
-        source: Source tokens.
-        hypothesis: Hypothesis tokens.
-        annotators: Gold edits per annotator, in the order of the file, without `noop`.
-        max_unchanged_words: Most unchanged words in an edit, 0 to 30.
-        release: Place insertions before the first token as release 3.2 does (the second of them
+        source: source tokens.
+        hypothesis: hypothesis tokens.
+        annotators: gold edits per annotator, in the order of the file, without `noop`.
+        max_unchanged_words: most unchanged words in an edit, 0 to 30.
+        release: place insertions before the first token as release 3.2 does (the second of them
             is taken for an insertion after the first token); otherwise before the first token.
 
     Returns:
@@ -110,14 +110,14 @@ def extract_system_edits(
     *,
     release: bool = True,
 ) -> list[list[SystemEdit]]:
-    """Cuts a hypothesis into the edits that agree best with each annotator's.
+    """Cut a hypothesis into the edits that agree best with each annotator's.
 
     Args:
-        source: Source tokens.
-        hypothesis: Hypothesis tokens.
-        annotators: Gold edits per annotator, in the order of the file, without `noop`.
-        max_unchanged_words: Most unchanged words in an edit, 0 to 30.
-        release: As for `match`. Positions of leading insertions are then those of release 3.2:
+        source: source tokens.
+        hypothesis: hypothesis tokens.
+        annotators: gold edits per annotator, in the order of the file, without `noop`.
+        max_unchanged_words: most unchanged words in an edit, 0 to 30.
+        release: as for `match`. Positions of leading insertions are then those of release 3.2:
             give False where the edits are to be applied to the source.
 
     Returns:
@@ -201,7 +201,7 @@ def _shared_ends(source: Sequence[str], hypothesis: Sequence[str]) -> tuple[int,
 def _windows(
     lattice: EditLattice, max_unchanged_words: int, release: bool
 ) -> list[WindowPaths] | None:
-    """Closes every window; None if one has too many arcs."""
+    """Close every window; None if one has too many arcs."""
     result = []
     room = LIMITS.arcs
     cut = lattice.windows(max_unchanged_words, LIMITS.vertices)

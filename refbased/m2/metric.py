@@ -114,10 +114,10 @@ class M2(BestReference):
             gold = golds[case.row]
             if (case.row, case.edit) not in alone:
                 made = apply_edits(tokens[case.row], [case.edit])
-                found = match(tokens[case.row], made, gold, self.unchanged)
-                shares = [c.correct / c.proposed if c.proposed else 0.0 for c in found]
+                matches = match(tokens[case.row], made, gold, self.unchanged)
+                shares = [c.correct / c.proposed if c.proposed else 0.0 for c in matches]
                 alone[case.row, case.edit] = np.array(shares)
-            joint = [_joins(tokens[case.row], case, some) for some in gold]
+            joint = [_joins(tokens[case.row], case, annotator) for annotator in gold]
             credit[number, : len(gold)] = np.maximum(alone[case.row, case.edit], joint)
         return self.credited(credit, counts, place)
 
@@ -160,9 +160,11 @@ def _joins(source: Sequence[str], case: EditCase, golds: Sequence[GoldEdit]) -> 
         inside = [e for e in case.edits if gold.start <= e.start and e.end <= gold.end]
         # An insertion at an end of the gold edit may belong to it or stand beside it.
         for first in (inside, [e for e in inside if (e.start, e.end) != (gold.start, gold.start)]):
-            for some in (first, [e for e in first if (e.start, e.end) != (gold.end, gold.end)]):
-                moved = [Edit(e.start - gold.start, e.end - gold.start, e.correction) for e in some]
+            for chosen in (first, [e for e in first if (e.start, e.end) != (gold.end, gold.end)]):
+                moved = [
+                    Edit(e.start - gold.start, e.end - gold.start, e.correction) for e in chosen
+                ]
                 text = " ".join(apply_edits(source[gold.start : gold.end], moved))
-                if edit in some and text in gold.corrections:
+                if edit in chosen and text in gold.corrections:
                     return 1.0
     return 0.0

@@ -27,9 +27,9 @@ class OfficialSearch:
     """The official search over one sentence pair: its list of arcs, sums and order of relaxation.
 
     Attributes:
-        paths: The whole lattice as one window, with the joined matches that the official loop
+        paths: the whole lattice as one window, with the joined matches that the official loop
             forgets to remove.
-        listed: Every listing (tail, head) of every arc, in the official order.
+        listed: every listing (tail, head) of every arc, in the official order.
     """
 
     def __init__(self, paths: WindowPaths, joined: Iterable[tuple[int, int, int]]) -> None:
@@ -58,13 +58,13 @@ class OfficialSearch:
     def build(
         cls, lattice: EditLattice, context: int, release: bool, limits: Limits
     ) -> OfficialSearch | None:
-        """Lists the arcs of a sentence pair.
+        """List the arcs of a sentence pair.
 
         Args:
-            lattice: The sentence pair.
-            context: Most unchanged words in an edit.
-            release: Positions of leading insertions as in release 3.2.
-            limits: Give up beyond this size.
+            lattice: the sentence pair.
+            context: most unchanged words in an edit.
+            release: positions of leading insertions as in release 3.2.
+            limits: give up beyond this size.
 
         Returns:
             The search; None beyond the limits.
@@ -79,14 +79,14 @@ class OfficialSearch:
         return cls(WindowPaths(lattice, window, arcs, release), joined)
 
     def edits(self, golds: Sequence[GoldEdit]) -> list[SystemEdit]:
-        """Cuts the hypothesis for one annotator.
+        """Cut the hypothesis for one annotator.
 
         Only arcs on paths of least exact cost are relaxed. Rounding is far below one epsilon, so
         the path found lies among them, and a vertex on it reaches its final sum through them
         alone: in the same round, from the same arc as if all were relaxed.
 
         Args:
-            golds: Gold edits in the order of the file.
+            golds: gold edits in the order of the file.
 
         Returns:
             Edits from left to right.

@@ -47,9 +47,9 @@ class GoldEdit(NamedTuple):
     """One gold edit of one annotator.
 
     Attributes:
-        start: First source token.
-        end: Source token after the last.
-        corrections: Accepted replacements, tokens joined by single blanks; empty deletes.
+        start: first source token.
+        end: source token after the last.
+        corrections: accepted replacements, tokens joined by single blanks; empty deletes.
     """
 
     start: int
@@ -61,10 +61,10 @@ class SystemEdit(NamedTuple):
     """One edit of the system as the lattice cuts it; it may hold unchanged words at its ends.
 
     Attributes:
-        start: First source token.
-        end: Source token after the last.
-        correction: Replacement, tokens joined by single blanks.
-        correct: How many gold edits it was counted for (two where one is listed twice).
+        start: first source token.
+        end: source token after the last.
+        correction: replacement, tokens joined by single blanks.
+        correct: how many gold edits it was counted for (two where one is listed twice).
     """
 
     start: int
@@ -74,11 +74,11 @@ class SystemEdit(NamedTuple):
 
 
 def seen_gold(state: State, hits: Iterable[int]) -> State:
-    """Counts one proposed edit the way the official scorer walks along the gold edits.
+    """Count one proposed edit the way the official scorer walks along the gold edits.
 
     Args:
-        state: Counts before the edit.
-        hits: Numbers of the gold edits that the edit equals, ascending.
+        state: counts before the edit.
+        hits: numbers of the gold edits that the edit equals, ascending.
 
     Returns:
         Counts after it. Gold edits before one already matched are passed by; one listed twice
@@ -98,13 +98,13 @@ class WindowPaths:
     """One window of one sentence pair with its arcs, and the best paths through it.
 
     Attributes:
-        lattice: The sentence pair.
-        window: Vertices and base edges.
-        arcs: Incoming arcs of each vertex.
-        release: Whether insertions before the first token keep the positions that release 3.2
+        lattice: the sentence pair.
+        window: vertices and base edges.
+        arcs: incoming arcs of each vertex.
+        release: whether insertions before the first token keep the positions that release 3.2
             gives them.
-        spans: Source span to the arcs (tail, head) that claim it.
-        into: For each vertex (tail, weight) without gold edits; joined matches are left out.
+        spans: source span to the arcs (tail, head) that claim it.
+        into: for each vertex (tail, weight) without gold edits; joined matches are left out.
     """
 
     lattice: EditLattice
@@ -238,11 +238,11 @@ class WindowPaths:
         return result
 
     def count(self, golds: Sequence[GoldEdit], states: set[State]) -> set[State]:
-        """Carries the counts of one annotator through the window.
+        """Carry the counts of one annotator through the window.
 
         Args:
-            golds: The annotator's gold edits in the order of the file.
-            states: Counts that the paths before the window can have.
+            golds: the annotator's gold edits in the order of the file.
+            states: counts that the paths before the window can have.
 
         Returns:
             Counts that they can have after it.
@@ -260,17 +260,17 @@ def weigh_insertions(
     weight: dict[Edge, float],
     values: tuple[float, float],
 ) -> None:
-    """Gives the gold insertions at one place to arcs, alternately from the left and the right.
+    """Give the gold insertions at one place to arcs, alternately from the left and the right.
 
     Several insertions can stand at one place, so a gold edit is spent once it is matched, and
     after a match only an arc that continues it is looked at (release 3.2, set_weights).
 
     Args:
-        entries: Arcs at the place, sorted, as often as they are listed.
-        golds: Numbers of the gold edits at the place.
-        hits: Gold edits that an arc equals.
-        weight: Changed in place: weight of each arc.
-        values: Weight of a matched arc, and what a listing without a match adds.
+        entries: arcs at the place, sorted, as often as they are listed.
+        golds: numbers of the gold edits at the place.
+        hits: gold edits that an arc equals.
+        weight: changed in place: weight of each arc.
+        values: weight of a matched arc, and what a listing without a match adds.
     """
     matched, epsilon = values
     left, right = 0, len(entries) - 1

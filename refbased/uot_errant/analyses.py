@@ -67,7 +67,7 @@ class EditTable:
 
     @property
     def norms(self) -> FloatArray:
-        """L2 norms of the vectors."""
+        """L2 norms of the vectors, shape (edits,)."""
         return masses(self.vectors, "norm")
 
 
@@ -85,8 +85,8 @@ def edit_table(scorer: UOTERRANT, corpus: Corpus, runtime: Runtime) -> EditTable
     edits = scorer.edits(replace(corpus, references=()), runtime)
     sets, systems, lines = [], [], []
     for name, rows in edits.systems.items():
-        for row, some in enumerate(rows):
-            real = counted_edits(some)
+        for row, proposed in enumerate(rows):
+            real = counted_edits(proposed)
             if real:
                 sets.append(EditSet(" ".join(corpus.sources[row].split()), real))
                 systems += [name] * len(real)
@@ -95,7 +95,7 @@ def edit_table(scorer: UOTERRANT, corpus: Corpus, runtime: Runtime) -> EditTable
         raise InputError("no hypothesis changes its source: there is no edit to look at")
     encoder = load_encoder(scorer.encoder_spec, runtime)
     vectors, _ = edit_vectors(sets, scorer.vectorise, encoder)
-    flat = tuple(edit for some in sets for edit in some.edits)
+    flat = tuple(edit for edit_set in sets for edit in edit_set.edits)
     return EditTable(tuple(systems), tuple(lines), flat, np.concatenate(vectors))
 
 
@@ -127,11 +127,11 @@ def type_norms(table: EditTable, least: int) -> tuple[TypeNorm, ...]:
         InputError: no type occurs so often.
     """
     types, sizes = np.array(table.types), table.norms
-    found = []
+    norms = []
     for kind in _common(table.types, least):
-        some = sizes[types == kind]
-        found.append(TypeNorm(kind, len(some), float(some.mean()), float(some.std())))
-    return tuple(sorted(found, key=lambda each: each.mean))
+        lengths = sizes[types == kind]
+        norms.append(TypeNorm(kind, len(lengths), float(lengths.mean()), float(lengths.std())))
+    return tuple(sorted(norms, key=lambda each: each.mean))
 
 
 @dataclass(frozen=True)
@@ -234,14 +234,14 @@ def sentence_scores_by_layer(
     if scorer.layer is not None:
         raise OptionError(f"layer={scorer.layer}: all layers are tried; leave it out")
     places = Tally(scorer, corpus, scorer.edits(corpus, runtime), runtime).pairs(range(len(corpus)))
-    sets = list(dict.fromkeys(some for pair in places for some in pair))
+    sets = list(dict.fromkeys(edit_set for pair in places for edit_set in pair))
     texts, distinct = all_texts(sets, scorer.vectorise)
     tables = load_encoder(scorer.encoder_spec, runtime).layer_vectors(distinct, poolings)[:, 1:]
     result = np.empty((*tables.shape[:2], len(corpus.systems), len(corpus)))
     cells = list(np.ndindex(tables.shape[:2]))
     for cell in runtime.track(cells, "trying layers", len(cells)):
-        found = differences(texts, distinct, tables[cell], scorer.vectorise)
-        problems = scorer.problems(list(places), dict(zip(sets, found, strict=True)))
+        vectors = differences(texts, distinct, tables[cell], scorer.vectorise)
+        problems = scorer.problems(list(places), dict(zip(sets, vectors, strict=True)))
         result[cell] = best_scores(scorer, corpus, problems, list(places.values()))
     return result
 
@@ -273,8 +273,8 @@ def compare_with_pot(
     """Solve every problem by POT as well.
 
     Returns:
-        The report, and for each problem POT's transported mass minus ours (NaN where POT's plan
-        is not finite).
+        The report, and of shape (problems,) POT's transported mass minus ours (NaN where POT's
+        plan is not finite).
     """
     problems = [p for p in problems_of(scorer, corpus, runtime)[0] if p.cost.size]
     converged = worse = 0

@@ -151,7 +151,7 @@ class UOTERRANT(BestReference, EditMetric):
     def align(self, pairs: Sequence[EditSets], runtime: Runtime | None = None) -> list[Alignment]:
         """Transport between a hypothesis' and a reference's edits, for any number of pairs."""
         encoder = load_encoder(self.encoder_spec, runtime)
-        sets = list(dict.fromkeys(some for pair in pairs for some in pair))
+        sets = list(dict.fromkeys(edit_set for pair in pairs for edit_set in pair))
         vectors, _ = edit_vectors(sets, self.vectorise, encoder)
         return self.transported(pairs, dict(zip(sets, vectors, strict=True)))
 
@@ -171,7 +171,9 @@ class UOTERRANT(BestReference, EditMetric):
         self, pairs: Sequence[EditSets], vectors: Mapping[EditSet, FloatArray]
     ) -> list[Problem]:
         """The transport problem of each pair of edit sets."""
-        weights = {some: masses(found, self.mass) for some, found in vectors.items()}
+        weights = {
+            edit_set: masses(set_vectors, self.mass) for edit_set, set_vectors in vectors.items()
+        }
         problems = []
         for first, second in pairs:
             # Without edits on one side there is nothing to compare, and maybe no vector at all.
@@ -183,20 +185,20 @@ class UOTERRANT(BestReference, EditMetric):
         return problems
 
     def plans(self, problems: Sequence[Problem]) -> list[FloatArray | None]:
-        """The plan of each problem; None where no optimum was found."""
+        """The plan of each problem, of its cost's shape; None where no optimum was found."""
         live = [place for place, problem in enumerate(problems) if problem.cost.size]
-        some = [problems[place] for place in live]
+        live_problems = [problems[place] for place in live]
         solved: Sequence[FloatArray | None]
         if self.transport == "balanced":
-            solved = [balanced_plan(problem) for problem in some]
+            solved = [balanced_plan(problem) for problem in live_problems]
         elif self.solver == "pot":
-            solved = [_finite(pot_plan(problem, self.penalties)[0]) for problem in some]
+            solved = [_finite(pot_plan(problem, self.penalties)[0]) for problem in live_problems]
         else:
-            solved = solve(some, self.penalties)
+            solved = solve(live_problems, self.penalties)
             if self.solver == "published":
                 solved = [
                     plan if problem.b.all() else self._published(problem, plan)
-                    for problem, plan in zip(some, solved, strict=True)
+                    for problem, plan in zip(live_problems, solved, strict=True)
                 ]
         plans: list[FloatArray | None] = [np.zeros_like(problem.cost) for problem in problems]
         for place, plan in zip(live, solved, strict=True):
@@ -226,7 +228,7 @@ class UOTERRANT(BestReference, EditMetric):
     def sweep(
         self, option: str, values: Sequence[float], corpus: Corpus, runtime: Runtime
     ) -> FloatArray | None:
-        """Sentence scores for every λ = λ1 = λ2, encoded once."""
+        """Sentence scores, λ × systems × sentences, for every λ = λ1 = λ2; encoded once."""
         if option != "lambda":
             return None
         return sentence_scores_by_lambda(self, corpus, values, runtime)
@@ -242,7 +244,7 @@ class UOTERRANT(BestReference, EditMetric):
             for lines in references
         ]
         aligned = self.align(pairs, runtime)
-        counts = np.array([found.counts for found in aligned])
+        counts = np.array([alignment.counts for alignment in aligned])
         counts = counts.reshape(len(corrections), len(references), 3)
         credit = np.full((len(cases), len(references)), np.nan)
         massless = 0
@@ -250,9 +252,9 @@ class UOTERRANT(BestReference, EditMetric):
             at = case.edits.index(case.edit)
             first = int(place[number]) * len(references)
             massless += aligned[first].a[at] == 0
-            for index, found in enumerate(aligned[first : first + len(references)]):
-                if found.plan is not None:
-                    sent, mass = float(found.plan[at].sum()), float(found.a[at])
+            for index, alignment in enumerate(aligned[first : first + len(references)]):
+                if alignment.plan is not None:
+                    sent, mass = float(alignment.plan[at].sum()), float(alignment.a[at])
                     credit[number, index] = sent / mass if mass > 0 else 0.0
         note = f"{self.name}: {massless} judged edits have no mass and so no credit"
         return self.credited(credit, counts, place, (note,) if massless else ())
@@ -263,22 +265,22 @@ class UOTERRANT(BestReference, EditMetric):
         """The transport plan: what each edit's mass was, where it went, and what was left."""
         text = " ".join(source.split())
         pair = (EditSet(text, counted_edits(hypothesis)), EditSet(text, counted_edits(reference)))
-        (found,) = self.align([pair], runtime)
-        plan = np.full(found.cost.shape, np.nan) if found.plan is None else found.plan
-        tp, fp, fn = found.counts
+        (alignment,) = self.align([pair], runtime)
+        plan = np.full(alignment.cost.shape, np.nan) if alignment.plan is None else alignment.plan
+        tp, fp, fn = alignment.counts
         # The plan as it is, also where `clip` would bound what is counted of it.
-        counts = (np.array(count) for count in found.counts)
+        counts = (np.array(count) for count in alignment.counts)
         p, r, f = (float(x) for x in precision_recall_f(*counts, beta=self.beta))
         scores = {"score": f, "precision": p, "recall": r, "tp": tp, "fp": fp, "fn": fn}
-        mine, theirs = found.hypothesis, found.reference
+        mine, theirs = alignment.hypothesis, alignment.reference
         rows = [
-            *_side(source, "hypothesis", mine, found.a, plan, theirs, "sent"),
-            *_side(source, "reference", theirs, found.b, plan.T, mine, "received"),
+            *_side(source, "hypothesis", mine, alignment.a, plan, theirs, "sent"),
+            *_side(source, "reference", theirs, alignment.b, plan.T, mine, "received"),
         ]
         heat_map = HeatMap(
             "Transport plan: mass moved from hypothesis edits (rows) to reference edits (columns)",
-            tuple(f"{edit_label(e)} ({m:.3f})" for e, m in zip(mine, found.a, strict=True)),
-            tuple(f"{edit_label(e)} ({m:.3f})" for e, m in zip(theirs, found.b, strict=True)),
+            tuple(f"{edit_label(e)} ({m:.3f})" for e, m in zip(mine, alignment.a, strict=True)),
+            tuple(f"{edit_label(e)} ({m:.3f})" for e, m in zip(theirs, alignment.b, strict=True)),
             plan,
         )
         return Explanation(
@@ -286,7 +288,7 @@ class UOTERRANT(BestReference, EditMetric):
             ("side", "edit", "from", "type", "mass", "moved", "left", "partner", "partner_mass"),
             rows,
             heat_map,
-            _plan_notes(found),
+            _plan_notes(alignment),
         )
 
 

@@ -119,21 +119,23 @@ class Tally:
                 self._types[place] = types
 
     def collect(self, rows: range) -> tuple[dict[EditSets, list[Place]], dict[EditSet, FloatArray]]:
-        """The distinct pairs of edit sets, where each occurs, and the vectors of all sets."""
+        """Where each distinct pair of edit sets occurs; each set's vectors, edits × dimensions."""
         places = self.pairs(rows)
-        sets = list(dict.fromkeys(some for pair in places for some in pair))
+        sets = list(dict.fromkeys(edit_set for pair in places for edit_set in pair))
         encoder = load_encoder(self.scorer.encoder_spec, self.runtime)
-        found, report = edit_vectors(sets, self.scorer.vectorise, encoder)
+        vectors, report = edit_vectors(sets, self.scorer.vectorise, encoder)
         self._truncated += report.truncated
-        self._edits += sum(map(len, found))
-        self._massless += sum(int((masses(some, "norm") == 0).sum()) for some in found)
-        return places, dict(zip(sets, found, strict=True))
+        self._edits += sum(map(len, vectors))
+        self._massless += sum(int((masses(rows, "norm") == 0).sum()) for rows in vectors)
+        return places, dict(zip(sets, vectors, strict=True))
 
     def pairs(self, rows: range) -> dict[EditSets, list[Place]]:
         """The distinct pairs of edit sets and where each occurs."""
         systems = list(self.edits.systems.values())
         mine = [[self._set(row, lines[row]) for row in rows] for lines in systems]
-        theirs = [[self._set(row, some[row]) for row in rows] for some in self.edits.references]
+        theirs = [
+            [self._set(row, reference[row]) for row in rows] for reference in self.edits.references
+        ]
         places: dict[EditSets, list[Place]] = {}
         for system, column in enumerate(mine):
             for index, other in enumerate(theirs):

@@ -57,7 +57,7 @@ def edit_texts(edit_set: EditSet, how: Vectorise) -> list[str]:
     else:
         variants = [(*edits[:place], *edits[place + 1 :]) for place in range(len(edits))]
         base = apply_edits(tokens, edits)
-    return [" ".join(base), *(" ".join(apply_edits(tokens, some)) for some in variants)]
+    return [" ".join(base), *(" ".join(apply_edits(tokens, variant)) for variant in variants)]
 
 
 def edit_vectors(
@@ -77,7 +77,7 @@ def edit_vectors(
 def all_texts(sets: Sequence[EditSet], how: Vectorise) -> tuple[list[list[str]], list[str]]:
     """The texts of each set as by `edit_texts` (none without edits), and the distinct ones."""
     texts = [edit_texts(edit_set, how) if edit_set.edits else [] for edit_set in sets]
-    return texts, list(dict.fromkeys(text for some in texts for text in some))
+    return texts, list(dict.fromkeys(text for set_texts in texts for text in set_texts))
 
 
 def differences(
@@ -87,14 +87,14 @@ def differences(
     place = {text: row for row, text in enumerate(distinct)}
     sign = 1.0 if how == "remove" else -1.0
     result: list[FloatArray] = []
-    for some in texts:
-        rows = vectors[[place[text] for text in some]].astype(np.float64)
+    for set_texts in texts:
+        rows = vectors[[place[text] for text in set_texts]].astype(np.float64)
         result.append(sign * (rows[:1] - rows[1:]))
     return result
 
 
 def masses(vectors: FloatArray, kind: Mass) -> FloatArray:
-    """What each edit has to send or to receive: its vector's L2 norm, or 1/k of k edits."""
+    """What each edit has to send or receive, (k,): its vector's L2 norm, or 1/k of k edits."""
     if kind == "norm" or not len(vectors):
         norms: FloatArray = np.linalg.norm(vectors, axis=1)
         return norms

@@ -88,12 +88,12 @@ class BARTScore:
         model = _load(self._checkpoint(), pick_device(runtime.device))
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         pieces, truncated = model.tokenise(texts)
-        of = dict(zip(texts, pieces, strict=True))
-        both = [((of[x], of[y]), (of[y], of[x])) for x, y in pairs]
-        found = self._directions(
+        pieces_of = dict(zip(texts, pieces, strict=True))
+        both = [((pieces_of[x], pieces_of[y]), (pieces_of[y], pieces_of[x])) for x, y in pairs]
+        score_of = self._directions(
             list(dict.fromkeys(one for two in both for one in two)), model, runtime
         )
-        scores = [(found[there] + found[back]) / 2 for there, back in both]
+        scores = [(score_of[there] + score_of[back]) / 2 for there, back in both]
         return np.array(scores, dtype=np.float64), truncated
 
     def _directions(

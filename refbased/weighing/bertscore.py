@@ -21,7 +21,7 @@ __all__ = ["BERTScore", "baseline_f", "customary_layer"]
 
 _Pair = tuple[str, str]
 
-# Layers that the bert-score package takes for want of a choice, by model name without its owner.
+# The bert-score package's default layers, by model name without its owner.
 _LAYERS = {
     "bert-base-uncased": 9,
     "bert-base-cased": 9,

@@ -299,6 +299,7 @@ def _collect(
     others = elsewhere = 0
     for number, row in enumerate(rows, first):
         name = str(row[columns.split]).strip().lower() if columns.split else ""
+        # Tables from the hub and from elsewhere call the same part by different names.
         name = "dev" if name in ("validation", "valid") else name
         if columns.split and name not in ("train", "dev", "test"):
             elsewhere += 1

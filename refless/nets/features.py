@@ -124,6 +124,7 @@ def _pair(source: str, hypothesis: str) -> list[float]:
     old, new = words_of(source), words_of(hypothesis)
     low_old, low_new = [w.lower() for w in old], [w.lower() for w in new]
     plain_old, plain_new = " ".join(low_old), " ".join(low_new)
+    # Words are matched in lower case: a change of case alone has a feature of its own.
     matched = align_words(low_old, low_new)
     exact = sum(low_old[i] == low_new[j] for i, j in matched)
     kept_old, kept_new = {i for i, _ in matched}, {j for _, j in matched}

@@ -51,7 +51,7 @@ def _features(data: Annotations, aspect: str, tokenizer: Any) -> FloatArray:
 
 
 def additions(data: Annotations, linear: Mapping[str, Linear], tokenizer: Any) -> FloatArray:
-    """What features add for every row and aspect; 0 without features."""
+    """What features add, rows × aspects; 0 without features."""
     values = np.zeros_like(data.ratings)
     for column, aspect in enumerate(data.aspects):
         if aspect in linear:

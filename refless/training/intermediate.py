@@ -286,8 +286,8 @@ def _ratings(step: Step, tokenizer: Any) -> Prepared:
             return {"score": float("nan")}
         found = []
         for column in range(heads):
-            kept = ~np.isnan(labels[:held, column])
-            rho = spearman(labels[:held, column][kept], outputs[kept, column])
+            labelled = ~np.isnan(labels[:held, column])
+            rho = spearman(labels[:held, column][labelled], outputs[labelled, column])
             found.append(0.0 if np.isnan(rho) else rho)
         return {"score": float(np.mean(found))}
 

@@ -251,6 +251,7 @@ def _train_model(job: Job, one: _Model, start: str, added: FloatArray) -> Mappin
     tokenizer = load_tokenizer(start)
     model = load_model(start, aspects)
     columns = [data.aspects.index(aspect) for aspect in aspects]
+    # The model learns what the features leave over, since their part is added to its outputs.
     targets = data.ratings[:, columns] - added[:, columns]
     _start_at_mean(model, targets[split.train].mean(axis=0))
     if job.recipe.frozen:
@@ -270,6 +271,7 @@ def _train_model(job: Job, one: _Model, start: str, added: FloatArray) -> Mappin
         for group, encoded in inputs.items():
             part = {key: [encoded[row][key] for row in split.dev] for key in encoded[0]}
             outputs = predict(model, tokenizer, part, job.runtime)
+            # A diverged model must not pass for one without correlation, which counts as 0.
             if not np.isfinite(outputs).all():
                 return {"score": float("nan")}
             for place, (aspect, column) in enumerate(zip(aspects, columns, strict=True)):
@@ -288,6 +290,7 @@ def _train_model(job: Job, one: _Model, start: str, added: FloatArray) -> Mappin
     )
     result = fit(task, settings, work, job.runtime)
     summary = {**result.best, "epochs": float(len(result.history))}
+    # The marker comes last: where it stands, the model is whole.
     if is_main_process():
         save_model(result.model, tokenizer, job.folder / one.place)
         write_text(marker, json.dumps(summary))

@@ -36,6 +36,7 @@ def load_gmeg(request: LoadRequest) -> Benchmark:
     _, split, domain = info.name.split("-")
     start = f"GMEG/data/{split}/{domain}"
     names = info.system_sets[request.systems]
+    # The human correction ref0 is a reference too, except where it takes part as a system.
     references = [f"ref{number}" for number in range(int("ref0" in names), 4)]
     files = {name: f"{start}/{name}" for name in (*names, *references, "source")}
     tables = {kind: f"{start}-{kind}-scores.csv" for kind in ("corpus", "segment")}

@@ -38,11 +38,13 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
     paths = folder.paths([_PAIRS, _SENTENCES, _SOURCE, *_REFERENCES], wanted_by="jfleg")
     line_of = _gug_lines(paths[_SENTENCES])
     source = [line.rstrip() for line in read_lines(paths[_SOURCE])]
+    # The judgments name sentences by GUG's ids, which mean a line only if both files agree.
     if len(line_of) != len(source):
         raise DataError(
             f"{_SENTENCES} has {len(line_of)} test sentences, {_SOURCE} {len(source)} lines"
         )
     items = _read_items(paths[_PAIRS], line_of)
+    # Only judged sentences are loaded, so that every score is of a text that people saw.
     rows = sorted({item.sentence for item in items})
     row_of = {line: row for row, line in enumerate(rows)}
     items = tuple(replace(item, sentence=row_of[item.sentence]) for item in items)

@@ -101,9 +101,9 @@ def load_own(request: LoadRequest) -> Benchmark:
         view: _read_judgments(file, whole, layout.first_sentence, skip)
         for view, file in layout.judgments.items()
     }
-    for view, found in judged.items():
-        _check_overlap(found, names, layout.judgments[view], request.systems)
-    rated = next((found.raters for found in judged.values() if found.raters), {})
+    for view, judgments in judged.items():
+        _check_overlap(judgments, names, layout.judgments[view], request.systems)
+    rated = next((judgments.raters for judgments in judged.values() if judgments.raters), {})
     rows = [whole.names.index(name) for name in names]
     raters = {aspect: table[:, rows] for aspect, table in rated.items()}
     ratings = {aspect: mean_over_raters(table) for aspect, table in raters.items()}
@@ -120,15 +120,15 @@ def load_own(request: LoadRequest) -> Benchmark:
     return Benchmark(
         name=info.name,
         corpus=corpus,
-        rankings={view: found.items for view, found in judged.items()},
-        human={view: _human(found, whole.names) for view, found in judged.items()},
+        rankings={view: judgments.items for view, judgments in judged.items()},
+        human={view: _human(judgments, whole.names) for view, judgments in judged.items()},
         view=request.view,
         systems=request.systems,
         system_sets=info.system_sets,
         references=request.reference_name,
         sentence_ids=tuple(range(len(whole))),
         citation=info.citation,
-        notes=tuple(note for found in judged.values() for note in found.notes),
+        notes=tuple(note for judgments in judged.values() for note in judgments.notes),
         segment_scores=np.mean(list(ratings.values()), axis=0) if ratings else None,
         ratings=ratings if len(ratings) > 1 else {},
         raters=raters,
@@ -285,21 +285,21 @@ def _visible(folder: Path, pattern: str = "*") -> list[Path]:
 def _files(root: Path, given: Any, key: str, where: Path) -> tuple[Path, ...]:
     """Files named one by one or by pattern, or all files of a folder."""
     parts = [given] if isinstance(given, str) else given
-    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+    if not isinstance(parts, list) or not all(isinstance(name, str) for name in parts):
         raise InputError(
             f"{where}: {key} is {given!r}; expected a folder or a list of files, in quotation marks"
         )
-    found: list[Path] = []
-    for part in parts:
-        if (root / part).is_dir():
-            found += _visible(root / part)
-        elif (root / part).is_file():
-            found.append(root / part)
-        elif matches := _visible(root, part):
-            found += matches
-        elif part != key:
-            raise InputError(f"{where}: {key} names {part!r}, but nothing is at {root / part}")
-    return tuple(found)
+    files: list[Path] = []
+    for name in parts:
+        if (root / name).is_dir():
+            files += _visible(root / name)
+        elif (root / name).is_file():
+            files.append(root / name)
+        elif matches := _visible(root, name):
+            files += matches
+        elif name != key:
+            raise InputError(f"{where}: {key} names {name!r}, but nothing is at {root / name}")
+    return tuple(files)
 
 
 def _judgments(root: Path, given: Any, where: Path) -> dict[View, Path]:
@@ -335,13 +335,13 @@ def _judgments(root: Path, given: Any, where: Path) -> dict[View, Path]:
 
 
 def _one_of_kind(root: Path, stem: str, where: Path) -> Path | None:
-    found = [root / f"{stem}{kind}" for kind in _KINDS if (root / f"{stem}{kind}").is_file()]
-    if len(found) > 1:
+    files = [root / f"{stem}{ending}" for ending in _KINDS if (root / f"{stem}{ending}").is_file()]
+    if len(files) > 1:
         raise InputError(
-            f"{where}: both {found[0].name} and {found[1].name}; keep one, or name it as "
+            f"{where}: both {files[0].name} and {files[1].name}; keep one, or name it as "
             f"`judgments` in {_TABLE}"
         )
-    return found[0] if found else None
+    return files[0] if files else None
 
 
 def _sets(given: Any, systems: Sequence[str], where: Path) -> dict[str, tuple[str, ...]]:

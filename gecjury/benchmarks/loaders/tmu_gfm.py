@@ -42,6 +42,7 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
     if info.name == "tmu-gfm-test":
         rows = _test_part(rows, path)
         part = " of the test part (by source, seed 0)"
+    # The file has a row for each output; a sentence of the corpus needs every system's.
     by_source: dict[str, list[_Row]] = {}
     for row in rows:
         by_source.setdefault(row["source"].strip(), []).append(row)
@@ -60,6 +61,7 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
         for aspect, column in _COLUMNS.items()
     }
     ratings = {aspect: mean_over_raters(table) for aspect, table in raters.items()}
+    # Nobody judged a correction as a whole, so the three aspects weigh alike.
     mean = np.mean(list(ratings.values()), axis=0)
     return Benchmark(
         name=info.name,

@@ -54,6 +54,9 @@ def gold_scores(corpus: Annotated, chains: Sequence[Chain]) -> list[FloatArray]:
 
     The full correction scores 1, the source 1 - (m + 1) / c with m the fewest edits that an
     annotator needed and c the source's length in characters; the texts between are spaced evenly.
+
+    Returns:
+        For each chain an array of shape (texts of the chain,), ascending.
     """
     found = []
     for chain in chains:
@@ -202,22 +205,22 @@ def _change(
 ) -> TypeChange:
     sentence = np.array([step[0] for step in steps], dtype=np.int64)
     gains = np.array([step[1] for step in steps])
-    kept = ~np.isnan(gains)
+    scored = ~np.isnan(gains)
     width = weights.shape[1]
-    sums = np.bincount(sentence[kept], gains[kept], minlength=width)
-    counts = np.bincount(sentence[kept], minlength=width)
+    sums = np.bincount(sentence[scored], gains[scored], minlength=width)
+    counts = np.bincount(sentence[scored], minlength=width)
     with np.errstate(divide="ignore", invalid="ignore"):
         # A resample may hold no sentence with the type.
         drawn = (weights @ sums) / (weights @ counts)
     # One sentence alone shows no spread, which is not a spread of zero.
-    known = drawn[~np.isnan(drawn)] if (counts > 0).sum() > 1 else drawn[:0]
-    total = int(kept.sum())
+    defined = drawn[~np.isnan(drawn)] if (counts > 0).sum() > 1 else drawn[:0]
+    total = int(scored.sum())
     return TypeChange(
-        mean=float(gains[kept].mean()) if total else float("nan"),
-        error=float(known.std(ddof=1)) if len(known) > 1 else float("nan"),
-        ci95=interval(known)[0],
-        raised=float((gains[kept] > 0).mean()) if total else float("nan"),
-        lowered=float((gains[kept] < 0).mean()) if total else float("nan"),
+        mean=float(gains[scored].mean()) if total else float("nan"),
+        error=float(defined.std(ddof=1)) if len(defined) > 1 else float("nan"),
+        ci95=interval(defined)[0],
+        raised=float((gains[scored] > 0).mean()) if total else float("nan"),
+        lowered=float((gains[scored] < 0).mean()) if total else float("nan"),
         edits=len({step[2] for step in steps}),
         steps=total,
         sentences=int((counts > 0).sum()),

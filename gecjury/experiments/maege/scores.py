@@ -44,7 +44,7 @@ class Pool:
         return {key: place for place, key in enumerate(self.keys)}
 
     def chain(self, chain: Chain) -> IntArray:
-        """The places of a chain's texts."""
+        """The places of a chain's texts, shape (texts of the chain,)."""
         keys = _chain_keys(chain, self.references)
         return np.array([self.places[key] for key in keys], dtype=np.int64)
 

@@ -29,7 +29,7 @@ def load_tagger(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> Any:
     Args:
         name: ``"embedded"``, or a spaCy model installed as a package or lying in a folder
             (``"en_core_web_sm"``).
-        pos_scheme: Coarse parts of speech and pronoun lemmas of the embedded tagger:
+        pos_scheme: coarse parts of speech and pronoun lemmas of the embedded tagger:
             ``"spacy2"`` (``PRP$`` is DET, as in the official ERRANT files) or ``"spacy3"``
             (``PRP$`` is PRON). Other models keep their own.
 
@@ -61,9 +61,9 @@ def parse_tokenised(nlp: Any, sentences: Iterable[str], batch_size: int = 256) -
     """Parse sentences whose tokens are split on white space.
 
     Args:
-        nlp: The pipeline of `load_tagger`.
-        sentences: Tokenised sentences, one a string.
-        batch_size: Sentences handled at once; changes the speed, never the result.
+        nlp: the pipeline of `load_tagger`.
+        sentences: tokenised sentences, one a string.
+        batch_size: sentences handled at once; changes the speed, never the result.
 
     Yields:
         One ``spacy.tokens.Doc`` a sentence, in order, with exactly the given tokens.

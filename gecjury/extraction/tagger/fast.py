@@ -83,10 +83,10 @@ class FastPipeline:
         for doc, vectors in zip(docs, self.vectors(sentences), strict=True):
             doc.tensor = vectors
         for begin in range(0, len(docs), _BATCH):
-            some = docs[begin : begin + _BATCH]
+            batch = docs[begin : begin + _BATCH]
             for name in ("tagger", "parser"):
                 pipe = self._nlp.get_pipe(name)
-                pipe.set_annotations(some, pipe.predict(some))
+                pipe.set_annotations(batch, pipe.predict(batch))
         return docs
 
     def has_phrase(self, lowers: Sequence[str]) -> bool:

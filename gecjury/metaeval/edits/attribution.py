@@ -173,6 +173,9 @@ class Subsets:
 
         Args:
             value: score by subset; more subsets than `masks` do no harm.
+
+        Returns:
+            Two arrays of shape (edits,).
         """
         count, full = self.count, (1 << self.count) - 1
         errors = np.zeros(count)
@@ -186,8 +189,8 @@ class Subsets:
 
 
 def _version(source: str, edits: Sequence[Edit], mask: int) -> Version:
-    some = tuple(edit for place, edit in enumerate(edits) if mask >> place & 1)
-    return Version((" ".join(apply_edits(source.split(), some)),), (some,))
+    chosen = tuple(edit for place, edit in enumerate(edits) if mask >> place & 1)
+    return Version((" ".join(apply_edits(source.split(), chosen)),), (chosen,))
 
 
 def _exact(scores: FloatArray, count: int) -> FloatArray:

@@ -124,6 +124,9 @@ def baselines(cases: Sequence[EditCase], types: Sequence[str], seed: int) -> dic
 
     `constant`; `random`; `frequent-type` (how many judged edits have the type), where types are
     known; `same-edit` (share of the source's judged corrections that hold the edit).
+
+    Returns:
+        By name an array of shape (cases,).
     """
     found = {
         "constant": np.zeros(len(cases)),

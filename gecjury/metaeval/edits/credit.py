@@ -120,18 +120,18 @@ def _columns(
         values, notes = attribute_edits(scorer, cases, corpus, runtime, METHODS[kind], seed=seed)
         return values[:, None], notes
     scorer.check(corpus)
-    known = [number for number, case in enumerate(cases) if case.row >= 0]
-    found = scorer.credit([cases[number] for number in known], corpus, runtime)
-    shapes = np.shape(found.own), np.shape(found.by_reference)[:1]
-    if shapes != ((len(known),),) * 2 or np.ndim(found.by_reference) != 2:
+    in_corpus = [number for number, case in enumerate(cases) if case.row >= 0]
+    credited = scorer.credit([cases[number] for number in in_corpus], corpus, runtime)
+    shapes = np.shape(credited.own), np.shape(credited.by_reference)[:1]
+    if shapes != ((len(in_corpus),),) * 2 or np.ndim(credited.by_reference) != 2:
         raise OptionError(
-            f"{scorer.name} credits {len(known)} edits in shapes {np.shape(found.own)} and "
-            f"{np.shape(found.by_reference)}; expected one number an edit, and one an edit and "
+            f"{scorer.name} credits {len(in_corpus)} edits in shapes {np.shape(credited.own)} and "
+            f"{np.shape(credited.by_reference)}; expected one number an edit, and one an edit and "
             "reference"
         )
-    columns = np.full((len(cases), 1 + found.by_reference.shape[1]), np.nan)
-    columns[known] = np.column_stack([found.own, found.by_reference])
-    return columns, found.notes
+    columns = np.full((len(cases), 1 + credited.by_reference.shape[1]), np.nan)
+    columns[in_corpus] = np.column_stack([credited.own, credited.by_reference])
+    return columns, credited.notes
 
 
 def _combined(columns: FloatArray, kind: str) -> FloatArray:
@@ -142,8 +142,8 @@ def _combined(columns: FloatArray, kind: str) -> FloatArray:
     absent = np.isnan(by_reference)
     held = np.where(absent, -np.inf if kind == "any" else 0.0, by_reference)
     count = np.maximum((~absent).sum(axis=1), 1)
-    some = held.max(axis=1) if kind == "any" else held.sum(axis=1) / count
-    result: FloatArray = np.where(absent.all(axis=1), np.nan, some)
+    combined = held.max(axis=1) if kind == "any" else held.sum(axis=1) / count
+    result: FloatArray = np.where(absent.all(axis=1), np.nan, combined)
     return result
 
 

@@ -117,8 +117,8 @@ def source_halves(cases: Sequence[EditCase], seed: int) -> tuple[IntArray, BoolA
     """The sources of edits, split into two halves.
 
     Returns:
-        The source of each case, as numbers from 0; for each case whether its source is in the
-        first half; the number of sources. The first half has the odd one.
+        The source of each case, as numbers from 0, and whether it is in the first half, both of
+        shape (cases,); the number of sources. The first half has the odd one.
     """
     numbers: dict[str, int] = {}
     source = np.array([numbers.setdefault(c.source, len(numbers)) for c in cases], dtype=np.int64)
@@ -182,24 +182,24 @@ def edit_agreement(
     source, first, sources = source_halves(cases, seed)
     split = votes == 0.5
     missing = np.isnan(scores) & ~split
-    kept = np.flatnonzero(~split & ~missing)
-    kept = kept[np.argsort(scores[kept], kind="stable")]
+    used = np.flatnonzero(~split & ~missing)
+    used = used[np.argsort(scores[used], kind="stable")]
     sample = _Sample(
-        scores[kept].astype(np.float64),
-        votes[kept] > 0.5,
-        source[kept],
-        np.where(first[kept], 0, 1) if threshold is None else np.zeros(len(kept), dtype=np.int64),
-        tuple(types[int(n)] for n in kept) if types else (),
+        scores[used].astype(np.float64),
+        votes[used] > 0.5,
+        source[used],
+        np.where(first[used], 0, 1) if threshold is None else np.zeros(len(used), dtype=np.int64),
+        tuple(types[int(n)] for n in used) if types else (),
     )
     said, thresholds = _said(sample, threshold)
-    ones = np.ones((1, len(kept)))
+    ones = np.ones((1, len(used)))
     measured = {k: float(v[0]) for k, v in _measures(sample, said, ones).items()}
     draws = _draws(sources, resamples, seed)
     return EditAgreement(
         **measured,
         threshold="other-half" if threshold is None else "fixed",
         thresholds=thresholds,
-        cases=len(kept),
+        cases=len(used),
         valid=int(sample.truth.sum()),
         missing=int(missing.sum()),
         split=int(split.sum()),
@@ -259,7 +259,7 @@ def _measures(
     if not len(sample.score):
         return dict.fromkeys(_MEASURES, np.full(len(weights), np.nan))
     halves = [sample.half == half for half in np.unique(sample.half)]
-    right = {name: np.where(sample.truth, some, 1 - some) for name, some in said.items()}
+    right = {name: np.where(sample.truth, values, 1 - values) for name, values in said.items()}
     accuracy = [_mean(right["accuracy"], weights, chosen) for chosen in halves]
     balanced = [
         _mean(right["balanced"], weights, chosen & side)
@@ -275,7 +275,7 @@ def _measures(
         )
         for chosen in halves
     ]
-    means = (np.mean(some, axis=0) for some in (accuracy, balanced, kappa))
+    means = (np.mean(values, axis=0) for values in (accuracy, balanced, kappa))
     return dict(zip(_MEASURES, (*sample.ranking(weights), *means), strict=True))
 
 
@@ -294,8 +294,8 @@ def _chance_corrected(
 
 
 def _mean(right: FloatArray, weights: FloatArray, chosen: BoolArray) -> FloatArray:
-    some = weights[:, chosen]
-    return _share(some @ right[chosen], some.sum(axis=1))
+    chosen_weights = weights[:, chosen]
+    return _share(chosen_weights @ right[chosen], chosen_weights.sum(axis=1))
 
 
 def _draws(sources: int, resamples: int, seed: int) -> FloatArray:
@@ -327,21 +327,21 @@ def _by_type(
     rows = []
     for name, count in Counter(sample.types).most_common():
         chosen = np.array([one == name for one in sample.types])
-        some = sample.take(chosen)
+        one_type = sample.take(chosen)
         ones = np.ones((1, count))
-        ranks = [some.ranking(weights)[0] for weights in _weightings(some, draws)]
-        found = {
-            key: np.where(some.truth, one[chosen], 1 - one[chosen]) for key, one in said.items()
+        ranks = [one_type.ranking(weights)[0] for weights in _weightings(one_type, draws)]
+        right = {
+            key: np.where(one_type.truth, one[chosen], 1 - one[chosen]) for key, one in said.items()
         }
-        sides = [_mean(found["balanced"], ones, side) for side in (some.truth, ~some.truth)]
+        sides = [_mean(right["balanced"], ones, side) for side in (one_type.truth, ~one_type.truth)]
         rows.append(
             TypeAgreement(
                 name,
                 count,
-                int(some.truth.sum()),
-                float(some.ranking(ones)[0][0]),
+                int(one_type.truth.sum()),
+                float(one_type.ranking(ones)[0][0]),
                 interval(np.concatenate(ranks) if ranks else np.empty(0), CONFIDENCE)[0],
-                float(found["accuracy"].mean()),
+                float(right["accuracy"].mean()),
                 float(np.mean(sides)),
             )
         )

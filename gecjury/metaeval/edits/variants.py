@@ -140,14 +140,16 @@ def variant_corpus(
 
 def _corrections(cases: Sequence[EditCase]) -> tuple[_Correction, ...]:
     """The distinct corrections, sources together."""
-    found: dict[tuple[int, tuple[Edit, ...]], list[tuple[int, int]]] = {}
+    places_of: dict[tuple[int, tuple[Edit, ...]], list[tuple[int, int]]] = {}
     for number, case in enumerate(cases):
         if case.row >= 0:
             ordered = tuple(sorted(case.edits, key=lambda edit: (edit.start, edit.end)))
             place = (number, ordered.index(case.edit))
-            found.setdefault((case.row, ordered), []).append(place)
-    some = (_Correction(row, edits, tuple(places)) for (row, edits), places in found.items())
-    return tuple(sorted(some, key=lambda correction: correction.row))
+            places_of.setdefault((case.row, ordered), []).append(place)
+    corrections = (
+        _Correction(row, edits, tuple(places)) for (row, edits), places in places_of.items()
+    )
+    return tuple(sorted(corrections, key=lambda correction: correction.row))
 
 
 def _one_by_one(
@@ -191,7 +193,7 @@ def _side_by_side(
         for start in range(0, len(others), size - 1):
             together = [anchor, *others[start : start + size - 1]]
             made = [correction.made(mask) for mask in together]
-            texts = [" ".join(apply_edits(tokens[correction.row], some)) for some in made]
+            texts = [" ".join(apply_edits(tokens[correction.row], edits)) for edits in made]
             for place, mask in enumerate(together):
                 mine[mask] = (place, len(rows))
                 compared[mask] = (0, len(rows))

@@ -311,18 +311,18 @@ def scatter(
         family: the metric's, for colour and shape.
         labels: of the two axes.
     """
-    kept = [
+    drawn = [
         (x, y, name)
         for x, y, name in zip(human, scores, names, strict=True)
         if math.isfinite(x) and math.isfinite(y)
     ]
     frame = (34.0, 8.0, WIDTH - 6.0, 262.0)
-    spoken = f"{labels[1]} against {labels[0]}, {len(kept)} systems"
-    if not kept:
+    spoken = f"{labels[1]} against {labels[0]}, {len(drawn)} systems"
+    if not drawn:
         return _plot(
             60, spoken, [_text(WIDTH / 2, 34, "no scores to draw", 11, "middle", "t mute")]
         )
-    wide, tall = _padded([x for x, _, _ in kept]), _padded([y for _, y, _ in kept])
+    wide, tall = _padded([x for x, _, _ in drawn]), _padded([y for _, y, _ in drawn])
 
     def across(value: float) -> float:
         return frame[0] + (value - wide[0]) / (wide[1] - wide[0]) * (frame[2] - frame[0])
@@ -331,12 +331,13 @@ def scatter(
         return frame[3] - (value - tall[0]) / (tall[1] - tall[0]) * (frame[3] - frame[1])
 
     parts: list[Element] = [*_axes(frame, wide, tall, across, up, labels)]
-    fit = _best_fit([x for x, _, _ in kept], [y for _, y, _ in kept], wide, tall)
+    fit = _best_fit([x for x, _, _ in drawn], [y for _, y, _ in drawn], wide, tall)
     if fit is not None:
         (x1, y1), (x2, y2) = fit
         parts.append(_line(across(x1), up(y1), across(x2), up(y2), "fit"))
-    points = [(across(x), up(y)) for x, y, _ in kept]
-    shown = [_cut(name, 22) for _, _, name in kept]
+    points = [(across(x), up(y)) for x, y, _ in drawn]
+    shown = [_cut(name, 22) for _, _, name in drawn]
+    # Systems of like quality lie close together, so labels move and a line leads back to each.
     boxes = place_labels(points, shown, frame, _LABEL)
     for (x, y), box in zip(points, boxes, strict=True):
         near = (min(max(x, box[0]), box[2]), min(max(y, box[1]), box[3]))

@@ -145,23 +145,23 @@ def summarise(
         human: by view the human score of each system.
         consensus: by view how far the camps agree on judged pairs.
     """
-    found: list[Statement] = []
+    statements: list[Statement] = []
     for view in human:
         place = f", {VIEWS[view]}" if len(human) > 1 else ""
         for level in ("system", "sentence"):
             text = _leader(document, view, level)
             if text:
-                found.append(Statement(f"{level.capitalize()} level{place}", text))
+                statements.append(Statement(f"{level.capitalize()} level{place}", text))
         text = _ceiling(document, view)
         if text:
-            found.append(Statement(f"Ceiling{place}", text))
+            statements.append(Statement(f"Ceiling{place}", text))
         text = _first_system(document, view, human[view])
         if text:
-            found.append(Statement(f"Best system{place}", text))
+            statements.append(Statement(f"Best system{place}", text))
         text = _agreement(document, consensus.get(view))
         if text:
-            found.append(Statement(f"Where they agree{place}", text))
-    return found
+            statements.append(Statement(f"Where they agree{place}", text))
+    return statements
 
 
 def _leader(document: Document, view: str, level: str) -> str:

@@ -129,7 +129,7 @@ def test_seeda_human_columns_are_the_published_ones(seeda: Benchmark, data_dir: 
 def test_seeda_reference_sets(data_dir: Path, name: str, count: int) -> None:
     benchmark = load_benchmark("seeda", references=name, data=data_dir)
     assert len(benchmark.corpus.references) == count
-    assert benchmark.reference_name == benchmark.corpus.reference_name == name
+    assert benchmark.references == benchmark.corpus.reference_name == name
     assert all(reference.edits is None for reference in benchmark.corpus.references)
 
 
@@ -300,7 +300,7 @@ def test_given_files_count_as_references(data_dir: Path, tmp_path: Path) -> None
     first, second, _ = benchmark.corpus.references
     assert first.lines == ("x",) * 391
     assert second.lines == tuple(f"line {i}" for i in benchmark.sentence_ids)
-    assert benchmark.reference_name == "e-minimal+2 given"
+    assert benchmark.references == "e-minimal+2 given"
     with pytest.raises(InputError, match=r"wrong\.txt has 390 lines.* 391 .*or 1312"):
         load_benchmark("seeda", references=wrong, data=data_dir)
 

@@ -102,6 +102,26 @@ def test_scores_by_item_take_the_place_of_sentence_scores() -> None:
     assert result.sentence.accuracy == 1.0
 
 
+def test_an_item_without_a_group_has_no_score() -> None:
+    # The corpus lacks the group of the second item (A>B, A>C, B>C), whose three pairs must not be
+    # judged by the last group's scores: 5 of the 8 decided pairs remain.
+    own = benchmark()
+    assert own.corpus.groups is not None
+    groups = tuple(group for group in own.corpus.groups if group.id != "one.2")
+    own = replace(own, corpus=replace(own.corpus, groups=groups))
+    items = np.array([[3.0, 3.0, 3.0], [2.0, 2.0, 2.0], [1.0, 1.0, 1.0]])
+    study = Study(own)
+    first, second = study.sides("edit", np.zeros((3, 3)), items)
+    unscored = study.pairs("edit").item == 1
+    assert unscored.sum() == 3
+    assert np.isnan(first[unscored]).all()
+    assert np.isnan(second[unscored]).all()
+    assert not np.isnan([first[~unscored], second[~unscored]]).any()
+    agreement = study.over_pairs(np.zeros((3, 3)), "edit", items)
+    assert agreement is not None
+    assert (agreement.pairs, agreement.missing) == (5, 3)
+
+
 def test_system_level_by_hand() -> None:
     # Means 2, 1, 0 against human 3, 2, 1: a straight line.
     scores = table([[2, 2, 2], [1, 1, 1], [0, 0, 0]])
