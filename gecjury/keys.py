@@ -15,12 +15,13 @@ from collections.abc import Iterable
 
 from gecjury.errors import OptionError
 
-__all__ = ["KEY_VARIABLE", "masked", "public_address", "read_key", "secrets_of"]
+__all__ = ["KEY_VARIABLE", "key_variable", "masked", "public_address", "read_key", "secrets_of"]
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 """Of the key for OpenAI."""
 
 MASK = "[key]"
+_OPENAI = re.compile(r"https://([a-z]+\.)?api\.openai\.com(:443)?(/|$)")
 
 # Shorter ones are no secrets (`EMPTY`, `none`, `1`), and masking them would damage what is read.
 _SHORTEST = 8
@@ -84,6 +85,18 @@ def masked(text: str, secrets: Iterable[str] = (), *, addresses: bool = True) ->
     for secret in sorted(found, key=len, reverse=True):
         text = text.replace(secret, MASK)
     return _NAMED.sub(rf"\g<1>{MASK}", _without_user(text)) if addresses else text
+
+
+def key_variable(url: str, named: str | None) -> str | None:
+    """The variable whose key an address may be sent; None where it gets none.
+
+    Args:
+        url: the address; empty for OpenAI, or what `$OPENAI_BASE_URL` says.
+        named: the variable that the user named for other addresses.
+    """
+    if not url or _OPENAI.match(url) or url == os.environ.get("OPENAI_BASE_URL"):
+        return KEY_VARIABLE
+    return named
 
 
 def read_key(variable: str) -> str:

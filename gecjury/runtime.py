@@ -79,6 +79,8 @@ class Runtime:
         dry_run: count what would be asked and its cost, and ask nothing.
         max_cost: stop before this cost (in the price table's currency) is crossed.
         prices: price table to use instead of the package's.
+        api_key_env: the environment's variable with the key for servers that are not OpenAI's;
+            None sends them none.
         batch: ask servers for batches, which cost less and may take a day.
         scores: folder of score files, which scorers made of other scorers read and write.
         progress: where long work reports.
@@ -94,6 +96,7 @@ class Runtime:
     dry_run: bool = False
     max_cost: float | None = None
     prices: Path | None = None
+    api_key_env: str | None = None
     batch: bool = False
     scores: Path | None = None
     progress: Progress = field(default_factory=SilentProgress)

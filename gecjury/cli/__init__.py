@@ -96,6 +96,10 @@ def _run(arguments: Sequence[str]) -> int:
         if unknown:
             args.parser.error(_unknown(unknown[0], args.parser))
         _check(args)
+        if getattr(args, "metrics", None) and (args.base_url or args.allow_judges):
+            from gecjury.cli.inputs import with_servers
+
+            args.metrics = with_servers(args.metrics, args.base_url, args.allow_judges)
         status = int(args.run(args))
     except SystemExit:
         sys.stdout.flush()
