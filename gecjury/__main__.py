@@ -1,7 +1,21 @@
-"""Run the command line as `python -m gecjury`."""
+"""Run the command line as `python -m gecjury`, or as the program `gecjury`."""
+
+from __future__ import annotations
 
 import sys
 
-from gecjury.cli import main
+__all__ = ["run"]
 
-sys.exit(main())
+
+def run() -> int:
+    """Run the command line; an interruption while it is being imported is told in one line."""
+    try:
+        from gecjury.cli import main
+    except KeyboardInterrupt:
+        print("gecjury: interrupted", file=sys.stderr)
+        return 130
+    return main()
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -25,6 +25,7 @@ __all__ = [
     "SilentProgress",
     "Spending",
     "__version__",
+    "key_variable",
     "masked",
     "public_address",
     "read_key",
@@ -92,6 +93,8 @@ class Runtime:
         dry_run: count what would be asked and its cost, and ask nothing.
         max_cost: stop before this cost (in the price table's currency) is crossed.
         prices: price table to use instead of the package's.
+        api_key_env: the environment's variable with the key for servers that are not OpenAI's;
+            None sends them none.
         batch: ask servers for batches, which cost less and may take a day.
         scores: folder of score files, which scorers made of other scorers read and write.
         progress: where long work reports.
@@ -107,6 +110,7 @@ class Runtime:
     dry_run: bool = False
     max_cost: float | None = None
     prices: Path | None = None
+    api_key_env: str | None = None
     batch: bool = False
     scores: Path | None = None
     progress: Progress = field(default_factory=SilentProgress)
@@ -136,6 +140,7 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 """Of the key for OpenAI."""
 
 MASK = "[key]"
+_OPENAI = re.compile(r"https://([a-z]+\.)?api\.openai\.com(:443)?(/|$)")
 
 # Shorter ones are no secrets (`EMPTY`, `none`, `1`), and masking them would damage what is read.
 _SHORTEST = 8
@@ -206,6 +211,18 @@ def masked(text: str, secrets: Iterable[str] = (), *, addresses: bool = True) ->
     for secret in sorted(found, key=len, reverse=True):
         text = text.replace(secret, MASK)
     return _NAMED.sub(rf"\g<1>{MASK}", _without_user(text)) if addresses else text
+
+
+def key_variable(url: str, named: str | None) -> str | None:
+    """The variable whose key an address may be sent; None where it gets none.
+
+    Args:
+        url: the address; empty for OpenAI, or what `$OPENAI_BASE_URL` says.
+        named: the variable that the user named for other addresses.
+    """
+    if not url or _OPENAI.match(url) or url == os.environ.get("OPENAI_BASE_URL"):
+        return KEY_VARIABLE
+    return named
 
 
 def read_key(variable: str) -> str:

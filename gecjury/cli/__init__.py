@@ -1,12 +1,13 @@
 """The command line: finds the command, sets up what all share, turns errors into exit statuses.
 
 Results go to stdout, everything else to stderr. Exit 0: done. 1: ran, but the work is not
-complete. 2: wrong use, or unusable input, data or output.
+complete. 2: wrong use, or unusable input, data or output. 70: a fault of the program's.
 """
 
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
 import sys
@@ -59,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         extra = _extra_of(error)
         if extra is None:
-            raise
+            return _unforeseen(error)
         print(
             f"gecjury: {extra} needs the package {error.name}, which is not installed: "
             f"pip install 'gecjury[{extra}]'",
@@ -76,6 +77,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("gecjury: interrupted", file=sys.stderr)
         return 130
+    except OSError as error:
+        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
+            return _unforeseen(error)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        print(f"gecjury: the output cannot be written ({error.strerror})", file=sys.stderr)
+        return 2
+    except Exception as error:
+        return _unforeseen(error)
+
+
+def _unforeseen(error: Exception) -> int:
+    from gecjury.cli.guard import UNFORESEEN, tell_unforeseen
+
+    print(f"gecjury: {tell_unforeseen(error)}", file=sys.stderr)
+    return UNFORESEEN
 
 
 def _extra_of(error: ModuleNotFoundError) -> str | None:
@@ -96,6 +112,10 @@ def _run(arguments: Sequence[str]) -> int:
         if unknown:
             args.parser.error(_unknown(unknown[0], args.parser))
         _check(args)
+        if getattr(args, "metrics", None) and (args.base_url or args.allow_judges):
+            from gecjury.cli.inputs import with_servers
+
+            args.metrics = with_servers(args.metrics, args.base_url, args.allow_judges)
         status = int(args.run(args))
     except SystemExit:
         sys.stdout.flush()

@@ -28,6 +28,7 @@ __all__ = [
     "positive",
     "read_files",
     "runtime_from",
+    "with_servers",
 ]
 
 
@@ -68,6 +69,25 @@ def load_scorers(names: Sequence[str]) -> list[Scorer]:
     from gecjury.experiments.inputs import scorers_of
 
     return scorers_of(names)
+
+
+def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool) -> list[str]:
+    """Metrics as typed, with what `--base-url` and `--allow-judges` say of them."""
+    from gecjury.scoring.options import parse
+    from gecjury.scoring.registry import METRICS
+
+    found = []
+    for text in names:
+        name, given = parse(text)
+        plain = name.partition("@")[0]
+        more = []
+        if plain == "jury" and allow_judges and "allow_judges" not in given:
+            more.append("allow_judges=true")
+        asks = METRICS.get(plain, "").startswith(("gecjury.judges.", "gecjury.jury."))
+        if asks and base_url and "base_url" not in given:
+            more.append("base_url=" + base_url.replace(",", "\\,"))
+        found.append(text + (("," if given else ":") + ",".join(more) if more else ""))
+    return found
 
 
 def read_files(args: argparse.Namespace) -> Corpus:
@@ -237,6 +257,7 @@ def runtime_from(args: argparse.Namespace) -> Runtime:
         dry_run=args.dry_run,
         max_cost=args.max_cost,
         prices=None if args.prices is None else Path(args.prices),
+        api_key_env=args.api_key_env,
         batch=args.batch,
         progress=SilentProgress() if args.quiet else TerminalProgress(),
     )
@@ -270,6 +291,20 @@ def global_options() -> CommandParser:
     group.add_argument("--prices", metavar="FILE", help="judges: another price table")
     group.add_argument(
         "--batch", action="store_true", help="judges: ask by batches (half the price, up to a day)"
+    )
+    group.add_argument(
+        "--api-key-env",
+        metavar="VAR",
+        help="judges: the variable with the key for servers that are not OpenAI's, which get none "
+        "otherwise",
+    )
+    group.add_argument(
+        "--base-url", metavar="URL", help="judges that name no server, a jury's too: the server"
+    )
+    group.add_argument(
+        "--allow-judges",
+        action="store_true",
+        help="juries: use members that ask a server or fetch a model",
     )
     group.add_argument("--quiet", action="store_true", help="no progress bars")
     return parser

@@ -128,7 +128,13 @@ def _members(names: list[str]) -> list[Member]:
     if not members:
         raise OptionError("train jury: name the members with -m METRIC, e.g. -m gleu -m green")
     for member in members:
-        member.scorer()  # A typing error is told before anything is read.
+        scorer = member.scorer()  # A typing error is told before anything is read.
+        context = getattr(scorer, "context", "none")
+        if context not in ("corpus", "neighbours", "none"):
+            raise OptionError(
+                f"{member.label}: a jury's file cannot name a file of sentences to send "
+                f"(context={context}); take corpus, neighbours or none"
+            )
     return members
 
 

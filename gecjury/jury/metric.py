@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
@@ -14,12 +14,14 @@ import numpy as np
 from gecjury.arrays import IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, OptionError
-from gecjury.jury.model import JuryModel, Member, identity, read_jury, same_identity
-from gecjury.runtime import Runtime
+from gecjury.jury.model import JuryModel, Member, identity, placeless, read_jury, same_identity
+from gecjury.runtime import Runtime, public_address
+from gecjury.scoring.options import parse
+from gecjury.scoring.registry import METRICS
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
-from gecjury.scoring.signature import Signature
+from gecjury.scoring.signature import Setting, Signature
 
 __all__ = ["Jury", "member_scores"]
 
@@ -35,6 +37,9 @@ class Jury(MeanScorer):
 
     Attributes:
         file: the JSON file that `gecjury train jury` wrote.
+        allow_judges: use members that ask a server or fetch a model, which the file alone cannot
+            decide.
+        base_url: the server for members that are judges; the file never says it.
     """
 
     name: ClassVar[str] = "jury"
@@ -43,18 +48,78 @@ class Jury(MeanScorer):
     paper: ClassVar[str] = "this package"
 
     file: str = ""
+    # Where and whether, never what: they are no part of the settings.
+    allow_judges: bool = False
+    base_url: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.file:
             return
+        self._check_members()
         # What a jury needs, its members decide.
-        scorers = [_loaded(member) for member in self.model.members]
+        scorers = [self._member(member) for member in self.model.members]
         pairs = list(zip(self.model.members, scorers, strict=True))
         needs = {need for member, s in pairs for need in s.needs
                  if not (need == "references" and member.references)}  # fmt: skip
         object.__setattr__(self, "needs", frozenset(needs))
         object.__setattr__(self, "joint", any(s.joint for s in scorers))
         object.__setattr__(self, "fixed", any(s.fixed for s in scorers))
+
+    def settings(self) -> dict[str, Setting]:
+        """The file alone."""
+        return {"file": self.file}
+
+    def _member(self, member: Member) -> Scorer:
+        return _loaded(member, self.base_url)
+
+    def _check_members(self) -> None:
+        """Refuse members that would send or fetch something without the user's word.
+
+        Raises:
+            OptionError: there are such members, all of which it lists; or one names a server or a
+                file of sentences, which no file may choose.
+        """
+        asking = []
+        for member in self.model.members:
+            with _naming(member):
+                name, given = parse(member.metric)
+                options = {key.replace("-", "_"): value for key, value in given.items()}
+                judge = METRICS.get(name, "").startswith("gecjury.judges.")
+                if options.get("context", "none") not in ("corpus", "neighbours", "none"):
+                    raise OptionError(
+                        f"{self.file} names a file whose lines would be sent "
+                        f"(context={options['context']}); a jury's file cannot choose that"
+                    )
+                if options.get("base_url") and not self.base_url:
+                    raise OptionError(
+                        f"{self.file} names a server ({public_address(options['base_url'])}); a "
+                        "jury's file cannot choose that: name the server with --base-url URL (in "
+                        "Python base_url=...)"
+                    )
+            models = [
+                value for key, value in options.items()
+                if key in ("model", "encoder", "language_model") and value != "embedded"
+                and not Path(value).expanduser().is_dir()
+            ]  # fmt: skip
+            if judge:
+                server = public_address(self.base_url or "") or "where its backend is"
+                asking.append(f"{member.label} sends the sentences to a language model ({server})")
+            elif models:
+                asking.append(f"{member.label} fetches {', '.join(models)} where it is not at hand")
+        if asking and not self.allow_judges:
+            raise OptionError(
+                f"{self.file} has members that need your word: {'; '.join(asking)}. If that is "
+                "wanted, say so with --allow-judges (in Python allow_judges=True)"
+            )
+
+    def _folder_notes(self) -> list[str]:
+        """The folders and files of this machine that members name."""
+        return [
+            f"{self.file}: the member {member.label} reads {value}"
+            for member in self.model.members
+            for value in parse(member.metric)[1].values()
+            if ("/" in value or "model=" in member.metric) and Path(value).expanduser().exists()
+        ]
 
     @property
     def model(self) -> JuryModel:
@@ -84,7 +149,7 @@ class Jury(MeanScorer):
         own = super().signature(corpus, runtime)
         data, packages = dict(own.data), dict(own.packages)
         for member in self.model.members:
-            found = _loaded(member).signature(member.corpus(corpus), runtime)
+            found = self._member(member).signature(member.corpus(corpus), runtime)
             packages |= found.packages
             marks = {k: v for k, v in found.data.items() if k not in data or data[k] != v}
             data |= {f"{k}@{member.references}" if member.references else k: v
@@ -96,7 +161,7 @@ class Jury(MeanScorer):
         plans = [
             plan
             for member in self.model.members
-            if (plan := _loaded(member).plan(member.corpus(corpus), runtime)) is not None
+            if (plan := self._member(member).plan(member.corpus(corpus), runtime)) is not None
         ]
         if not plans:
             return None
@@ -116,9 +181,9 @@ class Jury(MeanScorer):
         model = self.model
         for member, recorded in zip(model.members, model.identities, strict=True):
             with _naming(member):
-                scorer = _loaded(member)
+                scorer = self._member(member)
                 scorer.check(member.corpus(corpus))
-                changed = same_identity(recorded, identity(scorer, {}) | {
+                changed = same_identity(placeless(recorded), identity(scorer, {}) | {
                     "extra": recorded.get("extra", {})})  # fmt: skip
                 if changed:
                     raise OptionError(
@@ -130,10 +195,10 @@ class Jury(MeanScorer):
         """The members' sentence scores, systems × sentences × members."""
         model = self.model
         values = np.empty((len(corpus.systems), len(corpus), len(model.members)))
-        notes = model.leak_notes(corpus, self.file)
+        notes = [*model.leak_notes(corpus, self.file), *self._folder_notes()]
         for k, member in enumerate(model.members):
             with _naming(member):
-                scorer = _loaded(member)
+                scorer = self._member(member)
                 extra = scorer.extra_signature(runtime)
                 recorded = dict(model.identities[k].get("extra", {}))
                 if changed := same_identity({"extra": recorded}, {"extra": extra}):
@@ -170,9 +235,9 @@ def _naming(member: Member) -> Iterator[None]:
 
 
 @lru_cache(maxsize=256)
-def _loaded(member: Member) -> Scorer:
+def _loaded(member: Member, base_url: str | None) -> Scorer:
     with _naming(member):
-        return member.scorer()
+        return member.scorer(base_url)
 
 
 @lru_cache(maxsize=8)

@@ -19,6 +19,7 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError, OptionError
+from gecjury.scoring.options import parse
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.textfiles import read_text, write_text
@@ -59,14 +60,19 @@ class Member:
         name, colon, options = self.metric.partition(":")
         return f"{name}{'@' * bool(self.references)}{self.references}{colon}{options}"
 
-    def scorer(self) -> Scorer:
+    def scorer(self, base_url: str | None = None) -> Scorer:
         """The metric itself.
+
+        Args:
+            base_url: the server for a judge, instead of what the member says.
 
         Raises:
             OptionError: an unknown metric or option, or a jury, which cannot sit in another.
             MissingExtraError: a package is not installed.
         """
         found = load(self.metric)
+        if base_url and found.family == "judges":
+            found = load(self.metric, base_url=base_url)
         if found.name == "jury":
             raise OptionError(f"{self.label}: a jury cannot be a member of a jury")
         return found
@@ -142,12 +148,12 @@ class JuryModel:
         """The file's content."""
         members = [
             {
-                "metric": member.metric,
+                "metric": _without_server(member.metric),
                 "references": member.references,
                 "center": self.center[k],
                 "scale": self.scale[k],
                 "weight": self.weights[k],
-                "identity": dict(self.identities[k]),
+                "identity": placeless(self.identities[k]),
             }
             for k, member in enumerate(self.members)
         ]
@@ -215,9 +221,27 @@ def write_jury(path: str | Path, model: JuryModel) -> None:
     write_text(path, json.dumps(model.to_json(), indent=1, allow_nan=False) + "\n")
 
 
+def _without_server(metric: str) -> str:
+    """A metric as a jury's file names it: a file does not say which server is asked."""
+    name, options = parse(metric)
+    kept = [f"{k}={v}".replace(",", "\\,") for k, v in options.items()
+            if k.replace("-", "_") != "base_url"]  # fmt: skip
+    return metric if len(kept) == len(options) else name + ":" * bool(kept) + ",".join(kept)
+
+
+def placeless(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """An identity without the server that was asked."""
+    settings = identity.get("settings")
+    if not isinstance(settings, Mapping) or "base_url" not in settings:
+        return dict(identity)
+    return {**identity, "settings": {k: v for k, v in settings.items() if k != "base_url"}}
+
+
 def identity(scorer: Scorer, extra: Mapping[str, str]) -> dict[str, Any]:
     """What a member's scores depend on besides the texts."""
-    return {"version": scorer.version, "settings": scorer.settings(), "extra": dict(extra)}
+    return placeless(
+        {"version": scorer.version, "settings": scorer.settings(), "extra": dict(extra)}
+    )
 
 
 def same_identity(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> Sequence[str]:

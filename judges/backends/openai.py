@@ -26,7 +26,7 @@ from gecjury.judges.asking.prices import Price
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.capabilities import capabilities, no_template
 from gecjury.judges.backends.pacing import Pace, backoff, retry_after
-from gecjury.runtime import KEY_VARIABLE, masked, public_address, read_key, secrets_of
+from gecjury.runtime import KEY_VARIABLE, key_variable, masked, public_address, read_key, secrets_of
 
 __all__ = ["OpenAIBackend", "make_client", "mask_reply", "read_completion", "request_body"]
 
@@ -60,6 +60,7 @@ class OpenAIBackend:
         self._random = random.Random(0)
         self._stop: BaseException | None = None
         self._full = False
+        self._named: str | None = None
         self._secrets = tuple(s for url in model.base_url.split("+") for s in secrets_of(url))
 
     def run(self, work: Assignment) -> None:
@@ -70,7 +71,10 @@ class OpenAIBackend:
         waiting = deque(work.attempts)
         self.pace = Pace(work.runtime.concurrency)
         urls = self.model.base_url.split("+")
-        clients = [make_client(url, asynchronous=True) for url in urls]
+        named = self._named = work.runtime.api_key_env
+        keys = [read_key(name) for url in urls if (name := key_variable(url, named))]
+        self._secrets += tuple(keys)
+        clients = [make_client(url, named, asynchronous=True) for url in urls]
         self._stop, self._full = None, False
 
         async def answer(number: int) -> None:
@@ -207,9 +211,7 @@ class OpenAIBackend:
     def _fatal(self, error: Any, text: str) -> GecjuryError:
         status = error.status_code
         if status == 401:
-            return OptionError(
-                f"{self._server()} refuses the key in ${KEY_VARIABLE} (401); set a valid one"
-            )
+            return OptionError(f"{self._server()} {refused_key(self.model.base_url, self._named)}")
         if status == 403:
             return OptionError(f"{self._server()} does not allow this (403): {text}")
         if status == 404:
@@ -252,11 +254,27 @@ def _run_to_end(work: Coroutine[Any, Any, None]) -> None:
         raise failure[0]
 
 
-def make_client(url: str, *, asynchronous: bool) -> Any:
+def refused_key(url: str, named: str | None) -> str:
+    """What to say of a server that answers 401."""
+    variable = key_variable(url, named)
+    if variable is None:
+        return (
+            "wants a key (401), and none was sent: keys go only where they were given for. Name "
+            f"the variable of its key, e.g. --api-key-env {KEY_VARIABLE}"
+        )
+    return f"refuses the key in ${variable} (401); set a valid one"
+
+
+def make_client(url: str, named: str | None = None, *, asynchronous: bool) -> Any:
     """The official client for a server; the key comes from the environment alone.
 
+    Args:
+        url: of the server; empty for OpenAI.
+        named: see `gecjury.runtime.key_variable`.
+        asynchronous: which of the two clients.
+
     Raises:
-        OptionError: OpenAI itself is asked without a key.
+        OptionError: there is no key where one belongs, or it or the address cannot be one.
         MissingExtraError: the client is not installed.
     """
     try:
@@ -266,8 +284,11 @@ def make_client(url: str, *, asynchronous: bool) -> Any:
             f"backend=openai needs the package {error.name}, which is not installed: "
             "pip install 'gecjury[judges]'"
         ) from None
-    key = read_key(KEY_VARIABLE)
+    variable = key_variable(url, named)
+    key = read_key(variable) if variable else ""
     if not key:
+        if variable and variable == named:
+            raise OptionError(f"--api-key-env {variable}: the variable is not set")
         if not url:
             raise OptionError(
                 f"no key for OpenAI: set ${KEY_VARIABLE}, or name a server of your own with "

@@ -16,8 +16,14 @@ from typing import Any
 from gecjury.errors import GecjuryError, InputError, OptionError
 from gecjury.judges.asking.exchange import Attempt, Model, Reply, key_of
 from gecjury.judges.backends.backend import Assignment
-from gecjury.judges.backends.openai import make_client, mask_reply, read_completion, request_body
-from gecjury.runtime import masked, secrets_of
+from gecjury.judges.backends.openai import (
+    make_client,
+    mask_reply,
+    read_completion,
+    refused_key,
+    request_body,
+)
+from gecjury.runtime import key_variable, masked, read_key, secrets_of
 
 __all__ = ["BatchBackend"]
 
@@ -44,7 +50,10 @@ class BatchBackend:
 
     def run(self, work: Assignment) -> None:
         """See `Backend.run`."""
-        client = make_client(self.model.base_url, asynchronous=False)
+        url, named = self.model.base_url, work.runtime.api_key_env
+        if variable := key_variable(url, named):
+            self._secrets += (read_key(variable),)
+        client = make_client(url, named, asynchronous=False)
         import openai
 
         try:
@@ -53,7 +62,7 @@ class BatchBackend:
         except GecjuryError:
             raise
         except openai.AuthenticationError:
-            raise OptionError("the server refuses the key in $OPENAI_API_KEY (401)") from None
+            raise OptionError(f"the server {refused_key(url, named)}") from None
         except openai.OpenAIError as error:
             reason = " ".join(masked(str(error), self._secrets).split())[:200]
             raise InputError(

@@ -60,7 +60,7 @@ def test_sound_replies(serve: Serve, judge: Make, corpus: Corpus, runtime: Runti
         "target1_score",
         "target2_score",
     ]
-    assert server.authorizations == {"Bearer sk-test-key-of-nobody"}
+    assert server.authorizations == {"Bearer none"}
 
 
 def test_a_second_run_asks_nothing(
@@ -230,7 +230,7 @@ def test_the_answer_may_stand_where_the_thinking_belongs(
 
 
 FATAL = [
-    (Said(401, {"error": {"message": "Incorrect key sk-test-key-of-nobody"}}), "refuses the key"),
+    (Said(401, {"error": {"message": "Incorrect key sk-test-key-of-nobody"}}), "wants a key"),
     (Said(403, {"error": {"message": "not for you"}}), r"does not allow this \(403\)"),
     (Said(404, {"error": {"message": "no such model"}}), r"knows no model 'tiny' \(404\)"),
     (

@@ -1,0 +1,170 @@
+"""Where keys and sentences go is the user's word, never that of a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gecjury.cli import main
+from gecjury.corpus.corpus import Corpus
+from gecjury.errors import OptionError
+from gecjury.jury.model import JuryModel, Member, identity, write_jury
+from gecjury.runtime import Runtime, key_variable
+from gecjury.scoring.registry import load
+from tests.judges.faultserver import FaultServer, Said
+
+Serve = Callable[..., FaultServer]
+
+
+def jury(path: Path, metric: str, trained: str = "") -> Path:
+    """A jury's file with one member, as somebody may write it; `trained`: what was known of it."""
+    member = Member(trained or metric)
+    recorded = identity(member.scorer(), {})
+    model = JuryModel((member,), (3.0,), (1.0,), (1.0,), (recorded,), record={})
+    write_jury(path, model)
+    document = json.loads(path.read_text())
+    document["members"][0]["metric"] = metric
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("url", "named", "variable"),
+    [
+        ("", None, "OPENAI_API_KEY"),
+        ("", "OTHER", "OPENAI_API_KEY"),
+        ("https://api.openai.com/v1", None, "OPENAI_API_KEY"),
+        ("https://eu.api.openai.com/v1", None, "OPENAI_API_KEY"),
+        ("https://own.example/v1", None, "OPENAI_API_KEY"),
+        ("https://own.example.net/v1", None, None),
+        ("https://api.openai.com.example.net/v1", None, None),
+        ("https://api.openai.com@example.net/v1", None, None),
+        ("http://api.openai.com/v1", None, None),
+        ("http://127.0.0.1:8000/v1", None, None),
+        ("http://127.0.0.1:8000/v1", "OTHER", "OTHER"),
+    ],
+)
+def test_which_key_an_address_gets(
+    monkeypatch: pytest.MonkeyPatch, url: str, named: str | None, variable: str | None
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://own.example/v1")
+    assert key_variable(url, named) == variable
+
+
+@pytest.mark.parametrize("named", [None, "MY_KEY"])
+def test_a_server_gets_the_key_that_was_named_for_it_and_no_other(
+    serve: Serve,
+    corpus: Corpus,
+    runtime: Runtime,
+    named: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-key-of-this-server")
+    server = serve()
+    seen = replace(runtime, api_key_env=named)
+    load(f"llm-s:model=tiny,base_url={server.url}").score_corpus(corpus, seen)
+    wanted = "sk-key-of-this-server" if named else "none"
+    assert server.authorizations == {f"Bearer {wanted}"}
+
+
+def test_a_server_that_wants_a_key(serve: Serve, corpus: Corpus, runtime: Runtime) -> None:
+    server = serve(lambda number, body: Said(401, {"error": {"message": "no"}}))
+    with pytest.raises(OptionError, match=r"wants a key \(401\).*--api-key-env"):
+        load(f"llm-s:model=tiny,base_url={server.url}").score_corpus(corpus, runtime)
+    refused = replace(runtime, api_key_env="OPENAI_API_KEY")
+    with pytest.raises(OptionError, match=r"refuses the key in \$OPENAI_API_KEY \(401\)"):
+        load(f"llm-s:model=tiny,base_url={server.url}").score_corpus(corpus, refused)
+    named = replace(runtime, api_key_env="NOT_SET_AT_ALL")
+    with pytest.raises(OptionError, match="--api-key-env NOT_SET_AT_ALL: the variable is not set"):
+        load(f"llm-s:model=tiny,base_url={server.url}").score_corpus(corpus, named)
+
+
+def test_a_jury_does_not_choose_the_server(serve: Serve, corpus: Corpus, tmp_path: Path) -> None:
+    server = serve()
+    hostile = f"llm-s:model=tiny,base_url={server.url}"
+    file = jury(tmp_path / "x.json", hostile)
+    for allow in (False, True):
+        with pytest.raises(OptionError, match=r"names a server .*--base-url"):
+            load("jury", file=str(file), allow_judges=allow)
+    assert not server.bodies
+
+
+def test_nor_whose_lines_are_sent(serve: Serve, tmp_path: Path) -> None:
+    private = tmp_path / "private.tsv"
+    private.write_text("a\tsecret\tb\n")
+    server = serve()
+    file = jury(tmp_path / "x.json", f"llm-s:model=tiny,context={private}", "llm-s:model=tiny")
+    with pytest.raises(OptionError, match=r"names a file whose lines would be sent"):
+        load("jury", file=str(file), allow_judges=True, base_url=server.url)
+
+
+def test_a_judge_needs_the_word_and_then_asks_the_server_named(
+    serve: Serve, corpus: Corpus, runtime: Runtime, tmp_path: Path
+) -> None:
+    named, hostile = serve(), serve()
+    for number, metric in enumerate(
+        ("llm-s:model=tiny", f"llm-s:model=tiny,base_url={hostile.url}")
+    ):
+        file = str(jury(tmp_path / f"{number}.json", metric))
+        with pytest.raises(OptionError, match=r"need your word: llm-s.*--allow-judges"):
+            load("jury", file=file, base_url=named.url)
+        scorer = load("jury", file=file, allow_judges=True, base_url=named.url)
+        scorer.score_corpus(corpus, runtime)
+        assert scorer.settings() == {"file": file}
+    assert len(named.bodies) == 3  # the second jury asks what is stored
+    assert not hostile.bodies
+
+
+def test_the_word_on_the_command_line(
+    serve: Serve, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = serve()
+    file = jury(tmp_path / "x.json", "llm-s:model=tiny")
+    source = tmp_path / "source.txt"
+    source.write_text("I likes cats .\n")
+    argv = ["score", str(source), str(source), "--cache", str(tmp_path / "cache")]
+    argv += ["-m", f"jury:file={file}"]
+    assert main(argv) == 2
+    assert "need your word" in capsys.readouterr().err
+    assert not server.bodies
+    assert main([*argv, "--allow-judges", "--base-url", server.url]) == 0
+    assert len(server.bodies) == 1
+    # The address for a judge that was typed as well.
+    argv[-1] = "llm-s:model=tiny"
+    assert main([*argv, "--base-url", server.url]) == 0
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    "metric", ["some:model=nobody/x", "impara:model=nobody/x", "scribendi:model=nobody/x"]
+)
+def test_a_model_of_the_hub_needs_the_word(tmp_path: Path, metric: str) -> None:
+    file = jury(tmp_path / "x.json", metric)
+    with pytest.raises(OptionError, match=r"need your word: .*fetches nobody"):
+        load("jury", file=str(file))
+    assert load("jury", file=str(file), allow_judges=True).name == "jury"
+
+
+def test_plain_members_and_folders_need_none(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    for number, metric in enumerate(("green", "gleu", "changes", f"some:model={tmp_path}/mine")):
+        file = jury(tmp_path / f"{number}.json", metric)
+        found = load("jury", file=str(file))
+        notes = found._folder_notes()  # type: ignore[attr-defined]
+        assert [note for note in notes if "mine" in note] == notes
+        assert len(notes) == ("mine" in metric)
+
+
+def test_a_jury_that_was_trained_with_a_server_keeps_no_address(tmp_path: Path) -> None:
+    member = Member("llm-s:model=a,base_url=http://user:key@host/v1,criterion=fluency")
+    recorded = identity(member.scorer(), {})
+    model = JuryModel((member,), (0.0,), (1.0,), (1.0,), (recorded,), record={})
+    write_jury(tmp_path / "x.json", model)
+    text = (tmp_path / "x.json").read_text()
+    assert "host" not in text
+    assert "llm-s:model=a,criterion=fluency" in text
+    assert load("jury", file=str(tmp_path / "x.json"), allow_judges=True).name == "jury"
