@@ -82,6 +82,7 @@ class _Engine:
         arguments: dict[str, Any] = {
             "model": model.name,
             "enable_prefix_caching": True,
+            "trust_remote_code": False,
             **_compact_arguments(vllm),
             **dict(model.options),
             **_more_arguments(),
