@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gecjury.metaeval.settings import Resampling
 
-__all__ = ["add_resampling", "check_resampling", "resampling_from"]
+__all__ = ["add_resampling", "resampling_from"]
 
 
 def add_resampling(parser: argparse.ArgumentParser, over: Sequence[str] | None = None) -> None:
@@ -54,12 +54,3 @@ def resampling_from(args: argparse.Namespace) -> Resampling:
     from gecjury.metaeval.settings import Resampling
 
     return Resampling(args.resample, args.resamples, args.confidence)
-
-
-def check_resampling(args: argparse.Namespace) -> None:
-    """Refuse values out of range before any work is done.
-
-    Raises:
-        OptionError: names the option.
-    """
-    resampling_from(args)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -128,11 +128,6 @@ class Reply:
                 for token, top in values["logprobs"]
             )
         return cls(**values)
-
-
-def total_tokens(replies: Sequence[Reply]) -> tuple[int, int]:
-    """Tokens read and written by several replies together."""
-    return sum(r.input_tokens for r in replies), sum(r.output_tokens for r in replies)
 
 
 @dataclass(frozen=True)
