@@ -6,16 +6,50 @@ The lock that keeps processes from writing one file side by side stands here as 
 from __future__ import annotations
 
 import gzip
+import io
+import json
 import os
 import re
+import stat
 import tempfile
+import time
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from gecjury.errors import InputError, OutputError
 
-__all__ = ["file_name", "lock", "read_lines", "read_text", "write_text"]
+__all__ = [
+    "MOST_BYTES",
+    "file_name",
+    "lock",
+    "parse_json",
+    "read_bytes",
+    "read_json",
+    "read_lines",
+    "read_text",
+    "write_text",
+]
+
+MOST_BYTES = 512_000_000
+"""Bytes of a text that is read at once; a device without an end or a bomb ends there."""
+
+MOST_LINES = 20_000_000
+"""Lines of a text that is read at once: an empty one takes eight bytes of memory, not one."""
+
+MOST_JSON = 128_000_000
+"""Bytes of JSON read at once: its values may take twenty times the memory of their text."""
+
+MOST_DEPTH = 100
+"""Lists and objects within each other in JSON; nothing of ours goes past ten."""
+
+PIPE_SECONDS = 10.0
+"""How long a pipe that nobody writes to is waited for."""
+
+_PIECE = 1 << 20
+
+_input_was_read = False
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -26,7 +60,8 @@ def read_lines(path: str | Path) -> list[str]:
     line is a sentence that was left empty.
 
     Args:
-        path: a UTF-8 text file; gzip is told by its content, a byte order mark is dropped.
+        path: a UTF-8 text file or `-` for standard input; gzip is told by its content, a byte
+            order mark is dropped.
 
     Returns:
         The lines without their line ends.
@@ -36,22 +71,35 @@ def read_lines(path: str | Path) -> list[str]:
             its lines end in a carriage return alone.
     """
     text = read_text(path)
+    if text.count("\n") > MOST_LINES:
+        raise InputError(
+            f"{_shown(path)}: has more than {MOST_LINES // 1_000_000} million lines, which is the "
+            "most that is read at once; check that it is the file you mean, or split it"
+        )
     if "\n" not in text and "\r" in text.rstrip("\r"):
         raise InputError(
-            f"{path}: lines end in a carriage return alone, as on old Macs, and would be read as "
-            "one; convert them, e.g. `tr '\\r' '\\n'`"
+            f"{_shown(path)}: lines end in a carriage return alone, as on old Macs, and would be "
+            "read as one; convert them, e.g. `tr '\\r' '\\n'`"
         )
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
     if not lines:
-        raise InputError(f"{path}: the file is empty; expected one sentence a line")
+        raise InputError(f"{_shown(path)}: the file is empty; expected one sentence a line")
     return [line.removesuffix("\r") for line in lines]
 
 
-def read_text(path: str | Path) -> str:
-    """Read a whole file as text; see `read_lines` for what is accepted."""
-    data = _read_bytes(Path(path))
+def read_text(path: str | Path, *, most: int = MOST_BYTES) -> str:
+    """Read a whole file as text; see `read_lines` for what is accepted.
+
+    Args:
+        path: a UTF-8 file, plain or gzip; `-` is standard input.
+        most: bytes, decompressed, past which the file is refused before more of it is read.
+
+    Raises:
+        InputError: see `read_bytes`; not UTF-8 (names byte and line).
+    """
+    data = read_bytes(path, most=most)
     try:
         # Decoded before the byte order mark is dropped, so that offsets are those of the file.
         return data.decode("utf-8").removeprefix("\ufeff")
@@ -60,28 +108,173 @@ def read_text(path: str | Path) -> str:
         told = "UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
         remedy = f"it is {told}: convert it, e.g." if told else "convert the file, e.g."
         raise InputError(
-            f"{path}, line {line}: byte 0x{data[error.start]:02x} at offset {error.start} is not "
-            f"UTF-8; {remedy} `iconv -f {told or 'WINDOWS-1252'} -t UTF-8`"
+            f"{_shown(path)}, line {line}: byte 0x{data[error.start]:02x} at offset {error.start} "
+            f"is not UTF-8; {remedy} `iconv -f {told or 'WINDOWS-1252'} -t UTF-8`"
         ) from None
 
 
-def _read_bytes(path: Path) -> bytes:
+def read_bytes(path: str | Path, *, most: int = MOST_BYTES) -> bytes:
+    """Read a whole file, gzip or plain, within bounds of size and patience.
+
+    Devices without an end, compressed bombs and pipes that nobody writes to end in an error, not
+    in memory or time. Standard input (`-`) is read once; asking for it again is an error, since
+    the second reader would find nothing.
+
+    Args:
+        path: of a file, a pipe or a device, or `-`.
+        most: bytes, decompressed, past which the file is refused before more of it is read.
+
+    Raises:
+        InputError: an empty path, a missing or unreadable file, a folder, more than `most`
+            bytes, damaged gzip data, a pipe without a writer for `PIPE_SECONDS`.
+    """
+    if not str(path) or "\0" in str(path):
+        raise InputError(f"{str(path)!r} is no file name; give the path of a file")
     try:
-        data = path.read_bytes()
+        data = _at_most(_pieces(path), path, most)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; check the path") from None
     except IsADirectoryError:
         raise InputError(f"{path}: is a folder; expected a text file") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
     if data[:2] != b"\x1f\x8b":
         return data
     try:
-        return gzip.decompress(data)
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as unpacked:
+            return _at_most(iter(lambda: unpacked.read(_PIECE), b""), path, most)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(
-            f"{path}: damaged gzip data ({error}); fetch or compress it anew"
+            f"{_shown(path)}: damaged gzip data ({error}); fetch or compress it anew"
         ) from None
+
+
+def _shown(path: str | Path) -> str:
+    return "standard input" if str(path) == "-" else str(path)
+
+
+def _pieces(path: str | Path) -> Iterator[bytes]:
+    """What a file holds, piece by piece, so that one without an end can be left."""
+    if str(path) == "-":
+        global _input_was_read
+        if _input_was_read:
+            raise InputError("standard input (-) is named twice; it can be read once")
+        _input_was_read = True
+        while piece := os.read(0, _PIECE):
+            yield piece
+        return
+    if stat.S_ISFIFO(Path(path).stat().st_mode):
+        yield from _pipe(path)
+        return
+    with Path(path).open("rb") as file:
+        while piece := file.read(_PIECE):
+            yield piece
+
+
+def _pipe(path: str | Path) -> Iterator[bytes]:
+    # Opening a pipe waits until somebody writes, for ever if nobody does. Without waiting, a read
+    # gives nothing while there is no writer, and is blocked where one has not written yet.
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        last = time.monotonic() + PIPE_SECONDS
+        while True:
+            try:
+                piece = os.read(handle, _PIECE)
+            except BlockingIOError:
+                piece = b""
+                break
+            if piece:
+                break
+            if time.monotonic() > last:
+                raise InputError(
+                    f"{path}: is a pipe that nobody has written to for {PIPE_SECONDS:g} seconds; "
+                    "start its writer first, or give a file"
+                )
+            time.sleep(0.02)
+        os.set_blocking(handle, True)
+        while piece := piece or os.read(handle, _PIECE):
+            yield piece
+            piece = b""
+    finally:
+        os.close(handle)
+
+
+def _at_most(pieces: Iterator[bytes], path: str | Path, most: int) -> bytes:
+    kept: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        if size > most:
+            raise InputError(
+                f"{_shown(path)}: has more than {most // 1_000_000} MB (decompressed), which is "
+                "the most that is read at once; check that it is the file you mean, or split it"
+            )
+        kept.append(piece)
+    return b"".join(kept)
+
+
+def parse_json(text: str, where: str, expected: str) -> Any:
+    r"""Read JSON of foreign origin: whatever it holds, a value or an `InputError`.
+
+    Args:
+        text: one document.
+        where: file, or file and line, for messages.
+        expected: what should stand there, for messages ("a score file of `gecjury score`").
+
+    Raises:
+        InputError: no JSON; deeper than `MOST_DEPTH`; an integer of thousands of digits; half a
+            surrogate pair (`"\ud800"`), which no file can hold as text.
+    """
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{where}: is no JSON ({error.msg} at line {error.lineno}, column {error.colno}); "
+            f"expected {expected}"
+        ) from None
+    except RecursionError:
+        raise InputError(_too_deep(where, expected)) from None
+    except ValueError:
+        # Python refuses to read integers of more than 4,300 digits, whose reading is quadratic.
+        raise InputError(
+            f"{where}: an integer of thousands of digits; expected {expected}"
+        ) from None
+    if text.count("[") + text.count("{") > MOST_DEPTH and _deeper(value, MOST_DEPTH):
+        raise InputError(_too_deep(where, expected))
+    if "\\ud" in text or "\\uD" in text:
+        try:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"{where}: {error.object[error.start]!r} is half a surrogate pair, which is no "
+                "character; write the character itself or both halves"
+            ) from None
+    return value
+
+
+def _too_deep(where: str, expected: str) -> str:
+    return f"{where}: lists or objects nested deeper than {MOST_DEPTH}; expected {expected}"
+
+
+def _deeper(value: Any, most: int) -> bool:
+    """Whether lists and objects lie in each other more than `most` deep; without recursion."""
+    level = [value]
+    for _ in range(most + 1):
+        level = [
+            part
+            for whole in level
+            if isinstance(whole, (dict, list))
+            for part in (whole.values() if isinstance(whole, dict) else whole)
+            if isinstance(part, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
+
+
+def read_json(path: str | Path, expected: str, *, most: int = MOST_JSON) -> Any:
+    """Read a file of one JSON document; see `read_bytes` and `parse_json`."""
+    return parse_json(read_text(path, most=most), str(path), expected)
 
 
 def write_text(path: str | Path, text: str) -> None:

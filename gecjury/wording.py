@@ -1,11 +1,12 @@
-"""Numbers and names in running text, alike in every sentence that is shown."""
+"""Numbers, names and foreign text in what is shown, alike in every sentence and table."""
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Sequence
 
-__all__ = ["listed", "number", "percent"]
+__all__ = ["listed", "number", "percent", "visible"]
 
 
 def number(value: float | int | None, digits: int = 3) -> str:
@@ -28,3 +29,35 @@ def listed(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    r"""Foreign text for a terminal or a file: what could act is shown, not sent.
+
+    Control characters (ESC, with which terminals take orders, carriage returns, line breaks),
+    line and paragraph separators, characters that turn the direction of what follows, and halves
+    of surrogate pairs become `\x1b`, `\u202e`.
+
+    Args:
+        text: a name, a sentence, an answer of a server.
+        lines: keep line feeds and tabs, for text of our own that has several lines.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or (lines and c in "\n\t") or not _acts(c) else _code(c) for c in text
+    )
+
+
+def _acts(character: str) -> bool:
+    kind = unicodedata.category(character)
+    return kind in ("Cc", "Cs", "Zl", "Zp") or character in _TURNING
+
+
+def _code(character: str) -> str:
+    point = ord(character)
+    return f"\\x{point:02x}" if point < 256 else f"\\u{point:04x}"
+
+
+_TURNING = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that change the direction of text around them (an `exe.txt` that reads `txt.exe`)."""
