@@ -126,6 +126,9 @@ class EditMetric(Scorer):
     Hypotheses and references that came as M2 keep their edits; of the others ERRANT's are
     extracted.
 
+    Class variable `apart`: whether a reference's edits must not overlap, since sentences are taken
+    apart at them, or single edits taken out of a corrected sentence.
+
     Attributes:
         tagger: `embedded`, or the name of a spaCy model.
         pos: part-of-speech scheme of the embedded tagger: `spacy2` (as in the official files,
@@ -134,6 +137,7 @@ class EditMetric(Scorer):
 
     family: ClassVar[str] = "refbased"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    apart: ClassVar[bool] = True
 
     tagger: str = "embedded"
     pos: Literal["spacy2", "spacy3"] = "spacy2"
@@ -145,6 +149,8 @@ class EditMetric(Scorer):
     def check(self, corpus: Corpus) -> None:
         """As usual, and the tagger must be there before any work is done."""
         super().check(corpus)
+        if self.apart:
+            corpus.refuse_overlaps(self.name)
         extraction_signature(self.tagger, self.pos)
 
     def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:

@@ -56,6 +56,7 @@ class ERRANT(BestReference, EditMetric):
     summary: ClassVar[str] = "F0.5 over typed edits"
     paper: ClassVar[str] = "Bryant et al. 2017"
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
+    apart: ClassVar[bool] = False
 
     mode: Mode = "correction"
     beta: float = 0.5

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gecjury.corpus.edits import Edit
+from gecjury.corpus.edits import Edit, overlapping_edits
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
 
@@ -132,6 +132,58 @@ class Corpus:
     def names(self) -> tuple[str, ...]:
         """The system names in order."""
         return tuple(self.systems)
+
+    def overlaps(self, needs: Iterable[str]) -> tuple[str, ...]:
+        """What is to be told of edits of one annotator that overlap.
+
+        Args:
+            needs: what is read, of `references` and `gold`.
+        """
+        found = []
+        if "gold" in needs and self.gold is not None:
+            count = sum(
+                len(overlapping_edits(block.edits(annotator)))
+                for block in self.gold
+                for annotator in block.annotators
+            )
+            if count:
+                found.append(
+                    f"{self._labels.get('gold', 'the M2 gold')}: edits that overlap another of "
+                    f"the same annotator: {count}; all count as they stand, as in the official M2 "
+                    "scorer"
+                )
+        if "references" in needs:
+            for index, version in enumerate(self.references):
+                count = sum(len(overlapping_edits(line)) for line in version.edits or ())
+                if count:
+                    found.append(
+                        f"{self._labels.get(f'reference {index}', f'reference {index}')}: edits "
+                        f"that overlap another of the same annotator: {count}; where edits are "
+                        "compared all count as they stand, and the text has them applied one after "
+                        "another in the order of the file"
+                    )
+        return tuple(found)
+
+    def refuse_overlaps(self, metric: str) -> None:
+        """Refuse references whose edits overlap, for what must take sentences apart by them.
+
+        Args:
+            metric: who refuses.
+
+        Raises:
+            InputError: names the reference, the sentence and the edit.
+        """
+        for index, version in enumerate(self.references):
+            for row, line in enumerate(version.edits or ()):
+                if over := overlapping_edits(line):
+                    name = self._labels.get(f"reference {index}", f"reference {index}")
+                    raise InputError(
+                        f"{name}, sentence {row + 1}: the edit {over[0].start} {over[0].end} "
+                        f"{over[0].correction!r} overlaps another of the same annotator, and "
+                        f"{metric} takes sentences apart at the edits: remove one of the two, or "
+                        "give the reference as text (`gecjury m2 apply --overlaps keep`), whose "
+                        "edits are extracted anew"
+                    )
 
     def group_texts(self, group: Group) -> tuple[str, ...]:
         """The text of each place of a group."""

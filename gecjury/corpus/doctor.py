@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from gecjury.corpus.edits import overlapping_edits
 from gecjury.corpus.reading import read_sources, read_versions, system_name
 from gecjury.errors import InputError
 from gecjury.textfiles import read_lines, read_text
@@ -73,7 +74,7 @@ def examine(
     for role, paths in (("hypothesis", hypotheses), ("reference", references)):
         for path in paths:
             try:
-                versions = read_versions(path)
+                versions = read_versions(path, overlaps="keep" if role == "reference" else "reject")
             except InputError as error:
                 findings.append(Finding("error", str(path), str(error)))
                 continue
@@ -82,6 +83,13 @@ def examine(
                 message = f"M2 of {len(versions)} annotators; a hypothesis holds the edits of one"
                 findings.append(Finding("error", str(path), message))
                 continue
+            over = sum(len(overlapping_edits(e)) for v in versions for e in v.edits or ())
+            if over:
+                message = (
+                    f"edits that overlap another of the same annotator: {over}; metrics that take "
+                    "sentences apart at edits refuse the file, others take them as they stand"
+                )
+                findings.append(Finding("warning", str(path), message))
             for version in versions:
                 new = _report(role, path, version.lines, sources)  # type: ignore[arg-type]  # a Role
                 reports.append(new)

@@ -51,8 +51,12 @@ def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Versio
     return (Version(tuple(lines)),)
 
 
-def read_gold(path: str | Path, *, overlaps: str = "reject") -> tuple[M2Sentence, ...]:
+def read_gold(path: str | Path, *, overlaps: str = "keep") -> tuple[M2Sentence, ...]:
     """Read gold edits, which must be M2.
+
+    Args:
+        path: the file.
+        overlaps: see `gecjury.corpus.m2.read_m2`; the official M2 scorer takes edits as they come.
 
     Raises:
         InputError: the file is not M2 or is malformed; names file and line.
@@ -73,6 +77,9 @@ def read_corpus(
     gold: str | Path | None = None,
 ) -> Corpus:
     """Read the files of one evaluation and check that they belong together.
+
+    Edits of one annotator that overlap are kept in references and gold, and told in the notes of
+    what is scored (`Corpus.overlaps`); in a hypothesis they are refused.
 
     Args:
         source: the sentences to correct: text, JSON lines (strings, or objects with `source`),
@@ -108,7 +115,7 @@ def read_corpus(
     named: dict[str, list[Version]] = {}
     for given in references:
         name, path = _name_of(given)
-        for version in read_versions(path):
+        for version in read_versions(path, overlaps="keep"):
             # Sets by name stay apart: a metric takes them only where it is asked for that set.
             if name:
                 if (lines := len(version.lines)) != len(sources):

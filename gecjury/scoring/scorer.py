@@ -22,7 +22,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -262,6 +262,9 @@ class Scorer(ABC):
         self.check(corpus)
         start = time.perf_counter()
         statistics = self.statistics(corpus, runtime)
+        told = corpus.overlaps(self.needs)
+        if told:
+            statistics = replace(statistics, notes=(*statistics.notes, *told))
         return self.table(corpus, statistics, runtime, time.perf_counter() - start)
 
     def table(

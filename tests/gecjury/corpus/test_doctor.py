@@ -180,3 +180,18 @@ def test_m2_references_give_one_report_an_annotator(files: Files) -> None:
     _, findings = examine(files.source, [gold])
     assert [finding.level for finding in findings] == ["error"]
     assert "2 annotators" in findings[0].message
+
+
+def test_reference_edits_that_overlap_are_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "source.txt").write_text("e f\n")
+    lines = ["S e f", *(f"A {s} 2|||X|||x|||REQUIRED|||-NONE-|||0" for s in (0, 1)), "", ""]
+    (tmp_path / "gold.m2").write_text("\n".join(lines))
+    source, gold = tmp_path / "source.txt", tmp_path / "gold.m2"
+    reports, findings = examine(source, [], [gold])
+    assert [report.role for report in reports] == ["source", "reference"]
+    assert [
+        f.level for f in findings if "overlap another of the same annotator: 1" in f.message
+    ] == ["warning"]
+    # A hypothesis with such edits is no sentence that a system wrote.
+    _, findings = examine(source, [gold])
+    assert findings[0].level == "error"
