@@ -258,9 +258,9 @@ def judge_chunks(
             else:
                 kinds = [_dependent(mine, text) for text in theirs]
             places = [0] if together else kept
-            rows += [(n, k, kind, size) for k, kind in zip(places, kinds, strict=True)]
-            for kind, text in zip(kinds, theirs, strict=False):
-                changed_to = text if kind == _FN else None if kind == _TN else mine
+            rows += [(n, k, verdict, size) for k, verdict in zip(places, kinds, strict=True)]
+            for verdict, text in zip(kinds, theirs, strict=False):
+                changed_to = text if verdict == _FN else None if verdict == _TN else mine
                 changes.append(None if changed_to is None else (start, end, " ".join(changed_to)))
     table = np.array(rows, dtype=np.int64).reshape(-1, 4)
     sentence, reference, kind, length = table.T
