@@ -44,7 +44,7 @@ from tests.shell import (
         (["tune", "green", "sample", "--folds", "0"], "--folds 0: expected 1"),
         (
             ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green:unit=1"],
-            "green: option unit: '1' is not one of word, char\n",
+            "green: option unit: '1' is not one of word, char, line\n",
         ),
         (
             ["train", "some", "x.csv", "-o", "x", "--signed"],
