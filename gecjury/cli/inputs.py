@@ -6,7 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
+from gecjury.cli.streams import tell
 from gecjury.report.tables import FORMATS
+from gecjury.wording import visible
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -192,7 +194,7 @@ def dry_run(
     """
     if not runtime.dry_run:
         return False
-    from gecjury.report.tables import to_json
+    from gecjury.report.tables import print_json
 
     plans = [plan for scorer in scorers if (plan := scorer.plan(corpus, runtime)) is not None]
     plans += more
@@ -213,7 +215,7 @@ def dry_run(
             for plan in plans
         ],
     }
-    print(to_json(document))
+    print_json(document)
     return True
 
 
@@ -237,7 +239,10 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and where help is, and end with status 2."""
-        self.exit(2, f"{self.prog}: {message}\nsee `{self.prog} --help`\n")
+        # The message quotes what was typed, line breaks and all.
+        tell(f"{self.prog}: {visible(message)}")
+        tell(f"see `{self.prog} --help`")
+        self.exit(2)
 
 
 def runtime_from(args: argparse.Namespace) -> Runtime:

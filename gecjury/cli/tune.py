@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import Any, get_args
 
 from gecjury.benchmarks.table import View
 from gecjury.cli.inputs import named_benchmark, runtime_from
+from gecjury.cli.streams import tell
 from gecjury.experiments.tune import Tuned, TuneSettings, check_tuning, tune
 from gecjury.experiments.tuning import MEASURES, shown
 from gecjury.metaeval.study import HUMAN_KINDS
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         args.what, benchmark, tests, settings=settings, folder=args.output, runtime=runtime
     )
     for warning in found.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
     print_result(tables(found, args.benchmark, args.curve), document(found), args.format)
     return 0
 
