@@ -280,6 +280,8 @@ def read_json(path: str | Path, expected: str, *, most: int = MOST_JSON) -> Any:
 def write_text(path: str | Path, text: str) -> None:
     """Write a whole file or nothing: a failure leaves what stood there before.
 
+    A device or a pipe (`/dev/stdout`, `>(less)`) is written to, never replaced by a file.
+
     Raises:
         OutputError: the folder cannot be made or the file not written.
     """
@@ -292,6 +294,13 @@ def write_text(path: str | Path, text: str) -> None:
             "a file name that is not UTF-8 leads to this: rename the file"
         ) from None
     try:
+        if _is_no_file(target):
+            # Without waiting for somebody to read a pipe, which may be for ever.
+            handle = os.open(target, os.O_WRONLY | os.O_NONBLOCK)
+            os.set_blocking(handle, True)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
@@ -309,6 +318,13 @@ def write_text(path: str | Path, text: str) -> None:
         if isinstance(error, OSError):
             raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
         raise
+
+
+def _is_no_file(target: Path) -> bool:
+    """Whether a path is a device, a pipe or a name that the system has for an open file."""
+    if target.is_dir() or not target.exists():
+        return False
+    return not target.is_file() or target.parts[:2] in (("/", "dev"), ("/", "proc"))
 
 
 def file_name(*parts: str, ending: str) -> str:

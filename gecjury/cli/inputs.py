@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from gecjury.cli.streams import tell
 from gecjury.report.tables import FORMATS
@@ -243,6 +244,13 @@ class CommandParser(argparse.ArgumentParser):
         tell(f"{self.prog}: {visible(message)}")
         tell(f"see `{self.prog} --help`")
         self.exit(2)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse's own takes no notice of help that could not be written.
+        if file is sys.stdout:
+            file.write(message)
+        else:
+            super()._print_message(message, file)
 
 
 def runtime_from(args: argparse.Namespace) -> Runtime:

@@ -44,17 +44,8 @@ class _ClosedOutput(io.TextIOBase):
 
     encoding = "utf-8"
 
-    def __init__(self) -> None:
-        self.lost = False
-
     def write(self, text: str) -> int:
-        self.lost = True
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-
-    def flush(self) -> None:
-        # argparse takes no notice of help that could not be written.
-        if self.lost:
-            self.write("")
 
 
 def hold_streams() -> None:
@@ -91,8 +82,6 @@ def reader_has_gone() -> bool:
 
 def set_aside(stream: object) -> None:
     """Let a stream that cannot be written to lead nowhere, so that no error follows at the end."""
-    if isinstance(stream, _ClosedOutput):
-        stream.lost = False
     with contextlib.suppress(AttributeError, OSError, ValueError):
         number = stream.fileno()  # type: ignore[attr-defined]  # whatever stands there
         nowhere = os.open(os.devnull, os.O_WRONLY)

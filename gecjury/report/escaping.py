@@ -71,7 +71,7 @@ def _is_address(line: str) -> bool:
     if not line.startswith("["):
         return False
     # A bracket before another is escaped; without any more the name goes on in the next line.
-    name, bracket, rest = line.replace("](", "").partition("]")
+    _, bracket, rest = line.replace("](", "").partition("]")
     words = rest[1:].split(None, 2)
     title = words[1] if len(words) > 1 else ""
     return not bracket or (rest.startswith(":") and (not title or title[0] in "\"'("))
