@@ -37,7 +37,7 @@ _MARKDOWN = re.compile(
 # What makes of a line a heading, a list, a quotation, a rule or a table.
 _MARKDOWN_START = re.compile(
     r"""
-      \#{1,6}(?=\s|$) | > | [-+](?=\s|$) | (?=[-=]+\s*$) | (?=(?:-\s*){3,}$) | (?=[-:|\s]+$)
+      \#{1,6}(?=\s|$) | > | [-+](?=\s|$) | (?=[-=:|\s]+$)
     """,
     re.VERBOSE,
 )

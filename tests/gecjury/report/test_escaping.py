@@ -139,17 +139,40 @@ class Page(HTMLParser):
     handle_decl = handle_pi = unknown_decl = handle_comment
 
 
-@given(table=tables())
-@settings(max_examples=80, deadline=None)
-def test_markdown_renders_as_the_text_that_it_was(table: Table) -> None:
+def renders_as_text(table: Table) -> None:
     text = printed(table, "markdown")
     page = Page()
-    page.feed(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    page.feed(parser.render(text))
     page.close()
     assert page.foreign == []
     assert plain(page.rows) == plain(shown(table))
     said = [visible(table.title), *map(visible, table.notes)]
     assert page.rest.split() == " ".join(said).split()
+
+
+@given(table=tables())
+@settings(max_examples=80, deadline=None)
+def test_markdown_renders_as_the_text_that_it_was(table: Table) -> None:
+    renders_as_text(table)
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        ["# h"], ["> q"], ["- l"], ["+ l"], ["1. n"], ["12) n"], ["-- -"], ["~a~"], ["```"],
+        ["~~~"], ["    code"], ["`a`"], ["_a_"], ["*a*"], ["~~a~~"], ["a", "==="], ["a", "---"], ["a", "--"],
+        ["a | b", "|---|---|", "1 | 2"], ["a | b", "---|---"], ["[x]: u", "[x]"], ["[x", "]: u"],
+        ['[x]: u "t"'], ["[x]:", "u"], ["[a](b", "]: u"], ["&lt;b&gt;"], ["<1@b.c>"], ["<b>"],
+    ],
+)  # fmt: skip
+def test_a_note_is_a_note(notes: list[str]) -> None:
+    renders_as_text(Table([Column("x")], [{"x": note} for note in notes], notes[0], notes))
+
+
+def test_footnotes_and_tables_of_one_column_are_text() -> None:
+    assert markdown("a[^1]") == "a\\[^1]"
+    assert markdown_line(":-:") == "\\:-:"
 
 
 def test_markdown_of_plain_text_is_the_text() -> None:
@@ -163,6 +186,10 @@ def test_markdown_of_plain_text_is_the_text() -> None:
         assert markdown(text) == markdown_line(text) == text
     note = "[low, high]: bootstrap over sources"
     assert markdown_line(note) == note
+
+
+def test_github_makes_no_links_of_addresses() -> None:
+    assert markdown("see http://e.x or a_www.e.x") == "see http\\://e.x or a_www\\.e.x"
 
 
 @pytest.mark.parametrize("text", ["[" * 9, "]:" * 9, "&a" * 9, "- " * 9, "[a]: (" * 9, "<" * 9])
