@@ -82,8 +82,13 @@ class _Span:
 
 # Values as they are read first. Objects are lists of keys and values, so that strings are made of
 # spans only where an object is whole: each piece of the text is then copied once.
-class _Raw(list[tuple["_Span | str", "_Part"]]):
+class _Raw:
     """An object before its strings are made."""
+
+    __slots__ = ("pairs",)
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[_Span | str, _Part]] = []
 
 
 _Part = _Span | str | float | int | bool | None | list["_Part"] | _Raw
@@ -99,21 +104,21 @@ class _Reader:
     def read(self, at: int) -> Mapping[str, list[Value]]:
         """The object that begins at a brace; `at` stands behind it then."""
         self.at, self._depth = at, 0
-        return self._made(self._object())
+        return self._made(self._object().pairs)
 
     def _object(self) -> _Raw:
         self._deeper()
         self.at += 1
         record = _Raw()
         while (first := self._peek()) != "}":
-            if first == "," and record:
+            if first == "," and record.pairs:
                 self.at += 1
                 continue
             key = self._string(first) if first in "\"'" else self._bare()
             if self._peek() != ":":
                 raise _Odd
             self.at += 1
-            record.append((key, self._value()))
+            record.pairs.append((key, self._value()))
         self.at += 1
         self._depth -= 1
         return record
@@ -193,16 +198,16 @@ class _Reader:
         self.at = match.end()
         return match[0]
 
-    def _made(self, raw: _Raw) -> Mapping[str, list[Value]]:
+    def _made(self, pairs: list[tuple[_Span | str, _Part]]) -> Mapping[str, list[Value]]:
         record: dict[str, list[Value]] = {}
-        for key, value in raw:
+        for key, value in pairs:
             name = self._text(key) if isinstance(key, _Span) else key
             record.setdefault(name, []).append(self._made_value(value))
         return record
 
     def _made_value(self, part: _Part) -> Value:
         if isinstance(part, _Raw):
-            return self._made(part)
+            return self._made(part.pairs)
         if isinstance(part, _Span):
             return self._text(part)
         return [self._made_value(value) for value in part] if isinstance(part, list) else part
@@ -255,8 +260,9 @@ def _unescaped(match: re.Match[str]) -> str:
     return _ESCAPE.get(match[1], match[1])
 
 
-def _read_word(word: str) -> Value:
-    constants: dict[str, Value] = {"true": True, "false": False, "null": None, "none": None}
+def _read_word(word: str) -> str | float | int | bool | None:
+    """A constant, a finite number, or the word itself."""
+    constants = {"true": True, "false": False, "null": None, "none": None}
     if word.lower() in constants:
         return constants[word.lower()]
     try:
