@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gecjury.judges.asking.exchange import Reply, TokenLogprob
+from gecjury.judges.asking.exchange import Reply, TokenLogprob, logprob
 from gecjury.judges.asking.prices import Price
 from gecjury.runtime import masked
 
@@ -108,7 +108,7 @@ def _logprobs(choice: Mapping[str, Any]) -> tuple[TokenLogprob, ...] | None:
             TokenLogprob(
                 _whole(str(token["token"])),
                 tuple(
-                    (_whole(str(top["token"])), _logprob(top["logprob"]))
+                    (_whole(str(top["token"])), logprob(top["logprob"]))
                     for top in token.get("top_logprobs") or ()
                 ),
             )
@@ -116,14 +116,6 @@ def _logprobs(choice: Mapping[str, Any]) -> tuple[TokenLogprob, ...] | None:
         )
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise _Malformed("logprobs are no probabilities of tokens") from None
-
-
-def _logprob(value: Any) -> float:
-    found = float(value)
-    # A little above 0 is a rounding error; not a number is neither.
-    if not found <= 1:
-        raise ValueError(value)
-    return found
 
 
 def mask_reply(reply: Reply, secrets: Sequence[str]) -> Reply:
