@@ -186,16 +186,15 @@ class OpenAIBackend:
             raise _Transient("the time for an answer ran out") from None
         except openai.APIConnectionError as error:
             reason = error.__cause__ or error
-            if isinstance(reason, Unusable):
-                raise _Transient(str(reason)) from None
-            if isinstance(reason, Moved):
-                raise self._moved(str(reason)) from None
+            if isinstance(reason, Unusable | Moved):
+                raise self._left(reason) from None
             said = self._clean(str(reason)) or type(reason).__name__
             raise _Transient(f"no connection ({said})") from None
+        except (Unusable, Moved) as error:  # as newer versions of the client pass it on
+            raise self._left(error) from None
         except openai.OpenAIError as error:
             raise InputError(f"{self._server()}: {self._clean(str(error))}") from None
-        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-            # What the client's own reading of an odd answer ends in.
+        except Exception as error:  # whatever the client's own reading of an odd answer ends in
             raise _Transient(f"an answer that cannot be read ({type(error).__name__})") from None
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
         try:
@@ -263,8 +262,11 @@ class OpenAIBackend:
             return OptionError(f"{self._server()}: the account's quota is used up: {text}")
         return InputError(f"{self._server()} refuses the request ({status}): {text}")
 
-    def _moved(self, place: str) -> OptionError:
-        shown = public_address(self._clean(place))
+    def _left(self, reason: Unusable | Moved) -> Exception:
+        """What becomes of a reply that was not read to its end."""
+        if isinstance(reason, Unusable):
+            return _Transient(str(reason))
+        shown = public_address(self._clean(str(reason)))
         return OptionError(
             f"{self._server()} sends requests on to {shown!r}, which is not followed: sentences "
             "and keys go to the address that was named alone. If it is to be trusted, name it "

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from gecjury.errors import IncompleteError, InputError, OptionError
+from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.judges.asking.exchange import Attempt, Model, Reply, key_of
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable
@@ -85,26 +85,21 @@ class BatchBackend:
         except openai.AuthenticationError:
             said = refused_key(self.model.base_url, self._named)
             raise OptionError(f"the server {said}") from None
-        except openai.APIConnectionError as error:
-            reason = error.__cause__
+        except (openai.APIConnectionError, Unusable, Moved) as error:
+            reason = error.__cause__ or error
             if isinstance(reason, Moved):
                 shown = public_address(clean(str(reason), self._secrets))
                 raise OptionError(
                     f"batch: the server sends requests on to {shown!r}, which is not followed; "
                     "if it is to be trusted, name it with base_url"
                 ) from None
-            raise self._failed(str(reason if isinstance(reason, Unusable) else error)) from None
+            known = isinstance(reason, Unusable)
+            raise self._failed(str(reason if known else error)) from None
         except openai.OpenAIError as error:
             raise self._failed(str(error)) from None
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ) as error:
-            # What the client's own reading of an odd answer ends in.
+        except GecjuryError:
+            raise
+        except Exception as error:  # whatever the client's own reading of an odd answer ends in
             raise self._failed(f"an answer that cannot be read ({type(error).__name__})") from None
 
     def _failed(self, reason: str) -> InputError:
