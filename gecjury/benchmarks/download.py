@@ -314,6 +314,22 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
     max_redirections = 5
 
+    def http_error_302(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str,
+        headers: http.client.HTTPMessage,
+    ) -> http.client.HTTPResponse | None:  # fmt: skip
+        """Go on to another place; see the base class, which leaves an answer open at odd ones."""
+        try:
+            found: http.client.HTTPResponse | None = super().http_error_302(
+                req, fp, code, msg, headers
+            )
+        except ValueError:
+            fp.close()
+            raise
+        return found
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any,
         newurl: str,
