@@ -116,7 +116,7 @@ WRAPPED = (
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_readers_take_time_by_the_length(pattern: str) -> None:
-    # Once more than the square root of the work would take: 20,000 characters took 6 seconds.
+    # A reader whose work grows with the square took 6 seconds for 20,000 characters.
     for form in WRAPPED:
         text = form.format((pattern * 20_000)[:20_000])
         start = time.process_time()
@@ -127,12 +127,11 @@ def test_readers_take_time_by_the_length(pattern: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_readers_of_long_texts(pattern: str) -> None:
-    for form in WRAPPED:
+    for form in WRAPPED[:2]:
         text = form.format((pattern * 200_000)[:200_000])
         start = time.process_time()
-        for read in READERS.values():
-            read(text)
-        assert time.process_time() - start < 40, form
+        read_scores(text, 3)
+        assert time.process_time() - start < 15, form
 
 
 @pytest.mark.parametrize("pattern", ["target1", "score", "target ", "score: ", "target1:\n", "x"])
