@@ -213,13 +213,14 @@ def _at_most(pieces: Iterator[bytes], path: str | Path, most: int) -> bytes:
     return b"".join(kept)
 
 
-def parse_json(text: str, where: str, expected: str) -> Any:
+def parse_json(text: str, where: str, expected: str, *, halves: bool = False) -> Any:
     r"""Read JSON of foreign origin: whatever it holds, a value or an `InputError`.
 
     Args:
         text: one document.
         where: file, or file and line, for messages.
         expected: what should stand there, for messages ("a score file of `gecjury score`").
+        halves: whether halves of surrogate pairs pass, for whoever replaces them.
 
     Raises:
         InputError: no JSON; deeper than `MOST_DEPTH`; an integer of thousands of digits; half a
@@ -241,7 +242,7 @@ def parse_json(text: str, where: str, expected: str) -> Any:
         ) from None
     if text.count("[") + text.count("{") > MOST_DEPTH and _deeper(value, MOST_DEPTH):
         raise InputError(_too_deep(where, expected))
-    if "\\ud" in text or "\\uD" in text:
+    if not halves and ("\\ud" in text or "\\uD" in text):
         try:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         except UnicodeEncodeError as error:

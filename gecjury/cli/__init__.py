@@ -119,6 +119,10 @@ def _run(arguments: Sequence[str]) -> int:
             from gecjury.cli.inputs import with_servers
 
             args.metrics = with_servers(args.metrics, args.base_url, args.allow_judges)
+        elif getattr(args, "what", None) and (args.base_url or args.allow_judges):
+            from gecjury.cli.inputs import with_servers
+
+            (args.what,) = with_servers([args.what], args.base_url, args.allow_judges)
         status = int(args.run(args))
     except SystemExit:
         sys.stdout.flush()
