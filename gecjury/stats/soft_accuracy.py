@@ -240,21 +240,20 @@ def resampled_soft_accuracy(
         return found
 
     lines, size = max(wanted.sentences, 1), len(counts)
-    parts = _parts(wanted, max(lines, size), at_once)
-    if parts == [slice(0, wanted.size)]:
-        (part,), every = parts, slice(0, size)
-        taken, weight = wanted.take(part), weights(part, every)
+    if wanted.size * max(lines, size) <= at_once:
+        every = slice(0, wanted.size)
+        taken, weight = wanted.take(every), weights(every, slice(0, size))
         human = normal_confidence(taken, counts)
         return [
             np.atleast_1d(
                 soft_pairwise_accuracy(
-                    human, normal_confidence(_where(taken, each.take(part)), counts), weight
+                    human, normal_confidence(_where(taken, each.take(every)), counts), weight
                 )
             )
             for each in given
         ]
     far, total = np.zeros((2, len(given), size))
-    for part in parts:
+    for part in _parts(wanted, max(lines, size), at_once):
         taken = wanted.take(part)
         tables = [_where(taken, each.take(part)) for each in given]
         for rows in blocks(size, taken.shape[1], at_once):
