@@ -22,6 +22,7 @@ from gecjury.errors import InputError, OutputError
 
 __all__ = [
     "MOST_BYTES",
+    "csv_rows",
     "file_name",
     "lock",
     "parse_json",
@@ -46,6 +47,9 @@ MOST_DEPTH = 100
 
 PIPE_SECONDS = 10.0
 """How long a pipe that nobody writes to is waited for."""
+
+MOST_CELL = 1_000_000
+"""Characters in a cell of a table; a quotation mark left open takes in all that follows."""
 
 _PIECE = 1 << 20
 
@@ -275,6 +279,44 @@ def _deeper(value: Any, most: int) -> bool:
 def read_json(path: str | Path, expected: str, *, most: int = MOST_JSON) -> Any:
     """Read a file of one JSON document; see `read_bytes` and `parse_json`."""
     return parse_json(read_text(path, most=most), str(path), expected)
+
+
+def csv_rows(
+    text: str, where: str, *, delimiter: str = ",", quotes: bool = True
+) -> Iterator[tuple[int, list[str]]]:
+    """Read a table of foreign origin: whatever it holds, rows or an `InputError`.
+
+    Args:
+        text: the whole file.
+        where: the file, for messages.
+        delimiter: between cells.
+        quotes: whether quotation marks stand around cells; otherwise they are text.
+
+    Yields:
+        The line that a row ends at, counted from 1, and its cells.
+
+    Raises:
+        InputError: a cell of more than `MOST_CELL` characters, or no CSV; names file and line.
+    """
+    import csv
+
+    csv.field_size_limit(MOST_CELL)
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
+    )
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            reason = str(error)
+            if "field larger" in reason:
+                reason = f"a cell of more than {MOST_CELL} characters: is a quotation mark open?"
+            raise InputError(f"{where}, line {reader.line_num + 1}: not CSV ({reason})") from None
+        yield reader.line_num, row
 
 
 def write_text(path: str | Path, text: str) -> None:

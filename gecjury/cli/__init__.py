@@ -41,6 +41,9 @@ COMMANDS: dict[str, str] = {
     "demo": "the main job on the embedded sample: no data, no network",
 }
 
+_REFUSED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP)
+"""What the system says of a file's name or of a folder's rights, wherever it is met."""
+
 _DRY_RUNS = ("score", "rank", "compare", "demo", "attack", "maege")
 
 
@@ -78,6 +81,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("gecjury: interrupted", file=sys.stderr)
         return 130
     except OSError as error:
+        if error.filename is not None and error.errno in _REFUSED:
+            # Where a name is looked for before it is read: whatever reads says more.
+            name = f"{os.fsdecode(error.filename)!r:.60}"
+            print(f"gecjury: {name}: cannot be used ({error.strerror})", file=sys.stderr)
+            return 2
         if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
             return _unforeseen(error)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

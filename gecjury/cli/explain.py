@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any, get_args
 
-from gecjury.cli.inputs import runtime_from
+from gecjury.cli.inputs import MOST_DRAWS, runtime_from, up_to
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.reading import read_sources, read_versions
 from gecjury.errors import InputError, OptionError
@@ -39,7 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="share the score out among the edits; works with any metric that scores sentences",
     )
     parser.add_argument(
-        "--samples", type=int, default=200, metavar="K", help="orders drawn beyond 10 edits"
+        "--samples",
+        type=up_to(MOST_DRAWS, least=0),
+        default=200,
+        metavar="K",
+        help="orders drawn beyond 10 edits",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the orders drawn")
     parser.add_argument("--html", metavar="FILE", help="write the plan as a page (uot-errant)")

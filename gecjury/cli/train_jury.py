@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from gecjury.cli.inputs import up_to
+
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
     from gecjury.jury.model import JuryModel, Member
@@ -61,7 +63,11 @@ def add_jury_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--scores", metavar="DIR", help="folder of score files to read and add to")
     group.add_argument(
-        "--folds", type=int, default=10, metavar="N", help="folds of cross-validation"
+        "--folds",
+        type=up_to(100_000, least=0),
+        default=10,
+        metavar="N",
+        help="folds of cross-validation",
     )
     group.add_argument(
         "--strength",

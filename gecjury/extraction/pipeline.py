@@ -139,10 +139,23 @@ class ExtractedEdits(NamedTuple):
 
     @classmethod
     def from_json(cls, text: str) -> ExtractedEdits:
-        """Read what `to_json` wrote."""
-        rows = json.loads(text)
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: it did not write this.
+        """
+        try:
+            rows = json.loads(text)
+        except RecursionError:
+            rows = None
+        if not isinstance(rows, list):
+            raise ValueError("no list of edits")  # damage of a file
         coarse = bool(rows) and rows[0] is True
-        return cls(tuple(Edit(*row) for row in rows[coarse:]), coarse)
+        edits = rows[coarse:]
+        for row in edits:
+            if not isinstance(row, list) or list(map(type, row)) != [int, int, str, str]:
+                raise ValueError("no edit")
+        return cls(tuple(Edit(*row) for row in edits), coarse)
 
 
 class Extractor:

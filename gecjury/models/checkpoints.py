@@ -26,6 +26,7 @@ __all__ = [
     "cached_tokenizer",
     "inside",
     "loading_errors",
+    "named_within",
     "quiet_transformers",
     "repository",
     "resolve",
@@ -163,6 +164,35 @@ def inside(folder: Path, name: str) -> Path:
                 "whole in its folder: replace the link by what it leads to"
             )
     return path
+
+
+def named_within(folder: Path, name: str) -> str:
+    """The model that a model folder's own files name as an encoder beside its own weights.
+
+    Args:
+        folder: of the model.
+        name: `embedded`, a folder in it, or a name of the hub.
+
+    Returns:
+        What `resolve` takes; a folder as its path.
+
+    Raises:
+        InputError: a folder elsewhere, which a shared model must not choose; a name of the hub by
+            which there is a folder here as well.
+    """
+    if name == EMBEDDED:
+        return name
+    if _HUB_NAME.match(name) and not (folder / name).is_dir():
+        if not Path(name).is_dir():
+            return name
+    elif not Path(name).is_absolute() and ".." not in Path(name).parts and name:
+        own = inside(folder, name)
+        if own.is_dir():
+            return str(own)
+    raise InputError(
+        f"{folder}: names {name[:60]!r} as its encoder, which does not lie in it; say yourself "
+        "which encoder is meant (encoder=NAME or encoder=FOLDER), or train the model anew"
+    )
 
 
 def weights_identity(name: str) -> str:
