@@ -325,6 +325,10 @@ def write_text(path: str | Path, text: str) -> None:
     Raises:
         OutputError: the folder cannot be made or the file not written.
     """
+    if not str(path) or "\0" in str(path):
+        raise OutputError(f"{str(path)!r} is no file name; give the path of a file")
+    if not str(path) or "\0" in str(path):
+        raise OutputError(f"{str(path)!r} is no file name; give the path of a file")
     target = Path(path)
     try:
         data = text.encode("utf-8")
@@ -333,6 +337,15 @@ def write_text(path: str | Path, text: str) -> None:
             f"{path}: cannot be written as UTF-8 ({text[error.start : error.end]!r} is no text); "
             "a file name that is not UTF-8 leads to this: rename the file"
         ) from None
+    if _is_special(target):
+        # A device or a pipe is written into; in the place of /dev/null a file would do harm.
+        try:
+            with os.fdopen(os.open(target, os.O_WRONLY | os.O_NONBLOCK), "wb") as file:
+                os.set_blocking(file.fileno(), True)
+                file.write(data)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+        return
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -351,6 +364,18 @@ def write_text(path: str | Path, text: str) -> None:
         if isinstance(error, OSError):
             raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
         raise
+
+
+def _is_special(target: Path) -> bool:
+    """Whether a path is no place for a file: a device, a pipe, or what the system shows as one."""
+    parts = target.absolute().parts
+    if parts[1:2] in (("dev",), ("proc",)) and parts[1:3] != ("dev", "shm"):
+        return True
+    try:
+        mode = target.stat().st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def file_name(*parts: str, ending: str) -> str:

@@ -148,6 +148,14 @@ def _check(args: argparse.Namespace) -> None:
     """Refuse what no command can do, or what this one would leave undone without a word."""
     from gecjury.errors import OptionError
 
+    for action in args.parser._actions:
+        value = getattr(args, action.dest, None)
+        empty = value == "" or (isinstance(value, list) and "" in value)
+        if empty and action.option_strings and value != action.default:
+            raise OptionError(
+                f"{action.option_strings[-1]}: its value is empty (a variable of the shell that "
+                "is not set?); give one, or leave the option out"
+            )
     for name in ("seed", "split_seed"):
         if getattr(args, name, 0) < 0:
             option = name.replace("_", "-")

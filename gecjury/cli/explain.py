@@ -77,6 +77,14 @@ def run(args: argparse.Namespace) -> int:
 def _texts(args: argparse.Namespace) -> tuple[str, Version, list[Version]]:
     """The source, its correction and the references, each a sentence or a line of a file."""
     given = [args.source, args.hypothesis, *args.references]
+    for text in given:
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise InputError(
+                f"{text!r:.60}: is not UTF-8, as a sentence has to be; set the terminal to UTF-8, "
+                "or give files and --line"
+            ) from None
     files = [text for text in given if _is_file(text)]
     for text in given:
         if files and text not in files and not any(character.isspace() for character in text):

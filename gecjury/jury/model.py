@@ -28,6 +28,7 @@ __all__ = ["JURY_FORMAT", "JuryModel", "Member", "read_jury", "write_jury"]
 
 JURY_FORMAT = "gecjury-jury/1"
 _MOST_MEMBERS = 1_000
+_LARGEST = 1e100  # of a number whose products have to be numbers as well
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,12 @@ class Member:
             OptionError: an unknown metric or option, or a jury, which cannot sit in another.
             MissingExtraError: a package is not installed.
         """
+        # Before it is loaded: a jury that names itself would be loaded without end.
+        if parse(self.metric)[0] == "jury":
+            raise OptionError(f"{self.label:.200}: a jury cannot be a member of a jury")
         found = load(self.metric)
         if base_url and found.family == "judges":
             found = load(self.metric, base_url=base_url)
-        if found.name == "jury":
-            raise OptionError(f"{self.label}: a jury cannot be a member of a jury")
         return found
 
     def corpus(self, corpus: Corpus) -> Corpus:
@@ -180,7 +182,8 @@ class JuryModel:
         center, scale, weights = (
             tuple(float(row[key]) for row in rows) for key in ("center", "scale", "weight")
         )
-        if not rows or not np.isfinite([*center, *scale, *weights]).all() or min(scale) <= 0:
+        numbers = [*center, *weights, *scale, *(1 / part for part in scale if part)]
+        if not rows or not all(abs(number) <= _LARGEST for number in numbers) or min(scale) <= 0:
             raise ValueError("no members, or numbers that cannot be used")
         return cls(
             tuple(Member(_text(row["metric"]), _text(row["references"])) for row in rows),
