@@ -307,6 +307,7 @@ def csv_rows(
         quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
     )
     while True:
+        begins = reader.line_num + 1
         try:
             row = next(reader)
         except StopIteration:
@@ -315,7 +316,7 @@ def csv_rows(
             reason = str(error)
             if "field larger" in reason:
                 reason = f"a cell of more than {MOST_CELL} characters: is a quotation mark open?"
-            raise InputError(f"{where}, line {reader.line_num + 1}: not CSV ({reason})") from None
+            raise InputError(f"{where}, line {begins}: not CSV ({reason})") from None
         yield reader.line_num, row
 
 

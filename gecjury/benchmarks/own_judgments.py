@@ -72,7 +72,8 @@ class _Row:
         return self.cells.get(column, "")
 
     def fail(self, wrong: str, remedy: str) -> NoReturn:
-        raise InputError(f"{self.path}, line {self.line}: {wrong}; {remedy}")
+        # A cell may be of any length, and so may be the names of systems.
+        raise InputError(f"{self.path}, line {self.line}: {wrong:.300}; {remedy:.1000}")
 
     def number(self, column: str, least: int, most: int | None = None) -> int:
         """A whole number within bounds."""

@@ -312,15 +312,20 @@ def _matching(root: Path, pattern: str, key: str, where: Path) -> list[Path]:
     Raises:
         InputError: it leads out of the folder, or has `**`.
     """
-    parts = Path(pattern).parts
     if not any(sign in pattern for sign in "*?["):
         return []
-    if Path(pattern).is_absolute() or ".." in parts or any("**" in part for part in parts):
-        raise InputError(
-            f"{where}: {key} names {pattern!r:.60}; expected a pattern within the folder {root}, "
-            "without a leading /, without .. and without **"
-        )
+    _check_within(root, pattern, key, where)
     return _visible(root, pattern)
+
+
+def _check_within(root: Path, name: str, key: str, where: Path) -> None:
+    """Refuse a folder or pattern elsewhere: its files are not named one by one."""
+    parts = Path(name).parts
+    if Path(name).is_absolute() or ".." in parts or any("**" in part for part in parts):
+        raise InputError(
+            f"{where}: {key} names {name!r:.60}; expected a folder or pattern within {root}, "
+            "without a leading /, without .. and without **; files elsewhere are named one by one"
+        )
 
 
 def _files(root: Path, given: Any, key: str, where: Path) -> tuple[Path, ...]:
@@ -334,6 +339,7 @@ def _files(root: Path, given: Any, key: str, where: Path) -> tuple[Path, ...]:
     files: list[Path] = []
     for name in parts:
         if _place(root, name, key, where).is_dir():
+            _check_within(root, name, key, where)
             files += _visible(root / name)
         elif (root / name).is_file():
             files.append(root / name)
