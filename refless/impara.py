@@ -119,6 +119,10 @@ class IMPARA(MeanScorer):
         right = [rows.setdefault(text, len(rows)) for text in hypotheses]
         spec = EncoderSpec(encoder, max_length=self.max_length)
         vectors = load_encoder(spec, runtime).encode(list(rows)).vectors.astype(np.float64)
+        if not np.isfinite(vectors).all():
+            raise InputError(
+                f"the encoder {encoder} gives no numbers: its weights are damaged; copy it anew"
+            )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors / np.where(norms > 0, norms, 1.0)
         cosines: FloatArray = np.einsum("ij,ij->i", vectors[left], vectors[right])

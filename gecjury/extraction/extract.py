@@ -66,10 +66,11 @@ class Extraction:
     lines: tuple[int, ...] = ()
 
     def _named_lines(self) -> str:
+        if not self.lines:
+            return ""
         first = ", ".join(map(str, self.lines[:5]))
-        more = len(self.lines) - 5
-        of = "line" if len(self.lines) == 1 else "lines"
-        return f"{of} {first}" + (f" and {more} more" if more > 0 else "")
+        more = f" and {len(self.lines) - 5} more" if len(self.lines) > 5 else ""
+        return f" (line{'s' * (len(self.lines) > 1)} {first}{more})"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -78,7 +79,7 @@ class Extraction:
             return ()
         return (
             f"{self.coarse} of {self.pairs} sentence pairs were too long for ERRANT's exact "
-            f"alignment and were aligned in pieces ({self._named_lines()}): split such lines into "
+            f"alignment and were aligned in pieces{self._named_lines()}: split such lines into "
             "sentences",
         )
 

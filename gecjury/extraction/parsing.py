@@ -9,14 +9,14 @@ from typing import Any
 
 from gecjury.extraction.tagger.fast import FastPipeline, FeatureKey
 
-__all__ = ["Operation", "Parsed", "Parser"]
+__all__ = ["LONGEST_WHOLE", "Operation", "Parsed", "Parser"]
 
 # Sentences of like length are parsed together; the size changes the speed alone.
 _BATCH = 128
 # Tokens parsed at once: a parser takes some 15 kB for each, 0.75 GB in all.
 _MOST_TOKENS = 50_000
 # Sentences of more tokens are parsed in pieces of this length: they are no sentences.
-_LONGEST = 20_000
+LONGEST_WHOLE = 20_000
 _PIECE = 10_000
 
 
@@ -202,7 +202,7 @@ def _mark(lower: str) -> int:
 
 
 def _pieces(tokens: list[str]) -> list[list[str]]:
-    if len(tokens) <= _LONGEST:
+    if len(tokens) <= LONGEST_WHOLE:
         return [tokens]
     return [tokens[begin : begin + _PIECE] for begin in range(0, len(tokens), _PIECE)]
 

@@ -11,7 +11,7 @@ from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError
 from gecjury.extraction.alignment import Aligner
 from gecjury.extraction.merging import LONGEST_RUN, Span, merge_operations
-from gecjury.extraction.parsing import Parsed, Parser
+from gecjury.extraction.parsing import LONGEST_WHOLE, Parsed, Parser
 
 __all__ = ["Classifier", "ExtractedEdits", "Extractor", "TextPair"]
 
@@ -196,6 +196,7 @@ class Extractor:
         before = self._aligner.coarse
         operations = self._aligner.align(source, corrected)
         coarse = self._aligner.coarse > before or len(operations) > LONGEST_RUN
+        coarse = coarse or max(len(source), len(corrected)) > LONGEST_WHOLE
         spans = merge_operations(operations, source, corrected)
         types = self._classifier.types(spans, source, corrected)
         edits = tuple(
