@@ -131,6 +131,8 @@ class ColumnMap:
                     f"--column {text!r}: {role!r} is no role; "
                     f"expected source, output, split, {', '.join(ASPECTS)}"
                 )
+            if role in ASPECTS and "" in column.split(","):
+                raise OptionError(f"--column {text!r:.60}: a comma without a column beside it")
             given[role] = column
         aspects = {a: tuple(given[a].split(",")) for a in ASPECTS if a in given}
         named = (given.get(role, "") for role in ("output", "source", "split"))
