@@ -29,6 +29,9 @@ _Chooser = Callable[[int], NDArray[np.int16]]
 # Choices of references held at once (draws × sentences), so that memory does not grow with both.
 _CELLS = 10_000_000
 
+_MOST_DRAWS = 1_000_000
+_MOST_GENERATORS = 100_000  # one a draw, of 2.5 kB each, where the script's choices are made
+
 
 def _seeded(seed: int, repeats: int, references: int) -> _Chooser:
     rng = np.random.default_rng(seed)
@@ -103,6 +106,15 @@ class GLEU(Scorer):
             raise OptionError(f"{self.name}: n={self.n} is out of range; expected 1 to 100")
         if self.draws < 1:
             raise OptionError(f"{self.name}: draws={self.draws} is too few; expected 1 or more")
+        if self.draws > _MOST_DRAWS:
+            raise OptionError(
+                f"{self.name}: draws={self.draws} is too many; expected at most {_MOST_DRAWS}"
+            )
+        if self.choices != "seeded" and self.draws > _MOST_GENERATORS:
+            raise OptionError(
+                f"{self.name}: draws={self.draws} is too many for choices={self.choices}; "
+                f"expected at most {_MOST_GENERATORS}"
+            )
         if self.seed < 0:
             raise OptionError(f"{self.name}: seed={self.seed} is negative; expected 0 or more")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
-from gecjury.cli.inputs import add_metrics, dry_run, load_scorers, runtime_from
+from gecjury.cli.inputs import add_metrics, dry_run, load_scorers, runtime_from, up_to
 from gecjury.cli.resampling import add_resampling, resampling_from
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--shuffles",
-        type=int,
+        type=up_to(10_000, least=0),
         default=0,
         metavar="K",
         help="average TrueSkill over K seeded shuffles instead of one pass in file order",
@@ -129,6 +130,7 @@ def compare_metrics(args: argparse.Namespace, name: str, metrics: Sequence[str])
     """Compare metrics on a benchmark; shared with `demo`."""
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.metaeval.comparison import check, compare, plans
+    from gecjury.metaeval.effort import effort, told
     from gecjury.report.comparison import document, tables
     from gecjury.report.tables import print_result
 
@@ -148,6 +150,8 @@ def compare_metrics(args: argparse.Namespace, name: str, metrics: Sequence[str])
     if runtime.dry_run:
         dry_run([], benchmark.corpus, runtime, plans(benchmark, scorers, settings, runtime=runtime))
         return 0
+    if text := told(effort(benchmark, len(scorers), settings)):
+        print(f"gecjury: {text}", file=sys.stderr, flush=True)
     if args.html:
         from gecjury.report.page.page import check_page
 

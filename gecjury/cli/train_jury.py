@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
+
+from gecjury.cli.inputs import up_to
+from gecjury.cli.streams import tell
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
@@ -61,7 +63,11 @@ def add_jury_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--scores", metavar="DIR", help="folder of score files to read and add to")
     group.add_argument(
-        "--folds", type=int, default=10, metavar="N", help="folds of cross-validation"
+        "--folds",
+        type=up_to(100_000, least=0),
+        default=10,
+        metavar="N",
+        help="folds of cross-validation",
     )
     group.add_argument(
         "--strength",
@@ -158,7 +164,7 @@ def _collect(
         part = collect_pairs(benchmark, members, benchmark.view, excluded, runtime)
         parts.append(part)
         for label, why in part.record["absent"].items():
-            print(f"{name}: {label} cannot score it ({why})", file=sys.stderr)
+            tell(f"{name}: {label} cannot score it ({why})")
     return parts
 
 
@@ -180,7 +186,7 @@ def _like(args: argparse.Namespace, members: list[Member], runtime: Runtime) -> 
         ).corpus
     scores, absent = scores_of(corpus, members, runtime)
     for label, why in absent.items():
-        print(f"--like {args.like[0]}: {label} cannot score it ({why})", file=sys.stderr)
+        tell(f"--like {args.like[0]}: {label} cannot score it ({why})")
     return scores
 
 

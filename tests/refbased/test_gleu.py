@@ -224,6 +224,11 @@ def test_values_out_of_range_are_refused(name: str) -> None:
             gecjury.load(name, **{option: value})
 
 
+def test_the_scripts_choices_are_limited() -> None:
+    with pytest.raises(OptionError, match="draws=100001 is too many for choices=script2"):
+        gecjury.load("gleu:choices=script2,draws=100001")
+
+
 # Corpus GLEU in percent on the 1,312 sentences of CoNLL-2014, README of SEEDA (Kobayashi et al.
 # 2024), made with the authors' script, 500 draws and the two official references.
 PUBLISHED = {
