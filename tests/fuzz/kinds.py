@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import io
 import json
 import os
 import shutil
@@ -183,6 +186,7 @@ class Box:
         """Something that is no file."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
         kind = self.rng.randrange(7)
         self.broken = f"{name} is no file"
         if kind == 0:
@@ -375,8 +379,6 @@ def _toml(box: Box, body: str) -> str:
 
 def score_files(box: Box) -> Case:
     """6: score files that `-o` wrote, read again."""
-    from gecjury.cli import main
-
     texts = {name: Seed(seed.data, "keep") for name, seed in _texts(box).items()}
     for name, seed in texts.items():
         box.put(name, seed.plain())
@@ -384,11 +386,8 @@ def score_files(box: Box) -> Case:
     here = os.getcwd()
     os.chdir(box.folder)
     files = ["source.txt", "a.txt", "b.txt"]
-    import contextlib
-    import io
-
     with contextlib.redirect_stdout(io.StringIO()):
-        main(["score", *files, "-r", "ref.txt", "-m", name, "-o", "out", "--quiet"])
+        _gecjury(["score", *files, "-r", "ref.txt", "-m", name, "-o", "out", "--quiet"])
     os.chdir(here)
     (path,) = (box.folder / "out").glob("*.json")
     where = f"out/{path.name}"
@@ -400,6 +399,12 @@ def score_files(box: Box) -> Case:
     command = box.rng.choice((["score", "--sentences"], ["rank", "--resamples", "20"], ["score"]))
     argv = [command[0], *files, "-r", "ref.txt", "-m", name, "-o", "out", *command[1:]]
     return Case(box.tail(*argv), unusable=box.broken if "absent" not in box.broken else "")
+
+
+def _gecjury(argv: list[str]) -> int:
+    from gecjury.cli import main
+
+    return main(argv)
 
 
 def given_scores(box: Box) -> Case:
@@ -506,8 +511,6 @@ def tensors(box: Box, data: bytes) -> bytes:
 
 def training_rows(box: Box) -> Case:
     """10: rated sentences to train on."""
-    import io
-
     rows = [dict(row) for row in fx.RATED]
     flat = [{k: v if not isinstance(v, list) else f"{v[0]},{v[1]}" for k, v in r.items()}
             for r in rows]  # fmt: skip
@@ -515,8 +518,6 @@ def training_rows(box: Box) -> Case:
     if name == "rows.jsonl":
         seed = Seed(rows, "jsonl")
     else:
-        import csv
-
         cut = "\t" if name.endswith("tsv") else ","
         made = io.StringIO()
         table = csv.DictWriter(made, list(flat[0]), delimiter=cut, lineterminator="\n")
@@ -636,11 +637,12 @@ def replies(box: Box) -> Case:
     box.spoiled.append(server.script)
     for key, seed in _texts(box).items():
         box.put(key, seed.plain())
-    options = box.rng.choice((
-        "", "", ",mode=pointwise", ",mode=pairwise", ",logprobs=true", ",orders=2", ",repeats=2",
-        ",structured=text", ",structured=schema", ",criterion=fluency", ",aggregate=expected",
-    ))  # fmt: skip
-    name = box.rng.choice(("llm-s", "llm-s", "llm-e", "edit-verdict"))
+    name = box.rng.choice(("llm-s", "llm-s", "llm-s", "llm-e", "edit-verdict"))
+    options = box.rng.choice(("", "", ",structured=text", ",structured=schema", ",repeats=2", *(
+        () if name == "edit-verdict" else
+        (",protocol=pointwise", ",protocol=pairwise", ",scoring=expected", ",orders=2",
+         ",criterion=impact" if name == "llm-e" else ",criterion=fluency")
+    )))  # fmt: skip
     metric = f"{name}:model=m,base_url={server.url},tries=1{options}"
     argv = ["score", "source.txt", "a.txt", "b.txt", "-m", metric, "--concurrency", "2",
             "--api-key-env", "OPENAI_API_KEY"]  # fmt: skip

@@ -136,7 +136,7 @@ class Mutator:
         rows = data.decode("utf-8", "replace").split("\n")
         for _ in range(self.rng.choice((1, 1, 1, 2, 3))):
             at = self.rng.randrange(len(rows)) if rows else 0
-            kind = self.rng.randrange(8 if rows else 1)
+            kind = self.rng.choice((0, 1, 2, 3, *range(4, 16))) if rows else 0
             if kind == 0:
                 rows.insert(at, self.word())
             elif kind == 1:

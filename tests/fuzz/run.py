@@ -82,7 +82,7 @@ class _Process:
         hear, give = os.pipe()
         self.child = subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz.worker", str(self.root), str(take), str(give)],
-            cwd=REPOSITORY, pass_fds=(take, give), env=_environment(self.root),
+            cwd=self.root, pass_fds=(take, give), env=_environment(self.root),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=(self.root / "begin").open("wb"), start_new_session=True,
         )  # fmt: skip
@@ -162,8 +162,10 @@ class _Process:
 
 def _environment(root: Path) -> dict[str, str]:
     kept = {key: os.environ[key] for key in ("PATH", "LANG", "LD_LIBRARY_PATH") if key in os.environ}
+    # A package that is named there is tried in place of the one beside this file.
+    path = [*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), str(REPOSITORY)]
     return {
-        **kept, "PYTHONPATH": str(REPOSITORY), "HOME": str(root / "home"), "LC_ALL": "C.UTF-8",
+        **kept, "PYTHONPATH": os.pathsep.join(path), "HOME": str(root / "home"), "LC_ALL": "C.UTF-8",
         "TMPDIR": str(root / "tmp"), "XDG_CACHE_HOME": str(root / "home/cache"), "COLUMNS": "100",
         "GECJURY_CACHE": str(root / "home/gecjury"), "HF_HUB_OFFLINE": "1", "NO_COLOR": "1",
         "HF_HOME": str(root / "home/hf"), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
@@ -268,7 +270,8 @@ def tell(result: Result) -> str:
     groups: dict[tuple[str, str], list[Outcome]] = {}
     for one in result.failures:
         for problem in one.problems:
-            groups.setdefault((problem["what"], problem["where"]), []).append(one)
+            where = problem["where"] if problem["what"] != "long" else one.kind
+            groups.setdefault((problem["what"], where), []).append(one)
     counts = Counter(what for (what, _), found in groups.items() for _ in found)
     lines.append("failures: " + (", ".join(f"{w} {n}" for w, n in counts.items()) or "none"))
     for (what, where), found in sorted(groups.items(), key=lambda item: -len(item[1])):

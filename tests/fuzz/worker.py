@@ -30,6 +30,8 @@ __all__ = ["Sandbox", "main"]
 KEY = "sk-fuzz-key-of-nobody"
 FILE_SIZE = 256 << 20
 STDOUT_KEPT = 400_000
+LONGEST = 6000
+"""Characters past which a message is no message any more."""
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _TARGETS = {
@@ -38,7 +40,8 @@ _TARGETS = {
     "shutil.copyfile": (1,), "shutil.move": (0, 1), "sqlite3.connect": (0,), "os.mkfifo": (0,),
 }  # fmt: skip
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
-_WARNING = re.compile(r"^\S.*?([\w/.-]+\.py):(\d+): (\w*Warning): ", re.M)
+_TURNING = re.compile("[\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_WARNING = re.compile(r"(\S{1,300}\.py):(\d+): (\w{0,40}Warning): ")
 _REPORT = re.compile(r"please report it with (\S+), which")
 
 
@@ -278,11 +281,15 @@ class Worker:
             found.append(("wrong status", f"exit 0, though {case.unusable}"))
         if control := _CONTROL.search(told):
             found.append(("control", f"stderr holds {control[0]!r}"))
-        if not case.verbatim and (control := _CONTROL.search(shown)):
+        # In JSON what turns the direction of text stands as it is: it is data there.
+        inert = shown if "json" not in case.argv else _TURNING.sub("", shown)
+        if not case.verbatim and (control := _CONTROL.search(inert)):
             found.append(("control", f"stdout holds {control[0]!r}"))
         if KEY in told or KEY in shown:
             found.append(("key", "printed"))
-        if warning := _WARNING.search(told):
+        if len(told) > LONGEST:
+            found.append(("long", f"{len(told)} characters of errors"))
+        if warning := _WARNING.search(told[:LONGEST]):
             short = "/".join(Path(warning[1]).parts[-3:])
             found.append(("warning", f"{warning[3]} at {short}:{warning[2]}"))
         return found
