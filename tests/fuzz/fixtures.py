@@ -110,7 +110,7 @@ JURY = {
     "sources": ["0123456789abcdef", "fedcba9876543210"],
 }  # fmt: skip
 RATED = [
-    {"output": text, "source": source, "grammaticality": [3, 4], "fluency": (n % 3) + 1,
+    {"output": text, "source": source, "grammaticality": [n % 3 + 1, 4 - n % 2], "fluency": n % 3 + 1,
      "meaning": 4 - n % 4, "split": ("train", "train", "train", "dev", "test")[n % 5]}
     for n, (text, source) in enumerate([*zip(A, SOURCE, strict=True), *zip(B, SOURCE, strict=True),
                                         *zip(C, SOURCE, strict=True)])

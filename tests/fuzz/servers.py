@@ -10,7 +10,8 @@ from random import Random
 from typing import Any
 
 from tests.fuzz.mutate import Mutator, dumps
-from tests.judges.faultserver import Said, completion, sound_reply
+from tests.judges.faultserver import completion, sound_reply
+from tests.judges.malformed import malformed, on_the_wire
 
 __all__ = ["SERVERS", "FilesServer", "JudgeServer"]
 
@@ -88,7 +89,7 @@ class JudgeServer(_Server):
 
 
 _SCRIPTS = (
-    "tree", "tree", "tree", "tree", "content", "content", "content", "content", "bytes", "status",
+    *("malformed",) * 12, "tree", "tree", "tree", "tree", "content", "content", "content", "content", "bytes", "status",
     "headers", "logprobs", "logprobs", "large", "nothing", "sound", "finish",
 )  # fmt: skip
 
@@ -97,7 +98,18 @@ def _judged(script: str, rng: Random, sound: Any) -> bytes:
     change = Mutator(rng)
     status, headers = 200, {"content-type": "application/json"}
     body = dumps(sound)
-    if script == "tree":
+    if script == "malformed":
+        said = malformed(rng.randrange(2**32))
+        if said.wire is not None:
+            return said.wire
+        status, given, body = on_the_wire(said)
+        headers.update({name.lower(): value for name, value in given.items()})
+        if said.length is not None:
+            headers["content-length"] = said.length
+        elif said.cut:
+            headers["content-length"] = str(len(body))
+            body = body[: len(body) // 2]
+    elif script == "tree":
         body = change.document(sound)
     elif script == "content" and sound["choices"]:
         said = sound["choices"][0]["message"]["content"]
@@ -148,7 +160,7 @@ def _judged(script: str, rng: Random, sound: Any) -> bytes:
     lines = [f"HTTP/1.1 {status} OK", *(f"{k}: {v}" for k, v in headers.items())]
     if "content-length" not in headers:
         lines.append(f"content-length: {len(body)}")
-    return ("\r\n".join([*lines, "connection: close", "", ""])).encode("latin-1") + body
+    return ("\r\n".join([*lines, "connection: close", "", ""])).encode("utf-8") + body
 
 
 def _safe(value: Any, otherwise: bytes) -> bytes:
@@ -207,4 +219,3 @@ class FilesServer(_Server):
 
 
 SERVERS = {"judge": JudgeServer, "files": FilesServer}
-_ = Said
