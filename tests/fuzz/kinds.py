@@ -62,7 +62,6 @@ class Case:
         verbatim: whether standard output repeats texts as they are (M2, sentences).
         unusable: why an exit status of 0 would be wrong; empty where it would not.
         strays: whether the user's own words name places elsewhere.
-        most_memory: bytes.
     """
 
     argv: list[str]
@@ -71,7 +70,6 @@ class Case:
     verbatim: bool = False
     unusable: str = ""
     strays: bool = False
-    most_memory: int = 4 << 30
 
 
 class Shelf:

@@ -70,8 +70,9 @@ class Result:
 class _Process:
     """A worker and the pipes to it, begun anew whenever it has ended."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, seconds: float, start: float, memory: int) -> None:
         self.root = root
+        self.seconds, self.start, self.memory = seconds, start, memory
         self.child: subprocess.Popen[bytes] | None = None
 
     def _begin(self) -> None:
@@ -80,12 +81,12 @@ class _Process:
             (self.root / name).mkdir(parents=True)
         take, ask = os.pipe()
         hear, give = os.pipe()
-        self.child = subprocess.Popen(
-            [sys.executable, "-m", "tests.fuzz.worker", str(self.root), str(take), str(give)],
-            cwd=self.root, pass_fds=(take, give), env=_environment(self.root),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=(self.root / "begin").open("wb"), start_new_session=True,
-        )  # fmt: skip
+        with (self.root / "begin").open("wb") as said:
+            self.child = subprocess.Popen(
+                [sys.executable, "-m", "tests.fuzz.worker", str(self.root), str(take), str(give)],
+                cwd=self.root, pass_fds=(take, give), env=_environment(self.root), stderr=said,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
         os.close(take)
         os.close(give)
         self.ask, self.hear, self.rest = ask, hear, b""
@@ -106,7 +107,7 @@ class _Process:
             self._begin()
         assert self.child is not None
         begun = time.monotonic()
-        patience = SECONDS if kind in self.met else START
+        patience = self.seconds if kind in self.met else self.start
         self.met.add(kind)
         try:
             os.write(self.ask, json.dumps([kind, seed]).encode() + b"\n")
@@ -121,13 +122,15 @@ class _Process:
                 self.rest += data
             elif time.monotonic() - begun > patience:
                 return self._stop(kind, seed, begun, "hang")
-            elif _memory(self.child.pid) > MEMORY:
+            elif _memory(self.child.pid) > self.memory:
                 return self._stop(kind, seed, begun, "memory")
         line, _, self.rest = self.rest.partition(b"\n")
         outcome = Outcome(**json.loads(line))
         if outcome.seconds > patience:
             outcome.problems.append({"what": "hang", "where": f"{outcome.seconds} s"})
-        if any(problem["what"] == "memory" for problem in outcome.problems):
+        if outcome.peak > self.memory:
+            where = f"{outcome.peak >> 20} MB"
+            outcome.problems.append({"what": "memory", "where": where})
             self.end()
         return outcome
 
@@ -192,6 +195,9 @@ def run(
     keep: str | None = None,
     each: Callable[[Outcome], Any] = lambda outcome: None,
     confirm: bool = True,
+    seconds: float = SECONDS,
+    start: float = START,
+    memory: int = MEMORY,
 ) -> Result:
     """Run inputs, kind after kind in turn.
 
@@ -204,6 +210,9 @@ def run(
         each: is told every outcome.
         confirm: run failures again in a process of their own, so that what one input left behind
             in the process is told apart from what it does by itself.
+        seconds: see `SECONDS`.
+        start: see `START`.
+        memory: see `MEMORY`.
     """
     todo = iter([(kinds[n % len(kinds)], seed + n // len(kinds)) for n in range(inputs)])
     result, lock = Result(), threading.Lock()
@@ -213,7 +222,7 @@ def run(
     def work(number: int) -> None:
         folder = root / str(number)
         folder.mkdir(parents=True, exist_ok=True)
-        process = _Process(folder)
+        process = _Process(folder, seconds, start, memory)
         try:
             while True:
                 with lock:
@@ -243,7 +252,7 @@ def run(
                 seen[group] += 1
                 if seen[group] > 1:
                     continue
-                process = _Process(alone)
+                process = _Process(alone, seconds, start, memory)
                 failure.again = bool(process.run(failure.kind, failure.seed).problems)
                 process.end()
     finally:

@@ -194,8 +194,6 @@ class Worker:
         if after - before and not case.strays:
             found.append(("stray", f"left {sorted(after - before)[:3]}"))
         peak = _peak()
-        if peak > case.most_memory:
-            found.append(("memory", f"{peak >> 20} MB"))
         problems = [{"what": what, "where": where} for what, where in found]
         if not found or not problems:
             shutil.rmtree(folder.parent, ignore_errors=True)
