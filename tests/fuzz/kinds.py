@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import io
 import json
 import os
@@ -670,7 +671,7 @@ def command_lines(box: Box) -> Case:
     argv = list(box.rng.choice(_LINES))
     for _ in range(box.rng.choice((1, 1, 1, 2, 3))):
         at = box.rng.randrange(len(argv) + 1)
-        kind = box.rng.randrange(9)
+        kind = box.rng.choice((0, 1, 2, 3, 4, 4, 5, 5, 5, 5, 5, 6))
         if kind == 0:
             argv.insert(at, box.rng.choice(_WORDS))
         elif kind == 1 and argv:
@@ -680,9 +681,9 @@ def command_lines(box: Box) -> Case:
         elif kind == 3:
             argv[at:at] = box.rng.choice(_OPTIONS)
         elif kind == 4:
-            argv += ["-m", _metric(box)]
-        elif kind in (5, 6):
-            argv += [box.rng.choice(_TAKES), box.rng.choice(_VALUES)]
+            argv += ["-m", _argument(_metric(box))]
+        elif kind == 5:
+            argv += [box.rng.choice(_options(argv)), _argument(box.rng.choice(_VALUES))]
         else:
             place = box.rng.randrange(len(argv)) if argv else 0
             if argv and argv[place - 1] not in ("-o", "--html", "--figure", "--png", "--cache"):
@@ -752,17 +753,36 @@ _OPTIONS = (
     ["--perturbed", "x"], ["--perturbed", "=x"], ["--means", "nan"], ["--strength", "0"],
     ["--scale", "1:1"], ["--scale", "nan:nan"], ["--column", "="], ["--like", ""],
 )  # fmt: skip
-_TAKES = (
-    "--resamples", "--permutations", "--seed", "--shuffles", "--confidence", "--folds", "--line",
-    "--samples", "--share", "--seeds", "--chains", "--sentences", "--variance", "--means",
-    "--annotator", "--min-count", "--step", "--stop", "--by-type", "--max-cost", "--batch-size",
-    "--level", "--ties", "--grouping", "--statistic", "--human-scores", "--credit", "--aggregate",
-    "--format", "--systems", "--epochs", "--pairs", "--scale", "--strength", "--max-length",
-)  # fmt: skip
+
+
+@functools.cache
+def _takes(command: str) -> tuple[str, ...]:
+    """The options of a command that take a value."""
+    from gecjury.cli import _parser
+
+    found = _parser([command])._actions[-1].choices[command]  # type: ignore[index]
+    return tuple(
+        option
+        for action in found._actions
+        for option in action.option_strings[-1:]
+        if action.nargs != 0
+    )
+
+
+def _options(argv: list[str]) -> tuple[str, ...]:
+    from gecjury.cli import COMMANDS
+
+    command = next((word for word in argv if word in COMMANDS), "score")
+    return _takes(command) or ("--format",)
+
+
 _VALUES = (
     "0", "1", "-1", "2", "nan", "inf", "-inf", "1e400", "99999999999", "1000000000000000000000",
     "9" * 5000, "1.5", "", " ", "²", "١", "½", "0x1", "1_0", "1e3", "true", "None", "0.5", "1.0",
-    "\x1b[31m", "all", "mean", "spa", "1:4",
+    "\x1b[31m", "all", "mean", "spa", "1:4", "a.txt", "ref.txt", "own", "./own", "gold.m2", "-", "out",
+    "x/y/z", "a" * 300, "/dev/full", "/dev/null", "nowhere", "base", "official", "corpus", "sentence",
+    "gleu", "changes", "remove", "shapley", "counts", "0:1", "none", "x=a.txt", "output=x", "\ud800",
+    "http://127.0.0.1:9/", "3 4", "0,1", "1:2:3", "édit", "\u202e",
 )  # fmt: skip
 
 
