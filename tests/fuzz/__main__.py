@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 
 from tests.fuzz.kinds import KINDS
 from tests.fuzz.run import Outcome, run, tell
@@ -34,8 +35,8 @@ def main() -> int:
                  confirm=not args.no_confirm)  # fmt: skip
     print(tell(result))
     if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            file.writelines(json.dumps(vars(one)) + "\n" for one in result.failures)
+        lines = [json.dumps(vars(one)) + "\n" for one in result.failures]
+        Path(args.json).write_text("".join(lines), encoding="utf-8")
     return 1 if result.failures else 0
 
 

@@ -9,9 +9,28 @@ from typing import Any
 from tests.fuzz.mutate import dumps
 
 __all__ = [
-    "A", "B", "BENCHMARK_TOML", "C", "GMEG", "GOLD", "JUDGMENTS_XML", "JURY", "PRICES",
-    "PREFERENCES", "RANKINGS", "RATED", "RATINGS", "REF", "SCORES_LONG", "SCORES_WIDE", "SOURCE",
-    "make_models", "make_store", "numbers", "rows_json", "text",
+    "BENCHMARK_TOML",
+    "GMEG",
+    "GOLD",
+    "JUDGMENTS_XML",
+    "JURY",
+    "PREFERENCES",
+    "PRICES",
+    "RANKINGS",
+    "RATED",
+    "RATINGS",
+    "REF",
+    "SCORES_LONG",
+    "SCORES_WIDE",
+    "SOURCE",
+    "A",
+    "B",
+    "C",
+    "make_models",
+    "make_store",
+    "numbers",
+    "rows_json",
+    "text",
 ]  # fmt: skip
 
 SOURCE = ["This are a sentence .", "He go home now .", "All is well here .", "She like cat ."]
@@ -110,8 +129,9 @@ JURY = {
     "sources": ["0123456789abcdef", "fedcba9876543210"],
 }  # fmt: skip
 RATED = [
-    {"output": text, "source": source, "grammaticality": [n % 3 + 1, 4 - n % 2], "fluency": n % 3 + 1,
-     "meaning": 4 - n % 4, "split": ("train", "train", "train", "dev", "test")[n % 5]}
+    {"output": text, "source": source, "grammaticality": [n % 3 + 1, 4 - n % 2],
+     "fluency": n % 3 + 1, "meaning": 4 - n % 4,
+     "split": ("train", "train", "train", "dev", "test")[n % 5]}
     for n, (text, source) in enumerate([*zip(A, SOURCE, strict=True), *zip(B, SOURCE, strict=True),
                                         *zip(C, SOURCE, strict=True)])
 ]  # fmt: skip

@@ -37,8 +37,9 @@ _NUMBERS = (
     2**31, 2**63, 2**64, 10**20, 10**400, -(10**20), 255, 256, 65536, 1_000_000,
 )  # fmt: skip
 _BYTES = (
-    b"\0", b"\xff", b"\xfe\xff", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xc0\xaf", b"\x1b[2J",
-    b"\r", b"\r\n", b"\n\n", b"\x85", b"\xc2\x9b", b"\xe2\x80\xae", b"\x1f\x8b", b"PK\x03\x04",
+    b"\0", b"\xff", b"\xfe\xff", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xc0\xaf",
+    b"\x1b[2J", b"\r", b"\r\n", b"\n\n", b"\x85", b"\xc2\x9b", b"\xe2\x80\xae", b"\x1f\x8b",
+    b"PK\x03\x04",
 )  # fmt: skip
 
 

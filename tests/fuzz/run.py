@@ -157,18 +157,23 @@ class _Process:
             stack = file.read()
         self.end()
         found = re.findall(r'File "([^"]+)", line (\d+) in (\S+)', stack)
-        own = [f for f in found if "/gecjury/" in f[0] or "/refbased/" in f[0] or "/judges/" in f[0]]
+        own = [
+            f for f in found if "/gecjury/" in f[0] or "/refbased/" in f[0] or "/judges/" in f[0]
+        ]
         where = " < ".join(f"{'/'.join(Path(f).parts[-3:])}:{n} {name}" for f, n, name in own[:2])
         return Outcome(kind, seed, problems=[{"what": what, "where": where or "?"}],
                        seconds=time.monotonic() - begun, err=stack[-1500:])  # fmt: skip
 
 
 def _environment(root: Path) -> dict[str, str]:
-    kept = {key: os.environ[key] for key in ("PATH", "LANG", "LD_LIBRARY_PATH") if key in os.environ}
+    kept = {
+        key: os.environ[key] for key in ("PATH", "LANG", "LD_LIBRARY_PATH") if key in os.environ
+    }
     # A package that is named there is tried in place of the one beside this file.
     path = [*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), str(REPOSITORY)]
     return {
-        **kept, "PYTHONPATH": os.pathsep.join(path), "HOME": str(root / "home"), "LC_ALL": "C.UTF-8",
+        **kept, "PYTHONPATH": os.pathsep.join(path), "HOME": str(root / "home"),
+        "LC_ALL": "C.UTF-8",
         "TMPDIR": str(root / "tmp"), "XDG_CACHE_HOME": str(root / "home/cache"), "COLUMNS": "100",
         "GECJURY_CACHE": str(root / "home/gecjury"), "HF_HUB_OFFLINE": "1", "NO_COLOR": "1",
         "HF_HOME": str(root / "home/hf"), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
@@ -286,10 +291,14 @@ def tell(result: Result) -> str:
     for (what, where), found in sorted(groups.items(), key=lambda item: -len(item[1])):
         first = min(found, key=lambda one: (len(one.argv), len(one.err)))
         alone = {True: "", False: " (not when run alone)", None: ""}[first.again]
-        lines += [f"- {what}: {where}  × {len(found)}{alone}", f"    {first.command}",
-                  f"    gecjury {shlex.join(first.argv)[:300]}", f"    {first.err[:300]!r}"]  # fmt: skip
+        lines += [
+            f"- {what}: {where}  × {len(found)}{alone}",
+            f"    {first.command}",
+            f"    gecjury {shlex.join(first.argv)[:300]!r}",
+            f"    {first.err[:300]!r}",
+        ]
     lines.append("messages:")
     said = [one for one in result.outcomes if not one.problems and one.status == 2 and one.err]
     for one in said[:: max(len(said) // 10, 1)][:10]:
-        lines.append(f"  {one.kind}: {one.err.strip().splitlines()[-1 if 'usage' in one.err else 0][:240]}")
+        lines.append(f"  {one.kind}: {one.err.strip().splitlines()[0][:240]}")
     return "\n".join(lines)

@@ -69,7 +69,7 @@ class JudgeServer(_Server):
     def __init__(self) -> None:
         super().__init__()
         self.url = f"http://127.0.0.1:{self.port}/v1"
-        self._rng = Random(0)
+        self.asked = 0
         self._seed = 0
 
     def behave_as(self, rng: Random) -> None:
@@ -78,6 +78,7 @@ class JudgeServer(_Server):
         self.script = rng.choice(_SCRIPTS)
 
     def answer(self, handler: BaseHTTPRequestHandler, data: bytes) -> None:
+        self.asked += 1
         try:
             body = json.loads(data)
             sound = completion(body, sound_reply(body)).body
@@ -89,8 +90,9 @@ class JudgeServer(_Server):
 
 
 _SCRIPTS = (
-    *("malformed",) * 12, "tree", "tree", "tree", "tree", "content", "content", "content", "content", "bytes", "status",
-    "headers", "logprobs", "logprobs", "large", "nothing", "sound", "finish",
+    *("malformed",) * 12, "tree", "tree", "tree", "tree", "content", "content", "content",
+    "content", "bytes", "status", "headers", "logprobs", "logprobs", "large", "nothing",
+    "sound", "finish",
 )  # fmt: skip
 
 
@@ -131,14 +133,35 @@ def _judged(script: str, rng: Random, sound: Any) -> bytes:
     elif script == "status":
         status = rng.choice((100, 199, 204, 205, 206, 301, 302, 304, 307, 400, 401, 403, 404, 408,
                              413, 418, 422, 429, 451, 500, 503, 599, 600, 999))  # fmt: skip
-        body = rng.choice((b"", body, b"<html>no</html>", dumps({"error": change.tree({
-            "message": "no", "type": "x", "code": "context_length_exceeded", "param": None})})))
+        body = rng.choice(
+            (
+                b"",
+                body,
+                b"<html>no</html>",
+                dumps(
+                    {
+                        "error": change.tree(
+                            {
+                                "message": "no",
+                                "type": "x",
+                                "code": "context_length_exceeded",
+                                "param": None,
+                            }
+                        )
+                    }
+                ),
+            )
+        )
         if rng.random() < 0.5:
-            headers["location"] = rng.choice(("ftp://x/", "/v1", "file:///etc/passwd", "http://[", ""))
+            headers["location"] = rng.choice(
+                ("ftp://x/", "/v1", "file:///etc/passwd", "http://[", "")
+            )
         headers["retry-after"] = rng.choice(("0", "0.001", "-1", "nan", "x", "1e400", "99999999"))
     elif script == "headers":
-        headers[rng.choice(("content-length", "content-type", "content-encoding", "x"))] = rng.choice(
-            ("abc", "-1", "99999", "0", "gzip", "br", "text/html", "x\x1b[31m", "a" * 70_000)
+        headers[rng.choice(("content-length", "content-type", "content-encoding", "x"))] = (
+            rng.choice(
+                ("abc", "-1", "99999", "0", "gzip", "br", "text/html", "x\x1b[31m", "a" * 70_000)
+            )
         )
     elif script == "logprobs" and sound["choices"]:
         tops = [{"token": t, "logprob": -0.5, "bytes": [1]} for t in "123"]
@@ -200,17 +223,27 @@ class FilesServer(_Server):
             headers = {}
         elif self.script == "range":
             status = 206
-            headers["content-range"] = rng.choice(("bytes 0-1/2", "bytes x-y/z", "", "bytes ９-1/1",
-                                                   "bytes " + "9" * 5000 + "-1/2", "lines 0-1/2"))
+            headers["content-range"] = rng.choice(
+                (
+                    "bytes 0-1/2",
+                    "bytes x-y/z",
+                    "",
+                    "bytes ９-1/1",
+                    "bytes " + "9" * 5000 + "-1/2",
+                    "lines 0-1/2",
+                )
+            )
         elif self.script == "redirect":
             status = rng.choice((301, 302, 303, 307, 308))
             headers["location"] = rng.choice(("ftp://x/", "file:///etc/passwd", "http://[", "", "/",
                                               handler.path, "http://127.0.0.1:99999/", "\x1b[31m",
                                               "http://example.invalid/", "data:,x"))  # fmt: skip
         else:
-            _raw(handler, rng.choice((b"", b"\r\n\r\n", b"HTTP/1.1 abc OK\r\n\r\n", b"\xff" * 90_000,
-                                      b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 200 + b"\r\n",
-                                      b"HTTP/1.1 200 \x1b[31m\r\n\r\n")))  # fmt: skip
+            _raw(handler, rng.choice((
+                b"", b"\r\n\r\n", b"HTTP/1.1 abc OK\r\n\r\n", b"\xff" * 90_000,
+                b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 200 + b"\r\n",
+                b"HTTP/1.1 200 \x1b[31m\r\n\r\n",
+            )))  # fmt: skip
             return
         reason = rng.choice(("OK", "", "\x1b[31mred", "x" * 2000))
         lines = [f"HTTP/1.1 {status} {reason}", *(f"{k}: {v}" for k, v in headers.items())]

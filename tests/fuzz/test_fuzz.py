@@ -40,14 +40,15 @@ def test_two_thousand_inputs() -> None:
     assert not result.failures, tell(result)
 
 
-FAKE = '''
+FAKE = """
 import os, sys, time
 def main(argv):
     what = os.environ.get("HOME") and WHAT
     if what == "hang":
         time.sleep(60)
     if what == "memory":
-        bytearray(b"x") * (6 << 30)
+        held = bytearray(b"x") * (1 << 30)
+        time.sleep(60)
     if what == "escaped":
         raise LookupError("no")
     if what == "stray":
@@ -97,7 +98,7 @@ def main(argv):
         print("gecjury: no", file=sys.stderr)
         return 2
     return 0
-'''
+"""
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,8 @@ def test_what_goes_wrong_is_seen(
     (package / "__init__.py").write_text(f"__path__.append({str(real)!r})\n")
     (package / "cli" / "__init__.py").write_text(FAKE.replace("WHAT", repr(what)))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "fake"))
-    result = run(["toml"], 1, seed=6, confirm=False, seconds=2.0, start=2.0, memory=1 << 30)
+    patience = 2.0 if what == "hang" else 50.0
+    result = run(["toml"], 1, seed=6, confirm=False, start=patience, memory=1 << 29)
     (one,) = result.outcomes
     assert {problem["what"] for problem in one.problems} - {"wrong status"} == (
         set() if seen is None else {seen}

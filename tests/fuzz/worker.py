@@ -1,4 +1,4 @@
-"""One process that runs command lines one after another in folders of its own, and says what it saw.
+"""One process that runs command lines, each in a folder of its own, and says what it saw.
 
 The folder that it is given holds everything: `home` and `tmp` of the process, `shelf` (models that
 several inputs share) and `in`, with one folder an input. An audit hook refuses, and notes, whatever
@@ -17,7 +17,6 @@ import resource
 import shutil
 import signal
 import socket
-import stat
 import sys
 import time
 import traceback
@@ -39,7 +38,9 @@ _TARGETS = {
     "os.symlink": (1,), "os.truncate": (0,), "os.chmod": (0,), "shutil.rmtree": (0,),
     "shutil.copyfile": (1,), "shutil.move": (0, 1), "sqlite3.connect": (0,), "os.mkfifo": (0,),
 }  # fmt: skip
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\udc80-\udcff]"
+)
 _TURNING = re.compile("[\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _WARNING = re.compile(r"(\S{1,300}\.py):(\d+): (\w{0,40}Warning): ")
 _REPORT = re.compile(r"please report it with (\S+), which")
@@ -111,7 +112,9 @@ def _report_place(path: str) -> str:
         body = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return "no report"
-    starts = [i for i, line in enumerate(body) if i and not line.startswith(" ") and not body[i - 1]]
+    starts = [
+        i for i, line in enumerate(body) if i and not line.startswith(" ") and not body[i - 1]
+    ]
     if not starts:
         return "empty report"
     kind, frames = body[starts[0]], []
@@ -121,6 +124,15 @@ def _report_place(path: str) -> str:
             break
         frames.append((found[1], int(found[2]), found[3]))
     return f"{kind} at {_place(frames)}" if frames else kind
+
+
+def _files(folder: Path) -> list[Path]:
+    """What was written into a folder and can be read at once."""
+    return [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink() and path.stat().st_size < 1 << 20
+    ]
 
 
 def _peak() -> int:
@@ -148,13 +160,14 @@ class Worker:
             path.write_bytes(b"")
         ways = (os.O_RDONLY, os.O_WRONLY | os.O_APPEND, os.O_WRONLY | os.O_APPEND)
         self.handles = [os.open(p, way) for p, way in zip(self.streams, ways, strict=True)]
-        self.said = open(root / "stacks", "a")  # noqa: SIM115  # open as long as the process
+        self.said = (root / "stacks").open("a")  # for as long as the process lives
         faulthandler.register(signal.SIGUSR1, self.said, all_threads=True)
         resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE, FILE_SIZE))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         self._impatient()
         sys.addaudithook(self.sandbox)
-        from tests.fuzz.kinds import KINDS, Shelf
+        from tests.fuzz.box import Shelf
+        from tests.fuzz.kinds import KINDS
 
         self.kinds = KINDS
         self.shelf = Shelf(root / "shelf")
@@ -172,7 +185,7 @@ class Worker:
 
     def run(self, kind: str, seed: int) -> dict[str, Any]:
         """Run one input and judge what came of it."""
-        from tests.fuzz.kinds import Box
+        from tests.fuzz.box import Box
 
         folder = self.inputs / f"{kind}-{seed}" / "inner"
         shutil.rmtree(folder.parent, ignore_errors=True)
@@ -181,6 +194,7 @@ class Worker:
         box = Box(folder, Random(f"{kind}:{seed}"), self.shelf)
         case = self.kinds[kind](box)
         argv = [word.replace("\0", "") for word in case.argv]
+        asked = case.unasked.asked if case.unasked else 0
         self._fresh(case.stdin)
         home = Path.cwd()
         os.chdir(folder)
@@ -188,6 +202,10 @@ class Worker:
         os.chdir(home)
         out, err = self._said()
         found = self._judge(case, status, raised, out, err)
+        if case.unasked and case.unasked.asked > asked:
+            found.append(("sent", "a server was asked that nobody allowed"))
+        if any(KEY.encode() in path.read_bytes() for path in _files(folder)):
+            found.append(("key", "kept"))
         after = self._outside(folder)
         if self.sandbox.strayed and not case.strays:
             found.append(("stray", "; ".join(self.sandbox.strayed[:3])))
@@ -208,7 +226,7 @@ class Worker:
         """What lies around an input's folder."""
         around = (folder.parent, self.inputs, self.root)
         return {str(path) for place in around for path in place.iterdir()} | {
-            path for path in ("/tmp/gecjury-fuzz-stray",) if os.path.exists(path)
+            path for path in ("/tmp/gecjury-fuzz-stray",) if Path(path).exists()
         }
 
     def _fresh(self, stdin: bytes) -> None:
@@ -225,9 +243,9 @@ class Worker:
                 line_buffering=number == 2, write_through=number == 2,
             )  # fmt: skip
             setattr(sys, "stdout" if number == 1 else "stderr", wrapper)
-        for module in ("gecjury.textfiles",):
-            if hasattr(sys.modules.get(module), "_input_was_read"):
-                setattr(sys.modules[module], "_input_was_read", False)
+        from gecjury import textfiles
+
+        textfiles._input_was_read = False
         _reset_peak()
 
     def _call(self, argv: list[str]) -> tuple[int, str, float]:
