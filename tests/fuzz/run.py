@@ -49,6 +49,11 @@ class Outcome:
     again: bool | None = None
 
     @property
+    def crashed(self) -> bool:
+        """Whether the process ended with it."""
+        return any(problem["what"] == "crash" for problem in self.problems)
+
+    @property
     def command(self) -> str:
         """What runs this input alone."""
         return f"python -m tests.fuzz --kind {self.kind} --seed {self.seed} --inputs 1"
@@ -143,8 +148,17 @@ class _Process:
         where_from = words.strip().splitlines()[-1:] or ["nothing said"]
         self.end()
         where = f"the process ended with {status}: {where_from[0][:100]}"
-        return Outcome(kind, seed, problems=[{"what": "crash", "where": where}], err=words,
-                       seconds=time.monotonic() - begun)  # fmt: skip
+        problems = [{"what": "crash", "where": where}]
+        seconds = time.monotonic() - begun
+        return Outcome(kind, seed, self._argv(), problems=problems, err=words, seconds=seconds)
+
+    def _argv(self) -> list[str]:
+        """The words that were under way."""
+        try:
+            found: list[str] = json.loads((self.root / "argv").read_bytes())
+        except (OSError, ValueError):
+            return []
+        return found
 
     def _stop(self, kind: str, seed: int, begun: float, what: str) -> Outcome:
         assert self.child is not None
@@ -161,8 +175,11 @@ class _Process:
             f for f in found if "/gecjury/" in f[0] or "/refbased/" in f[0] or "/judges/" in f[0]
         ]
         where = " < ".join(f"{'/'.join(Path(f).parts[-3:])}:{n} {name}" for f, n, name in own[:2])
-        return Outcome(kind, seed, problems=[{"what": what, "where": where or "?"}],
-                       seconds=time.monotonic() - begun, err=stack[-1500:])  # fmt: skip
+        problems = [{"what": what, "where": where or "?"}]
+        seconds = time.monotonic() - begun
+        return Outcome(
+            kind, seed, self._argv(), problems=problems, err=stack[-1500:], seconds=seconds
+        )
 
 
 def _environment(root: Path) -> dict[str, str]:
@@ -238,6 +255,9 @@ def run(
                 with lock:
                     result.outcomes.append(outcome)
                     each(outcome)
+                last = result.outcomes[-5:]
+                if len(last) == 5 and all(one.crashed for one in last):
+                    return  # nothing runs at all
         finally:
             process.end()
 

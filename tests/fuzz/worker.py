@@ -194,6 +194,7 @@ class Worker:
         box = Box(folder, Random(f"{kind}:{seed}"), self.shelf)
         case = self.kinds[kind](box)
         argv = [word.replace("\0", "") for word in case.argv]
+        (self.root / "argv").write_text(json.dumps(argv))
         asked = case.unasked.asked if case.unasked else 0
         self._fresh(case.stdin)
         home = Path.cwd()
