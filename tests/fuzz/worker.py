@@ -154,6 +154,7 @@ class Worker:
         self.inputs = root / "in"
         for name in ("home", "tmp", "shelf", "in"):
             (root / name).mkdir(exist_ok=True)
+        (root / "argv").write_text("[]")
         self.sandbox = Sandbox(self.inputs, root / "home", root / "tmp")
         self.streams = [root / name for name in ("stdin", "stdout", "stderr")]
         for path in self.streams:
