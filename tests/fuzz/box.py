@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -60,6 +62,7 @@ class Case:
         unusable: why an exit status of 0 would be wrong; empty where it would not.
         strays: whether the user's own words name places elsewhere.
         unasked: a server that nothing may be sent to.
+        out: what becomes of standard output: `full` or `closed`; kept where empty.
     """
 
     argv: list[str]
@@ -69,6 +72,7 @@ class Case:
     unusable: str = ""
     strays: bool = False
     unasked: Any = None
+    out: str = ""
 
 
 class Shelf:
@@ -216,6 +220,20 @@ class Box:
             path.symlink_to("nowhere")
         else:
             self.broken = f"{name} is absent"
+
+    def gecjury(self, argv: list[str]) -> None:
+        """Run a command line soundly beforehand, for what it leaves."""
+        from gecjury.cli import main
+
+        here = Path.cwd()
+        os.chdir(self.folder)
+        plain = sys.stdout, sys.stderr
+        sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
+        try:
+            main(argv)
+        finally:
+            sys.stdout, sys.stderr = plain
+            os.chdir(here)
 
     def tail(self, *more: str) -> list[str]:
         """Options that commands share."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
-import os
 import shutil
-from pathlib import Path
 
 from tests.fuzz import fixtures
 from tests.fuzz.box import Box, Case, Seed, own_benchmark, texts
@@ -150,6 +147,7 @@ def _toml(box: Box, body: str) -> str:
         '["/*"]', '"../../*"', '["**/*"]', '"a\\u0000b"', '"\\u001b[31m"', '""', "1979-05-27",
         "[" * 150 + "]" * 150, "9" * 5000, '"/"', '"."', '[""]', '"[a"', '"' + "a" * 300 + '"',
         '{edit = "judgments.csv", sentence = "judgments.csv"}', '{"" = "a"}', "07:32:00",
+        '["/**/*"]', '["../../../../../**/*"]', '"../../../../../../*/*/*"',
         '["a", "b", "a"]', '["a"]', '["\\u001b]0;x\\u0007"]', '"a\\nb"', '"~"', "0x10", "0",
     )  # fmt: skip
     rows = body.split("\n")
@@ -165,12 +163,8 @@ def score_files(box: Box) -> Case:
     for name, seed in sound.items():
         box.put(name, seed.plain())
     name = box.rng.choice(("gleu", "green", "changes", "gleu-official"))
-    here = Path.cwd()
-    os.chdir(box.folder)
     files = ["source.txt", "a.txt", "b.txt"]
-    with contextlib.redirect_stdout(io.StringIO()):
-        _gecjury(["score", *files, "-r", "ref.txt", "-m", name, "-o", "out", "--quiet"])
-    os.chdir(here)
+    box.gecjury(["score", *files, "-r", "ref.txt", "-m", name, "-o", "out", "--quiet"])
     (path,) = (box.folder / "out").glob("*.json")
     where = f"out/{path.name}"
     box.lay({where: Seed(json.loads(path.read_bytes()), "json")})
@@ -181,12 +175,6 @@ def score_files(box: Box) -> Case:
     command = box.rng.choice((["score", "--sentences"], ["rank", "--resamples", "20"], ["score"]))
     argv = [command[0], *files, "-r", "ref.txt", "-m", name, "-o", "out", *command[1:]]
     return Case(box.tail(*argv), unusable=box.broken if "absent" not in box.broken else "")
-
-
-def _gecjury(argv: list[str]) -> int:
-    from gecjury.cli import main
-
-    return main(argv)
 
 
 def given_scores(box: Box) -> Case:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tests.fuzz import fixtures
@@ -12,7 +13,9 @@ __all__ = ["downloads", "prices", "replies", "stores"]
 
 
 def stores(box: Box) -> Case:
-    """12: stored replies, exported and imported."""
+    """12: stored replies: exported, imported, and used again."""
+    if box.rng.random() < 0.25:
+        return _used_again(box)
     url = "http://127.0.0.1:9/v1"
     rows = fixtures.make_store(url)
     if box.rng.random() < 0.8:
@@ -45,6 +48,34 @@ def stores(box: Box) -> Case:
         return Case(["judgments", "list", "--cache", "cache", "--format", "json"], silent=True)
     argv = ["judgments", "export", "all.jsonl", "--cache", "cache"]
     return Case(argv + [name.removesuffix(".jsonl")] * box.rng.randrange(2))
+
+
+def _used_again(box: Box) -> Case:
+    """A store that a judge left, changed before the judge is asked again."""
+    server = box.shelf.server("judge")
+    server.script = "sound"
+    box.shelf.hasten()
+    for key, seed in texts().items():
+        box.put(key, seed.plain())
+    metric = f"llm-s:model=m,base_url={server.url},tries=1"
+    argv = ["score", "source.txt", "a.txt", "b.txt", "-m", metric, "--cache", "cache", "--quiet"]
+    box.gecjury(argv)
+    (path,) = (box.folder / "cache").rglob("*.jsonl")
+    rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+    for row in rows:
+        row.pop("sum", None)
+    at = box.rng.randrange(len(rows))
+    roll = box.rng.random()
+    if roll < 0.6 and isinstance(rows[at].get("reply"), dict):
+        rows[at]["reply"] = box.mutate.tree(rows[at]["reply"])
+    elif roll < 0.9:
+        rows[at] = box.mutate.tree(rows[at])
+    data = b"".join(fixtures.sealed(row) for row in rows)
+    if roll > 0.8:
+        data = box.mutate.flat(data)
+    path.write_bytes(data)
+    box.spoiled.append(f"line {at + 1}")
+    return Case([*argv, "--format", box.rng.choice(("table", "json"))])
 
 
 def _key(parts: Any) -> str:

@@ -39,7 +39,10 @@ def command_lines(box: Box) -> Case:
                 if argv[place].startswith("~"):
                     argv[place] = "x"
     argv = [as_argument(word) for word in argv]
-    return Case(argv, silent=True, verbatim=argv[:1] in (["edits"], ["m2"]), strays=True)
+    out = box.rng.choice(("full", "closed", *[""] * 18))
+    stdin = box.rng.choice((b"", fixtures.text(fixtures.A), fixtures.GOLD.encode(), b"\xff\0"))
+    verbatim = argv[:1] in (["edits"], ["m2"])
+    return Case(argv, stdin=stdin, silent=True, verbatim=verbatim, strays=True, out=out)
 
 
 def _metric(box: Box) -> str:

@@ -197,7 +197,7 @@ class Worker:
         argv = [word.replace("\0", "") for word in case.argv]
         (self.root / "argv").write_text(json.dumps(argv))
         asked = case.unasked.asked if case.unasked else 0
-        self._fresh(case.stdin)
+        self._fresh(case.stdin, case.out)
         home = Path.cwd()
         os.chdir(folder)
         status, raised, seconds = self._call(argv)
@@ -231,10 +231,16 @@ class Worker:
             path for path in ("/tmp/gecjury-fuzz-stray",) if Path(path).exists()
         }
 
-    def _fresh(self, stdin: bytes) -> None:
+    def _fresh(self, stdin: bytes, out: str) -> None:
         self.streams[0].write_bytes(stdin)
         for number, handle in enumerate(self.handles):
             os.dup2(handle, number)  # what ran before may have turned an output away
+        if out:
+            hear, say = os.pipe() if out == "closed" else (-1, os.open("/dev/full", os.O_WRONLY))
+            os.dup2(say, 1)
+            os.close(say)
+            if hear >= 0:
+                os.close(hear)
         os.lseek(0, 0, os.SEEK_SET)
         sys.stdin = io.TextIOWrapper(open(0, "rb", closefd=False), encoding="utf-8")  # noqa: SIM115
         for number in (1, 2):
