@@ -174,7 +174,8 @@ def score_files(box: Box) -> Case:
         return Case(box.tail(*argv))
     command = box.rng.choice((["score", "--sentences"], ["rank", "--resamples", "20"], ["score"]))
     argv = [command[0], *files, "-r", "ref.txt", "-m", name, "-o", "out", *command[1:]]
-    return Case(box.tail(*argv), unusable=box.broken if "absent" not in box.broken else "")
+    # What is no file is made anew.
+    return Case(box.tail(*argv), unusable=box.broken if "JSON" in box.broken else "")
 
 
 def given_scores(box: Box) -> Case:
@@ -227,7 +228,8 @@ def juries(box: Box) -> Case:
     allowed = box.rng.random() < 0.15
     argv += ["--allow-judges"] * allowed
     asked = None if allowed else box.shelf.server("judge")
-    return Case(box.tail(*argv), unusable=box.broken, unasked=asked)
+    # Who allows judges allows OpenAI as well.
+    return Case(box.tail(*argv), unusable=box.broken, unasked=asked, strays=allowed)
 
 
 def model_folders(box: Box) -> Case:
