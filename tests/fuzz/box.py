@@ -96,14 +96,14 @@ class Shelf:
         return made
 
     def hasten(self) -> None:
-        """Let the waits that a judge takes between tries be a hundredth of what they are."""
+        """Let the waits that a judge takes between tries be a thousandth of what they are."""
         from gecjury.judges.backends import openai
 
         if "backoff" not in self._servers:
             plain = self._servers["backoff"] = openai.backoff
 
             def backoff(attempt: int, asked: float | None, source: Random) -> float:
-                return plain(attempt, asked, source) / (100 if asked is None else 1)
+                return plain(attempt, asked, source) / 1000
 
             openai.backoff = backoff
 

@@ -169,7 +169,8 @@ def score_files(box: Box) -> Case:
     where = f"out/{path.name}"
     box.lay({where: Seed(json.loads(path.read_bytes()), "json")})
     if box.rng.random() < 0.3:
-        shutil.copy(path, box.folder / "given.json") if path.is_file() else None
+        if path.is_file() and not path.is_symlink():
+            shutil.copy(path, box.folder / "given.json")
         argv = ["score", *files, "-m", "scores:file=given.json"]
         return Case(box.tail(*argv))
     command = box.rng.choice((["score", "--sentences"], ["rank", "--resamples", "20"], ["score"]))
