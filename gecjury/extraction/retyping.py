@@ -116,8 +116,9 @@ def typed_corpus_edits(
     if types == "auto":
         note = (
             f"{other.total()} gold edits had types of another scheme ({named_types(other)}) and "
-            "were typed anew by ERRANT's rules, as extracted edits are; types=gold keeps them as "
-            "they are"
+            "were typed anew by ERRANT's rules (types=gold keeps them); how they divide a "
+            "correction is still the annotator's, which `gecjury m2 reextract` or a reference as "
+            "text does as for hypotheses"
         )
         notes = (*notes, note)
     return replace(found, references=tuple(references), notes=notes)
