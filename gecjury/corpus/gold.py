@@ -34,7 +34,8 @@ _CATEGORIES = {
     *_FORMS,
     *(f"{part}:{form}" for part, forms in _FORMS.items() for form in forms),
 }
-_SHOWN = 3
+# What a message shows of foreign types: so many, and so many characters of each.
+_SHOWN, _LONGEST = 3, 40
 
 DETECTED_TYPES = frozenset({"Um", "UNK"})
 """Types of errors that were seen and not corrected: NUCLE's (the meaning is unclear), ERRANT's."""
@@ -71,10 +72,10 @@ def other_types(lines: Iterable[Iterable[Edit]]) -> Counter[str]:
 def named_types(types: Counter[str]) -> str:
     """The most frequent types for a message: `Wci, ArtOrDet, Mec and 24 more`."""
     ordered = sorted(types, key=lambda kind: (-types[kind], kind))
-    names = [visible(kind) or "no type" for kind in ordered]
-    if len(names) <= _SHOWN + 1:
+    names = [visible(kind[:_LONGEST]) or "no type" for kind in ordered[: _SHOWN + 1]]
+    if len(ordered) <= _SHOWN + 1:
         return ", ".join(names)
-    return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
+    return f"{', '.join(names[:_SHOWN])} and {len(ordered) - _SHOWN} more"
 
 
 def join_annotators(files: Sequence[Sequence[M2Sentence]]) -> tuple[M2Sentence, ...]:

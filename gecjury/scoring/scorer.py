@@ -301,7 +301,8 @@ class Scorer(ABC):
             sources: N tokenised sentences.
             hypotheses: system name → N sentences.
             references: R lists of N sentences; one list of strings counts as one reference.
-            gold: N M2 blocks, for metrics that match gold edits.
+            gold: N M2 blocks, for metrics that match gold edits; without references they give
+                these.
             runtime: device, workers and the like.
 
         Raises:

@@ -64,6 +64,14 @@ def test_hits_and_false_alarms_stand_under_the_types_of_one_scheme() -> None:
     assert mean.totals["mine"] == pytest.approx(1.25 * (2 / 3) / (0.25 + 2 / 3))
 
 
+@pytest.mark.parametrize("name", ["pt-errant:model", "uot-errant:encoder"])
+def test_weights_stand_under_the_types_of_one_scheme(name: str, tiny_bert: Path) -> None:
+    table = load(f"{name}={tiny_bert}").score_corpus(corpus(), FRESH)
+    assert set(table.statistics.details["by_type"]["mine"]) == {"R:VERB:SVA", "U:DET", "R:DET"}
+    kept = load(f"{name}={tiny_bert},types=gold").score_corpus(corpus(), FRESH)
+    assert {"SVA", "ArtOrDet"} < set(kept.statistics.details["by_type"]["mine"])
+
+
 def test_the_signature_tells_that_gold_edits_were_typed_anew_and_nothing_else() -> None:
     settings = "tagger=embedded,pos=spacy2,mode=correction,beta=0.5,compat=gecjury"
     text = Corpus((SOURCE,), {"mine": Version((MINE,))}, (Version((MINE,)),))
