@@ -103,7 +103,8 @@ def test_hard_cases_come_out_as_errant_m2_writes_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     blocks = parse_m2(HARD.splitlines(), overlaps="keep")
-    retyped, reextracted = retyped_blocks(blocks), reextracted_blocks(blocks)
+    retyped = retyped_blocks(blocks, runtime=FRESH)
+    reextracted = reextracted_blocks(blocks, runtime=FRESH)
     # Ours writes the empty source as it was read, errant without the blank behind the S.
     for ours, how in ((retyped, "-gold"), (reextracted, "-auto")):
         theirs = by_errant(monkeypatch, tmp_path, blocks, how)
