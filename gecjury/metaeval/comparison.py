@@ -437,7 +437,7 @@ def _segments(trial: _Trial, tables: Sequence[ScoreTable]) -> SegmentLevel | Non
     for view in ranked:
         both = two_annotators(study, view)
         if both.pairs:
-            rows.append(Segmented("two annotators", "ceiling", view, both, {}))
+            rows.append(Segmented("two annotators", "humans", view, both, {}))
     return SegmentLevel(grouping, "rankings", tuple(rows))
 
 

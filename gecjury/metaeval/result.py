@@ -59,7 +59,7 @@ class Annotators:
     """How far people agree with each other in one view: what a metric can be asked for.
 
     Attributes:
-        agreement: of two annotators on the pairs of the systems compared, the ceiling of
+        agreement: of two annotators on the pairs of the systems compared, beside the
             sentence-level accuracy.
         between: κ of two annotators on the corrections as they were ranked, of all systems.
         within: κ of an annotator with himself, on what he judged more than once.
@@ -113,7 +113,7 @@ class Segmented:
 
     Attributes:
         label: metric with its settings, `one rater` or `two annotators`.
-        family: where it belongs; `chance`, `humans` or `ceiling`.
+        family: where it belongs; `chance` or `humans`.
         human: the aspect rated, or the view of the rankings.
         agreement: the figures.
         intervals: by figure; empty without resampled sentences.
@@ -286,7 +286,7 @@ class Comparison:
             return self._edit_rows(self.edits)
         records = [self._row(result) for result in (*self.results, *self.chance)]
         for view, people in self.annotators.items():
-            record: dict[str, Any] = {"metric": "two annotators", "family": "ceiling"}
+            record: dict[str, Any] = {"metric": "two annotators", "family": "humans"}
             record |= {"human": view, "signature": ""}
             if self.settings.level != "system":
                 record |= {"accuracy": people.agreement.accuracy, "pairs": people.agreement.decided}
@@ -321,7 +321,7 @@ class Comparison:
         ]
         entries += [(name, "chance", "", e.agreement, 0.0) for name, e in edits.chance.items()]
         ceiling = edits.ceiling.agreement
-        entries.append(("one annotator by another", "ceiling", "", ceiling, 0.0))
+        entries.append(("one annotator by another", "humans", "", ceiling, 0.0))
         records = []
         for label, family, credit, agreement, seconds in entries:
             record: dict[str, Any] = {"metric": label, "family": family, "credit": credit}

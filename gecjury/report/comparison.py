@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -18,10 +19,12 @@ from gecjury.metaeval.result import (
 from gecjury.metaeval.study import Result
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.tables import Column, Table
-from gecjury.wording import number
+from gecjury.wording import listed, number
 
 __all__ = ["document", "tables"]
 
+# Metrics named beside the annotators; the others stand in JSON.
+_BESIDE = 6
 _STATISTICS = {
     "pearson": "r",
     "spearman": "ρ",
@@ -74,6 +77,7 @@ def document(found: Comparison) -> dict[str, Any]:
                 "decided": people.agreement.decided,
                 "with_ties": people.agreement.with_ties,
                 "pairs": people.agreement.pairs,
+                "perfect": people.agreement.perfect,
             }
             for view, people in found.annotators.items()
         },
@@ -128,7 +132,7 @@ def document(found: Comparison) -> dict[str, Any]:
 
 
 def _main_table(found: Comparison) -> Table:
-    """Everything at one glance: a row for each metric and view, then chance, then the ceiling."""
+    """Everything at one glance: a row for each metric and view, then chance, then people."""
     level = found.settings.level
     system = [
         _column("pearson", interval="pearson_ci"),
@@ -183,7 +187,7 @@ def _setting_notes(found: Comparison) -> list[str]:
 
 
 def _annotator_notes(found: Comparison) -> list[str]:
-    """κ belongs to the sentence level, as the ceiling does."""
+    """What two annotators say of the same, and metrics beside them: of the sentence level."""
     if found.settings.level not in ("sentence", "all"):
         return []
     parts = [
@@ -192,11 +196,42 @@ def _annotator_notes(found: Comparison) -> list[str]:
     ]
     if not parts:
         return []
-    return [f"κ between annotators and within one, over all ranked systems: {', '.join(parts)}"]
+    kappas = f"κ between annotators and within one, over all ranked systems: {', '.join(parts)}"
+    return [*_beside_annotators(found), kappas]
+
+
+def _beside_annotators(found: Comparison) -> list[str]:
+    """Metrics on the judgments by which two annotators are compared, and what that bounds."""
+    notes = []
+    for view, people in found.annotators.items():
+        agreement = people.agreement
+        if not agreement.decided:
+            continue
+        told = (
+            f"two annotators ({view}) agree on {number(agreement.accuracy)} of "
+            f"{agreement.decided} pairs"
+        )
+        if not math.isnan(agreement.perfect):
+            told += (
+                "; that is no upper bound: a metric that is always right would have "
+                f"{number(agreement.accuracy)} to {number(agreement.perfect)} there, "
+                "more the less the two err together"
+            )
+        there = {
+            result.label: result.doubly_judged.accuracy
+            for result in found.results
+            if result.view == view and result.doubly_judged is not None
+        }
+        best = sorted(there, key=lambda label: -there[label])[:_BESIDE]
+        if best:
+            told += f"; there {listed([f'{label} has {number(there[label])}' for label in best])}"
+            told += f" ({len(there) - len(best)} more in JSON)" * (len(there) > len(best))
+        notes.append(told)
+    return notes
 
 
 def _kappas(people: Annotators) -> dict[str, Any]:
-    """κ as the papers give it (over all ranked systems), and on the pairs of the ceiling."""
+    """κ as the papers give it (over all ranked systems), and on the pairs compared here."""
     between, within, ceiling = people.between, people.within, people.agreement
     return {
         "kappa": {"between": between.mean, "within": within.mean, "ceiling": ceiling.kappa},
@@ -347,6 +382,9 @@ def _sentence(result: Result) -> dict[str, Any] | None:
         "epsilon": sentence.epsilon,
         "ci95": {name: list(bounds) for name, bounds in result.sentence_ci95.items()},
         "cluster": result.sentence_cluster,
+        "doubly_judged": None
+        if result.doubly_judged is None
+        else {"accuracy": result.doubly_judged.accuracy, "pairs": result.doubly_judged.pairs},
     }
 
 
@@ -407,7 +445,7 @@ def _edit_table(found: Comparison, edits: EditComparison) -> Table:
         for each in edits.results
     ]
     rows += [_edit_row(name, "chance", entry) for name, entry in record["edit_chance"].items()]
-    rows.append(_edit_row("one annotator by another", "ceiling", record["edit_ceiling"]))
+    rows.append(_edit_row("one annotator by another", "humans", record["edit_ceiling"]))
     columns = [
         Column("metric"),
         Column("family"),
@@ -456,8 +494,8 @@ def _edit_notes(edits: EditComparison) -> list[str]:
         "left out",
         "accuracy, balanced, κ: threshold chosen on one half of the sources and tried on the "
         f"other, both ways; calling every edit valid is right in {constant.accuracy:.3f}",
-        f"ceiling: {edits.ceiling.edits} edits with verdicts of more than one annotator, each "
-        "annotator held against each other; `AUC there` is a metric on the same verdicts",
+        f"one annotator by another: {edits.ceiling.edits} edits with verdicts of more than one, "
+        "each annotator held against each other; `AUC there` is a metric on the same verdicts",
     ]
     if edits.resamples:
         notes.append(f"intervals: 95%, {edits.resamples} resamples of sources with all their edits")
