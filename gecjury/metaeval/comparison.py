@@ -135,9 +135,11 @@ def compare(
     study, views = trial.study, trial.views
     corpus = study.benchmark.corpus
     tables = tuple(
-        metric
-        if isinstance(metric, ScoreTable)
-        else score_with_files(metric, corpus, score_files, runtime)
+        (
+            metric
+            if isinstance(metric, ScoreTable)
+            else score_with_files(metric, corpus, score_files, runtime)
+        ).settled()
         for metric in trial.scored
     )
     # Intervals and tests need all metrics at once, so results are first made without them.

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray, IntArray, settled
 from gecjury.benchmarks.annotators import (
     AnnotatorAgreement,
     annotator_agreement,
@@ -162,9 +162,10 @@ class Study:
             sentences: systems × sentences.
             corpus_scores: the metric's own corpus scores.
         """
-        return aggregate_scores(
+        found = aggregate_scores(
             self.aggregate, sentences, corpus_scores, shuffles=self.shuffles, seed=self.seed
         )
+        return settled(found)
 
     def evaluate(self, table: ScoreTable, views: Sequence[View]) -> list[Result]:
         """Try one metric's scores against each view.
