@@ -1,17 +1,21 @@
-"""Array types, the weights of resampled corpora, and when two scores are equal."""
+"""Array types, weights of resampled corpora, how much is held at once, when scores are equal."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "BLOCK",
     "TOLERANCE",
     "BoolArray",
     "Float32Array",
     "FloatArray",
     "Int32Array",
     "IntArray",
+    "blocks",
     "draw_weights",
     "settled",
 ]
@@ -21,6 +25,25 @@ FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
+
+BLOCK = 4_000_000
+"""Numbers of an array that is held at once (32 MB of floats) where the whole may be of any size.
+
+What fits is computed in one piece. Published benchmarks, of a hundred pairs of systems, do.
+"""
+
+
+def blocks(count: int, width: int, at_once: int = BLOCK) -> Iterator[slice]:
+    """Stretches of `count` rows, in order, each of at most `at_once` numbers or one row.
+
+    Args:
+        count: rows; without any there is no stretch.
+        width: numbers in a row.
+        at_once: numbers in a stretch.
+    """
+    step = max(1, at_once // max(width, 1))
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
 
 
 TOLERANCE = 1e-10

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgmentPairs
 from gecjury.benchmarks.table import View
@@ -90,36 +91,95 @@ def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | Non
 
 def _one(aggregate: Aggregate, entry: Entry, draws: IntArray, counts: FloatArray) -> FloatArray:
     if aggregate == "expected-wins":
-        return resampled_wins(_wins(entry.sentences), counts)
+        return resampled_wins(_ScoreWins(entry.sentences), counts)
     if aggregate == "corpus" and entry.corpus is not None:
         return entry.corpus(draws)
     return Scores(entry.sentences).mean(draws).score
 
 
-def _wins(scores: FloatArray) -> FloatArray:
-    """Sentences × systems × systems: 1 where the row beats the column."""
-    table = scores.T
-    beats: FloatArray = (table[:, :, None] > table[:, None, :]).astype(np.float64)
-    return beats
+class Wins(Protocol):
+    """How often systems won against each other on each sentence, some systems at a time."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Sentences and systems."""
+
+    def take(self, rows: slice, *, lost: bool) -> FloatArray:
+        """Sentences × these systems × systems: wins of the row, or `lost`, of the column."""
 
 
-def resampled_wins(wins: FloatArray, counts: FloatArray) -> FloatArray:
+@dataclass(frozen=True)
+class _ScoreWins:
+    """Wins by score, systems × sentences."""
+
+    scores: FloatArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.scores.shape[1], self.scores.shape[0]
+
+    def take(self, rows: slice, *, lost: bool) -> FloatArray:
+        table = self.scores.T
+        own, other = table[:, rows, None], table[:, None, :]
+        return np.asarray(other > own if lost else own > other, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class _JudgedWins:
+    """Wins by judgment: sentence, winner and loser of each."""
+
+    shape: tuple[int, int]
+    sentence: IntArray
+    winner: IntArray
+    loser: IntArray
+
+    @classmethod
+    def of(cls, pairs: JudgmentPairs, sentences: int) -> _JudgedWins:
+        """The judgments that are no tie."""
+        decided = pairs.decided
+        first = decided.preference > 0
+        return cls(
+            (sentences, len(pairs.systems)),
+            decided.sentence,
+            np.where(first, decided.first, decided.second),
+            np.where(first, decided.second, decided.first),
+        )
+
+    def take(self, rows: slice, *, lost: bool) -> FloatArray:
+        sentences, size = self.shape
+        own, other = (self.loser, self.winner) if lost else (self.winner, self.loser)
+        here = (own >= rows.start) & (own < rows.stop)
+        found = np.zeros((sentences, rows.stop - rows.start, size))
+        np.add.at(found, (self.sentence[here], own[here] - rows.start, other[here]), 1)
+        return found
+
+
+def resampled_wins(wins: Wins, counts: FloatArray, *, at_once: int = BLOCK) -> FloatArray:
     """Expected Wins of every draw, B × S.
 
     Args:
-        wins: sentences × S × S, how often the row won against the column.
+        wins: how often the row won against the column.
         counts: B × sentences.
+        at_once: numbers held at once.
     """
-    size = wins.shape[1]
-    won = (counts @ wins.reshape(len(wins), -1)).reshape(len(counts), size, size)
-    decided = won + won.transpose(0, 2, 1)
-    met = decided > 0
-    share = np.divide(won, decided, out=np.zeros_like(won), where=met).sum(axis=2)
-    opponents = met.sum(axis=2)
-    found: FloatArray = np.divide(
-        share, opponents, out=np.full(share.shape, np.nan), where=opponents > 0
-    )
+    lines, size = wins.shape
+    found = np.empty((len(counts), size))
+    for rows in blocks(size, size * max(lines, len(counts)), at_once):
+        won, lost = (_drawn(counts, wins.take(rows, lost=side)) for side in (False, True))
+        decided = won + lost
+        met = decided > 0
+        share = np.divide(won, decided, out=np.zeros_like(won), where=met).sum(axis=2)
+        opponents = met.sum(axis=2)
+        found[:, rows] = np.divide(
+            share, opponents, out=np.full(share.shape, np.nan), where=opponents > 0
+        )
     return found
+
+
+def _drawn(counts: FloatArray, table: FloatArray) -> FloatArray:
+    """Sums of every draw: B × ... from sentences × ...; exact, being of whole numbers."""
+    sums = counts @ table.reshape(len(table), -1)
+    return sums.reshape(len(counts), *table.shape[1:])
 
 
 def win_rates(scores: FloatArray) -> FloatArray:
@@ -176,11 +236,7 @@ def resampled_human_scores(
         return None
     size = len(pairs.systems)
     if kind == "expected-wins":
-        wins = np.zeros((sentences, size, size))
-        won, lost = pairs.preference > 0, pairs.preference < 0
-        np.add.at(wins, (pairs.sentence[won], pairs.first[won], pairs.second[won]), 1)
-        np.add.at(wins, (pairs.sentence[lost], pairs.second[lost], pairs.first[lost]), 1)
-        return resampled_wins(wins, counts)
+        return resampled_wins(_JudgedWins.of(pairs, sentences), counts)
     if kind != "trueskill":
         return None
     net, met = np.zeros((2, sentences, size))

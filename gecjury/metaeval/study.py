@@ -32,8 +32,10 @@ from gecjury.stats.preferences import (
 )
 from gecjury.stats.ranking import Aggregate, aggregate_scores
 from gecjury.stats.soft_accuracy import (
-    confidence,
-    score_differences,
+    Differences,
+    JudgedDifferences,
+    ScoreDifferences,
+    confidences,
     soft_pairwise_accuracy,
     soft_signs,
 )
@@ -230,46 +232,53 @@ class Study:
         wanted = self.human_differences(view)
         if wanted is None or self.few(view):
             return float("nan")
-        given = self.metric_differences(sentences, view)
-        return float(soft_pairwise_accuracy(self.confidence(wanted), self.confidence(given)))
+        human = self._human_confidence[view]
+        return float(soft_pairwise_accuracy(human, self.confidence(view, sentences)))
 
     def few(self, view: View) -> bool:
         """Whether humans scored fewer than three of the systems."""
         return bool(np.count_nonzero(~np.isnan(self.human(view))) < 3)
 
-    def confidence(self, differences: FloatArray) -> FloatArray:
-        """One-sided p, shape (pairs of systems,), with the same permutations every time."""
-        return confidence(differences, self._signs)
+    def confidence(self, view: View, sentences: FloatArray | None = None) -> FloatArray:
+        """One-sided p, shape (pairs of systems,), with the same permutations every time.
+
+        Args:
+            view: whose judgments say which pairs are compared, and on which sentences.
+            sentences: a metric's scores, systems × sentences; None for the humans' own p.
+        """
+        wanted = self._differences[view]
+        assert wanted is not None  # who asks has seen to it
+        given = None if sentences is None else ScoreDifferences(sentences)
+        return confidences(wanted, given, self._signs)
+
+    @cached_property
+    def _human_confidence(self) -> dict[View, FloatArray]:
+        return {
+            view: self.confidence(view)
+            for view, some in self._differences.items()
+            if some is not None
+        }
 
     @cached_property
     def _signs(self) -> FloatArray:
         return soft_signs(len(self.benchmark.corpus), seed=self.seed)
 
-    def human_differences(self, view: View) -> FloatArray | None:
+    def human_differences(self, view: View) -> Differences | None:
         """By sentence and pair of systems, how much better humans found the first; None without.
 
         Differences of ratings where sentences were rated, mean preferences where they were ranked.
-
-        Returns:
-            Sentences × pairs of systems; NaN where the two were not compared.
         """
         return self._differences[view]
 
     @cached_property
-    def _differences(self) -> dict[View, FloatArray | None]:
-        differences: dict[View, FloatArray | None] = dict.fromkeys(self.benchmark.views)
+    def _differences(self) -> dict[View, Differences | None]:
+        differences: dict[View, Differences | None] = dict.fromkeys(self.benchmark.views)
         for view in differences:
             if self.benchmark.segment_scores is not None:
-                differences[view] = score_differences(self.benchmark.segment_scores)
+                differences[view] = ScoreDifferences(self.benchmark.segment_scores)
             elif self.benchmark.rankings.get(view):
                 differences[view] = judged_differences(self.pairs(view), len(self.benchmark.corpus))
         return differences
-
-    def metric_differences(self, sentences: FloatArray, view: View) -> FloatArray:
-        """Sentences × pairs of systems, NaN where humans did not compare the two."""
-        wanted = self.human_differences(view)
-        given = score_differences(sentences)
-        return given if wanted is None else np.where(np.isnan(wanted), np.nan, given)
 
     def over_pairs(
         self, sentences: FloatArray, view: View, items: FloatArray | None = None
@@ -398,7 +407,7 @@ class Study:
         )
 
 
-def judged_differences(pairs: JudgmentPairs, sentences: int) -> FloatArray:
+def judged_differences(pairs: JudgmentPairs, sentences: int) -> JudgedDifferences:
     """What annotators preferred on each sentence, for every pair of systems.
 
     A ranking gives no score of a sentence, but it says of two systems which is better: the mean
@@ -409,15 +418,12 @@ def judged_differences(pairs: JudgmentPairs, sentences: int) -> FloatArray:
         sentences: how many the corpus has.
 
     Returns:
-        Sentences × pairs of systems, between −1 and 1; NaN where nobody compared the two.
+        Differences between −1 and 1 where somebody compared the two.
     """
     size = len(pairs.systems)
-    first, second = np.triu_indices(size, 1)
-    place = np.full((size, size), -1, dtype=np.int64)
-    place[first, second] = np.arange(len(first))
-    cell = pairs.sentence * len(first) + place[pairs.first, pairs.second]
-    width = sentences * len(first)
-    sums = np.bincount(cell, pairs.preference.astype(np.float64), minlength=width)
-    counts = np.bincount(cell, minlength=width)
-    means = np.divide(sums, counts, out=np.full(width, np.nan), where=counts > 0)
-    return np.asarray(means.reshape(sentences, len(first)))
+    # The place of a pair among (0, 1), (0, 2), ...
+    place = pairs.first * (2 * size - pairs.first - 1) // 2 + pairs.second - pairs.first - 1
+    cell, inverse = np.unique(place * sentences + pairs.sentence, return_inverse=True)
+    sums = np.bincount(inverse, pairs.preference.astype(np.float64), minlength=len(cell))
+    means = sums / np.bincount(inverse, minlength=len(cell))
+    return JudgedDifferences(cell, means, sentences, size * (size - 1) // 2)

@@ -5,14 +5,14 @@ Everything is computed from scores that are there: nothing is scored again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks
 from gecjury.benchmarks.table import View
 from gecjury.metaeval.resampled import (
     Entry,
@@ -33,13 +33,19 @@ from gecjury.stats.permutation import (
     share_at_least,
 )
 from gecjury.stats.preferences import PairOutcomes, pair_outcomes
-from gecjury.stats.soft_accuracy import normal_confidence, perm_both_spa, soft_pairwise_accuracy
+from gecjury.stats.soft_accuracy import (
+    ScoreDifferences,
+    perm_both_spa,
+    resampled_soft_accuracy,
+    soft_pairwise_accuracy,
+)
 
 __all__ = [
     "Intervals",
     "Significance",
     "Uncertainty",
     "calibrated_sums",
+    "drawn_sums",
 ]
 
 _CHUNK = 200  # draws whose pair weights are held at once
@@ -171,17 +177,17 @@ class Uncertainty:
         wanted = study.human_differences(view)
         if wanted is None or study.few(view):
             return [np.full(draws.size, np.nan) for _ in self.entries]
-        weights = None
         times = draws.multiplicity
-        if times is not None:
-            first, second = np.triu_indices(times.shape[1], 1)
-            weights = times[:, first] * times[:, second]
-        given = [study.metric_differences(entry.sentences, view) for entry in self.entries]
-        if draws.sentences is None:
-            p = [study.confidence(each)[None] for each in (wanted, *given)]
-        else:
-            p = [normal_confidence(each, draws.counts) for each in (wanted, *given)]
-        return [np.atleast_1d(soft_pairwise_accuracy(p[0], each, weights)) for each in p[1:]]
+        if draws.sentences is not None:
+            given = [ScoreDifferences(entry.sentences) for entry in self.entries]
+            return resampled_soft_accuracy(wanted, given, draws.counts, times)
+        human = study.confidence(view)
+        found = []
+        for entry in self.entries:
+            p = study.confidence(view, entry.sentences)
+            drawn = [_soft_accuracy(human, p, part) for part in _parts(times, len(p))]
+            found.append(np.concatenate(drawn))
+        return found
 
     def over_pairs(self, view: View) -> list[Intervals]:
         """Intervals of every metric's accuracy and τ; all judgments of a source go together."""
@@ -191,9 +197,10 @@ class Uncertainty:
         sums = [[self._sum(view, part) for part in _spread(outcome)] for outcome in outcomes]
         right, balance, used = (np.stack(part, axis=1) for part in zip(*sums, strict=True))
         calibrated = self.study.ties == "calibrated"
-        for start in range(0, self.draws.size if calibrated else 0, _CHUNK):
-            weights = self._weights(view, start)
-            rows = slice(start, start + len(weights))
+        # Sums of whole numbers, which are the same however many draws are taken at a time.
+        width = max(len(self.study.pairs(view)), BLOCK // _CHUNK)
+        for rows in blocks(self.draws.size if calibrated else 0, width):
+            weights = self._weights(view, rows)
             for number, outcome in enumerate(outcomes):
                 right[rows, number] = calibrated_sums(outcome, weights[:, outcome.kept])
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -213,22 +220,16 @@ class Uncertainty:
         return [pair_outcomes(wanted, first, second, ties=ties) for first, second in sides]
 
     def _sum(self, view: View, values: FloatArray) -> FloatArray:
-        """Sum over all judged pairs of every draw, by sentence and pair of systems first."""
+        """Sum over all judged pairs of every draw; see `drawn_sums`."""
         pairs, draws = self.study.pairs(view), self.judged_draws(view)
-        lines, size = draws.counts.shape[1], len(pairs.systems)
-        cell = (pairs.sentence * size + pairs.first) * size + pairs.second
-        table = np.bincount(cell, values, minlength=lines * size * size).reshape(lines, -1)
-        sums = draws.counts @ table
-        times = draws.multiplicity
-        if times is not None:
-            sums = sums * (times[:, :, None] * times[:, None, :]).reshape(len(times), -1)
-        total: FloatArray = sums.sum(axis=1)
-        return np.broadcast_to(total, (draws.size,)).copy()
+        sums = drawn_sums(
+            values, pairs.sentence, pairs.first, pairs.second, draws.counts, draws.multiplicity
+        )
+        return np.broadcast_to(sums, (draws.size,)).copy()
 
-    def _weights(self, view: View, start: int) -> FloatArray:
+    def _weights(self, view: View, rows: slice) -> FloatArray:
         """How often each judged pair stands in each of some draws."""
         pairs, draws = self.study.pairs(view), self.judged_draws(view)
-        rows = slice(start, min(start + _CHUNK, draws.size))
         # Where sentences are kept there is one row of counts, which stands for every draw.
         counts = draws.counts if draws.sentences is None else draws.counts[rows]
         weights = counts[:, pairs.sentence]
@@ -323,6 +324,67 @@ class Uncertainty:
         labels = tuple(entry.label for entry in entries)
         count = self.resampling.permutations
         return Significance(level, test, statistic, labels, values, p, adjusted, clusters, count)
+
+
+def _parts(times: FloatArray | None, pairs: int) -> Iterator[FloatArray | None]:
+    """How often each system stands in each draw, some draws at a time."""
+    if times is None:
+        yield None
+        return
+    for rows in blocks(len(times), pairs):
+        yield times[rows]
+
+
+def _soft_accuracy(human: FloatArray, metric: FloatArray, times: FloatArray | None) -> FloatArray:
+    """SPA with the pairs of systems as often as each draw has them."""
+    weights = None
+    if times is not None:
+        first, second = np.triu_indices(times.shape[1], 1)
+        weights = times[:, first] * times[:, second]
+    return np.atleast_1d(soft_pairwise_accuracy(human[None], metric[None], weights))
+
+
+def drawn_sums(
+    values: FloatArray,
+    sentence: IntArray,
+    first: IntArray,
+    second: IntArray,
+    counts: FloatArray,
+    times: FloatArray | None,
+    *,
+    at_once: int = BLOCK,
+) -> FloatArray:
+    """Sums over judged pairs, each as often as a draw has its sentence and its two systems.
+
+    Args:
+        values: of the pairs, multiples of one half, whose sums are exact in any order.
+        sentence: of each pair.
+        first: system of each pair.
+        second: the other.
+        counts: B × N, how often each draw holds each sentence, or one row for all draws.
+        times: B × S, how often each system stands in each draw; None for once.
+        at_once: numbers held at once.
+
+    Returns:
+        Shape (B,), or (1,) if neither sentences nor systems were drawn.
+    """
+    lines = counts.shape[1]
+    if times is None:
+        return np.asarray(counts @ np.bincount(sentence, values, minlength=lines))
+    draws, size = times.shape
+    counts = np.broadcast_to(counts, (draws, lines))
+    if max(lines, draws) * size * size <= at_once:
+        cell = (sentence * size + first) * size + second
+        table = np.bincount(cell, values, minlength=lines * size * size).reshape(lines, -1)
+        pairs = (times[:, :, None] * times[:, None, :]).reshape(draws, -1)
+        return np.asarray((counts @ table * pairs).sum(axis=1))
+    found = np.zeros(draws)
+    for part in blocks(len(values), draws, at_once):
+        weights = counts[:, sentence[part]]
+        weights *= times[:, first[part]]
+        weights *= times[:, second[part]]
+        found += weights @ values[part]
+    return found
 
 
 def _spread(found: PairOutcomes) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -14,13 +14,14 @@ to import `scipy.stats` takes longer than all ranks of a comparison.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray, draw_weights
+from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 from gecjury.errors import OptionError
 
 __all__ = [
@@ -259,7 +260,10 @@ def pairwise_accuracies(
         is constant.
     """
     defined = _varies(human, weights) & _varies(metric, weights)
-    balance, decided, _ = _pair_sums(human, metric, weights)
+    if human.shape[1] > _LONG:
+        balance, decided = _long_balance(human, metric, weights, defined)
+    else:
+        balance, decided, _ = _pair_sums(human, metric, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
         found = (balance / decided + 1) / 2
     return np.where(defined, found, np.nan)
@@ -346,9 +350,27 @@ def _pair_sums(
     Copies of one point are a tie on both sides, and so add nothing.
     """
     first, second = np.triu_indices(x.shape[1], 1)
-    a, b = signs(x[:, first], x[:, second]), signs(y[:, first], y[:, second])
-    times = None if weights is None else weights[:, first] * weights[:, second]
-    return _totals(a * b, times), _totals(a * a, times), _totals(b * b, times)
+    rows = max(len(x), len(y), 1 if weights is None else len(weights))
+
+    def sums(part: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
+        one, two, held = (
+            side if side is None or len(side) == 1 else side[part] for side in (x, y, weights)
+        )
+        assert one is not None  # the weights alone may be
+        assert two is not None
+        a, b = signs(one[:, first], one[:, second]), signs(two[:, first], two[:, second])
+        times = None if held is None else held[:, first] * held[:, second]
+        return _totals(a * b, times), _totals(a * a, times), _totals(b * b, times)
+
+    # Sums of whole numbers, which are the same however many rows are taken at a time.
+    parts = list(blocks(rows, len(first)))
+    if len(parts) < 2:
+        return sums(slice(None))
+    found = np.empty((3, rows))
+    for part in parts:
+        for row, total in zip(found, sums(part), strict=True):
+            row[part] = total
+    return found[0], found[1], found[2]
 
 
 def _long_taus(
@@ -357,12 +379,44 @@ def _long_taus(
     """τ-b of the defined rows, one by one."""
     from scipy.stats import kendalltau
 
-    a, b = (np.broadcast_to(side, (len(defined), x.shape[1])) for side in (x, y))
     found = np.full(len(defined), np.nan)
-    for row in np.flatnonzero(defined):
-        times = 1 if weights is None else weights[row].astype(np.int64)
-        found[row] = kendalltau(np.repeat(a[row], times), np.repeat(b[row], times)).statistic
+    for row, a, b in _long_rows(x, y, weights, defined):
+        found[row] = kendalltau(a, b).statistic
     return found
+
+
+def _long_rows(
+    x: FloatArray, y: FloatArray, weights: FloatArray | None, defined: BoolArray
+) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+    """The defined rows, every point as often as it counts."""
+    a, b = (np.broadcast_to(side, (len(defined), x.shape[1])) for side in (x, y))
+    for row in np.flatnonzero(defined).tolist():
+        times = 1 if weights is None else weights[row].astype(np.int64)
+        yield row, np.repeat(a[row], times), np.repeat(b[row], times)
+
+
+def _long_balance(
+    x: FloatArray, y: FloatArray, weights: FloatArray | None, defined: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Balance of the pairs of each defined row, and those untied in x, without a look at each.
+
+    τ-b is the balance divided by the root of the pairs untied on either side. All three are whole
+    numbers below 2⁵³ and so are found exactly, τ being exact to its last digits.
+    """
+    from scipy.stats import kendalltau
+
+    balance, untied = np.full((2, len(defined)), np.nan)
+    for row, a, b in _long_rows(x, y, weights, defined):
+        one, two = _untied(a), _untied(b)
+        balance[row] = round(kendalltau(a, b).statistic * math.sqrt(one) * math.sqrt(two))
+        untied[row] = one
+    return balance, untied
+
+
+def _untied(values: FloatArray) -> int:
+    """Pairs of different values."""
+    _, counts = np.unique(values, return_counts=True)
+    return math.comb(len(values), 2) - int((counts * (counts - 1) // 2).sum())
 
 
 def correlations(

@@ -20,11 +20,13 @@ __all__ = [
     "cluster_ranks",
     "holm",
     "holm_matrix",
+    "packed_signs",
     "perm_both",
     "permutation_signs",
     "random_signs",
     "share_at_least",
     "standardise",
+    "unpacked_signs",
 ]
 
 PERMUTATIONS = 10_000
@@ -235,7 +237,16 @@ def _permuted(
 
 def random_signs(size: int, width: int, rng: np.random.Generator) -> FloatArray:
     """Signs, size × width, each −1 with probability one half."""
-    packed = rng.integers(256, size=(size, -(-width // 8)), dtype=np.uint8)
+    return unpacked_signs(packed_signs(size, width, rng), width)
+
+
+def packed_signs(size: int, width: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Signs as bits, eight in a byte, a sixty-fourth as long; see `unpacked_signs`."""
+    return rng.integers(256, size=(size, -(-width // 8)), dtype=np.uint8)
+
+
+def unpacked_signs(packed: NDArray[np.uint8], width: int) -> FloatArray:
+    """Signs, rows × width, from their bits."""
     return _signs(np.unpackbits(packed, axis=1, count=width))
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray, IntArray, blocks
 from gecjury.errors import OptionError
 from gecjury.stats.trueskill import Game, Outcome, rate
 
@@ -38,7 +38,7 @@ Aggregate = Literal["trueskill", "expected-wins", "corpus", "mean"]
 AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
 
 _GAME = Game()
-_CHUNK = 4096  # sentences whose comparisons are laid out at a time
+_AT_ONCE = 500_000  # comparisons that are laid out at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +60,23 @@ class Ranking:
 
 
 def _comparisons(scores: FloatArray) -> Iterator[tuple[list[int], list[int], list[int]]]:
-    """Outcomes of a table, a stretch of sentences at a time: sentences, then pairs of systems."""
+    """Outcomes of a table, a stretch of them at a time: sentences, then pairs of systems."""
     first, second = np.triu_indices(len(scores), 1)
-    for start in range(0, scores.shape[1], _CHUNK):
-        part = scores[:, start : start + _CHUNK].T
-        a, b = part[:, first], part[:, second]
-        sign = (a > b).astype(np.int8) - (a < b)
-        kept = ~(np.isnan(a) | np.isnan(b))
-        shape = kept.shape
-        yield (
-            np.broadcast_to(first, shape)[kept].tolist(),
-            np.broadcast_to(second, shape)[kept].tolist(),
-            sign[kept].tolist(),
-        )
+    lines = _AT_ONCE // max(len(first), 1)
+    for part in blocks(scores.shape[1], 1, lines or 1):
+        table = scores[:, part].T
+        # The pairs of one sentence may be too many to be laid out at once.
+        for pairs in blocks(len(first), 1, len(first) if lines else _AT_ONCE):
+            one, two = first[pairs], second[pairs]
+            a, b = table[:, one], table[:, two]
+            sign = (a > b).astype(np.int8) - (a < b)
+            kept = ~(np.isnan(a) | np.isnan(b))
+            shape = kept.shape
+            yield (
+                np.broadcast_to(one, shape)[kept].tolist(),
+                np.broadcast_to(two, shape)[kept].tolist(),
+                sign[kept].tolist(),
+            )
 
 
 def _stream(scores: FloatArray) -> Iterator[Outcome]:

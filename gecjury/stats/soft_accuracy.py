@@ -7,24 +7,34 @@ metrics (`normal_confidence`, `perm_both_spa`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 
-from gecjury.arrays import BoolArray, FloatArray
+from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.stats.permutation import (
     PERMUTATIONS,
+    packed_signs,
     permutation_signs,
-    random_signs,
     share_at_least,
     standardise,
+    unpacked_signs,
 )
 
 __all__ = [
+    "Differences",
+    "JudgedDifferences",
+    "ScoreDifferences",
     "confidence",
+    "confidences",
     "normal_confidence",
     "perm_both_spa",
+    "resampled_soft_accuracy",
     "score_differences",
     "soft_pairwise_accuracy",
     "soft_signs",
@@ -45,6 +55,221 @@ def score_differences(scores: FloatArray) -> FloatArray:
     first, second = np.triu_indices(len(scores), 1)
     difference: FloatArray = (scores[first] - scores[second]).T
     return difference
+
+
+class Differences(Protocol):
+    """By sentence and pair of systems, how much better the first is: pairs made as they are needed.
+
+    All pairs of 2,000 systems on 1,000 sentences would take 16 GB.
+    """
+
+    @property
+    def size(self) -> int:
+        """Pairs of systems."""
+
+    @property
+    def sentences(self) -> int:
+        """Sentences."""
+
+    @property
+    def compared(self) -> IntArray:
+        """Places of the pairs that may have a difference, ascending."""
+
+    def take(self, places: IntArray | slice) -> FloatArray:
+        """Sentences × pairs at these ascending places, NaN where there is none."""
+
+
+@dataclass(frozen=True)
+class ScoreDifferences:
+    """Differences of sentence scores, see `score_differences`.
+
+    Attributes:
+        scores: systems × sentences, NaN where there is none.
+    """
+
+    scores: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Pairs of systems."""
+        return len(self.scores) * (len(self.scores) - 1) // 2
+
+    @property
+    def sentences(self) -> int:
+        """Sentences."""
+        return int(self.scores.shape[1])
+
+    @property
+    def compared(self) -> IntArray:
+        """All pairs."""
+        return np.arange(self.size)
+
+    @cached_property
+    def _sides(self) -> tuple[IntArray, IntArray]:
+        first, second = np.triu_indices(len(self.scores), 1)
+        return first, second
+
+    def take(self, places: IntArray | slice) -> FloatArray:
+        """Sentences × pairs, NaN where either score is missing."""
+        first, second = self._sides
+        difference: FloatArray = (self.scores[first[places]] - self.scores[second[places]]).T
+        return difference
+
+
+@dataclass(frozen=True)
+class JudgedDifferences:
+    """Differences of single pairs of systems on single sentences; the others have none.
+
+    Attributes:
+        cell: place of the pair times `sentences`, plus the sentence; ascending, none twice.
+        difference: of each cell.
+        sentences: how many there are.
+        size: pairs of systems.
+    """
+
+    cell: IntArray
+    difference: FloatArray
+    sentences: int
+    size: int
+
+    @property
+    def compared(self) -> IntArray:
+        """Pairs with a difference on some sentence."""
+        return np.unique(self.cell // max(self.sentences, 1))
+
+    def take(self, places: IntArray | slice) -> FloatArray:
+        """Sentences × pairs, NaN where nobody compared the two."""
+        chosen = np.arange(self.size)[places] if isinstance(places, slice) else places
+        found = np.full((self.sentences, len(chosen)), np.nan)
+        low, high = (np.searchsorted(self.cell, (chosen + k) * self.sentences) for k in (0, 1))
+        held = high - low
+        column = np.repeat(np.arange(len(chosen)), held)
+        # Counts on from each pair's first cell.
+        at = np.arange(len(column)) - np.repeat(held.cumsum() - held, held) + low[column]
+        found[self.cell[at] % max(self.sentences, 1), column] = self.difference[at]
+        return found
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """Differences that are there as one table, sentences × pairs."""
+
+    table: FloatArray
+
+    @property
+    def size(self) -> int:
+        return int(self.table.shape[1])
+
+    @property
+    def sentences(self) -> int:
+        return len(self.table)
+
+    @property
+    def compared(self) -> IntArray:
+        return np.flatnonzero(~np.isnan(self.table).all(axis=0))
+
+    def take(self, places: IntArray | slice) -> FloatArray:
+        return self.table[:, places]
+
+
+def _parts(wanted: Differences, width: int, at_once: int) -> Sequence[IntArray | slice]:
+    """Places of pairs in stretches: all at once if they fit, else those that people compared."""
+    if wanted.size * width <= at_once:
+        return [slice(0, wanted.size)]
+    places = wanted.compared
+    return [places[part] for part in blocks(len(places), width, at_once)]
+
+
+def _where(wanted: FloatArray, given: FloatArray) -> FloatArray:
+    """What is given, where something is wanted."""
+    return np.where(np.isnan(wanted), np.nan, given)
+
+
+def confidences(
+    wanted: Differences,
+    given: Differences | None,
+    signs: FloatArray,
+    *,
+    at_once: int = BLOCK,
+) -> FloatArray:
+    """`confidence` of every pair of systems that humans compared.
+
+    Args:
+        wanted: human differences.
+        given: a metric's, of which those count where there are human ones; None for the humans'.
+        signs: permutations × sentences.
+        at_once: numbers held at once.
+
+    Returns:
+        p between 0 and 1, shape (pairs,); NaN for a pair without any sentence in common.
+    """
+    p = np.full(wanted.size, np.nan)
+    for part in _parts(wanted, max(signs.shape), at_once):
+        taken = wanted.take(part)
+        p[part] = confidence(taken if given is None else _where(taken, given.take(part)), signs)
+    return p
+
+
+def resampled_soft_accuracy(
+    wanted: Differences,
+    given: Sequence[Differences],
+    counts: FloatArray,
+    times: FloatArray | None = None,
+    *,
+    at_once: int = BLOCK,
+) -> list[FloatArray]:
+    """SPA of metrics on resampled corpora, by `normal_confidence`.
+
+    Args:
+        wanted: human differences.
+        given: those of each metric, of which those count where there are human ones.
+        counts: B × N, how often each draw holds each sentence.
+        times: B × S, how often each system stands in each draw; None for once.
+        at_once: numbers held at once.
+
+    Returns:
+        For each metric B values, NaN where a draw has no pair that both know.
+    """
+    first, second = np.triu_indices(_systems(wanted.size), 1)
+
+    def weights(part: IntArray | slice, rows: slice) -> FloatArray | None:
+        if times is None:
+            return None
+        drawn = times[rows]
+        found: FloatArray = drawn[:, first[part]] * drawn[:, second[part]]
+        return found
+
+    lines, size = max(wanted.sentences, 1), len(counts)
+    parts = _parts(wanted, max(lines, size), at_once)
+    if parts == [slice(0, wanted.size)]:
+        (part,), every = parts, slice(0, size)
+        taken, weight = wanted.take(part), weights(part, every)
+        human = normal_confidence(taken, counts)
+        return [
+            np.atleast_1d(
+                soft_pairwise_accuracy(
+                    human, normal_confidence(_where(taken, each.take(part)), counts), weight
+                )
+            )
+            for each in given
+        ]
+    far, total = np.zeros((2, len(given), size))
+    for part in parts:
+        taken = wanted.take(part)
+        tables = [_where(taken, each.take(part)) for each in given]
+        for rows in blocks(size, taken.shape[1], at_once):
+            weight, human = weights(part, rows), normal_confidence(taken, counts[rows])
+            for number, table in enumerate(tables):
+                p = normal_confidence(table, counts[rows])
+                sums = _gap_sums(human, p, weight)
+                far[number, rows] += sums[0]
+                total[number, rows] += sums[1]
+    return list(_one_minus_share(far, total))
+
+
+def _systems(pairs: int) -> int:
+    """How many systems have so many pairs."""
+    return (1 + math.isqrt(1 + 8 * pairs)) // 2
 
 
 def soft_signs(sentences: int, permutations: int = 1000, seed: int = 0) -> FloatArray:
@@ -117,22 +342,34 @@ def soft_pairwise_accuracy(
     Returns:
         Between 0 and 1, higher is better; NaN without any pair that both know.
     """
+    return _one_minus_share(*_gap_sums(human, metric, weights))
+
+
+def _gap_sums(
+    human: FloatArray, metric: FloatArray, weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Weighted sums over pairs of |p_human − p_metric| and of the weights, where both are known."""
     gap = np.abs(human - metric)
     known = ~np.isnan(gap)
     weight = known * (1.0 if weights is None else weights)
     total = weight.sum(axis=-1)
     far = (weight * np.where(known, gap, 0.0)).sum(axis=-1)
+    return np.asarray(far), np.asarray(total)
+
+
+def _one_minus_share(far: FloatArray, total: FloatArray) -> FloatArray:
     return np.asarray(
         1 - np.divide(far, total, out=np.full(np.shape(total), np.nan), where=total > 0)
     )
 
 
 def perm_both_spa(
-    wanted: FloatArray,
+    wanted: FloatArray | Differences,
     cells: Sequence[FloatArray],
     *,
     permutations: int = PERMUTATIONS,
     seed: int = 0,
+    at_once: int = 4 * BLOCK,
 ) -> tuple[FloatArray, FloatArray]:
     """Are two metrics' soft pairwise accuracies different? Two-sided, by PERM-BOTH.
 
@@ -142,11 +379,13 @@ def perm_both_spa(
     humans too.
 
     Args:
-        wanted: human differences, sentences × pairs of systems, NaN where nobody compared the two.
+        wanted: human differences, as such or as a table sentences × pairs of systems, NaN where
+            nobody compared the two.
         cells: for each of M metrics its sentence scores, systems × sentences. NaN leaves the cell
             out, for both metrics of a comparison.
         permutations: how many; all 2^(S·N) where there are not more.
         seed: of the permutations.
+        at_once: numbers held at once.
 
     Returns:
         SPA of each metric, shape (M,), and p, M × M, NaN on the diagonal and where SPA is not
@@ -157,29 +396,35 @@ def perm_both_spa(
     systems, width = cells[0].shape
     if systems < 3:
         return np.full(size, np.nan), p
-    whole = np.ones((1, width))
-    human = normal_confidence(wanted, whole)[0]
+    people = _Whole(wanted) if isinstance(wanted, np.ndarray) else wanted
     scaled = [standardise(table) for table in cells]
-    judged = np.where(np.isnan(wanted), np.nan, 0.0)
+    human = _limits(people, None, at_once)
     values = np.array(
         [
-            float(
-                soft_pairwise_accuracy(
-                    human, normal_confidence(score_differences(table) + judged, whole)[0]
-                )
-            )
+            float(soft_pairwise_accuracy(human, _limits(people, ScoreDifferences(table), at_once)))
             for table in scaled
         ]
     )
     duels = [(i, j) for i, j in combinations(range(size), 2) if not np.isnan(values[i] + values[j])]
     if not duels:
         return values, p
-    difference = _difference_of(human, judged, scaled, duels)
+    difference = _difference_of(human, people, scaled, duels, at_once)
     observed = difference(np.ones((1, systems, width)))[0]
-    null, exact = _permuted(difference, systems, width, permutations, seed)
+    null, exact = _permuted(difference, systems, width, permutations, seed, at_once)
     for (i, j), value in zip(duels, share_at_least(null, observed, exact), strict=True):
         p[i, j] = p[j, i] = value
     return values, p
+
+
+def _limits(wanted: Differences, given: Differences | None, at_once: int) -> FloatArray:
+    """`confidences` in their normal limit."""
+    whole = np.ones((1, wanted.sentences))
+    p = np.full(wanted.size, np.nan)
+    for part in _parts(wanted, wanted.sentences, at_once):
+        taken = wanted.take(part)
+        table = taken if given is None else _where(taken, given.take(part))
+        p[part] = normal_confidence(table, whole)[0]
+    return p
 
 
 def _permuted(
@@ -188,6 +433,7 @@ def _permuted(
     width: int,
     permutations: int,
     seed: int,
+    at_once: int,
 ) -> tuple[FloatArray, bool]:
     """Differences under the null hypothesis, K × duels, and whether they are all there are."""
     if systems * width < 60 and 2 ** (systems * width) <= permutations:
@@ -197,16 +443,20 @@ def _permuted(
     parts = []
     for start in range(0, permutations, _CHUNK):
         size = min(_CHUNK, permutations - start)
-        drawn = [random_signs(size, width, rng) for _ in range(systems)]
-        parts.append(difference(np.stack(drawn, axis=1)))
+        # Bits, which are drawn together whatever is held at once, take little room.
+        packed = [packed_signs(size, width, rng) for _ in range(systems)]
+        for rows in blocks(size, systems * width, at_once):
+            drawn = [unpacked_signs(bits[rows], width) for bits in packed]
+            parts.append(difference(np.stack(drawn, axis=1)))
     return np.concatenate(parts), False
 
 
 def _difference_of(
     human: FloatArray,
-    judged: FloatArray,
+    wanted: Differences,
     scaled: Sequence[FloatArray],
     duels: Sequence[tuple[int, int]],
+    at_once: int,
 ) -> Callable[[FloatArray], FloatArray]:
     """From signs, K × systems × sentences, to the difference of SPA of every duel, K × duels.
 
@@ -215,32 +465,39 @@ def _difference_of(
     test needs the sums of d and of d² over sentences, which are linear in s_a, s_b and s_a s_b:
     three matrix products for each pair of systems.
     """
+    width = scaled[0].shape[1]
     one = np.stack([scaled[i] for i, _ in duels], axis=2)
     two = np.stack([scaled[j] for _, j in duels], axis=2)
     both = ~np.isnan(one + two)
     middle, half = np.where(both, (one + two) / 2, 0.0), np.where(both, (one - two) / 2, 0.0)
-    pairs = list(combinations(range(len(middle)), 2))
+    first, second = np.triu_indices(len(middle), 1)
+    # Pairs that nobody compared add nothing.
+    places = wanted.compared
 
     def difference(signs: FloatArray) -> FloatArray:
         gaps = np.zeros((2, len(signs), len(duels)))
         used = np.zeros(len(duels))
-        for number, (a, b) in enumerate(pairs):
-            common = both[a] & both[b] & ~np.isnan(judged[:, number])[:, None]
-            step, left, right = (
-                np.where(common, part, 0.0) for part in (middle[a] - middle[b], half[a], half[b])
-            )
-            known = common.any(axis=0)
-            used += known
-            swing = signs[:, a] @ np.hstack([left, 2 * step * left])
-            swing -= signs[:, b] @ np.hstack([right, 2 * step * right])
-            cross = (signs[:, a] * signs[:, b]) @ (2 * left * right)
-            total, square = step.sum(axis=0), (step**2 + left**2 + right**2).sum(axis=0)
-            turned, bent = np.hsplit(swing, 2)
-            for side, turn in enumerate((1.0, -1.0)):
-                swapped = square + turn * bent - cross
-                # What is left of squares that cancel is rounding.
-                p = _normal_p(total + turn * turned, swapped, swapped > 1e-12 * square)
-                gaps[side] += known * np.abs(np.nan_to_num(human[number]) - p)
+        for part in blocks(len(places), width, at_once):
+            judged = ~np.isnan(wanted.take(places[part]))
+            for number, compared in zip(places[part].tolist(), judged.T, strict=True):
+                a, b = first[number], second[number]
+                common = both[a] & both[b] & compared[:, None]
+                step, left, right = (
+                    np.where(common, each, 0.0)
+                    for each in (middle[a] - middle[b], half[a], half[b])
+                )
+                known = common.any(axis=0)
+                used += known
+                swing = signs[:, a] @ np.hstack([left, 2 * step * left])
+                swing -= signs[:, b] @ np.hstack([right, 2 * step * right])
+                cross = (signs[:, a] * signs[:, b]) @ (2 * left * right)
+                total, square = step.sum(axis=0), (step**2 + left**2 + right**2).sum(axis=0)
+                turned, bent = np.hsplit(swing, 2)
+                for side, turn in enumerate((1.0, -1.0)):
+                    swapped = square + turn * bent - cross
+                    # What is left of squares that cancel is rounding.
+                    p = _normal_p(total + turn * turned, swapped, swapped > 1e-12 * square)
+                    gaps[side] += known * np.abs(np.nan_to_num(human[number]) - p)
         return np.asarray((gaps[1] - gaps[0]) / used)
 
     return difference

@@ -8,7 +8,7 @@ and the same order within each corpus.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -16,10 +16,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from gecjury.arrays import Float32Array, FloatArray, IntArray
+from gecjury.arrays import BLOCK, Float32Array, FloatArray, IntArray
 from gecjury.errors import OptionError
 
-__all__ = ["Game", "Outcome", "Wave", "rate", "rate_resampled", "score_waves"]
+__all__ = ["ComparedWaves", "Game", "Outcome", "Wave", "rate", "rate_resampled", "score_waves"]
 
 _MISSING = 9.0  # code of a comparison without a score
 _AT_ONCE = 60_000  # skills: what a wave of comparisons needs then stays in the processor's cache
@@ -169,7 +169,59 @@ class Wave:
     late: Float32Array
 
 
-def score_waves(scores: Sequence[FloatArray]) -> list[Wave]:
+class ComparedWaves:
+    """The waves of `score_waves`, each compared when it is played: for many systems.
+
+    Outcomes laid out take as much room as there are pairs of systems times sentences.
+
+    Args:
+        scores: as for `score_waves`.
+    """
+
+    def __init__(self, scores: Sequence[FloatArray]) -> None:
+        size, lines = scores[0].shape
+        # Systems × metrics × (sentences + 1), the last column being no sentence. Ranks within a
+        # sentence are small whole numbers, which single precision tells apart as exactly.
+        self._ranks = np.full((size, len(scores), lines + 1), np.nan, dtype=np.float32)
+        for metric, table in enumerate(scores):
+            for line, column in enumerate(table.T):
+                known = ~np.isnan(column)
+                ranks = np.unique(column[known], return_inverse=True)[1]
+                self._ranks[known, metric, line] = ranks
+
+    def turn(self, now: IntArray, before: IntArray) -> Iterator[tuple[IntArray, Float32Array]]:
+        """The waves of one turn: rows of systems as in `Wave`, and outcomes.
+
+        Args:
+            now: the sentence whose turn it is in every draw.
+            before: the sentence before.
+        """
+        size = len(self._ranks)
+        early, late = (self._ranks[:, :, line].reshape(size, -1) for line in (now, before))
+        gaps = bool(np.isnan(early).any() or np.isnan(late).any())
+        for number in range(size):
+            one, two = (_sides(total, size) for total in (number, number + size))
+            split = one.shape[1]
+            if not split + two.shape[1]:
+                continue
+            codes = np.empty((split + two.shape[1], early.shape[1]), dtype=np.float32)
+            np.subtract(early[one[0]], early[one[1]], out=codes[:split])
+            np.subtract(late[two[0]], late[two[1]], out=codes[split:])
+            np.sign(codes, out=codes)
+            if gaps:
+                codes[np.isnan(codes)] = _MISSING
+            yield np.concatenate([one, two], axis=1).ravel(), codes.ravel()
+
+
+def _sides(total: int, size: int) -> IntArray:
+    """Both systems of the pairs (i, j) with i + j = total, i < j < size: 2 × pairs."""
+    first = np.arange(max(0, total - size + 1), (total + 1) // 2)
+    return np.stack([first, total - first])
+
+
+def score_waves(
+    scores: Sequence[FloatArray], *, at_once: int = 4 * BLOCK
+) -> list[Wave] | ComparedWaves:
     """Comparisons of all sentences, in the order of `gecjury.stats.ranking.trueskill`.
 
     The pairs of a sentence are (0, 1), (0, 2), ..., (1, 2), .... With n systems, pair (i, j) of the
@@ -180,20 +232,23 @@ def score_waves(scores: Sequence[FloatArray]) -> list[Wave]:
 
     Args:
         scores: for each of M metrics a table systems × sentences, NaN where not scored.
+        at_once: outcomes beyond which they are not laid out, but found when they are played.
 
     Returns:
         The waves of one turn.
     """
     size, lines = scores[0].shape
+    if len(scores) * (lines + 1) * math.comb(size, 2) > at_once:
+        return ComparedWaves(scores)
     waves = []
     for number in range(size):
         sides, codes = [], []
         for total in (number, number + size):
-            first = np.arange(max(0, total - size + 1), (total + 1) // 2)
-            sides.append(np.stack([first, total - first]))
+            first, second = both = _sides(total, size)
+            sides.append(both)
             code = np.full((len(first), len(scores), lines + 1), _MISSING, dtype=np.float32)
             for metric, table in enumerate(scores):
-                one, two = table[first], table[total - first]
+                one, two = table[first], table[second]
                 known = ~(np.isnan(one) | np.isnan(two))
                 code[:, metric, :lines] = np.where(known, (one > two) * 1.0 - (one < two), _MISSING)
             codes.append(code.reshape(-1, lines + 1))
@@ -202,7 +257,7 @@ def score_waves(scores: Sequence[FloatArray]) -> list[Wave]:
 
 
 def rate_resampled(
-    waves: Sequence[Wave],
+    waves: Sequence[Wave] | ComparedWaves,
     counts: FloatArray,
     systems: int,
     game: Game,
@@ -259,7 +314,11 @@ def _turns(times: IntArray) -> IntArray:
 
 
 def _rate(
-    waves: Sequence[Wave], turns: IntArray, systems: int, metrics: int, game: Game
+    waves: Sequence[Wave] | ComparedWaves,
+    turns: IntArray,
+    systems: int,
+    metrics: int,
+    game: Game,
 ) -> Float32Array:
     """Means of the skills of some draws, S × M × draws."""
     # Skills in units of √2·β, so that the noise of a comparison is 1.
@@ -270,16 +329,29 @@ def _rate(
     margin = np.float32(game.margin / unit)
     before = turns[-1]
     for now in turns:
-        for wave in waves:
-            if len(wave.rows):
-                codes = np.empty((len(wave.rows) // 2 * metrics, draws), dtype=np.float32)
-                start = len(wave.early)
-                wave.early.take(now, axis=1, out=codes[:start], mode="clip")
-                wave.late.take(before, axis=1, out=codes[start:], mode="clip")
-                _play(means, variances, wave.rows, codes.ravel(), margin)
+        played = (
+            waves.turn(now, before)
+            if isinstance(waves, ComparedWaves)
+            else _laid(waves, now, before)
+        )
+        for rows, codes in played:
+            _play(means, variances, rows, codes, margin)
         before = now
     scaled: Float32Array = (means * np.float32(unit)).reshape(systems, metrics, draws)
     return scaled
+
+
+def _laid(
+    waves: Sequence[Wave], now: IntArray, before: IntArray
+) -> Iterator[tuple[IntArray, Float32Array]]:
+    """The waves of one turn; see `ComparedWaves.turn`."""
+    for wave in waves:
+        if len(wave.rows):
+            start = len(wave.early)
+            codes = np.empty((start + len(wave.late), len(now)), dtype=np.float32)
+            wave.early.take(now, axis=1, out=codes[:start], mode="clip")
+            wave.late.take(before, axis=1, out=codes[start:], mode="clip")
+            yield wave.rows, codes.ravel()
 
 
 def _play(
