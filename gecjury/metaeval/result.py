@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks.annotators import AnnotatorAgreement, Kappa
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
@@ -16,7 +17,7 @@ from gecjury.metaeval.ratings import RatingAgreement
 from gecjury.metaeval.segments import SegmentAgreement
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
-from gecjury.metaeval.uncertainty import Significance
+from gecjury.metaeval.uncertainty import Difference, Significance
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.grouped import GroupBy
@@ -82,12 +83,14 @@ class IntervalsAndTests:
         drawn: of how many.
         tests: by view the tests between the metrics, at system and at sentence level; none for a
             single metric.
+        differences: between the metrics, with paired intervals; none for a single metric.
     """
 
     human_resampled: Mapping[View, bool]
     dropped: Mapping[View, int]
     drawn: int
     tests: Mapping[View, tuple[Significance, ...]]
+    differences: tuple[Difference, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,12 +102,19 @@ class Rated:
         family: where it belongs; `chance`, or `humans` for raters.
         agreement: the figures.
         intervals: by figure; empty without resampled sentences.
+        drawn: by figure its values on every draw of sentences.
     """
 
     label: str
     family: str
     agreement: RatingAgreement
     intervals: Mapping[str, Interval]
+    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def human(self) -> str:
+        """The aspect rated."""
+        return self.agreement.aspect
 
 
 @dataclass(frozen=True)
@@ -117,6 +127,7 @@ class Segmented:
         human: the aspect rated, or the view of the rankings.
         agreement: the figures.
         intervals: by figure; empty without resampled sentences.
+        drawn: by figure its values on every draw of sentences.
     """
 
     label: str
@@ -124,6 +135,7 @@ class Segmented:
     human: str
     agreement: SegmentAgreement
     intervals: Mapping[str, Interval]
+    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

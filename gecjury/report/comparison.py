@@ -16,6 +16,7 @@ from gecjury.metaeval.result import (
     IntervalsAndTests,
     SegmentLevel,
 )
+from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.tables import Column, Table
@@ -25,6 +26,7 @@ __all__ = ["document", "tables"]
 
 # Metrics named beside the annotators; the others stand in JSON.
 _BESIDE = 6
+_TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
 _STATISTICS = {
     "pearson": "r",
     "spearman": "ρ",
@@ -85,6 +87,18 @@ def document(found: Comparison) -> dict[str, Any]:
         "chance": _chance(found.chance),
         "uncertainty": None if found.uncertainty is None else _how(found, found.uncertainty),
         "significance": [] if found.uncertainty is None else _tests(found.uncertainty),
+        "differences": [
+            {
+                "level": each.level,
+                "human": each.human,
+                "statistic": each.statistic,
+                "first": each.first,
+                "second": each.second,
+                "difference": each.difference,
+                "ci95": {over: list(bounds) for over, bounds in each.ci95.items()},
+            }
+            for each in (found.uncertainty.differences if found.uncertainty else ())
+        ],
         "caveats": [caution.text for caution in found.cautions],
     }
     # From here on keys are there only where they were asked for or the data has them.
@@ -251,7 +265,7 @@ def _resampling_notes(found: Comparison) -> list[str]:
     how = settings.resampling
     drawn = {"both": "sentences and systems"}.get(how.over, how.over)
     notes = [
-        f"[low, high]: {how.confidence:.0%} percentile bootstrap over {drawn}, "
+        f"[low, high]: {how.confidence:.0%} bias-corrected bootstrap over {drawn}, "
         f"{how.resamples} resamples, seed {settings.seed}"
     ]
     fixed = [view for view, anew in uncertainty.human_resampled.items() if not anew]
@@ -260,18 +274,14 @@ def _resampling_notes(found: Comparison) -> list[str]:
             f"human scores ({', '.join(fixed)}) are held fixed: nothing to compute them from"
         )
     if any(uncertainty.tests.values()):
-        cells = {
-            "corpus": "whole systems' scores swapped",
-            "mean": "sentence scores swapped",
-        }.get(settings.aggregate, "each sentence's share of systems beaten swapped")
-        if settings.statistic == "spa":
-            cells = "sentence scores swapped"
         notes.append(
             f"cl: significance clusters, 1 is best, Holm-corrected at "
-            f"{how.level}: system level by PERM-BOTH on "
-            f"{_STATISTICS[settings.statistic]} ({cells}), sentence level by paired permutation of "
-            f"sources, {how.permutations} permutations each"
+            f"{how.level}: system level by {_TESTS[settings.cluster_test]} on "
+            f"{_STATISTICS[settings.statistic]} ({_swapped(settings)}), sentence level by paired "
+            "permutation of sources (holds for other sentences by these systems), "
+            f"{how.permutations} permutations each"
         )
+        notes += _leading_differences(found, uncertainty)
     return notes + [
         f"{view}: {dropped} of {uncertainty.drawn} resampled statistics were not "
         "defined (constant scores, fewer than 3 different systems, a system without "
@@ -279,6 +289,51 @@ def _resampling_notes(found: Comparison) -> list[str]:
         for view, dropped in uncertainty.dropped.items()
         if dropped
     ]
+
+
+def _swapped(settings: Settings) -> str:
+    """What the test at system level swaps, and what it therefore speaks of."""
+    if settings.cluster_test == "perm-systems":
+        return "whole systems swapped: holds for other systems as well"
+    cells = "each sentence's share of systems beaten swapped"
+    if settings.aggregate == "mean" or settings.statistic == "spa":
+        cells = "sentence scores swapped"
+    return f"{cells}: holds for other sentences by these systems"
+
+
+def _leading_differences(found: Comparison, uncertainty: IntervalsAndTests) -> Iterator[str]:
+    """How far the best metric of each view is ahead of the others, with paired intervals."""
+    settings = found.settings
+    level, statistic = "system", str(settings.statistic)
+    if settings.level == "sentence":
+        level, statistic = "sentence", "accuracy"
+    over = settings.resampling.over
+    drawn = {"both": "sentences and systems"}.get(over, over)
+    for view in found.views:
+        here = [
+            each
+            for each in uncertainty.differences
+            if (each.level, each.human, each.statistic) == (level, view, statistic)
+            and not math.isnan(each.difference)
+        ]
+        # The best is ahead of all others: whose differences are all 0 or more, either way round.
+        ahead: dict[str, dict[str, tuple[float, float, float]]] = {}
+        for each in here:
+            low, high = each.ci95[over]
+            ahead.setdefault(each.first, {})[each.second] = (each.difference, low, high)
+            ahead.setdefault(each.second, {})[each.first] = (-each.difference, -high, -low)
+        best = next((k for k, v in ahead.items() if min(d for d, _, _ in v.values()) >= 0), None)
+        if best is None:
+            continue
+        nearest = sorted(ahead[best].items(), key=lambda item: item[1][0])[:_BESIDE]
+        told = ", ".join(
+            f"{name} {number(gap)} [{number(low)}, {number(high)}]"
+            for name, (gap, low, high) in nearest
+        )
+        yield (
+            f"{best} ({view}) is ahead in {_STATISTICS.get(statistic, statistic)} by, paired over "
+            f"{drawn}: {told}" + " (more in JSON)" * (len(ahead[best]) > len(nearest))
+        )
 
 
 def _how(found: Comparison, uncertainty: IntervalsAndTests) -> dict[str, Any]:
