@@ -26,8 +26,8 @@ Float32Array = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
 
-BLOCK = 4_000_000
-"""Numbers of an array that is held at once (32 MB of floats) where the whole may be of any size.
+BLOCK = 2_000_000
+"""Numbers of an array that is held at once (16 MB of floats) where the whole may be of any size.
 
 What fits is computed in one piece. Published benchmarks, of a hundred pairs of systems, do.
 """

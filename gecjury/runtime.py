@@ -25,6 +25,7 @@ __all__ = [
     "SilentProgress",
     "Spending",
     "__version__",
+    "check_address",
     "key_variable",
     "masked",
     "public_address",
@@ -160,6 +161,37 @@ def public_address(url: str) -> str:
     """
     parts = re.split(r"\+(?=https?://)", url)
     return "+".join(_QUERY.sub("", _without_user(part)) for part in parts)
+
+
+def check_address(url: str) -> str:
+    """What is wrong with an HTTP address; empty where nothing is.
+
+    The answer quotes nothing of the address, in which keys may stand.
+    """
+    import urllib.parse
+
+    if any(letter <= " " or letter == "\x7f" for letter in url):
+        return "it has blanks or control characters"
+    try:
+        parts = urllib.parse.urlsplit(url)
+        scheme, host = parts.scheme, parts.hostname
+    except ValueError:
+        return "its host cannot be read"
+    if scheme not in ("http", "https"):
+        return "it does not begin with http:// or https://"
+    if not host:
+        return "it names no host"
+    try:
+        port = parts.port
+        if port == 0:
+            raise ValueError
+    except ValueError:
+        return "its port is no number from 1 to 65535"
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        return "its host is no name"
+    return ""
 
 
 def _without_user(text: str) -> str:

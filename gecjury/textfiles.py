@@ -213,13 +213,14 @@ def _at_most(pieces: Iterator[bytes], path: str | Path, most: int) -> bytes:
     return b"".join(kept)
 
 
-def parse_json(text: str, where: str, expected: str) -> Any:
+def parse_json(text: str, where: str, expected: str, *, halves: bool = False) -> Any:
     r"""Read JSON of foreign origin: whatever it holds, a value or an `InputError`.
 
     Args:
         text: one document.
         where: file, or file and line, for messages.
         expected: what should stand there, for messages ("a score file of `gecjury score`").
+        halves: whether halves of surrogate pairs pass, for whoever replaces them.
 
     Raises:
         InputError: no JSON; deeper than `MOST_DEPTH`; an integer of thousands of digits; half a
@@ -241,7 +242,7 @@ def parse_json(text: str, where: str, expected: str) -> Any:
         ) from None
     if text.count("[") + text.count("{") > MOST_DEPTH and _deeper(value, MOST_DEPTH):
         raise InputError(_too_deep(where, expected))
-    if "\\ud" in text or "\\uD" in text:
+    if not halves and ("\\ud" in text or "\\uD" in text):
         try:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         except UnicodeEncodeError as error:
@@ -280,6 +281,8 @@ def read_json(path: str | Path, expected: str, *, most: int = MOST_JSON) -> Any:
 def write_text(path: str | Path, text: str) -> None:
     """Write a whole file or nothing: a failure leaves what stood there before.
 
+    A device or a pipe (`/dev/stdout`, `>(less)`) is written to, never replaced by a file.
+
     Raises:
         OutputError: the folder cannot be made or the file not written.
     """
@@ -292,6 +295,13 @@ def write_text(path: str | Path, text: str) -> None:
             "a file name that is not UTF-8 leads to this: rename the file"
         ) from None
     try:
+        if _is_no_file(target):
+            # Without waiting for somebody to read a pipe, which may be for ever.
+            handle = os.open(target, os.O_WRONLY | os.O_NONBLOCK)
+            os.set_blocking(handle, True)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
@@ -309,6 +319,13 @@ def write_text(path: str | Path, text: str) -> None:
         if isinstance(error, OSError):
             raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
         raise
+
+
+def _is_no_file(target: Path) -> bool:
+    """Whether a path is a device, a pipe or a name that the system has for an open file."""
+    if target.is_dir() or not target.exists():
+        return False
+    return not target.is_file() or target.parts[:2] in (("/", "dev"), ("/", "proc"))
 
 
 def file_name(*parts: str, ending: str) -> str:

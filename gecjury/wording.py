@@ -6,7 +6,7 @@ import math
 import unicodedata
 from collections.abc import Sequence
 
-__all__ = ["listed", "number", "percent", "visible"]
+__all__ = ["listed", "number", "percent", "shortened", "visible"]
 
 
 def number(value: float | int | None, digits: int = 3) -> str:
@@ -47,6 +47,17 @@ def visible(text: str, *, lines: bool = False) -> str:
     return "".join(
         c if c.isprintable() or (lines and c in "\n\t") or not _acts(c) else _code(c) for c in text
     )
+
+
+def shortened(name: str, most: int = 120) -> str:
+    """A name for a page or a figure: visible, and its middle left out where it is too long.
+
+    Args:
+        name: of a system, a metric, an edit.
+        most: characters that are shown, more than 20.
+    """
+    shown = visible(name)
+    return shown if len(shown) <= most else f"{shown[: most - 20]}…{shown[-19:]}"
 
 
 def _acts(character: str) -> bool:

@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from gecjury.judges.asking.ask import Asked
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.asking.prices import read_prices
+from gecjury.judges.asking.store import ASIDE
 from gecjury.judges.protocols.ballots import Counted
 from gecjury.judges.replies.reply import Failure
 from gecjury.judges.showing import CandidateSet
@@ -29,6 +31,7 @@ _UNREADABLE = (
     "out-of-range",
     "conflict",
     "not-a-choice",
+    "malformed",
     "empty",
 )
 
@@ -89,7 +92,11 @@ def audit_of(
             "prices": table.date,
         },
         "seconds": seconds,
-        "store": {"file": asked.store, "cut": asked.cut},
+        "store": {
+            "file": asked.store,
+            "cut": asked.cut,
+            **({"set_aside": list(asked.aside)} if asked.aside else {}),
+        },
     }
 
 
@@ -198,6 +205,12 @@ def merge_audits(audits: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], t
             notes.append(
                 f"{audit['store']['file']}: a run that broke off left {audit['store']['cut']} "
                 "damaged bytes at its end; they were cut away, and the rest was kept"
+            )
+        if aside := audit["store"].get("set_aside"):
+            file, shown = audit["store"]["file"], ", ".join(map(str, aside[:_LISTED]))
+            notes.append(
+                f"{file}: {len(aside)} stored replies cannot be read (lines {shown}); they were "
+                f"set aside in {Path(file).with_suffix(ASIDE)} and asked again"
             )
         if audit["missing"]:
             lines = sorted({entry["line"] for entry in audit["missing"]})

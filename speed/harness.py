@@ -199,6 +199,11 @@ SCRIPTS: Mapping[str, Script] = {
         "nothing: intervals, tests and clusters of twelve metrics on SEEDA",
         "1 minute from score files",
     ),
+    "many-systems": Script(
+        "many_systems",
+        "nothing: seconds and peak memory of comparing 2,000 systems",
+        "an hour",
+    ),
     "judges": Script(
         "judges", "the judges' backends with themselves: one call at a time, and many", "5 minutes"
     ),

@@ -8,6 +8,7 @@ with each in .5 + .5·√(2A − 1) of the pairs.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -182,15 +183,23 @@ class Kappa:
     counts: dict[tuple[str, str], int]
 
 
-def _labels(items: Sequence[RankedItem]) -> dict[str, dict[_Key, list[int]]]:
+def _labels(items: Sequence[RankedItem], within: bool) -> dict[str, dict[_Key, list[int]]]:
     """Judgments (-1, 0, 1) of each annotator on each pair of corrections of each sentence.
+
+    Items that nothing can be compared with are left out: a rating of 2,000 systems has 2 million
+    pairs.
 
     A correction is named by its systems as the file lists them, and a pair takes the two names in
     alphabetical order, which decides what counts as -1 and as 1.
     """
-    found: dict[str, dict[_Key, list[int]]] = {}
+    found: dict[str, dict[_Key, list[int]]] = {item.annotator: {} for item in items}
+    judged = Counter((item.sentence, item.annotator) for item in items)
+    people = Counter(sentence for sentence, _ in judged)
     for item in items:
-        mine = found.setdefault(item.annotator, {})
+        others = judged[item.sentence, item.annotator] if within else people[item.sentence]
+        if others < 2:
+            continue
+        mine = found[item.annotator]
         named = sorted(zip((" ".join(g) for g in item.groups), item.ranks, strict=True))
         for (a, rank_a), (b, rank_b) in combinations(named, 2):
             label = (rank_b > rank_a) - (rank_a > rank_b)
@@ -214,7 +223,7 @@ def annotator_kappa(items: Sequence[RankedItem], *, within: bool = False) -> Kap
     Returns:
         κ by pair of annotators and its means.
     """
-    labels = _labels(items)
+    labels = _labels(items, within)
     values: dict[tuple[str, str], float] = {}
     counts: dict[tuple[str, str], int] = {}
     duos = [(a, a) for a in labels] if within else list(combinations(labels, 2))

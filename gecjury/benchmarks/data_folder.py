@@ -21,6 +21,7 @@ from typing import Literal, NoReturn
 
 from gecjury.benchmarks.download import Download, Unreachable, download_all, sha256_of
 from gecjury.errors import DataError, OptionError, nearest_of
+from gecjury.wording import visible
 
 __all__ = [
     "BASE_URL",
@@ -286,10 +287,8 @@ class DataFolder:
             return 0
         size = sum(file.size for file in wanted)
         # A note, like all that is not a result, goes to stderr.
-        sys.stderr.write(
-            f"gecjury: fetching {len(wanted)} files ({size / 1e6:.1f} MB) from {self.base_url} "
-            f"into {self.root}\n"
-        )
+        note = f"fetching {len(wanted)} files ({size / 1e6:.1f} MB) from {self.base_url}"
+        sys.stderr.write(f"gecjury: {visible(f'{note} into {self.root}')}\n")
         downloads = [
             Download(f.path, f.url(self.base_url), self.root / f.path, f.sha256, f.size)
             for f in wanted

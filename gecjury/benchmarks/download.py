@@ -23,18 +23,24 @@ import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
 from gecjury.errors import DataError
+from gecjury.runtime import check_address, public_address
 from gecjury.textfiles import lock
+from gecjury.wording import visible
 
 __all__ = ["Download", "Unreachable", "download_all", "sha256_of"]
 
 CHUNK = 1 << 16
 TIMEOUT = 30.0
 """Seconds without a byte after which a connection counts as cut."""
+PATIENCE = 120.0
+"""Seconds after which a transfer that is too slow is given up."""
+SLOWEST = 1_000.0
+"""Bytes a second below which a transfer is too slow: it is kept going, not brought to an end."""
 ATTEMPTS = 5
-"""Attempts in a row that bring no new byte, after which a file is given up."""
+"""Attempts in a row that bring next to nothing, after which a file is given up."""
 WORKERS = 8
 GRACE = 2.0
 """Seconds that transfers get to stop after an error or Ctrl-C."""
@@ -71,6 +77,43 @@ class Download:
     size: int
 
 
+class _Watch:
+    """How much each transfer brings, for the thread that waits for all of them."""
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+        self._open: dict[Download, tuple[float, int]] = {}
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def over(self, item: Download) -> Iterator[None]:
+        """While a connection for a file is open."""
+        with self._lock:
+            self._open[item] = time.monotonic(), 0
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open.pop(item, None)
+
+    def count(self, item: Download, size: int) -> None:
+        """Bytes have come."""
+        with self._lock:
+            start, before = self._open[item]
+            self._open[item] = start, before + size
+
+    def slow(self) -> Download | None:
+        """A file that has come too slowly for as long as is waited."""
+        now = time.monotonic()
+        with self._lock:
+            for item, (start, size) in self._open.items():
+                if now - start >= self._patience:
+                    if size < SLOWEST * self._patience:
+                        return item
+                    self._open[item] = now, 0
+        return None
+
+
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file in hexadecimal digits."""
     with path.open("rb") as file:
@@ -78,7 +121,11 @@ def sha256_of(path: Path) -> str:
 
 
 def download_all(
-    downloads: Sequence[Download], *, backoff: float = 0.5, workers: int = WORKERS
+    downloads: Sequence[Download],
+    *,
+    backoff: float = 0.5,
+    workers: int = WORKERS,
+    patience: float = PATIENCE,
 ) -> None:
     """Fetch files side by side, with a progress bar on stderr where that is a terminal.
 
@@ -86,12 +133,22 @@ def download_all(
         downloads: what to fetch; the folders of the targets are made.
         backoff: seconds before the second attempt of a file; doubled for each further one.
         workers: files in transfer at a time.
+        patience: seconds after which a transfer that is too slow is given up.
 
     Raises:
         Unreachable: no connection, or the server kept failing.
-        DataError: a file is not there, has the wrong checksum or cannot be written.
+        DataError: an address is none, a file is not there, has the wrong checksum or cannot be
+            written.
         KeyboardInterrupt: passed on after the transfers have stopped; their parts stay.
     """
+    for item in downloads:
+        if wrong := check_address(item.url):
+            raise DataError(
+                f"{item.name}: {visible(public_address(item.url))!r} is no address to fetch from "
+                f"({wrong}); expected http://HOST/... or https://HOST/...: check --url or "
+                "$GECJURY_DATA_URL"
+            )
+    watch = _Watch(patience)
     stop = threading.Event()
     todo: queue.SimpleQueue[Download] = queue.SimpleQueue()
     errors: list[BaseException] = []
@@ -99,7 +156,7 @@ def download_all(
     def work(advance: Callable[[int], None]) -> None:
         while not stop.is_set():
             try:
-                _fetch(todo.get_nowait(), advance, stop, backoff)
+                _fetch(todo.get_nowait(), advance, stop, backoff, watch)
             except (queue.Empty, _Stopped):
                 return
             except BaseException as error:  # handed to the caller's thread
@@ -120,6 +177,14 @@ def download_all(
             for thread in threads:
                 while thread.is_alive() and not stop.is_set():
                     thread.join(0.1)
+                    if late := watch.slow():
+                        errors.append(
+                            Unreachable(
+                                f"{late.name}: {late.url} sends less than {SLOWEST:g} bytes a "
+                                f"second; given up after {patience:g} seconds"
+                            )
+                        )
+                        stop.set()
         finally:
             stop.set()
             end = time.monotonic() + GRACE
@@ -131,7 +196,11 @@ def download_all(
 
 
 def _fetch(
-    item: Download, advance: Callable[[int], None], stop: threading.Event, backoff: float
+    item: Download,
+    advance: Callable[[int], None],
+    stop: threading.Event,
+    backoff: float,
+    watch: _Watch,
 ) -> None:
     """Fetch one file, resuming its part and trying again after a cut connection."""
     part = item.target.with_name(item.target.name + ".part")
@@ -142,7 +211,7 @@ def _fetch(
                 advance(item.size)
                 return
             try:
-                _fill(item, file, advance, stop, backoff)
+                _fill(item, file, advance, stop, backoff, watch)
             finally:
                 if not file.tell():
                     part.unlink()
@@ -178,6 +247,7 @@ def _fill(
     advance: Callable[[int], None],
     stop: threading.Event,
     backoff: float,
+    watch: _Watch,
 ) -> None:
     """Bring a part to its full size, whatever number of connections that takes."""
     advance(min(file.tell(), item.size))
@@ -185,11 +255,14 @@ def _fill(
     while file.tell() != item.size:
         before = file.tell()
         try:
-            if _transfer(item, file, advance, stop) or file.tell() == item.size:
-                return
+            with watch.over(item):
+                if _transfer(item, file, advance, stop, watch) or file.tell() == item.size:
+                    return
             raise _Cut("the connection was cut")
         except _Cut as error:
-            failures = 1 if file.tell() > before else failures + 1
+            # A byte a connection would go on for as long as a server likes.
+            worth = min(CHUNK, item.size // 100)
+            failures = 1 if file.tell() > before + worth else failures + 1
             if failures >= ATTEMPTS:
                 raise Unreachable(
                     f"{item.name}: {file.tell()} of {item.size} bytes fetched from {item.url}, "
@@ -200,7 +273,11 @@ def _fill(
 
 
 def _transfer(
-    item: Download, file: BinaryIO, advance: Callable[[int], None], stop: threading.Event
+    item: Download,
+    file: BinaryIO,
+    advance: Callable[[int], None],
+    stop: threading.Event,
+    watch: _Watch,
 ) -> bool:
     """Append what one connection gives; whether the answer came to its declared end."""
     start = file.tell()
@@ -217,11 +294,12 @@ def _transfer(
             file.write(chunk)
             file.flush()
             advance(len(chunk))
+            watch.count(item, len(chunk))
             if stop.is_set():
                 raise _Stopped
             if file.tell() > item.size:
                 return True  # the checksum will refuse it; an endless answer must not fill the disk
-    return declared is not None and file.tell() - start == int(declared)
+    return declared is not None and file.tell() - start == _whole_number(declared)
 
 
 def _read(answer: http.client.HTTPResponse) -> bytes:
@@ -231,30 +309,74 @@ def _read(answer: http.client.HTTPResponse) -> bytes:
         raise _Cut(str(error) or type(error).__name__) from None
 
 
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows a few redirects, to HTTP addresses alone: urllib's own would go on to ftp as well."""
+
+    max_redirections = 5
+
+    def http_error_302(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str,
+        headers: http.client.HTTPMessage,
+    ) -> http.client.HTTPResponse | None:  # fmt: skip
+        """Go on to another place; see the base class, which leaves an answer open at odd ones."""
+        try:
+            found: http.client.HTTPResponse | None = super().http_error_302(
+                req, fp, code, msg, headers
+            )
+        except ValueError:
+            fp.close()
+            raise
+        return found
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any,
+        newurl: str,
+    ) -> urllib.request.Request | None:  # fmt: skip
+        """The request at the new place; see the base class.
+
+        Raises:
+            DataError: it is no HTTP address.
+        """
+        if wrong := check_address(newurl):
+            fp.close()
+            shown = visible(public_address(newurl)[:200])
+            raise DataError(f"{req.full_url}: sends on to {shown!r}, which is refused ({wrong})")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
 def _open(item: Download, start: int) -> http.client.HTTPResponse:
     request = urllib.request.Request(item.url, headers={"User-Agent": "gecjury"})
     if start:
         request.add_header("Range", f"bytes={start}-")
     try:
-        answer = urllib.request.urlopen(request, timeout=TIMEOUT)
+        answer = urllib.request.build_opener(_Redirects).open(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code == 416:
+        reason = visible(str(error.reason).partition("\n")[0].strip()[:200])
+        if error.code == 416 and start:
             # The server's file ends before the part does: fetched anew without a range.
             return _open(item, 0)
         if error.code == 429 or error.code >= 500:
-            raise _Cut(f"HTTP {error.code} {error.reason}") from None
+            raise _Cut(f"HTTP {error.code} {reason}") from None
         raise DataError(
-            f"{item.name}: the server answers {error.code} {error.reason} for {item.url}; "
+            f"{item.name}: the server answers {error.code} {reason} for {item.url}; "
             "check the base URL ($GECJURY_DATA_URL)"
         ) from None
     except urllib.error.URLError as error:
         if isinstance(error.reason, ConnectionResetError | ConnectionAbortedError):
             raise _Cut(str(error.reason)) from None
         # Nobody listens, or the name is unknown: waiting seldom helps, another source does.
-        raise Unreachable(f"{item.name}: no connection to {item.url} ({error.reason})") from None
+        reason = visible(str(error.reason)[:200])
+        raise Unreachable(f"{item.name}: no connection to {item.url} ({reason})") from None
     except (http.client.HTTPException, OSError) as error:
-        raise _Cut(str(error) or type(error).__name__) from None
+        raise _Cut(visible(str(error)[:200]) or type(error).__name__) from None
+    except (ValueError, OverflowError) as error:
+        raise DataError(
+            f"{item.name}: {item.url} cannot be asked ({type(error).__name__}): the place that it "
+            "sends on to, or the proxy in $HTTP_PROXY or $HTTPS_PROXY, is no address"
+        ) from None
     if not isinstance(answer, http.client.HTTPResponse):
         raise DataError(f"{item.name}: {item.url} is no HTTP address")
     return answer
@@ -264,7 +386,12 @@ def _range_start(answer: http.client.HTTPResponse) -> int | None:
     """First byte of a partial answer, from `Content-Range: bytes 100-199/200`."""
     unit, _, span = answer.headers.get("Content-Range", "").partition(" ")
     first = span.partition("-")[0]
-    return int(first) if unit == "bytes" and first.isdecimal() else None
+    return _whole_number(first) if unit == "bytes" else None
+
+
+def _whole_number(text: str) -> int | None:
+    """A number of bytes; None where a header holds none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
 
 
 def _restart(file: BinaryIO, advance: Callable[[int], None], counted: int) -> int:

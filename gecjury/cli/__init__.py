@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from gecjury.cli.inputs import CommandParser, global_options
+from gecjury.cli.streams import hold_streams, reader_has_gone, set_aside, tell
 from gecjury.errors import GecjuryError, family_of
 from gecjury.runtime import __version__
 
@@ -47,6 +48,7 @@ _DRY_RUNS = ("score", "rank", "compare", "demo", "attack", "maege")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    hold_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A file name or dash that stdout's encoding lacks is escaped, not a traceback.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -55,33 +57,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     except GecjuryError as error:
         from gecjury.runtime import masked
 
-        print(f"gecjury: {masked(str(error))}", file=sys.stderr)
+        tell(f"gecjury: {masked(str(error))}")
         return error.exit_status
     except ModuleNotFoundError as error:
         extra = _extra_of(error)
         if extra is None:
             return _unforeseen(error)
-        print(
+        tell(
             f"gecjury: {extra} needs the package {error.name}, which is not installed: "
-            f"pip install 'gecjury[{extra}]'",
-            file=sys.stderr,
+            f"pip install 'gecjury[{extra}]'"
         )
         return 2
     except MemoryError:
-        print("gecjury: out of memory; score fewer files at once", file=sys.stderr)
+        tell("gecjury: out of memory; score fewer files at once")
         return 2
-    except BrokenPipeError:
+    except BrokenPipeError as error:
+        if not reader_has_gone():
+            return _unforeseen(error)
         # The reader (head, less) has gone: nothing is left to say, and nobody to say it to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        set_aside(sys.stdout)
         return 0
     except KeyboardInterrupt:
-        print("gecjury: interrupted", file=sys.stderr)
+        tell("gecjury: interrupted")
         return 130
     except OSError as error:
         if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
             return _unforeseen(error)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        print(f"gecjury: the output cannot be written ({error.strerror})", file=sys.stderr)
+        set_aside(sys.stdout)
+        tell(f"gecjury: the output cannot be written ({error.strerror})")
         return 2
     except Exception as error:
         return _unforeseen(error)
@@ -90,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _unforeseen(error: Exception) -> int:
     from gecjury.cli.guard import UNFORESEEN, tell_unforeseen
 
-    print(f"gecjury: {tell_unforeseen(error)}", file=sys.stderr)
+    tell(f"gecjury: {tell_unforeseen(error)}")
     return UNFORESEEN
 
 
@@ -116,6 +119,10 @@ def _run(arguments: Sequence[str]) -> int:
             from gecjury.cli.inputs import with_servers
 
             args.metrics = with_servers(args.metrics, args.base_url, args.allow_judges)
+        elif getattr(args, "what", None) and (args.base_url or args.allow_judges):
+            from gecjury.cli.inputs import with_servers
+
+            (args.what,) = with_servers([args.what], args.base_url, args.allow_judges)
         status = int(args.run(args))
     except SystemExit:
         sys.stdout.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
@@ -137,6 +138,7 @@ def compare_metrics(args: argparse.Namespace, name: str, metrics: Sequence[str])
     """Compare metrics on a benchmark; shared with `demo`."""
     from gecjury.benchmarks.load import load_benchmark
     from gecjury.metaeval.comparison import check, compare, plans
+    from gecjury.metaeval.effort import effort, told
     from gecjury.report.comparison import document, tables
     from gecjury.report.tables import print_result
 
@@ -156,6 +158,8 @@ def compare_metrics(args: argparse.Namespace, name: str, metrics: Sequence[str])
     if runtime.dry_run:
         dry_run([], benchmark.corpus, runtime, plans(benchmark, scorers, settings, runtime=runtime))
         return 0
+    if text := told(effort(benchmark, len(scorers), settings)):
+        print(f"gecjury: {text}", file=sys.stderr, flush=True)
     if args.html:
         from gecjury.report.page.page import check_page
 

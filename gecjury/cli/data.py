@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
+
+from gecjury.cli.streams import print_data, tell
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.data_folder import DataFile, DataFolder
@@ -137,10 +138,9 @@ def _fetch(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str)
     stuck = [file for file in missing if not file.upstream_path]
     fetched = folder.fetch([f for f in missing if f.upstream_path], wanted_by=" ".join(sets))
     for file in stuck:
-        print(
+        tell(
             f"gecjury: {file.path} cannot be fetched: it was put together from files of "
-            f"{file.repo}; put it into {folder.root} by hand",
-            file=sys.stderr,
+            f"{file.repo}; put it into {folder.root} by hand"
         )
     row = {
         "folder": str(folder.root),
@@ -162,7 +162,7 @@ def _verify(folder: DataFolder, sets: dict[str, tuple[DataFile, ...]], form: str
         altered = [path for path, state in states.items() if state == "altered"]
         missing = [path for path, state in states.items() if state == "missing"]
         for path in altered:
-            print(f"gecjury: altered: {folder.root / path}", file=sys.stderr)
+            tell(f"gecjury: altered: {folder.root / path}")
         worst = max(worst, 2 if altered else 1 if missing else 0)
         rows.append(
             {
@@ -189,7 +189,7 @@ def _path(folder: DataFolder, name: str, form: str) -> int:
             "the data with --data DIR or GECJURY_DATA"
         )
     if form == "table":
-        print(path)  # bare, for use in scripts
+        print_data(f"{path}\n")  # bare, for use in scripts
     else:
         print_table(["name", "folder"], [{"name": name, "folder": str(path)}], form)
     return 0

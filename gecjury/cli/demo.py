@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from importlib.util import find_spec
 
 from gecjury.cli.compare import add_study_options, compare_metrics
+from gecjury.cli.streams import tell
 
 __all__ = ["add_arguments", "run"]
 
@@ -36,8 +36,5 @@ def _usual() -> list[str]:
     """Metrics that run with what is installed: those over edits need spaCy and errant."""
     if all(find_spec(package) for package in ("errant", "spacy")):
         return _METRICS + EDIT_METRICS
-    print(
-        f"gecjury: {', '.join(EDIT_METRICS)} left out: pip install 'gecjury[edits]'",
-        file=sys.stderr,
-    )
+    tell(f"gecjury: {', '.join(EDIT_METRICS)} left out: pip install 'gecjury[edits]'")
     return _METRICS

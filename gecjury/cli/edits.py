@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from gecjury.cli.streams import print_data
+
 __all__ = ["add_arguments", "run"]
 
 
@@ -65,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output:
         write_text(args.output, text)
     if args.format == "table" and not args.output:
-        print(text, end="")
+        print_data(text)
         return 0
     rows = []
     for name, lines in edits.systems.items():

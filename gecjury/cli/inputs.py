@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from gecjury.cli.streams import tell
 from gecjury.report.tables import FORMATS
+from gecjury.wording import visible
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -192,7 +195,7 @@ def dry_run(
     """
     if not runtime.dry_run:
         return False
-    from gecjury.report.tables import to_json
+    from gecjury.report.tables import print_json
 
     plans = [plan for scorer in scorers if (plan := scorer.plan(corpus, runtime)) is not None]
     plans += more
@@ -213,7 +216,7 @@ def dry_run(
             for plan in plans
         ],
     }
-    print(to_json(document))
+    print_json(document)
     return True
 
 
@@ -237,7 +240,17 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and where help is, and end with status 2."""
-        self.exit(2, f"{self.prog}: {message}\nsee `{self.prog} --help`\n")
+        # The message quotes what was typed, line breaks and all.
+        tell(f"{self.prog}: {visible(message)}")
+        tell(f"see `{self.prog} --help`")
+        self.exit(2)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse's own takes no notice of help that could not be written.
+        if file is sys.stdout:
+            file.write(message)
+        else:
+            super()._print_message(message, file)
 
 
 def runtime_from(args: argparse.Namespace) -> Runtime:

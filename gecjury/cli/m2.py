@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from gecjury.cli.streams import print_data
+
 if TYPE_CHECKING:
     from gecjury.corpus.m2 import M2Sentence
 
@@ -68,7 +70,7 @@ def _write(args: argparse.Namespace, text: str) -> int:
     if args.output:
         write_text(args.output, text)
     else:
-        print(text, end="")
+        print_data(text)
     return 0
 
 

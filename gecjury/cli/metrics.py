@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
+
+from gecjury.cli.streams import tell
 
 if TYPE_CHECKING:
     from gecjury.report.tables import Table
@@ -30,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     rows = [_row(name) for name in args.names or metric_names()]
     refused = () if args.names else outside_metrics().refused
     for line in (*refused, *(row["error"] for row in rows if "error" in row)):
-        print(f"gecjury: {line}", file=sys.stderr)
+        tell(f"gecjury: {line}")
     keys = ["name", "family", "needs", "from", "summary"]
     if args.format == "tsv":  # for programs, which want everything in one line
         keys += ["options", "version"]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gecjury.runtime import Bar, SilentBar
+from gecjury.wording import visible
 
 __all__ = ["TerminalProgress"]
 
@@ -24,7 +25,7 @@ class _TerminalBar:
         self._display.update(self._task, advance=steps)
 
     def note(self, text: str) -> None:
-        self._display.update(self._task, note=text)
+        self._display.update(self._task, note=visible(text))
 
 
 class TerminalProgress:
@@ -47,16 +48,17 @@ class TerminalProgress:
         )
 
         display = Progress(
-            TextColumn("{task.description}"),
+            # Names in brackets are names, not markup.
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             console=Console(file=sys.stderr),
             transient=True,
         )
-        bar = _TerminalBar(display, display.add_task(description, total=total, note=""))
+        bar = _TerminalBar(display, display.add_task(visible(description), total=total, note=""))
         timer = threading.Timer(_DELAY_SECONDS, display.start)
         timer.daemon = True
         timer.start()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
+
+from gecjury.cli.streams import tell
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
@@ -158,7 +159,7 @@ def _collect(
         part = collect_pairs(benchmark, members, benchmark.view, excluded, runtime)
         parts.append(part)
         for label, why in part.record["absent"].items():
-            print(f"{name}: {label} cannot score it ({why})", file=sys.stderr)
+            tell(f"{name}: {label} cannot score it ({why})")
     return parts
 
 
@@ -180,7 +181,7 @@ def _like(args: argparse.Namespace, members: list[Member], runtime: Runtime) -> 
         ).corpus
     scores, absent = scores_of(corpus, members, runtime)
     for label, why in absent.items():
-        print(f"--like {args.like[0]}: {label} cannot score it ({why})", file=sys.stderr)
+        tell(f"--like {args.like[0]}: {label} cannot score it ({why})")
     return scores
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, get_args
+
+from gecjury.cli.streams import tell
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.data_folder import DataFolder
@@ -207,10 +208,10 @@ def warn_of_leaks(args: argparse.Namespace, texts: list[str], what: str) -> list
         try:
             corpus = load_benchmark(name, systems="all", data=args.data, cache=args.cache).corpus
         except DataError as error:
-            print(f"leakage into {name} was not checked: {error}", file=sys.stderr)
+            tell(f"leakage into {name} was not checked: {error}")
             continue
         line = warning(find_leaks(texts, corpus_texts(corpus)), what, name)
         if line:
             found.append(line)
-            print(f"warning: {line}", file=sys.stderr)
+            tell(f"warning: {line}")
     return found

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gecjury.cli.streams import tell
 from gecjury.cli.train_options import data_folder, settings_from, warn_of_leaks
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _parts(args: argparse.Namespace) -> tuple[Annotations, Split]:
         raise InputError(f"{args.inputs[0]}: {error}") from None
     if data.names:
         return data, split
-    print(f"split by source: {split}", file=sys.stderr)
+    tell(f"split by source: {split}")
     return data, split
 
 
@@ -113,7 +113,7 @@ def _read(args: argparse.Namespace, name: str, aspects: Sequence[str] | None = N
     scale = Scale() if name in NAMED_SETS else Scale.parse(args.scale)
     found = read_annotations(path, columns, scale, aspects)
     for note in found.notes:
-        print(f"{name}: {note}", file=sys.stderr)
+        tell(f"{name}: {note}")
     return choose_aspects(found, aspects)
 
 

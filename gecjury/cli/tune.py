@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import Any, get_args
 
 from gecjury.benchmarks.table import View
 from gecjury.cli.inputs import named_benchmark, runtime_from
+from gecjury.cli.streams import tell
 from gecjury.experiments.tune import Tuned, TuneSettings, check_tuning, tune
 from gecjury.experiments.tuning import MEASURES, shown
 from gecjury.metaeval.study import HUMAN_KINDS
 from gecjury.report.tables import Column, Table, print_result
+from gecjury.runtime import masked
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import scorer_class
 from gecjury.stats.ranking import Aggregate
@@ -80,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         args.what, benchmark, tests, settings=settings, folder=args.output, runtime=runtime
     )
     for warning in found.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
     print_result(tables(found, args.benchmark, args.curve), document(found), args.format)
     return 0
 
@@ -89,7 +90,7 @@ def document(found: Tuned) -> dict[str, Any]:
     """What JSON shows."""
     benchmark = found.study.benchmark
     result = {
-        "what": found.what,
+        "what": masked(found.what),
         "benchmark": benchmark.name,
         "systems": list(benchmark.corpus.names),
         "references": benchmark.references,
@@ -128,7 +129,7 @@ def tables(found: Tuned, benchmark: str, curve: bool) -> list[Table]:
         ]
     else:
         keys = ["value"]
-        title = f"{found.what} on {benchmark}"
+        title = f"{masked(found.what)} on {benchmark}"
         notes = [
             f"{found.grid.option} tried from {shown(found.grid.values)}, default "
             f"{found.grid.default:g}; {_how(found)}",

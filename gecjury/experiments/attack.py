@@ -21,7 +21,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
-from gecjury.stats.bootstrap import interval
+from gecjury.stats.bootstrap import check_resamples, interval
 
 __all__ = [
     "AttackScores",
@@ -349,6 +349,7 @@ class AttackSettings:
     def __post_init__(self) -> None:
         if self.resamples < 1:
             raise OptionError(f"--resamples {self.resamples}: expected 1 or more")
+        check_resamples(self.resamples)
         for name in self.attacks:
             if name not in PERTURBATIONS:
                 raise OptionError(f"unknown attack {name!r}: {nearest(name, PERTURBATIONS)}")
@@ -466,6 +467,7 @@ def attack(
     scorers = scorers_of(metrics)
     corpus = corpus_of(texts, hypotheses, references, gold)
     attacks, damaged = _prepare(scorers, corpus, settings)
+    check_resamples(settings.resamples, len(corpus))
     if folder:
         check_writable(folder)
     found = [

@@ -20,6 +20,7 @@ from gecjury.experiments.score import score
 from gecjury.experiments.system_tests import SystemTests, compare_systems
 from gecjury.runtime import Runtime
 from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.bootstrap import check_resamples
 from gecjury.stats.ranking import Aggregate, aggregate_scores
 
 __all__ = ["MetricRanking", "RankSettings", "Ranked", "Resample", "rank"]
@@ -58,6 +59,7 @@ class RankSettings:
             raise OptionError(
                 f"--resamples {self.resamples}: expected 1 or more (--resample none: no)"
             )
+        check_resamples(self.resamples)
         if not 0 < self.confidence < 1:
             raise OptionError(f"--confidence {self.confidence}: expected a number between 0 and 1")
         if self.permutations < 1:
@@ -203,6 +205,7 @@ def rank(
         table = given.settled()
         tests = None
         if settings.resample != "none":
+            check_resamples(settings.resamples, table.sentences.shape[1])
             tests = compare_systems(
                 scorer,
                 table,

@@ -118,7 +118,8 @@ def parse_grid(text: str) -> Grid:
         OptionError: no option or several have a grid, or it is none.
     """
     name, given = parse(text)
-    ranges = {key: value for key, value in given.items() if value.count(":") == 2}
+    # An address with a port has two colons as well.
+    ranges = {k: value for k, value in given.items() if value.count(":") == 2 and "/" not in value}
     if len(ranges) != 1:
         raise OptionError(
             f"{text!r}: {len(ranges)} options have a range; tune one, e.g. green:beta=0:5:0.01 "

@@ -65,7 +65,7 @@ from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
-from gecjury.stats.bootstrap import Interval, interval, make_resampled
+from gecjury.stats.bootstrap import Interval, check_resamples, interval, make_resampled
 from gecjury.stats.grouped import GroupBy
 
 __all__ = ["Metric", "check", "compare", "plans"]
@@ -240,6 +240,9 @@ class _Trial:
         for view in views:
             study.human(view)
         check_study(study, views, settings.level)
+        if settings.resampling.over != "none":
+            corpus = benchmark.corpus
+            check_resamples(settings.resampling.resamples, len(corpus) + len(corpus.names))
         for metric in scored:
             _check_metric(metric, benchmark, settings)
         _check_statistic(study, views, settings)

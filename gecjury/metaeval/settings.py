@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from gecjury.benchmarks.table import View
 from gecjury.errors import OptionError, known_name
-from gecjury.stats.bootstrap import OVER, Over
+from gecjury.stats.bootstrap import MOST_RESAMPLES, OVER, Over, check_resamples
 from gecjury.stats.grouped import GroupBy
 from gecjury.stats.permutation import PERMUTATIONS, SystemStatistic
 from gecjury.stats.preferences import TieRule
@@ -58,6 +58,7 @@ class Resampling:
             raise OptionError(
                 f"--resamples {self.resamples}: expected 1 or more (--resample none: no)"
             )
+        check_resamples(self.resamples)
         if not 0 < self.confidence < 1:
             raise OptionError(f"--confidence {self.confidence}: expected a number between 0 and 1")
         if self.permutations < 1:
@@ -145,6 +146,8 @@ class Settings:
             raise OptionError(f"--seed {self.seed}: expected 0 or more")
         if self.shuffles < 0:
             raise OptionError(f"--shuffles {self.shuffles}: expected 0 (file order) or more")
+        if self.shuffles > MOST_RESAMPLES:
+            raise OptionError(f"--shuffles {self.shuffles}: expected at most {MOST_RESAMPLES}")
         if self.shuffles and self.aggregate != "trueskill":
             raise OptionError(
                 f"--shuffles {self.shuffles} is of TrueSkill alone: the order of sentences does "

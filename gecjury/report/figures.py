@@ -1,4 +1,8 @@
-"""Figures: each function draws one and writes it; matplotlib is loaded only here."""
+"""Figures: each function draws one and writes it; matplotlib is loaded only here.
+
+Names are those of others: they are shown as they are, a dollar starts no formula, and long ones are
+shortened.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.errors import MissingExtraError, OptionError, OutputError
 from gecjury.scoring.by_edit import HeatMap
+from gecjury.wording import shortened
 
 __all__ = ["bars", "check_figure", "heat_map", "lines", "points"]
 
@@ -42,6 +47,7 @@ def _pyplot() -> Any:
         ) from None
     # Drawn to files only, so no display is needed.
     matplotlib.use("agg")
+    matplotlib.rcParams["text.parse_math"] = False
     from matplotlib import pyplot
 
     return pyplot
@@ -56,21 +62,29 @@ def _save(figure: Any, path: str | Path) -> None:
         _pyplot().close(figure)
 
 
+_LONGEST = 60
+"""Characters of a name in a figure, which grows with its names."""
+
+
+def _names(names: Sequence[str]) -> list[str]:
+    return [shortened(name, _LONGEST) for name in names]
+
+
 def heat_map(content: HeatMap, path: str | Path) -> None:
     """A matrix with its numbers in the cells."""
     pyplot = _pyplot()
     rows, columns = content.values.shape
     figure, axes = pyplot.subplots(figsize=(2.5 + 1.5 * columns, 1.5 + 0.6 * rows))
     axes.imshow(content.values, cmap="Blues", aspect="auto", vmin=0)
-    axes.set_xticks(range(columns), content.columns, rotation=20, ha="right")
-    axes.set_yticks(range(rows), content.rows)
+    axes.set_xticks(range(columns), _names(content.columns), rotation=20, ha="right")
+    axes.set_yticks(range(rows), _names(content.rows))
     half = content.values.max() / 2 if content.values.size else 0.0
     for row in range(rows):
         for column in range(columns):
             value = content.values[row, column]
             colour = "white" if value > half else "black"
             axes.text(column, row, f"{value:.3f}", ha="center", va="center", color=colour)
-    axes.set_title(content.title, fontsize=9)
+    axes.set_title(shortened(content.title), fontsize=9)
     _save(figure, path)
 
 
@@ -85,9 +99,9 @@ def bars(
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(6, 1 + 0.28 * len(names)))
     axes.barh(range(len(names)), values, xerr=errors, color="#4878a8", ecolor="#888888")
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), _names(names))
     axes.invert_yaxis()
-    axes.set_xlabel(label)
+    axes.set_xlabel(shortened(label))
     _save(figure, path)
 
 
@@ -103,11 +117,19 @@ def points(
     colours = pyplot.get_cmap("tab20")(np.linspace(0, 1, max(len(groups), 2)))
     for colour, (group, positions) in zip(colours, groups.items(), strict=False):
         size = 8 if len(positions) > 60 else 30
-        axes.scatter(positions[:, 0], positions[:, 1], s=size, color=colour, label=group)
+        axes.scatter(
+            positions[:, 0], positions[:, 1], s=size, color=colour, label=shortened(group, _LONGEST)
+        )
         for name, (x, y) in zip((names or {}).get(group, ()), positions, strict=False):
-            axes.annotate(name, (x, y), fontsize=7, xytext=(3, 3), textcoords="offset points")
-    axes.set_xlabel(labels[0])
-    axes.set_ylabel(labels[1])
+            axes.annotate(
+                shortened(name, _LONGEST),
+                (x, y),
+                fontsize=7,
+                xytext=(3, 3),
+                textcoords="offset points",
+            )
+    axes.set_xlabel(shortened(labels[0]))
+    axes.set_ylabel(shortened(labels[1]))
     if len(groups) > 1:
         axes.legend(fontsize=7, ncol=2, markerscale=1.5)
     _save(figure, path)
@@ -122,8 +144,8 @@ def lines(
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(6, 4))
     for name, (x, y) in curves.items():
-        axes.plot(x, y, marker="o", markersize=3, label=name)
-    axes.set_xlabel(labels[0])
-    axes.set_ylabel(labels[1])
+        axes.plot(x, y, marker="o", markersize=3, label=shortened(name, _LONGEST))
+    axes.set_xlabel(shortened(labels[0]))
+    axes.set_ylabel(shortened(labels[1]))
     axes.legend(fontsize=8)
     _save(figure, path)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gecjury.report.page.markup import render_page
 from gecjury.scoring.by_edit import HeatMap
+from gecjury.wording import shortened
 
 __all__ = ["heat_map_html"]
 
@@ -27,14 +28,14 @@ def heat_map_html(heat_map: HeatMap, heading: str, lines: Sequence[tuple[str, st
             shade = round(1000 * value / top) if top > 0 else 0
             shades.add(shade)
             cells.append((f"{value:.3f}", f"n {_class(shade)}"))
-        rows.append((label, cells))
+        rows.append((shortened(label), cells))
     return render_page(
         "heat_map",
-        title=heading,
+        title=shortened(heading),
         rules="".join(f".{_class(shade)}{{{_rule(shade)}}}\n" for shade in sorted(shades)),
         lines=lines,
-        caption=heat_map.title,
-        columns=heat_map.columns,
+        caption=shortened(heat_map.title),
+        columns=[shortened(column) for column in heat_map.columns],
         rows=rows,
     )
 

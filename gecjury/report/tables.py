@@ -1,4 +1,8 @@
-"""Printing results: tables for people and papers, JSON and TSV for programs. Computes nothing."""
+"""Printing results: tables for people and papers, JSON and TSV for programs. Computes nothing.
+
+Whatever stands in a cell, a heading, a title or a note does nothing to a terminal and stays where
+it is: names and sentences are those of others.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gecjury.wording import number
+from gecjury.report.escaping import (
+    json_text,
+    latex,
+    latex_comment,
+    markdown,
+    markdown_cell,
+    markdown_line,
+)
+from gecjury.wording import number, visible
 
 if TYPE_CHECKING:
     from gecjury.scoring.scores import ScoreTable
@@ -23,6 +35,7 @@ __all__ = [
     "Table",
     "audit_tables",
     "number",
+    "print_json",
     "print_result",
     "print_table",
     "records_text",
@@ -72,7 +85,7 @@ def print_result(tables: Sequence[Table], document: object, form: str) -> None:
         form: one of `FORMATS`.
     """
     if form == "json":
-        print(to_json(document))
+        print_json(document)
     elif form == "table":
         _print_rich(tables)
     else:
@@ -114,9 +127,18 @@ def print_table(
     print_result([Table(full, rows, title, notes)], list(rows), form)
 
 
+def print_json(document: object) -> None:
+    """Print a document as JSON, valid in any encoding of stdout."""
+    print(json_text(to_json(document), getattr(sys.stdout, "encoding", None) or "utf-8"))
+
+
 def to_json(document: object) -> str:
-    """A document as indented JSON with plain numbers; NaN and infinities become `null`."""
-    return json.dumps(plain(document), ensure_ascii=False, indent=2, allow_nan=False)
+    r"""A document as indented JSON with plain numbers; NaN and infinities become `null`.
+
+    What terminals obey is written as `\u009b`, which JSON reads as the same text.
+    """
+    text = json.dumps(plain(document), ensure_ascii=False, indent=2, allow_nan=False)
+    return json_text(text)
 
 
 def plain(value: Any) -> Any:
@@ -142,7 +164,7 @@ def _cell(value: Any, digits: int) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.{digits}f}"
-    return str(value)
+    return visible(str(value))
 
 
 def _text(row: Mapping[str, Any], column: Column, table: Table) -> str:
@@ -198,13 +220,13 @@ def _draw(console: Any, tables: Sequence[Table]) -> None:
         if place:
             console.print()
         if table.title:
-            console.print(Text(table.title), style="bold")
+            console.print(Text(visible(table.title)), style="bold")
         cells = [[_text(row, c, table) for c in table.columns] for row in table.rows]
-        for columns in _panels([c.title for c in table.columns], cells, console.width):
+        for columns in _panels([visible(c.title) for c in table.columns], cells, console.width):
             console.print(_panel(table, cells, columns))
         for note in table.notes:
             # A signature stays one line, so that it can be copied.
-            console.print(Text(note), style="dim", soft_wrap=" " not in note)
+            console.print(Text(visible(note)), style="dim", soft_wrap=" " not in note)
 
 
 def _panel(table: Table, cells: Sequence[Sequence[str]], columns: Sequence[int]) -> Any:
@@ -217,7 +239,8 @@ def _panel(table: Table, cells: Sequence[Sequence[str]], columns: Sequence[int])
     for index in columns:
         column = table.columns[index]
         right = _numeric(table, column)
-        drawn.add_column(Text(column.title), justify="right" if right else "left", overflow="fold")
+        heading = Text(visible(column.title))
+        drawn.add_column(heading, justify="right" if right else "left", overflow="fold")
     for row in cells:
         drawn.add_row(*(Text(row[index]) for index in columns))
     return drawn
@@ -278,35 +301,42 @@ def _keys(cells: Sequence[Sequence[str]], count: int) -> list[int]:
 
 
 def _tsv(table: Table, titled: bool) -> str:
-    """Tab-separated values with a header line, unrounded; missing cells are empty."""
+    r"""Tab-separated values with a header line, unrounded; missing cells are empty.
+
+    A tab or a line break of a name is shown as `\x09`, so that a line is a row for every program.
+    """
     out = io.StringIO()
     if titled and table.title:
-        out.write(f"# {table.title}\n")
+        out.write(f"# {visible(table.title)}\n")
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
     shown = [
         c for c in table.columns if c.interval and any(row.get(c.interval) for row in table.rows)
     ]
     bounds = [f"{column.interval}_{end}" for column in shown for end in ("low", "high")]
-    writer.writerow([*(column.key for column in table.columns), *bounds])
+    writer.writerow([visible(key) for key in (*(c.key for c in table.columns), *bounds)])
     for row in table.rows:
         cells = [plain(row.get(column.key)) for column in table.columns]
         for column in shown:
             cells += plain(row.get(column.interval) or (None, None))
-        writer.writerow(["" if cell is None else cell for cell in cells])
+        writer.writerow(
+            "" if cell is None else cell if isinstance(cell, int | float) else visible(str(cell))
+            for cell in cells
+        )
     return out.getvalue()
 
 
 def _markdown(table: Table, titled: bool) -> str:
     del titled
-    lines = [f"**{table.title}**", ""] if table.title else []
-    titles = (column.title.replace("|", "\\|") for column in table.columns)
+    title = visible(table.title).strip()  # blanks within the stars would leave them stars
+    lines = [f"**{markdown(title)}**", ""] if title else []
+    titles = (markdown_cell(column.title) for column in table.columns)
     lines.append("| " + " | ".join(titles) + " |")
     marks = ["---:" if _numeric(table, column) else "---" for column in table.columns]
     lines.append("|" + "|".join(marks) + "|")
     for row in table.rows:
-        cells = (_text(row, c, table).replace("|", "\\|") for c in table.columns)
+        cells = (markdown_cell(_text(row, c, table)) for c in table.columns)
         lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", *(f"{note}  " for note in table.notes)] if table.notes else []
+    lines += ["", *(f"{markdown_line(note)}  " for note in table.notes)] if table.notes else []
     return "\n".join(lines) + "\n"
 
 
@@ -314,29 +344,18 @@ def _latex(table: Table, titled: bool) -> str:
     """A booktabs table."""
     del titled
     align = "".join("r" if _numeric(table, column) else "l" for column in table.columns)
-    head = " & ".join(_escape(column.title) for column in table.columns)
-    lines = [f"% {table.title}"] if table.title else []
-    lines += [f"\\begin{{tabular}}{{{align}}}", "\\toprule", f"{head} \\\\", "\\midrule"]
-    for row in table.rows:
-        line = " & ".join(_escape(_text(row, c, table)) for c in table.columns)
-        # After `\\` LaTeX takes a bracket for the space below the row.
-        lines.append((f"{{}}{line}" if line.startswith(("[", "*")) else line) + " \\\\")
-    lines += ["\\bottomrule", "\\end{tabular}", *(f"% {note}" for note in table.notes)]
+    lines = [latex_comment(table.title)] if table.title else []
+    head = _latex_row([column.title for column in table.columns])
+    lines += [f"\\begin{{tabular}}{{{align}}}", "\\toprule", head, "\\midrule"]
+    lines += [_latex_row([_text(row, c, table) for c in table.columns]) for row in table.rows]
+    lines += ["\\bottomrule", "\\end{tabular}", *map(latex_comment, table.notes)]
     return "\n".join(lines) + "\n"
 
 
-_LATEX = str.maketrans(
-    {c: f"\\{c}" for c in "&%$#_{}"}
-    | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
-    | {"–": "--", "α": "$\\alpha$", "β": "$\\beta$", "γ": "$\\gamma$", "ε": "$\\varepsilon$"}
-    | {"κ": "$\\kappa$", "λ": "$\\lambda$", "ρ": "$\\rho$", "τ": "$\\tau$", "∅": "$\\emptyset$"}
-    | {"→": "$\\rightarrow$", "↓": "$\\downarrow$", "±": "$\\pm$", "<": "$<$", ">": "$>$"}
-    | {"≤": "$\\leq$", "≥": "$\\geq$", "×": "$\\times$", "−": "$-$", "|": "\\textbar{}"}
-)
-
-
-def _escape(text: str) -> str:
-    return text.translate(_LATEX)
+def _latex_row(cells: Sequence[str]) -> str:
+    line = " & ".join(map(latex, cells))
+    # After `\\` and after a rule LaTeX takes a bracket for the space below it.
+    return ("{}" if line.lstrip().startswith(("[", "*")) else "") + f"{line} \\\\"
 
 
 def audit_tables(tables: list[ScoreTable]) -> list[Table]:

@@ -177,7 +177,8 @@ def _parts(wanted: Differences, width: int, at_once: int) -> Sequence[IntArray |
     if wanted.size * width <= at_once:
         return [slice(0, wanted.size)]
     places = wanted.compared
-    return [places[part] for part in blocks(len(places), width, at_once)]
+    # A dozen arrays of this size are alive at a time.
+    return [places[part] for part in blocks(len(places), width, at_once // 4)]
 
 
 def _where(wanted: FloatArray, given: FloatArray) -> FloatArray:
@@ -240,24 +241,23 @@ def resampled_soft_accuracy(
         return found
 
     lines, size = max(wanted.sentences, 1), len(counts)
-    parts = _parts(wanted, max(lines, size), at_once)
-    if parts == [slice(0, wanted.size)]:
-        (part,), every = parts, slice(0, size)
-        taken, weight = wanted.take(part), weights(part, every)
+    if wanted.size * max(lines, size) <= at_once:
+        every = slice(0, wanted.size)
+        taken, weight = wanted.take(every), weights(every, slice(0, size))
         human = normal_confidence(taken, counts)
         return [
             np.atleast_1d(
                 soft_pairwise_accuracy(
-                    human, normal_confidence(_where(taken, each.take(part)), counts), weight
+                    human, normal_confidence(_where(taken, each.take(every)), counts), weight
                 )
             )
             for each in given
         ]
     far, total = np.zeros((2, len(given), size))
-    for part in parts:
+    for part in _parts(wanted, max(lines, size), at_once):
         taken = wanted.take(part)
         tables = [_where(taken, each.take(part)) for each in given]
-        for rows in blocks(size, taken.shape[1], at_once):
+        for rows in blocks(size, taken.shape[1], at_once // 4):
             weight, human = weights(part, rows), normal_confidence(taken, counts[rows])
             for number, table in enumerate(tables):
                 p = normal_confidence(table, counts[rows])
@@ -370,7 +370,7 @@ def perm_both_spa(
     permutations: int = PERMUTATIONS,
     seed: int = 0,
     whole: bool = False,
-    at_once: int = 4 * BLOCK,
+    at_once: int = 8 * BLOCK,
 ) -> tuple[FloatArray, FloatArray]:
     """Are two metrics' soft pairwise accuracies different? Two-sided, by PERM-BOTH or PERM-SYS.
 

@@ -220,7 +220,7 @@ def _sides(total: int, size: int) -> IntArray:
 
 
 def score_waves(
-    scores: Sequence[FloatArray], *, at_once: int = 4 * BLOCK
+    scores: Sequence[FloatArray], *, at_once: int = 8 * BLOCK
 ) -> list[Wave] | ComparedWaves:
     """Comparisons of all sentences, in the order of `gecjury.stats.ranking.trueskill`.
 

@@ -1,6 +1,7 @@
 """Getting every question answered once: from the store, else from the backend, within the budget.
 
-The order is always: reply, store (synced), then reading. A reply that cannot be read is asked
+The order is always: reply, reading (which cannot fail), store (synced) with what was read, then
+whatever follows from it. A stored reply is not read again. A reply that cannot be read is asked
 again by rule: a truncated one with twice the token cap, any other with a new seed and, where the
 temperature is 0, with 0.5, since the same question would get the same answer. After `retries`
 further tries it is missing for good, in this run and in every later one.
@@ -9,16 +10,18 @@ further tries it is missing for good, in this run and in every later one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from gecjury.errors import IncompleteError, OptionError
+from gecjury.errors import GecjuryError, IncompleteError, OptionError
 from gecjury.judges.asking.exchange import Attempt, Model, Reply, Request
 from gecjury.judges.asking.prices import FREE, Price, PriceTable, read_prices
 from gecjury.judges.asking.store import Identity, Store, store_path
 from gecjury.judges.asking.tokens import Counter, counter_for
+from gecjury.judges.asking.verdicts import verdict_from_json, verdict_to_json
 from gecjury.judges.backends.backend import Assignment, Backend
+from gecjury.judges.backends.completion import MALFORMED
 from gecjury.judges.backends.connect import connect
 from gecjury.judges.replies.reply import Failure
 from gecjury.runtime import Bar, Runtime
@@ -38,11 +41,13 @@ class Question:
         request: what is asked.
         read: gives the verdict that a reply holds, or what is wrong with it.
         about: names the question in lists of what is missing.
+        scores: how many its verdict has.
     """
 
     request: Request
     read: Callable[[Reply], Any]
     about: str = ""
+    scores: int = 1
 
 
 @dataclass(frozen=True)
@@ -72,12 +77,14 @@ class Asked:
     Attributes:
         answers: by the request's key.
         cut: bytes of a damaged tail that were cut from its store; they were asked again.
+        aside: lines of its store that could not be read; they were set aside and asked again.
         store: the store's file name; empty without one.
     """
 
     answers: Mapping[str, Answer]
     cut: int = 0
     store: str = ""
+    aside: tuple[int, ...] = ()
 
 
 def read_reply(question: Question, reply: Reply) -> Any:
@@ -86,6 +93,8 @@ def read_reply(question: Question, reply: Reply) -> Any:
         return Failure("refused", reply.text[:60] or "content filter")
     if reply.finish == "empty":
         return Failure("empty", "no choices")
+    if reply.finish == MALFORMED:
+        return Failure("malformed", reply.text[:60])
     value = question.read(reply)
     if not isinstance(value, Failure):
         return value
@@ -170,7 +179,7 @@ def ask(
         run.finish()
         if store is None:
             return Asked(run.answers())
-        return Asked(run.answers(), store.cut, store.path.name)
+        return Asked(run.answers(), store.cut, store.path.name, store.aside)
 
 
 @contextmanager
@@ -219,6 +228,7 @@ class _Run:
     bar: Bar | None = None
     currency: str = ""
     fresh: dict[str, list[Reply]] = field(default_factory=dict)
+    verdicts: dict[str, tuple[int, Any]] = field(default_factory=dict)
 
     def replies(self, key: str) -> list[Reply]:
         if self.store is not None:
@@ -232,9 +242,14 @@ class _Run:
 
     def deliver(self, attempt: Attempt, reply: Reply) -> Attempt | None:
         key = attempt.request.key
+        verdict = None
+        with suppress(GecjuryError):  # said once the reply is kept: it is read again below
+            verdict = read_reply(self.questions[key], reply)
         if self.store is not None:
-            self.store.append(attempt.request, reply)
+            self.store.append(attempt.request, reply, verdict_to_json(verdict))
         self.fresh.setdefault(key, []).append(reply)
+        if verdict is not None:
+            self.verdicts[key] = len(self.replies(key)), verdict
         self.budget.paid(attempt, reply)
         following = self._next(self.questions[key])
         if self.bar is not None:
@@ -249,10 +264,20 @@ class _Run:
         replies = self.replies(question.request.key)
         if not replies:
             return Attempt(question.request)
-        verdict = read_reply(question, replies[-1])
+        verdict = self._verdict(question, replies)
         if not isinstance(verdict, Failure) or len(replies) > self.retries:
             return None
         return Attempt(question.request, len(replies), _overrides(question, replies, verdict))
+
+    def _verdict(self, question: Question, replies: Sequence[Reply]) -> Any:
+        """What the last reply was read as, in this run or when it was stored."""
+        key = question.request.key
+        count, verdict = self.verdicts.get(key, (0, None))
+        if count != len(replies):
+            kept = None if self.store is None else self.store.read_as(key)
+            verdict = _read_before(question, replies[-1], kept)
+            self.verdicts[key] = len(replies), verdict
+        return verdict
 
     def finish(self) -> None:
         if self.budget.exhausted:
@@ -268,9 +293,15 @@ class _Run:
         found = {}
         for key, question in self.questions.items():
             replies = self.replies(key)
-            value = read_reply(question, replies[-1]) if replies else Failure("empty", "not asked")
+            value = self._verdict(question, replies) if replies else Failure("empty", "not asked")
             found[key] = Answer(value, tuple(replies), len(self.fresh.get(key, ())))
         return found
+
+
+def _read_before(question: Question, reply: Reply, kept: Any) -> Any:
+    """The verdict that is kept with a reply; one of old stores, which have none, is read."""
+    verdict = verdict_from_json(kept, question.scores)
+    return read_reply(question, reply) if verdict is None else verdict
 
 
 def _overrides(question: Question, replies: Sequence[Reply], failure: Failure) -> dict[str, Any]:
@@ -315,13 +346,19 @@ def count_work(questions: Sequence[Question], model: Model, runtime: Runtime, re
     distinct = {question.request.key: question for question in questions}
     counter = counter_for(model.name, _thinking(distinct))
     kept: dict[str, list[Reply]] = {}
+    read_as: dict[str, Any] = {}
     if distinct and runtime.use_cache:
         folder = runtime.cache_folder("judgments")
         path = store_path(folder, Identity.of(next(iter(distinct.values())).request))
         if path.exists():
             for record in read_store(path)[1]:
                 kept.setdefault(record["key"], []).append(Reply.from_json(record["reply"]))
-    todo = [q for key, q in distinct.items() if not _settled(q, kept.get(key, []), retries)]
+                read_as[record["key"]] = record.get("read")
+    todo = [
+        question
+        for key, question in distinct.items()
+        if not _settled(question, kept.get(key, []), read_as.get(key), retries)
+    ]
     read = sum(counter.input(question.request) for question in todo)
     written = sum(counter.output(question.request) for question in todo)
     price = price_of(model, read_prices(runtime.prices), batch=runtime.batch)
@@ -335,10 +372,12 @@ def count_work(questions: Sequence[Question], model: Model, runtime: Runtime, re
     )
 
 
-def _settled(question: Question, replies: Sequence[Reply], retries: int) -> bool:
+def _settled(question: Question, replies: Sequence[Reply], read: Any, retries: int) -> bool:
     if not replies:
         return False
-    return len(replies) > retries or not isinstance(read_reply(question, replies[-1]), Failure)
+    if len(replies) > retries:
+        return True
+    return not isinstance(_read_before(question, replies[-1], read), Failure)
 
 
 def _thinking(questions: Mapping[str, Question]) -> bool | None:

@@ -8,7 +8,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["Attempt", "Deliver", "Message", "Model", "Reply", "Request", "TokenLogprob", "key_of"]
+__all__ = [
+    "Attempt",
+    "Deliver",
+    "Message",
+    "Model",
+    "Reply",
+    "Request",
+    "TokenLogprob",
+    "key_of",
+    "logprob",
+]
 
 Message = Mapping[str, str]
 """`role` and `content`."""
@@ -124,10 +134,51 @@ class Reply:
         values = dict(record)
         if values["logprobs"] is not None:
             values["logprobs"] = tuple(
-                TokenLogprob(token, tuple((text, float(p)) for text, p in top))
+                TokenLogprob(_text(token), tuple((_text(text), logprob(p)) for text, p in top))
                 for token, top in values["logprobs"]
             )
-        return cls(**values)
+        reply = cls(**values)
+        for part in (reply.text, reply.finish):
+            _text(part)
+        numbers = [reply.input_tokens, reply.output_tokens, reply.latency]
+        numbers += [] if reply.cost is None else [reply.cost]
+        sent = _mapping(reply.sent)
+        numbers += [sent[name] for name in ("max_tokens", "seed", "temperature") if name in sent]
+        for number in numbers:
+            _number(number)
+        return reply
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} for a text")
+    return value
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{type(value).__name__} for an object")
+    return value
+
+
+def _number(value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{type(value).__name__} for a number")
+    if not abs(value) <= 1e18:
+        raise ValueError("a number that is none of a reply's")
+
+
+def logprob(value: Any) -> float:
+    """A logarithm of a probability.
+
+    Raises:
+        TypeError, ValueError: it is none.
+    """
+    found = float(value)
+    # A little above 0 is a rounding error.
+    if not found <= 1:
+        raise ValueError(f"{found} for a logarithm of a probability")
+    return found
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -10,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gecjury.errors import InputError
+from gecjury.textfiles import parse_json, read_text
+from gecjury.wording import visible
 
 __all__ = ["FREE", "Price", "PriceTable", "read_prices"]
 
 _TABLE = Path(__file__).with_name("prices.json")
+_MOST_BYTES = 4_000_000
 # A dated snapshot costs what its model costs: gpt-4o-2024-08-06, gpt-4-0613.
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4})$")
 
@@ -71,30 +73,42 @@ def read_prices(path: str | Path | None = None) -> PriceTable:
         InputError: the file is not a price table; says what is wrong.
     """
     chosen = _TABLE if path is None else Path(path)
+    expected = '{"date", "currency", "models": {"NAME": {"input": X, "output": Y}}}'
     try:
-        record = json.loads(chosen.read_text(encoding="utf-8"))
+        text = read_text(chosen, most=_MOST_BYTES)
+    except InputError as error:
+        raise InputError(f"the price table cannot be read: {error}") from None
+    try:
+        record = parse_json(text, "JSON", "a price table")
         models = {
             str(name): Price(_positive(row["input"]) / 1e6, _positive(row["output"]) / 1e6)
             for name, row in record["models"].items()
         }
         return PriceTable(
-            str(record["date"]),
-            str(record["currency"]),
+            _word(record["date"]),
+            _word(record["currency"]),
             models,
             _positive(record.get("batch_factor", 1.0)),
             chosen,
         )
-    except OSError as error:
-        raise InputError(f"{chosen}: the price table cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
+        said = str(error) if isinstance(error, InputError) else repr(error)
         raise InputError(
-            f"{chosen}: not a price table ({error!r}); expected "
-            '{"date", "currency", "models": {"NAME": {"input": X, "output": Y}}}'
+            f"{chosen}: not a price table ({visible(said[:200])}); expected {expected}"
         ) from None
+
+
+def _word(value: object) -> str:
+    """A date or a currency: one short line."""
+    text = str(value)
+    if not isinstance(value, str | int) or len(text) > 60 or not text.isprintable():
+        raise ValueError(f"{text[:60]!r} is no date or currency")
+    return text
 
 
 def _positive(value: object) -> float:
     number = float(str(value))
-    if not math.isfinite(number) or number < 0:
-        raise ValueError(f"{value!r} is not a price")
+    # More than any price, so that no sum of costs is infinite.
+    if not math.isfinite(number) or not 0 <= number <= 1e15:
+        raise ValueError(f"{str(value)[:60]!r} is not a price")
     return number

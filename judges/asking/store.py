@@ -2,8 +2,9 @@
 
 A store belongs to one backend, model, base url and prompt, which its first line names; another
 run's replies can so never be mixed in. Every further line is one reply with the open parts of its
-key. The file is locked while a run writes it. A line that a crash cut off at the end is cut away
-and asked again; damage anywhere else is an error, never repaired by guessing.
+key and what it was read as. The file is locked while a run writes it. A line that a crash cut off
+at the end is cut away and asked again. A line elsewhere that cannot be read is set aside: it is
+kept in a file of its own beside the store, blanks take its place, and its question is asked again.
 """
 
 from __future__ import annotations
@@ -21,11 +22,24 @@ from typing import IO, Any
 
 from gecjury.errors import InputError, OutputError
 from gecjury.judges.asking.exchange import Reply, Request, key_of
-from gecjury.textfiles import file_name, lock
+from gecjury.textfiles import file_name, lock, parse_json, read_bytes
 
-__all__ = ["STORE_FORMAT", "Identity", "Store", "read_segments", "read_store", "store_path"]
+__all__ = [
+    "ASIDE",
+    "STORE_FORMAT",
+    "Damage",
+    "Found",
+    "Identity",
+    "Store",
+    "find_lines",
+    "read_segments",
+    "read_store",
+    "store_path",
+]
 
 STORE_FORMAT = "gecjury-judgments/1"
+ASIDE = ".set-aside"
+"""Ending of the file with a store's lines that could not be read."""
 # Control characters, and halves of characters, which no text has.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -61,22 +75,69 @@ def store_path(folder: Path, identity: Identity) -> Path:
     return folder / file_name(prompt, identity.model, key_of(identity.parts)[:12], ending=".jsonl")
 
 
+@dataclass(frozen=True)
+class Damage:
+    """A line that cannot be read, with sound ones behind it.
+
+    Attributes:
+        line: its number, from 1.
+        start: its first byte.
+        end: where the next line begins.
+        reason: what is wrong with it.
+    """
+
+    line: int
+    start: int
+    end: int
+    reason: str
+
+
+@dataclass
+class Found:
+    """What a file of stores holds.
+
+    Attributes:
+        segments: each store's identity and records.
+        sound: bytes from the start to the end of the last sound line; what follows is a tail that
+            a crash left.
+        damaged: lines before that which cannot be read.
+    """
+
+    segments: list[tuple[Identity, list[dict[str, Any]]]]
+    sound: int
+    damaged: list[Damage]
+
+
 def read_store(path: Path) -> tuple[Identity, list[dict[str, Any]], int]:
-    """Read a store without changing it.
+    """Read a store without changing it; lines that cannot be read are passed over.
 
     Returns:
-        Its identity, its records, and how many bytes from the start are sound; what follows is a
-        tail that a crash left.
+        Its identity, its records, and how many bytes from the start there are to its last sound
+        line; what follows is a tail that a crash left.
 
     Raises:
-        InputError: not a store, or damaged elsewhere than at its tail; names the line.
+        InputError: not a store; names the line.
     """
-    segments, sound = _segments(path)
-    if len(segments) > 1:
+    found = find_lines(path)
+    return *found.segments[0], found.sound
+
+
+def find_lines(path: Path) -> Found:
+    """Read a store, and say which of its lines cannot be read.
+
+    Raises:
+        InputError: not a store, or several; names the line.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: the store cannot be read ({error.strerror})") from None
+    found = _segments(path, data)
+    if len(found.segments) > 1:
         raise InputError(
             f"{path}: holds several stores; bring them in with `gecjury judgments import`"
         )
-    return *segments[0], sound
+    return found
 
 
 def read_segments(path: Path) -> list[tuple[Identity, list[dict[str, Any]]]]:
@@ -85,47 +146,61 @@ def read_segments(path: Path) -> list[tuple[Identity, list[dict[str, Any]]]]:
     Raises:
         InputError: it is damaged anywhere; names the line.
     """
-    segments, sound = _segments(path)
-    if sound < path.stat().st_size:
+    data = read_bytes(path)
+    found = _segments(path, data)
+    for damage in found.damaged:
+        raise InputError(
+            f"{path}, line {damage.line}: {damage.reason}; nothing was taken from the file: "
+            "export it again"
+        )
+    if found.sound < len(data.rstrip(b" \n")):
         raise InputError(f"{path}: the file ends in a damaged line; export it again")
-    return segments
+    return found.segments
 
 
-def _segments(path: Path) -> tuple[list[tuple[Identity, list[dict[str, Any]]]], int]:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: the store cannot be read ({error.strerror})") from None
-    segments: list[tuple[Identity, list[dict[str, Any]]]] = []
-    sound = bad = 0
-    for number, line in enumerate(data.splitlines(keepends=True), 1):
-        record = _record(line)
-        if record is None:
-            bad = bad or number
-            continue
-        if bad:
-            raise InputError(
-                f"{path}, line {bad}: damaged in the middle of the store, so it is left as it is; "
-                "restore the file, or move it away to ask everything anew"
-            )
-        if not segments or "format" in record:
-            segments.append((_identity(path, number, record), []))
-        else:
-            _check(path, number, segments[-1][0], record)
-            segments[-1][1].append(record)
-        sound += len(line)
-    if not segments:
+def _segments(path: Path, data: bytes) -> Found:
+    found = Found([], 0, [])
+    bad: list[Damage] = []
+    start = 0
+    for number, line in enumerate(data.split(b"\n"), 1):
+        end = min(start + len(line) + 1, len(data))
+        record = _record(line) if end > start + len(line) else None
+        reason = "damaged (its checksum is wrong)"
+        if record is not None and not found.segments:
+            found.segments.append((_identity(path, number, record), []))
+            if bad:
+                raise InputError(
+                    f"{path}, line {bad[0].line}: damaged before the head of the store, so it is "
+                    "left as it is; restore the file, or move it away to ask everything anew"
+                )
+        elif record is not None and "format" in record:
+            found.segments.append((_identity(path, number, record), []))
+        elif record is not None:
+            reason = _check(path, number, found.segments[-1][0], record)
+            if reason:
+                record = None
+            else:
+                found.segments[-1][1].append(record)
+        if record is not None:
+            found.sound = end
+            found.damaged += bad
+            bad = []
+        elif line.strip():  # blanks stand where a line was set aside
+            bad.append(Damage(number, start, end, reason))
+        start = end
+    if not found.segments:
         raise InputError(f"{path}: not a store of judgments (no head line of {STORE_FORMAT})")
-    return segments, sound
+    return found
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
     """One line's record; None unless it is whole and unchanged."""
-    if not line.endswith(b"\n"):
+    if not line.strip():
         return None
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):  # also nested too deeply to be anything of ours
+        # Halves of surrogate pairs pass: stores of old have them where a model wrote them.
+        record = parse_json(line.decode(), "the line", "a reply", halves=True)
+    except ValueError:
         return None
     if not isinstance(record, dict) or record.pop("sum", None) != _sum(record):
         return None
@@ -157,19 +232,25 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:60]}..."
 
 
-def _check(path: Path, number: int, identity: Identity, record: Mapping[str, Any]) -> None:
+def _check(path: Path, number: int, identity: Identity, record: Mapping[str, Any]) -> str:
+    """What of a record is not a judgment's; empty where nothing is.
+
+    Raises:
+        InputError: it is a judgment of another store.
+    """
     try:
         parts = record["parts"]
         mine = {key: parts[key] for key in identity.parts}
         sound = record["key"] == key_of(parts)
         Reply.from_json(record["reply"])
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}, line {number}: not a judgment ({error!r})") from None
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        return f"not a judgment ({_shown(error)})"
     if mine != identity.parts or not sound:
         raise InputError(
             f"{path}, line {number}: a judgment of another model or prompt stands in this store; "
             "stores are never mixed: take the line out or move the file away"
         )
+    return ""
 
 
 def _sum(record: Mapping[str, Any]) -> str:
@@ -190,6 +271,7 @@ class Store(AbstractContextManager["Store"]):
     Attributes:
         path: the file.
         cut: bytes of a damaged tail that were cut away on opening.
+        aside: lines that could not be read and were set aside on opening.
     """
 
     def __init__(self, path: Path, identity: Identity) -> None:
@@ -200,7 +282,9 @@ class Store(AbstractContextManager["Store"]):
             OutputError: it cannot be made or written.
         """
         self.path, self.identity, self.cut = path, identity, 0
+        self.aside: tuple[int, ...] = ()
         self._replies: dict[str, list[Reply]] = {}
+        self._read: dict[str, Any] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = path.open("ab", buffering=0)
@@ -233,8 +317,12 @@ class Store(AbstractContextManager["Store"]):
         """The replies to one request, the last one last."""
         return list(self._replies.get(key, ()))
 
-    def append(self, request: Request, reply: Reply) -> None:
-        """Keep a reply: when this returns, it is on the disk.
+    def read_as(self, key: str) -> Any:
+        """What the last reply to a request was read as; None where that is not kept."""
+        return self._read.get(key)
+
+    def append(self, request: Request, reply: Reply, read: Mapping[str, Any] | None = None) -> None:
+        """Keep a reply and what it was read as: when this returns, both are on the disk.
 
         Raises:
             OutputError: it could not be written whole; what was there before is intact.
@@ -242,13 +330,20 @@ class Store(AbstractContextManager["Store"]):
         parts = request.parts
         if Identity.of(request) != self.identity:
             raise InputError(f"{self.path}: a reply of another model or prompt was to be kept here")
-        self.append_record({"key": key_of(parts), "parts": parts, "reply": reply.to_json()})
+        record = {"key": key_of(parts), "parts": parts, "reply": reply.to_json()}
+        self.append_record(record if read is None else {**record, "read": read})
 
     def append_record(self, record: Mapping[str, Any]) -> None:
         """Keep a record of another store of the same identity; see `append`."""
-        _check(self.path, 0, self.identity, record)
+        if wrong := _check(self.path, 0, self.identity, record):
+            raise InputError(f"{self.path}: {wrong} was to be kept here")
         self._write(_line(record))
-        self._replies.setdefault(record["key"], []).append(Reply.from_json(record["reply"]))
+        self._take(record)
+
+    def _take(self, record: Mapping[str, Any]) -> None:
+        key = record["key"]
+        self._replies.setdefault(key, []).append(Reply.from_json(record["reply"]))
+        self._read[key] = record.get("read")
 
     def _lock(self) -> None:
         if not lock(self._file, wait=False):
@@ -260,19 +355,22 @@ class Store(AbstractContextManager["Store"]):
     def _load(self) -> None:
         size = os.fstat(self._file.fileno()).st_size
         if size and not self._headless(size):
-            identity, records, sound = read_store(self.path)
+            found = find_lines(self.path)
+            (identity, records), sound = found.segments[0], found.sound
             if identity != self.identity:
                 raise InputError(
                     f"{self.path}: holds replies of {identity.model} to {identity.prompt}, not of "
                     f"{self.identity.model} to {self.identity.prompt}; move it away"
                 )
             if sound < size:
+                self._keep_tail(sound)
                 self._file.truncate(sound)
                 os.fsync(self._file.fileno())
                 self.cut = size - sound
+            if found.damaged:
+                self._set_aside(found.damaged)
             for record in records:
-                reply = Reply.from_json(record["reply"])
-                self._replies.setdefault(record["key"], []).append(reply)
+                self._take(record)
             return
         self._write(_line({"format": STORE_FORMAT, "identity": self.identity.parts}))
         folder = os.open(self.path.parent, os.O_RDONLY)
@@ -280,6 +378,41 @@ class Store(AbstractContextManager["Store"]):
             os.fsync(folder)  # the new file's name has to last as well
         finally:
             os.close(folder)
+
+    def _keep_tail(self, sound: int) -> None:
+        """Whole lines of a tail are no remains of a crash: they are kept in a file of their own."""
+        with self.path.open("rb") as store:
+            store.seek(sound)
+            tail = store.read()
+        whole = tail[: tail.rfind(b"\n") + 1]
+        if whole.strip(b"\0 \n"):
+            with self.path.with_suffix(ASIDE).open("ab") as kept:
+                kept.write(whole)
+                kept.flush()
+                os.fsync(kept.fileno())
+
+    def _set_aside(self, damaged: list[Damage]) -> None:
+        """Keep lines that cannot be read in a file of their own, and leave blanks for them."""
+        side = self.path.with_suffix(ASIDE)
+        try:
+            with self.path.open("r+b") as store:
+                with side.open("ab") as kept:
+                    for damage in damaged:
+                        store.seek(damage.start)
+                        kept.write(store.read(damage.end - damage.start))
+                    kept.flush()
+                    os.fsync(kept.fileno())  # before it is gone from the store
+                for damage in damaged:
+                    store.seek(damage.start)
+                    store.write(b" " * (damage.end - damage.start - 1))
+                store.flush()
+                os.fsync(store.fileno())
+        except OSError as error:
+            raise OutputError(
+                f"{self.path}, line {damaged[0].line}: {damaged[0].reason}, and it cannot be set "
+                f"aside in {side.name} ({error.strerror})"
+            ) from None
+        self.aside = tuple(damage.line for damage in damaged)
 
     def _headless(self, size: int) -> bool:
         """Whether a crash left less than a whole head line: nothing to lose, so begin anew."""

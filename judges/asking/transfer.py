@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.errors import InputError, nearest
-from gecjury.judges.asking.store import Store, read_segments, read_store, store_path
+from gecjury.judges.asking.store import Store, find_lines, read_segments, read_store, store_path
 from gecjury.textfiles import write_text
 
 __all__ = ["export_stores", "import_stores", "list_stores"]
@@ -46,7 +46,7 @@ def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
         How many replies it holds.
 
     Raises:
-        InputError: there is no such store, or none at all.
+        InputError: there is no such store, or none at all, or a line of one cannot be read.
     """
     known = {path.stem: path for path in sorted(folder.glob("*.jsonl"))}
     for name in names:
@@ -57,9 +57,17 @@ def export_stores(folder: Path, file: Path, names: Sequence[str] = ()) -> int:
         raise InputError(f"{folder}: no stored judgments; score something with a judge first")
     parts, count = [], 0
     for path in chosen:
-        _, records, sound = read_store(path)
-        parts.append(path.read_bytes()[:sound])
-        count += len(records)
+        found = find_lines(path)
+        if found.damaged:
+            first = found.damaged[0]
+            raise InputError(
+                f"{path}, line {first.line}: {first.reason}; score with its judge once more, which "
+                "sets such lines aside and asks again, then export it"
+            )
+        lines = path.read_bytes()[: found.sound].split(b"\n")
+        # Blanks stand where a line was set aside.
+        parts += [line + b"\n" for line in lines if line.strip()]
+        count += len(found.segments[0][1])
     write_text(file, b"".join(parts).decode("ascii"))
     return count
 

@@ -10,31 +10,50 @@ often is tried depends on whether the server ever answered, so that every part o
 from __future__ import annotations
 
 import asyncio
-import json
 import random
-import threading
 import time
 import urllib.parse
 from collections import deque
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gecjury.errors import GecjuryError, InputError, MissingExtraError, OptionError
-from gecjury.judges.asking.exchange import Attempt, Model, Reply, TokenLogprob
+from gecjury.errors import (
+    GecjuryError,
+    IncompleteError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+)
+from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.asking.prices import Price
 from gecjury.judges.backends.backend import Assignment
+from gecjury.judges.backends.bounded import Limits, Moved, Unusable, bounded_client, run_to_end
 from gecjury.judges.backends.capabilities import capabilities, no_template
+from gecjury.judges.backends.completion import mask_reply, read_completion
 from gecjury.judges.backends.pacing import Pace, backoff, retry_after
-from gecjury.runtime import KEY_VARIABLE, key_variable, masked, public_address, read_key, secrets_of
+from gecjury.runtime import (
+    KEY_VARIABLE,
+    check_address,
+    key_variable,
+    masked,
+    public_address,
+    read_key,
+    secrets_of,
+)
+from gecjury.textfiles import parse_json
+from gecjury.wording import visible
 
-__all__ = ["OpenAIBackend", "make_client", "mask_reply", "read_completion", "request_body"]
+__all__ = ["OpenAIBackend", "clean", "make_client", "refused_key", "request_body"]
 
 _TRIES = 8
 # A server that has never answered is probably not there: say so soon.
 _FIRST_TRIES = 3
 # Settings that some servers refuse and an answer can do without.
 _OPTIONAL = ("temperature", "seed", "response_format", "chat_template_kwargs", "max_tokens")
+# Bytes that a server takes to write the probabilities of one token and of its alternatives.
+_TOKEN_BYTES = 5_000
+_MOST_MESSAGE = 4_000
 
 
 class _Transient(Exception):
@@ -52,8 +71,8 @@ class _Refused(Exception):
 class OpenAIBackend:
     """Asks a server, many requests at once; see `gecjury.judges.backends.backend.Backend`."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, limits: Limits | None = None) -> None:
+        self.model, self.limits = model, limits or Limits()
         self.left_out: set[str] = set()
         self.pace: Pace | None = None
         self._answered = 0
@@ -65,7 +84,7 @@ class OpenAIBackend:
 
     def run(self, work: Assignment) -> None:
         """See `Backend.run`."""
-        _run_to_end(self._all(work))
+        run_to_end(self._all(work))
 
     async def _all(self, work: Assignment) -> None:
         waiting = deque(work.attempts)
@@ -74,7 +93,8 @@ class OpenAIBackend:
         named = self._named = work.runtime.api_key_env
         keys = [read_key(name) for url in urls if (name := key_variable(url, named))]
         self._secrets += tuple(keys)
-        clients = [make_client(url, named, asynchronous=True) for url in urls]
+        limits = limits_for(self.limits, work.attempts)
+        clients = [make_client(url, named, asynchronous=True, limits=limits) for url in urls]
         self._stop, self._full = None, False
 
         async def answer(number: int) -> None:
@@ -97,6 +117,8 @@ class OpenAIBackend:
                 await answer(number)
             except Exception as error:
                 self._stop = self._stop or error
+                if self.pace is not None:
+                    self.pace.end()
 
         count = min(work.runtime.concurrency, len(waiting))
         try:
@@ -125,6 +147,13 @@ class OpenAIBackend:
                 continue
             except _Transient as error:
                 tries += 1
+                if error.wait is not None and error.wait > self.limits.wait:
+                    raise IncompleteError(
+                        f"{self._server()} asks to wait {_time(error.wait)} ({error}), which is "
+                        f"longer than the {_time(self.limits.wait)} that are waited: the run "
+                        "stops here. Replies so far are kept; run the same command again later "
+                        "to continue"
+                    ) from None
                 if tries >= (_TRIES if self._answered else _FIRST_TRIES) and not (
                     error.limited and tries < 2 * _TRIES
                 ):
@@ -138,7 +167,7 @@ class OpenAIBackend:
             finally:
                 await self.pace.leave(answered=answered)
             if not limited:  # a pause for all is kept at the entrance
-                await asyncio.sleep(wait)
+                await self.pace.rest(wait)
 
     async def _once(self, client: Any, attempt: Attempt, price: Price | None) -> Reply:
         import openai
@@ -149,7 +178,7 @@ class OpenAIBackend:
             raw = await client.chat.completions.with_raw_response.create(
                 **body, extra_headers={"Idempotency-Key": _idempotency(attempt)}
             )
-            text = raw.http_response.text
+            data = raw.http_response.content
         except openai.APIStatusError as error:
             self._raise_status(error, attempt, body)
             raise
@@ -157,18 +186,28 @@ class OpenAIBackend:
             raise _Transient("the time for an answer ran out") from None
         except openai.APIConnectionError as error:
             reason = error.__cause__ or error
+            if isinstance(reason, Unusable | Moved):
+                raise self._left(reason) from None
             said = self._clean(str(reason)) or type(reason).__name__
             raise _Transient(f"no connection ({said})") from None
+        except (Unusable, Moved) as error:  # as newer versions of the client pass it on
+            raise self._left(error) from None
         except openai.OpenAIError as error:
             raise InputError(f"{self._server()}: {self._clean(str(error))}") from None
+        except Exception as error:  # whatever the client's own reading of an odd answer ends in
+            raise _Transient(f"an answer that cannot be read ({type(error).__name__})") from None
+        text = data.decode("utf-8", "replace").removeprefix("\ufeff")
         try:
-            record = json.loads(text)
-        except ValueError:
-            raise _Transient(f"not JSON but {self._clean(text)[:40]!r}") from None
+            record = parse_json(text, "the reply", "a completion", halves=True)
+        except InputError:
+            shown = self._clean(text)[:40]
+            raise _Transient(f"not JSON but {shown!r}" if text else "an empty reply") from None
         if not isinstance(record, dict):
             raise _Transient(f"not a completion but {self._clean(text)[:40]!r}")
         seconds = time.perf_counter() - start
-        reply = mask_reply(read_completion(record, price, seconds), self._secrets)
+        asked = bool(attempt.sampling.get("logprobs"))
+        reply = read_completion(record, price, seconds, logprobs=asked)
+        reply = mask_reply(reply, self._secrets)
         sent = dict(attempt.overrides)
         if self.left_out:
             sent["left_out"] = sorted(self.left_out)
@@ -223,35 +262,45 @@ class OpenAIBackend:
             return OptionError(f"{self._server()}: the account's quota is used up: {text}")
         return InputError(f"{self._server()} refuses the request ({status}): {text}")
 
+    def _left(self, reason: Unusable | Moved) -> Exception:
+        """What becomes of a reply that was not read to its end."""
+        if isinstance(reason, Unusable):
+            return _Transient(str(reason))
+        shown = public_address(self._clean(str(reason)))
+        return OptionError(
+            f"{self._server()} sends requests on to {shown!r}, which is not followed: sentences "
+            "and keys go to the address that was named alone. If it is to be trusted, name it "
+            "with base_url"
+        )
+
     def _server(self) -> str:
         return public_address(self.model.base_url) or "OpenAI"
 
     def _clean(self, text: str) -> str:
-        """A server's message on one line, without the key."""
-        # Masked first: what is cut off or closed up would not be known for a key any more.
-        return " ".join(masked(text, self._secrets).split())[:300]
+        return clean(text, self._secrets)
 
 
-def _run_to_end(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine from ordinary code, inside a notebook's event loop as well."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work)
-        return
-    failure: list[BaseException] = []
+def clean(text: str, secrets: tuple[str, ...]) -> str:
+    """A server's message on one line of at most 300 characters, without the key."""
+    # Masked first: what is cut off or closed up would not be known for a key any more. Addresses
+    # are looked for in the beginning alone, as that takes the square of a hostile text's length.
+    text = masked(text, secrets, addresses=False)[:_MOST_MESSAGE]
+    return visible(" ".join(masked(text, secrets).split())[:300])
 
-    def target() -> None:
-        try:
-            asyncio.run(work)
-        except BaseException as error:
-            failure.append(error)
 
-    thread = threading.Thread(target=target)
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
+def limits_for(limits: Limits, attempts: Iterable[Attempt]) -> Limits:
+    """The limits, with room for the probabilities of tokens where these are asked for."""
+    tokens = [a.sampling["max_tokens"] for a in attempts if a.sampling.get("logprobs")]
+    # A question is asked again with twice the tokens, up to the number of tries.
+    more = 4 * _TOKEN_BYTES * max(tokens, default=0)
+    return replace(limits, reply_bytes=limits.reply_bytes + min(more, limits.file_bytes))
+
+
+def _time(seconds: float) -> str:
+    """A time for people."""
+    if not seconds < 172_800:
+        return "more than two days"
+    return f"{seconds / 60:.0f} minutes" if seconds < 7_200 else f"{seconds / 3600:.0f} hours"
 
 
 def refused_key(url: str, named: str | None) -> str:
@@ -265,13 +314,16 @@ def refused_key(url: str, named: str | None) -> str:
     return f"refuses the key in ${variable} (401); set a valid one"
 
 
-def make_client(url: str, named: str | None = None, *, asynchronous: bool) -> Any:
+def make_client(
+    url: str, named: str | None = None, *, asynchronous: bool, limits: Limits | None = None
+) -> Any:
     """The official client for a server; the key comes from the environment alone.
 
     Args:
         url: of the server; empty for OpenAI.
         named: see `gecjury.runtime.key_variable`.
         asynchronous: which of the two clients.
+        limits: of what the server may send.
 
     Raises:
         OptionError: there is no key where one belongs, or it or the address cannot be one.
@@ -284,6 +336,11 @@ def make_client(url: str, named: str | None = None, *, asynchronous: bool) -> An
             f"backend=openai needs the package {error.name}, which is not installed: "
             "pip install 'gecjury[judges]'"
         ) from None
+    if url and (wrong := check_address(url)):
+        raise OptionError(
+            f"base_url {public_address(url)!r} is not an address ({wrong}); "
+            "expected http://HOST:PORT/v1"
+        )
     variable = key_variable(url, named)
     key = read_key(variable) if variable else ""
     if not key:
@@ -298,6 +355,7 @@ def make_client(url: str, named: str | None = None, *, asynchronous: bool) -> An
     kind = openai.AsyncOpenAI if asynchronous else openai.OpenAI
     timeout = openai.Timeout(600.0, connect=10.0)
     place, _, query = url.partition("?")
+    bounded = bounded_client(limits or Limits(), asynchronous=asynchronous)
     try:
         return kind(
             api_key=key,
@@ -306,6 +364,7 @@ def make_client(url: str, named: str | None = None, *, asynchronous: bool) -> An
             default_query=dict(urllib.parse.parse_qsl(query)) or None,
             max_retries=0,
             timeout=timeout,
+            http_client=bounded,
         )
     except Exception as error:  # the HTTP library's own error for an address that is none
         raise OptionError(
@@ -345,52 +404,3 @@ def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str
         if "chat_template_kwargs" not in left_out:
             body["extra_body"] = {"chat_template_kwargs": options}
     return {name: value for name, value in body.items() if name not in left_out}
-
-
-def read_completion(record: Mapping[str, Any], price: Price | None, latency: float) -> Reply:
-    """A server's completion as a reply; whatever is missing in it is empty, never an error."""
-    usage = record.get("usage") or {}
-    tokens = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
-    cost = None if price is None else price.cost(*tokens)
-    choices = record.get("choices") or []
-    if not choices:
-        return Reply("", "empty", *tokens, None, cost, latency)
-    choice = choices[0]
-    message = choice.get("message") or {}
-    if message.get("refusal"):
-        return Reply(str(message["refusal"]), "refusal", *tokens, None, cost, latency)
-    text = _content(message.get("content"))
-    if not text.strip():
-        # Some servers put the whole answer where the thinking belongs.
-        hidden = message.get("reasoning_content") or message.get("reasoning") or ""
-        text = hidden if "{" in str(hidden) else text
-    finish = str(choice.get("finish_reason") or "stop")
-    return Reply(text, finish, *tokens, _logprobs(choice), cost, latency)
-
-
-def mask_reply(reply: Reply, secrets: Sequence[str]) -> Reply:
-    """A reply as it may be kept: a server that repeats what it was sent may repeat the key."""
-    text, finish = (masked(said, secrets, addresses=False) for said in (reply.text, reply.finish))
-    if (text, finish) == (reply.text, reply.finish):
-        return reply
-    # The tokens would spell the key.
-    return replace(reply, text=text, finish=finish, logprobs=None)
-
-
-def _content(content: Any) -> str:
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
-    return "" if content is None else str(content)
-
-
-def _logprobs(choice: Mapping[str, Any]) -> tuple[TokenLogprob, ...] | None:
-    content = (choice.get("logprobs") or {}).get("content")
-    if not content:
-        return None
-    return tuple(
-        TokenLogprob(
-            str(token["token"]),
-            tuple((str(t["token"]), float(t["logprob"])) for t in token.get("top_logprobs") or ()),
-        )
-        for token in content
-    )

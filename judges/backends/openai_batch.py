@@ -11,19 +11,19 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
-from gecjury.errors import GecjuryError, InputError, OptionError
+from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.judges.asking.exchange import Attempt, Model, Reply, key_of
 from gecjury.judges.backends.backend import Assignment
-from gecjury.judges.backends.openai import (
-    make_client,
-    mask_reply,
-    read_completion,
-    refused_key,
-    request_body,
-)
-from gecjury.runtime import key_variable, masked, read_key, secrets_of
+from gecjury.judges.backends.bounded import Limits, Moved, Unusable
+from gecjury.judges.backends.completion import mask_reply, read_completion
+from gecjury.judges.backends.openai import clean, make_client, refused_key, request_body
+from gecjury.runtime import key_variable, public_address, read_key, secrets_of
+from gecjury.textfiles import parse_json
 
 __all__ = ["BatchBackend"]
 
@@ -36,16 +36,33 @@ _DONE = ("completed", "failed", "expired", "cancelled")
 _ROUNDS = 4
 _FIRST_PAUSE = 5.0
 _LONGEST_PAUSE = 120.0
+# A batch's window is a day; what is under way after that is never done.
+_LONGEST_WAIT = 26 * 3600.0
+# An account has fewer; a server that has ever more would be listed for ever.
+_MOST_BATCHES = 5_000
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """What is told of a batch; files that there are not yet are empty."""
+
+    status: str
+    input: str
+    files: tuple[str, ...]
 
 
 class BatchBackend:
     """Asks by batches; see `gecjury.judges.backends.backend.Backend`."""
 
-    def __init__(self, model: Model, pause: float = _FIRST_PAUSE) -> None:
+    def __init__(
+        self, model: Model, pause: float = _FIRST_PAUSE, limits: Limits | None = None
+    ) -> None:
         if "+" in model.base_url:
             raise OptionError("--batch takes one base_url: a batch lies on one server")
         self.model, self._pause = model, pause
+        self._limits = limits or Limits()
         self._refused = ""
+        self._named: str | None = None
         self._secrets = secrets_of(model.base_url)
 
     def run(self, work: Assignment) -> None:
@@ -53,22 +70,43 @@ class BatchBackend:
         url, named = self.model.base_url, work.runtime.api_key_env
         if variable := key_variable(url, named):
             self._secrets += (read_key(variable),)
-        client = make_client(url, named, asynchronous=False)
+        self._named = named
+        client = make_client(url, named, asynchronous=False, limits=self._limits)
+        with client:
+            self._all(client, work)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """One call of the client: whatever becomes of it but an answer is told."""
         import openai
 
         try:
-            with client:
-                self._all(client, work)
+            yield
+        except openai.AuthenticationError:
+            said = refused_key(self.model.base_url, self._named)
+            raise OptionError(f"the server {said}") from None
+        except (openai.APIConnectionError, Unusable, Moved) as error:
+            reason = error.__cause__ or error
+            if isinstance(reason, Moved):
+                shown = public_address(clean(str(reason), self._secrets))
+                raise OptionError(
+                    f"batch: the server sends requests on to {shown!r}, which is not followed; "
+                    "if it is to be trusted, name it with base_url"
+                ) from None
+            known = isinstance(reason, Unusable)
+            raise self._failed(str(reason if known else error)) from None
+        except openai.OpenAIError as error:
+            raise self._failed(str(error)) from None
         except GecjuryError:
             raise
-        except openai.AuthenticationError:
-            raise OptionError(f"the server {refused_key(url, named)}") from None
-        except openai.OpenAIError as error:
-            reason = " ".join(masked(str(error), self._secrets).split())[:200]
-            raise InputError(
-                f"batch: {reason}. Batches go on by themselves; run the same command again to "
-                "collect them"
-            ) from None
+        except Exception as error:  # whatever the client's own reading of an odd answer ends in
+            raise self._failed(f"an answer that cannot be read ({type(error).__name__})") from None
+
+    def _failed(self, reason: str) -> InputError:
+        return InputError(
+            f"batch: {clean(reason, self._secrets)[:200]}. Batches go on by themselves; run the "
+            "same command again to collect them"
+        )
 
     def _all(self, client: Any, work: Assignment) -> None:
         waiting = {_custom_id(attempt): attempt for attempt in work.attempts}
@@ -105,21 +143,39 @@ class BatchBackend:
 
     def _submit(self, client: Any, mark: str, lines: Sequence[str]) -> None:
         data = "\n".join(lines).encode() + b"\n"
-        file = client.files.create(file=("gecjury.jsonl", data), purpose="batch")
-        client.batches.create(
-            input_file_id=file.id,
-            endpoint="/v1/chat/completions",
-            completion_window="24h",
-            metadata={_MARK: mark},
-        )
+        with self._asking():
+            file = client.files.create(file=("gecjury.jsonl", data), purpose="batch")
+            if not _name(file, "id"):
+                raise self._failed("the server names no file for the requests sent")
+            client.batches.create(
+                input_file_id=file.id,
+                endpoint="/v1/chat/completions",
+                completion_window="24h",
+                metadata={_MARK: mark},
+            )
 
-    def _batches(self, client: Any, mark: str) -> list[Any]:
-        return [b for b in client.batches.list(limit=100) if (b.metadata or {}).get(_MARK) == mark]
+    def _batches(self, client: Any, mark: str) -> list[_Batch]:
+        with self._asking():
+            listed = list(islice(client.batches.list(limit=100), _MOST_BATCHES))
+        found = []
+        for batch in listed:
+            told = getattr(batch, "metadata", None)
+            if isinstance(told, Mapping) and told.get(_MARK) == mark:
+                files = _name(batch, "output_file_id"), _name(batch, "error_file_id")
+                status, given = _name(batch, "status"), _name(batch, "input_file_id")
+                found.append(_Batch(status, given, tuple(filter(None, files))))
+        return found
 
     def _wait(self, client: Any, mark: str) -> None:
         """Until no batch of ours is under way."""
         pause = self._pause
+        end = time.monotonic() + _LONGEST_WAIT
         while any(batch.status not in _DONE for batch in self._batches(client, mark)):
+            if time.monotonic() > end:
+                raise IncompleteError(
+                    f"batch: not done after {_LONGEST_WAIT / 3600:g} hours. Replies so far are "
+                    "kept; run the same command again to collect the rest"
+                )
             time.sleep(pause)
             pause = min(_LONGEST_PAUSE, 1.5 * pause)
 
@@ -134,11 +190,12 @@ class BatchBackend:
         running: set[str] = set()
         for batch in self._batches(client, mark):
             if batch.status not in _DONE:
-                lines = _lines(client, batch.input_file_id)
-                running |= {str(line.get("custom_id")) for line in lines}
+                if batch.input:
+                    lines = self._lines(client, batch.input)
+                    running |= {str(line.get("custom_id")) for line in lines}
                 continue
-            for file in (batch.output_file_id, batch.error_file_id):
-                for line in _lines(client, file) if file else ():
+            for file in batch.files:
+                for line in self._lines(client, file):
                     self._take(line, waiting, work)
         return running
 
@@ -150,20 +207,47 @@ class BatchBackend:
     ) -> None:
         """Deliver one line, unless its request is answered already or the line is an error."""
         name = str(line.get("custom_id"))
-        response = line.get("response") or {}
+        response = _mapping(line.get("response"))
         if name not in waiting:
             return
         if response.get("status_code") != 200 or not isinstance(response.get("body"), Mapping):
-            error = line.get("error") or (response.get("body") or {}).get("error") or {}
+            body = _mapping(response.get("body"))
+            error = _mapping(line.get("error") or body.get("error"))
             said = str(error.get("message") or error.get("code") or "")
-            self._refused = masked(said, self._secrets)[:120]
+            self._refused = clean(said, self._secrets)[:120]
             return
         attempt = waiting.pop(name)
-        reply = mask_reply(read_completion(response["body"], work.price, 0.0), self._secrets)
+        asked = bool(attempt.sampling.get("logprobs"))
+        reply = read_completion(response["body"], work.price, 0.0, logprobs=asked)
+        reply = mask_reply(reply, self._secrets)
         sent = {**attempt.overrides, "batch": True}
         following = work.deliver(attempt, Reply(**{**vars(reply), "sent": sent}))
         if following is not None:
             waiting[_custom_id(following)] = following
+
+    def _lines(self, client: Any, file: str) -> Iterator[dict[str, Any]]:
+        """The JSON objects of a file; a line cut off in transfer is no answer."""
+        with self._asking():
+            data = client.files.content(file).content
+        # Not splitlines, for which a line also ends at characters that JSON leaves as they are.
+        for number, line in enumerate(data.split(b"\n"), 1):
+            try:
+                text = line.decode("utf-8", "replace")
+                record = parse_json(text, f"line {number}", "an answer", halves=True)
+            except InputError:
+                continue
+            if isinstance(record, dict):
+                yield record
+
+
+def _name(thing: Any, attribute: str) -> str:
+    """A name among what a server tells of something; empty where it is none."""
+    value = getattr(thing, attribute, None)
+    return value if isinstance(value, str) else ""
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _custom_id(attempt: Attempt) -> str:
@@ -182,14 +266,3 @@ def _parts(lines: Sequence[str]) -> Iterator[list[str]]:
         size += len(line) + 1
     if part:
         yield part
-
-
-def _lines(client: Any, file: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a file; a line cut off in transfer is no answer."""
-    for line in client.files.content(file).text.splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            yield record

@@ -38,14 +38,27 @@ class Pace:
         self._not_before = 0.0
         self._last_cut = float("-inf")
         self._changed = asyncio.Condition()
+        self._over = asyncio.Event()
 
     async def enter(self) -> None:
         """Wait for a place and for the end of any pause."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._under_way < int(self.limit))
             self._under_way += 1
-        while self.pause > 0:
-            await asyncio.sleep(self.pause)
+        while self.pause > 0 and not self._over.is_set():
+            await self.rest(self.pause)
+
+    async def rest(self, seconds: float) -> None:
+        """Wait, unless the run ends before."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._over.wait()
+        except TimeoutError:
+            pass
+
+    def end(self) -> None:
+        """Wake everybody who waits: the run is over."""
+        self._over.set()
 
     @property
     def pause(self) -> float:
@@ -85,8 +98,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         pass
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError):
-        return None
+    except (ValueError, TypeError, OverflowError, OSError):
+        return None  # neither a number nor a day that there is
 
 
 def backoff(attempt: int, asked: float | None, source: random.Random) -> float:

@@ -8,7 +8,6 @@ canary makes sure that the installed version obeys such grammars at all.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.judges.asking.exchange import Attempt, Model, Reply, TokenLogprob
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.capabilities import no_template
+from gecjury.textfiles import parse_json
 
 __all__ = ["OPTIONS_VARIABLE", "VLLMBackend", "check_canary"]
 
@@ -174,8 +174,8 @@ def check_canary(text: str, version: str) -> None:
         OptionError: it is not, so constraints are ignored.
     """
     try:
-        obeyed = json.loads(text) == {"word": _CANARY}
-    except ValueError:
+        obeyed = parse_json(text, "the canary", "an object") == {"word": _CANARY}
+    except InputError:
         obeyed = False
     if not obeyed:
         raise OptionError(
@@ -219,9 +219,9 @@ def _more_arguments() -> dict[str, Any]:
     if not text:
         return {}
     try:
-        record = json.loads(text)
-    except ValueError as error:
-        raise OptionError(f"${OPTIONS_VARIABLE} is not JSON ({error})") from None
+        record = parse_json(text, f"${OPTIONS_VARIABLE}", "a JSON object")
+    except InputError as error:
+        raise OptionError(str(error)) from None
     if not isinstance(record, dict):
         raise OptionError(f"${OPTIONS_VARIABLE} must be a JSON object of arguments of vllm.LLM")
     return record

@@ -65,7 +65,7 @@ def listwise_ballots(sets: Sequence[CandidateSet], options: Options) -> list[Bal
                 request = options.request(content, schema, answer, order, repeat)
                 read = functools.partial(_read, count=count, expected=options.expected)
                 about = f"line {candidates.row + 1}, {count} corrections"
-                question = Question(request, read, about)
+                question = Question(request, read, about, count)
                 ballots.append(Ballot(number, shown, order, repeat, question))
     return ballots
 

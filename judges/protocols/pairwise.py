@@ -49,7 +49,8 @@ def pairwise_ballots(sets: Sequence[CandidateSet], options: Options) -> list[Bal
                 for repeat in range(options.repeats):
                     answer = {"better": "A"}
                     request = options.request(content, CHOICE_SCHEMA, answer, order, repeat)
-                    question = Question(request, _read, f"line {candidates.row + 1}, two of them")
+                    about = f"line {candidates.row + 1}, two of them"
+                    question = Question(request, _read, about, 2)
                     ballots.append(Ballot(number, (a, b), order, repeat, question))
     return ballots
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from gecjury.errors import OptionError
@@ -36,8 +37,7 @@ def expected_scores(reply: Reply, count: int) -> list[float] | Failure:
         return plain
     found = []
     for number in range(1, count + 1):
-        pattern = rf"target[\s_-]*{number}(?!\d)[^:\n]*:\s*\"?(?=[1-5])"
-        score = _at(reply, pattern, _DIGITS)
+        score = _at(reply, rf"target[\s_-]*{number}(?!\d)", "[1-5]", _DIGITS)
         found.append(plain[number - 1] if score is None else score)
     return found
 
@@ -47,7 +47,7 @@ def expected_score(reply: Reply) -> float | Failure:
     plain = read_score(reply.text)
     if isinstance(plain, Failure):
         return plain
-    score = _at(reply, r"score[^:\n]*:\s*\"?(?=[1-5])", _DIGITS)
+    score = _at(reply, "score", "[1-5]", _DIGITS)
     return plain if score is None else score
 
 
@@ -56,23 +56,48 @@ def expected_validity(reply: Reply) -> float | Failure:
     plain = read_validity(reply.text)
     if isinstance(plain, Failure):
         return plain
-    share = _at(reply, r"valid[^:\n]*:\s*\"?(?=true|false)", _WORDS)
+    share = _at(reply, "valid", "true|false", _WORDS)
     return float(plain) if share is None else share
 
 
-def _at(reply: Reply, pattern: str, values: dict[str, float]) -> float | None:
-    """The expected value at the last place that the pattern finds; None if no token fits there."""
+def _at(reply: Reply, key: str, value: str, values: dict[str, float]) -> float | None:
+    """The expected value at the last place where a value follows a key; None if none does.
+
+    Args:
+        reply: with the probabilities.
+        key: regular expression of a key.
+        value: regular expression of how a value begins.
+        values: what tokens stand for.
+    """
     if not reply.logprobs or not any(token.top for token in reply.logprobs):
         raise OptionError(
             "scoring=expected needs the probabilities of tokens, and the backend gave none; "
             "take another model or server, or scoring=argmax"
         )
     text = "".join(token.token for token in reply.logprobs)
-    places = [match.end() for match in re.finditer(pattern, text, re.IGNORECASE)]
-    if not places:
+    place = _last_value(text, key, value)
+    if place is None:
         return None
-    token, start = _covering(reply.logprobs, places[-1])
-    return _mean(token, token.token[: places[-1] - start], values)
+    token, start = _covering(reply.logprobs, place)
+    return _mean(token, token.token[: place - start], values)
+
+
+def _last_value(text: str, key: str, value: str) -> int | None:
+    """Where the last value begins that stands behind a key, the rest of its line and a colon.
+
+    One search for all of that would go over the rest of the line anew from every key.
+    """
+    ends = [match.start() for match in re.finditer("[:\n]", text)]
+    begins = re.compile(rf":\s*\"?(?={value})", re.IGNORECASE)
+    tried = -1
+    for found in reversed(list(re.finditer(key, text, re.IGNORECASE))):
+        number = bisect_left(ends, found.end())
+        if number == len(ends) or number == tried or text[ends[number]] != ":":
+            continue
+        tried = number
+        if behind := begins.match(text, ends[number]):
+            return behind.end()
+    return None
 
 
 def _covering(tokens: Sequence[TokenLogprob], place: int) -> tuple[TokenLogprob, int]:

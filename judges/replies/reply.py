@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
-from gecjury.judges.replies.json_reader import Value, read_objects
+from gecjury.judges.replies.json_reader import TooTangled, Value, read_objects
 
 __all__ = [
+    "FAILURES",
     "Failure",
     "FailureKind",
     "answer_text",
@@ -28,12 +29,12 @@ __all__ = [
 
 FailureKind = Literal[
     "empty", "refused", "truncated", "no-json", "missing-target", "extra-target", "not-a-number",
-    "out-of-range", "conflict", "not-a-choice",
+    "out-of-range", "conflict", "not-a-choice", "malformed",
 ]  # fmt: skip
+FAILURES: tuple[FailureKind, ...] = get_args(FailureKind)
 
 _T = TypeVar("_T")
 
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _TARGET = re.compile(
     r"(?:target[\s_-]*(\d+)(?:[\s_-]*score)?|target[\s_-]*score[\s_-]*(\d+)|score[\s_-]*(\d+))",
     re.IGNORECASE,
@@ -64,7 +65,7 @@ def answer_text(text: str) -> str | Failure:
 
     Some chat templates open the block in the prompt, so that only its end is in the reply.
     """
-    rest = _THOUGHT.sub("", text)
+    rest = _without_thoughts(text)
     if "</think>" in rest:
         rest = rest.rpartition("</think>")[2]
     if "<think>" in rest:
@@ -72,6 +73,18 @@ def answer_text(text: str) -> str | Failure:
     if not rest.strip():
         return Failure("empty", "no text" if not text.strip() else "nothing after the thinking")
     return rest
+
+
+def _without_thoughts(text: str) -> str:
+    parts = []
+    at = 0
+    while (start := text.find("<think>", at)) >= 0:
+        end = text.find("</think>", start)
+        if end < 0:
+            break
+        parts.append(text[at:start])
+        at = end + len("</think>")
+    return "".join((*parts, text[at:]))
 
 
 def read_scores(text: str, count: int, low: float = 1, high: float = 5) -> list[float] | Failure:
@@ -145,7 +158,10 @@ def _find(text: str, wanted: Callable[[Mapping[str, list[Value]]], _T | None]) -
     answer = answer_text(text)
     if isinstance(answer, Failure):
         return answer
-    objects, cut = read_objects(answer)
+    try:
+        objects, cut = read_objects(answer)
+    except TooTangled:
+        return Failure("no-json", "too many braces that lead nowhere")
     hits = [hit for record in objects for hit in _nested(record, wanted)]
     if not hits:
         if cut:
@@ -176,7 +192,9 @@ def _targets(record: Mapping[str, list[Value]]) -> dict[int, list[Value]]:
     for key, values in record.items():
         match = _TARGET.fullmatch(key.strip())
         if match is not None:
-            found.setdefault(int(match[match.lastindex or 1]), []).extend(values)
+            # A number of more digits is no target of ours, and thousands would be no number.
+            number = match[match.lastindex or 1].lstrip("0")[:6] or "0"
+            found.setdefault(int(number), []).extend(values)
     # The output format repeated, `"target1_score": int`, is no answer.
     return {} if all(value == "int" for values in found.values() for value in values) else found
 
@@ -205,7 +223,8 @@ def _number(value: Value, low: float, high: float) -> float | Failure:
     elif isinstance(value, bool) or not isinstance(value, int | float):
         return Failure("not-a-number", repr(value)[:60])
     else:
-        number = float(value)
+        # An integer may be too large for a float.
+        number = float(min(max(value, -1e300), 1e300))
     if not low <= number <= high:
         return Failure("out-of-range", f"{number:g}, expected {low:g} to {high:g}")
     return number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import stat
 import subprocess
 import sys
@@ -188,3 +189,24 @@ def test_any_text_gives_the_name_of_a_file_in_its_folder(parts: list[str]) -> No
     assert path.resolve().parent == Path("/folder")
     assert not path.name.startswith(".")
     assert len(path.name) <= 3 * 61 + 9
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices of its own")
+def test_a_device_or_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OutputError, match="pipe: cannot be written"):  # nobody reads it
+        write_text(pipe, "x")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_text(pipe, "text\n")
+        assert os.read(reader, 100) == b"text\n"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    if Path("/dev/full").is_char_device():
+        full = tmp_path / "full"
+        full.symlink_to("/dev/full")
+        with pytest.raises(OutputError, match="No space left"):
+            write_text(full, "x")
+        assert full.is_symlink()

@@ -43,7 +43,20 @@ def sound_reply(body: dict[str, Any]) -> str:
 
 @dataclass
 class Said:
-    """One HTTP response."""
+    """One HTTP response, or what stands in its place.
+
+    Attributes:
+        status: of HTTP.
+        body: sent as JSON.
+        headers: beside the length; the content type is JSON's unless given.
+        raw: bytes of the body instead of `body`.
+        cut: whether the connection is closed half way through the body.
+        wait: seconds before anything is sent.
+        drip: seconds before every single byte of the body; None sends it at once.
+        length: declared instead of the body's length.
+        close: whether the connection is closed after the body.
+        wire: everything that is sent, status line included, before the connection is closed.
+    """
 
     status: int = 200
     body: Any = None
@@ -51,6 +64,10 @@ class Said:
     raw: bytes | None = None
     cut: bool = False
     wait: float = 0.0
+    drip: float | None = None
+    length: str | None = None
+    close: bool = False
+    wire: bytes | None = None
 
 
 def completion(body: dict[str, Any], text: str, finish: str = "stop", **message: Any) -> Said:
@@ -80,6 +97,7 @@ class FaultServer:
         self.times: list[float] = []
         self.authorizations: set[str] = set()
         self.under_way = 0
+        self.sent = 0
         self.most_under_way = 0
         self.lock = threading.Lock()
         self.files: dict[str, bytes] = {}
@@ -119,18 +137,37 @@ class FaultServer:
                     time.sleep(said.wait)
                 data = said.raw if said.raw is not None else json.dumps(said.body).encode()
                 try:
+                    if said.wire is not None:
+                        self.wfile.write(said.wire)
+                        self.close_connection = True
+                        return
                     self.send_response(said.status)
                     if "content-type" not in said.headers:
                         self.send_header("content-type", "application/json")
                     for name, value in said.headers.items():
-                        self.send_header(name, value)
-                    self.send_header("content-length", str(len(data)))
+                        self._header(name, value)
+                    self._header(
+                        "content-length", str(len(data)) if said.length is None else said.length
+                    )
                     self.end_headers()
-                    self.wfile.write(data[: len(data) // 2] if said.cut else data)
-                    if said.cut:
+                    if said.drip is not None:
+                        for place in range(len(data)):
+                            time.sleep(said.drip)
+                            self.wfile.write(data[place : place + 1])
+                            server.sent += 1
+                    # In pieces, so that it can be told how much a client took before it left.
+                    whole = data[: len(data) // 2] if said.cut else data
+                    for place in range(0, 0 if said.drip is not None else len(whole), 1 << 16):
+                        self.wfile.write(whole[place : place + (1 << 16)])
+                        server.sent += len(whole[place : place + (1 << 16)])
+                    if said.cut or said.close:
                         self.close_connection = True
                 except (BrokenPipeError, ConnectionResetError):
-                    self.close_connection = True  # the client was killed
+                    self.close_connection = True  # the client was killed, or has had enough
+
+            def _header(self, name: str, value: str) -> None:
+                # Not send_header, which writes Latin-1 alone.
+                self._headers_buffer.append(f"{name}: {value}\r\n".encode())  # type: ignore[attr-defined]
 
         class Server(ThreadingHTTPServer):
             daemon_threads = True

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gecjury.cli import main
-from tests.judges.faultserver import FaultServer, completion
+from tests.judges.faultserver import FaultServer, Said, completion
 
 Serve = Callable[..., FaultServer]
 
@@ -189,3 +189,21 @@ def test_a_missing_client_names_the_extra(
     assert status == 2
     assert "pip install 'gecjury[judges]'" in err
     assert err.count("\n") == 1
+
+
+def test_what_a_server_says_does_nothing_to_the_terminal(
+    capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
+) -> None:
+    said = "no \x1b]0;owned\x07 such\r\ngecjury: all is well \x9b31m \u202e model"
+    server = serve(lambda number, body: Said(400, {"error": {"message": said}}))
+    argv = [*files, "-m", f"llm-s:model=m\x1b[2J,base_url={server.url}", "--cache", str(tmp_path)]
+    status, out, err = call(capsys, "score", *argv)
+    assert status != 0
+    assert "owned" in err
+    assert not any(c in out + err for c in "\x1b\x07\x9b\u202e\r")
+    assert not any(line.startswith("gecjury: all is well") for line in err.splitlines())
+    server = serve(lambda number, body: completion(body, said))
+    argv = [*files, "-m", f"llm-s:model=m,base_url={server.url},tries=1", "--cache"]
+    status, out, err = call(capsys, "score", *argv, str(tmp_path / "second"))
+    assert server.bodies
+    assert not any(c in out + err for c in "\x1b\x07\x9b\u202e\r")

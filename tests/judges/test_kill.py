@@ -1,4 +1,7 @@
-"""Killed at random moments and run again: nothing is lost, no stored reply is asked twice."""
+"""Killed at random moments and run again: nothing is lost, no stored reply is asked twice.
+
+By hand, any number of kills: `python -m tests.judges.test_kill 50`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +27,30 @@ pytestmark = pytest.mark.slow
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KILLS = int(os.environ.get("GECJURY_KILLS", "50"))
-SENTENCES = 8 * KILLS
+
+
+@dataclass
+class Counts:
+    """What came of killing runs.
+
+    Attributes:
+        kills: how many runs were killed.
+        requests: all that the server was sent.
+        faults: how many of them it answered by a fault.
+        lost: replies that were in the store before a kill and not after it.
+        asked_again: requests for what the store had a sound reply to.
+        sent_again: requests for what the server had answered but the store had not yet, each under
+            the idempotency key of the first time.
+        other_keys: such requests under another key.
+    """
+
+    kills: int = 0
+    requests: int = 0
+    faults: int = 0
+    lost: int = 0
+    asked_again: int = 0
+    sent_again: int = 0
+    other_keys: int = 0
 
 
 def command(folder: Path, server: FaultServer, cache: Path) -> list[str]:
@@ -59,26 +88,61 @@ def stored(cache: Path) -> list[str]:
     return found
 
 
-def answer_slowly(body: dict[str, Any], seconds: float) -> Said | None:
-    time.sleep(seconds)
-    # every tenth prompt is refused at first, so that retries are killed as well
-    if body["seed"] == 0 and hash(prompt_of(body["messages"])) % 10 == 0:
-        return completion(body, "no")
-    return None
+class Faults:
+    """How a server of the killed runs behaves: slowly, and badly on some requests if so asked.
+
+    Every tenth prompt is refused at first, so that retries are killed as well. Of the others,
+    some meet one or two faults before they are answered.
+    """
+
+    def __init__(self, seconds: float, faults: bool) -> None:
+        self.seconds, self.faults = seconds, faults
+        self.met: Counter[str] = Counter()
+        self.answered: Counter[str] = Counter()
+
+    def __call__(self, number: int, body: dict[str, Any]) -> Said | None:
+        time.sleep(self.seconds)
+        mark = json.dumps(body, sort_keys=True)
+        source = random.Random(mark)
+        kinds = [source.choice(KINDS) for _ in range(source.choice((0, 0, 0, 1, 1, 2)))]
+        if self.faults and self.met[mark] < len(kinds):
+            self.met[mark] += 1
+            return FAULTS[kinds[self.met[mark] - 1]]
+        self.answered[mark] += 1
+        if body["seed"] == 0 and is_refused(prompt_of(body["messages"])):
+            return completion(body, "no")
+        return None
 
 
-def test_sigkill_at_random_moments(tmp_path: Path) -> None:
-    pytest.importorskip("openai")
+FAULTS = {
+    "429": Said(429, {"error": {"message": "slow down"}}, {"retry-after": "0.05"}),
+    "500": Said(500, {"error": {"message": "oops"}}),
+    "503": Said(503, {"error": {"message": "busy"}}, {"retry-after-ms": "20"}),
+    "cut": Said(200, {"choices": "x" * 4_000}, cut=True),
+    "garbage": Said(200, raw=b"\x00<html>\xff gateway"),
+    "slow": Said(200, raw=b'{"choices"', drip=0.01),
+    "oversized": Said(200, raw=b'{"choices": "' + b"x" * 1_500_000),
+}
+KINDS = tuple(FAULTS)
+
+
+def is_refused(prompt: str) -> bool:
+    return random.Random(prompt).random() < 0.1
+
+
+def kill_runs(folder: Path, kills: int, faults: bool) -> Counts:
+    """Kill runs at random moments, finish the last, and hold it against one that was not killed."""
     for name in ("source", "a", "b", "c"):
-        lines = [f"Sentence {number} of {name} ." for number in range(SENTENCES)]
-        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
+        lines = [f"Sentence {number} of {name} ." for number in range(8 * kills)]
+        (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
     source = random.Random(5)
-    moments: list[int] = []
-    with FaultServer(lambda number, body: answer_slowly(body, 0.01)) as server:
-        for _ in range(KILLS):
-            before = stored(tmp_path / "broken")
+    counts = Counts(kills)
+    behave = Faults(0.01, faults)
+    with FaultServer(behave) as server:
+        for _ in range(kills):
+            before = stored(folder / "broken")
             asked_before = len(server.bodies)
-            process = run(command(tmp_path, server, tmp_path / "broken"))
+            process = run(command(folder, server, folder / "broken"))
             # anywhere from the start of the program to its fifteenth request, and a little later
             target = asked_before + source.randrange(0, 15)
             deadline = time.monotonic() + (source.random() if target == asked_before else 60)
@@ -89,28 +153,38 @@ def test_sigkill_at_random_moments(tmp_path: Path) -> None:
             process.communicate()
             time.sleep(0.05)  # what the server was still working on is counted as asked
             now = [prompt_of(body["messages"]) for body in server.bodies[asked_before:]]
-            moments.append(len(now))
-            after = stored(tmp_path / "broken")
-            assert after[: len(before)] == before, "a stored reply was lost"
+            after = stored(folder / "broken")
+            counts.lost += sum(a != b for a, b in zip(before, after, strict=False))
+            counts.lost += max(len(before) - len(after), 0)
             settled = {p for p in before if before.count(p) > 1 or not is_refused(p)}
-            assert not settled & set(now), "a stored reply was asked again"
-        broken = finish(command(tmp_path, server, tmp_path / "broken"))
-        requests, prompts = len(server.keys), len(set(server.keys))
-        under_way = requests - prompts
-    with FaultServer(lambda number, body: answer_slowly(body, 0.0)) as server:
-        whole = finish(command(tmp_path, server, tmp_path / "whole"))
-        assert len(server.keys) == prompts
+            counts.asked_again += sum(prompt in settled for prompt in now)
+        broken = finish(command(folder, server, folder / "broken"))
+        counts.requests, counts.faults = len(server.keys), behave.met.total()
+        counts.sent_again = behave.answered.total() - len(behave.answered)
+        keys: dict[str, set[str]] = {}
+        for key, body in zip(server.keys, server.bodies, strict=True):
+            keys.setdefault(json.dumps(body, sort_keys=True), set()).add(key)
+        counts.other_keys = sum(len(found) - 1 for found in keys.values())
+        different = len(set(server.keys))
+    with FaultServer(Faults(0.0, faults=False)) as server:
+        whole = finish(command(folder, server, folder / "whole"))
+        assert len(server.keys) == different
     assert [row["sentences"] for row in broken] == [row["sentences"] for row in whole]
     assert [row["score"] for row in broken] == [row["score"] for row in whole]
     assert None not in broken[0]["sentences"]
-    # only requests whose answer the kill kept from arriving were sent again, each under the
-    # idempotency key that lets a server answer them without charging twice
-    assert under_way <= 4 * KILLS
-    print(
-        f"{KILLS} kills after {min(moments)} to {max(moments)} requests each: 0 stored replies "
-        f"lost, 0 asked again, {under_way} of {requests} requests were under way when killed"
-    )
+    return counts
 
 
-def is_refused(prompt: str) -> bool:
-    return hash(prompt) % 10 == 0
+@pytest.mark.parametrize("faults", [False, True], ids=["sound", "faults"])
+def test_sigkill_at_random_moments(tmp_path: Path, faults: bool) -> None:
+    pytest.importorskip("openai")
+    counts = kill_runs(tmp_path, KILLS if not faults else min(KILLS, 10), faults)
+    assert counts.lost == counts.asked_again == counts.other_keys == 0, counts
+    # only what a kill kept from arriving was sent again
+    assert counts.sent_again <= 4 * counts.kills
+    assert bool(counts.faults) == faults
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        print(kill_runs(Path(scratch), int(sys.argv[1]) if len(sys.argv) > 1 else KILLS, True))

@@ -100,6 +100,31 @@ def test_bad_price_tables(tmp_path: Path, text: str) -> None:
         read_prices(tmp_path / "none.json")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"models": ' + '{"a":' * 300 + "1" + "}" * 301,
+        '{"date": "d", "currency": "c", "models": {"m": {"input": ' + "9" * 5_000 + "}}}",
+        '{"date": "\\ud800", "currency": "c", "models": {}}',
+        '{"date": ["d"], "currency": "c", "models": {}}',
+        '{"date": "d", "currency": "\\u001b[2J", "models": {}}',
+        '{"date": "d", "currency": "c", "models": [1]}',
+        '{"date": "d", "currency": "c", "models": {"m": 5}}',
+        '{"date": "d", "currency": "c", "models": {"m": {"input": 1e300, "output": 1}}}',
+        '{"date": "d", "currency": "c", "models": {"m": {"input": NaN, "output": 1}}}',
+        '{"date": "d", "currency": "c", "models": {"m": {"input": [[[]]], "output": 1}}}',
+        '{"date": "d", "currency": "c", "models": {}, "batch_factor": {}}',
+    ],
+)
+def test_hostile_price_tables(tmp_path: Path, text: str) -> None:
+    (tmp_path / "p.json").write_text(text)
+    with pytest.raises(InputError, match=r"p\.json: not a price table") as caught:
+        read_prices(tmp_path / "p.json")
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500
+
+
 def test_an_estimate_says_that_it_is_one() -> None:
     counter = counter_for("no/such-model")
     assert not counter.exact

@@ -150,7 +150,9 @@ def _read_judgments(path: Path, corpus: Corpus, first: int, skip: bool) -> OwnJu
 
 
 def _check_overlap(judged: OwnJudgments, names: Sequence[str], path: Path, chosen: str) -> None:
-    if not len(expand_pairs(judged.items, names)):
+    kept = frozenset(names)
+    places = ((system for group in item.groups for system in group) for item in judged.items)
+    if not any(sum(system in kept for system in item) > 1 for item in places):
         raise InputError(
             f"{path}: no judgment compares two of the systems {', '.join(names)} (set {chosen}); "
             "choose another set with --systems, or judge more"

@@ -41,6 +41,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import check_writable
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
+from gecjury.stats.bootstrap import check_resamples
 from gecjury.stats.correlation import pearson, spearman
 
 __all__ = [
@@ -100,6 +101,7 @@ class MaegeSettings:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise OptionError(f"--{name} {value}: expected 1 or more")
+        check_resamples(self.resamples)
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,6 +371,7 @@ def measure(
         OutputError: the folder cannot be written.
     """
     settings = drawn.settings
+    check_resamples(settings.resamples, len(drawn.corpus))
     scorers = scorers_of(metrics, new_texts="maege")
     if folder:
         check_writable(folder)

@@ -31,9 +31,15 @@ class Part:
     words: str
 
 
+_COMPARED = 4_000_000
+"""Pairs of words that are compared: time grows with them, and more where words are repeated."""
+
+
 def mark_edits(source: str, correction: str) -> list[Part]:
     """A correction with what was deleted from and inserted into the source, in reading order."""
     old, new = source.split(), correction.split()
+    if len(old) * len(new) > _COMPARED:
+        return [Part("delete", " ".join(old)), Part("insert", " ".join(new))]
     parts: list[Part] = []
     for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":

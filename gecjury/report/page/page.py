@@ -6,14 +6,16 @@ Without a script everything is readable; the script sorts, filters and copies.
 
 from __future__ import annotations
 
+import html
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.errors import OutputError
@@ -23,7 +25,7 @@ from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study
 from gecjury.report.comparison import document as document_of
 from gecjury.report.page.browser import sentence_browser
-from gecjury.report.page.markup import render, render_page
+from gecjury.report.page.markup import clean, render, render_page
 from gecjury.report.page.plots import overview, pairs, scatters, windows
 from gecjury.report.page.sections import edit_section, rating_section, segment_section
 from gecjury.report.page.tables import (
@@ -47,6 +49,7 @@ from gecjury.runtime import __version__
 from gecjury.scoring.registry import paper_of
 from gecjury.scoring.scores import ScoreTable
 from gecjury.textfiles import write_text
+from gecjury.wording import shortened
 
 __all__ = ["check_page", "report_page", "write_page"]
 
@@ -122,6 +125,7 @@ def report_page(
         else None
         for view in views
     }
+    names = _unwieldy(plain, study, tables)
     content: dict[str, Markup | None] = {
         "summary": _summary(plain, human, found, cautions),
         "metrics": _metrics(plain, views) if any(map(is_compared, plain["rows"])) else None,
@@ -136,13 +140,15 @@ def report_page(
     }
     # What the page draws is left to `compare --format json`.
     numbers = render("numbers", numbers={k: v for k, v in plain.items() if k not in _DRAWN})
+    content = {key: part and _with_short_names(part, names) for key, part in content.items()}
     rest = sum(len(part.encode()) for part in (*content.values(), numbers) if part)
-    content["sentences"] = _sentences(study, tables, views, _BYTES - rest)
+    sentences = _sentences(study, tables, views, _BYTES - rest)
+    content["sentences"] = sentences and _with_short_names(sentences, names)
     return render_page(
         "page",
-        title=f"Metrics on {plain['benchmark']}",
+        title=f"Metrics on {names.get(plain['benchmark'], plain['benchmark'])}",
         scripted=True,
-        **_header(plain, views),
+        **_header(plain, views, names),
         sections=[
             _Section(key, *words, part)
             for key, words in _SECTIONS.items()
@@ -163,18 +169,43 @@ class _Section:
     content: Markup
 
 
-def _header(document: Document, views: Sequence[str]) -> dict[str, Any]:
+def _unwieldy(document: Document, study: Study, tables: Sequence[ScoreTable]) -> dict[str, str]:
+    """Names that would wreck the page, by length or by turning its text, with what is shown."""
+    about = study.benchmark
+    names = [*document["systems"], *about.corpus.names, document["benchmark"], about.name]
+    names += [about.systems, about.references, document["references"], about.citation]
+    names += [row["metric"] for row in document["rows"]]
+    names += [table.signature.label for table in tables]
+    shown = {str(name): shortened(clean(str(name))) for name in names}
+    return {name: short for name, short in shown.items() if short != clean(name)}
+
+
+def _with_short_names(part: Markup, names: Mapping[str, str]) -> Markup:
+    """A part of the page in which unwieldy names, as templates and drawings escape them, are cut.
+
+    The longest are taken first: one may hold another.
+    """
+    text = str(part)
+    for name in sorted(names, key=len, reverse=True):
+        for escaped in (escape, html.escape, partial(html.escape, quote=False)):
+            text = text.replace(str(escaped(clean(name))), str(escape(names[name])))
+    return Markup(text)
+
+
+def _header(document: Document, views: Sequence[str], names: Mapping[str, str]) -> dict[str, Any]:
     """What stands above the list of contents."""
     metrics = len({row["metric"] for row in document["rows"]})
     name = str(document["benchmark"])
+    name = names.get(name, name)
+    references = document["references"]
     benchmark = name.upper() if name in BENCHMARKS else name
     return {
         "heading": f"{metrics} metric{'s' * (metrics != 1)} against people on {benchmark}",
-        "lead": headline(document, views),
+        "lead": _with_short_names(escape(headline(document, views)), names),
         "facts": [
             f"{len(document['systems'])} systems",
             f"{number(document['sentences'])} sentences",
-            f"references: {document['references']}",
+            f"references: {names.get(references, references)}",
             " and ".join(VIEWS[view] for view in views).replace(" judgments and", " and"),
         ],
         "sample": document["sample"],

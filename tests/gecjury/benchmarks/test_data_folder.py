@@ -45,6 +45,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault.isdecimal():
             self.send_error(int(fault))
             return
+        if fault.startswith("to "):
+            self.send_response(302)
+            self.send_header("Location", fault.removeprefix("to "))
+            self.end_headers()
+            return
+        if fault == "continue":
+            while not self.server.release.wait(0.01):
+                self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            return
         if body is None:
             self.send_error(404)
             return
@@ -59,11 +68,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         else:
             self.send_response(200)
         rest = body[start:]
-        if fault != "no-length":
+        if fault.startswith("length "):
+            self.send_header("Content-Length", fault.removeprefix("length "))
+        elif fault != "no-length":
             self.send_header("Content-Length", str(len(rest)))
         self.end_headers()
         if fault in ("cut", "stall"):
             rest = rest[: len(rest) // 2]
+        if fault == "byte":
+            rest = rest[:1]
+        if fault == "drip":
+            for place in range(len(rest)):
+                if self.server.release.wait(0.02):
+                    break
+                self.wfile.write(rest[place : place + 1])
         self.wfile.write(rest)
         if fault == "stall":
             self.server.release.wait(20)
@@ -288,6 +306,80 @@ def test_ctrl_c_ends_at_once_and_leaves_what_the_next_fetch_continues(
     folder.fetch([big(folder)], backoff=0)
     assert server.requests[1:] == [(BIG_URL, "bytes=130000-")]
     assert folder.path(BIG).read_bytes() == FILES[BIG]
+
+
+def one(server: Server, folder: Path, url: str = "") -> Download:
+    body = FILES[BIG]
+    digest = hashlib.sha256(body).hexdigest()
+    return Download("big", url or f"{server.url}{BIG_URL}", folder / "big", digest, len(body))
+
+
+@pytest.mark.parametrize(
+    "fault", ["416", "to ftp://127.0.0.1/x", "to file:///etc/passwd", "to http://[", "to http:///",
+              "to http://127.0.0.1:99999/x", "to javascript:x", f"to {BIG_URL}", "to http://a b/"]
+)  # fmt: skip
+def test_a_server_that_sends_elsewhere_or_never_answers(
+    server: Server, tmp_path: Path, fault: str
+) -> None:
+    server.faults[BIG_URL] = [fault] * 100
+    with pytest.raises(DataError) as caught:
+        download_all([one(server, tmp_path)], backoff=0.001)
+    assert str(caught.value).isprintable()
+    assert len(server.requests) <= 7
+    assert not (tmp_path / "big").exists()
+
+
+@pytest.mark.parametrize("length", ["abc", "-1", "9" * 6_000, "", "1e3"])
+def test_a_length_that_is_none(server: Server, tmp_path: Path, length: str) -> None:
+    server.faults[BIG_URL] = [f"length {length}"]
+    download_all([one(server, tmp_path)], backoff=0.001)
+    assert (tmp_path / "big").read_bytes() == FILES[BIG]
+
+
+@pytest.mark.parametrize("fault", ["drip", "continue"])
+def test_a_transfer_that_is_too_slow_is_given_up(
+    server: Server, tmp_path: Path, fault: str
+) -> None:
+    server.faults[BIG_URL] = [fault] * 100
+    start = time.monotonic()
+    try:
+        with pytest.raises(Unreachable, match="sends less than 1000 bytes a second; given up"):
+            download_all([one(server, tmp_path)], patience=0.5)
+        assert time.monotonic() - start < 5
+    finally:
+        server.release.set()
+
+
+def test_a_byte_a_connection_is_no_progress(server: Server, tmp_path: Path) -> None:
+    server.faults[BIG_URL] = ["byte"] * 100
+    with pytest.raises(Unreachable, match="given up after 5 failed attempts"):
+        download_all([one(server, tmp_path)], backoff=0.001)
+    assert len(server.requests) == 5
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[", "http://host:99999/x", "ftp://host/x", "file:///etc/passwd", "http://a b/"]
+)
+def test_addresses_that_are_none(
+    table: Path, cache: Path, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from gecjury.cli import main
+
+    assert main(["data", "fetch", "jfleg", "--url", url, "--data", str(cache / "x")]) == 2
+    assert "expected" in capsys.readouterr().err
+    if url.startswith("http"):
+        folder = open_data(url=url, table=table)
+        with pytest.raises(DataError, match=r"is no address to fetch from \(it.*check --url or"):
+            folder.paths(FILES)
+
+
+def test_a_proxy_that_is_none(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://[")
+    monkeypatch.delenv("no_proxy", raising=False)
+    with pytest.raises(DataError, match=r"cannot be asked|no connection"):
+        download_all([one(server, tmp_path)], backoff=0.001)
 
 
 def test_two_downloads_of_one_file_at_a_time_do_not_mix(server: Server, tmp_path: Path) -> None:

@@ -41,3 +41,17 @@ def test_slow_work_shows_on_a_terminal_and_nowhere_else(
         assert (captured.out, captured.err) == ("", "")
         assert ("slow work" in terminal.getvalue()) == shown
         terminal.truncate(0)
+
+
+def test_names_are_neither_markup_nor_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_DELAY_SECONDS", 0.01)
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress.TerminalProgress().task("[/a] \x1b]0;owned\x07", 3) as bar:
+        bar.note("[link=http://e.x]n[/b] \x9b31m")
+        time.sleep(0.2)
+    shown = terminal.getvalue()
+    assert "[/a]" in shown
+    assert "[link=http://e.x]n[/b]" in shown
+    assert not any(c in shown for c in ("\x1b]", "\x07", "\x9b"))

@@ -74,10 +74,10 @@ def test_tsv_is_unrounded(capsys: pytest.CaptureFixture[str]) -> None:
     assert table[3] == ["short", "2.0", "", ""]
 
 
-def test_tsv_keeps_tabs_inside_a_cell(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(["a", "b"], [{"a": 'x\ty "z"', "b": "new\nline"}], "tsv")
+def test_tsv_keeps_quotes_inside_a_cell(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(["a", "b"], [{"a": 'x "z"', "b": "new\nline\t"}], "tsv")
     rows = list(csv.reader(capsys.readouterr().out.splitlines(keepends=True), delimiter="\t"))
-    assert rows == [["a", "b"], ['x\ty "z"', "new\nline"]]
+    assert rows == [["a", "b"], ['x "z"', r"new\x0aline\x09"]]
 
 
 def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,7 +86,7 @@ def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
         "\n"
         "| system | Score | n | ok |\n"
         "|---|---:|---:|---|\n"
-        "| a\\|b & 100%_x | 0.33 | 1200 | yes |\n"
+        "| a\\|b & 100%\\_x | 0.33 | 1200 | yes |\n"
         "| Ω | – | – | no |\n"
         "| short | 2.00 | – | – |\n"
         "\n"

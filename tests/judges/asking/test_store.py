@@ -14,6 +14,8 @@ from gecjury.errors import InputError, OutputError
 from gecjury.judges.asking.exchange import Reply, Request, TokenLogprob
 from gecjury.judges.asking.store import STORE_FORMAT, Identity, Store, read_store, store_path
 from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
+from gecjury.judges.asking.verdicts import verdict_from_json, verdict_to_json
+from gecjury.judges.replies.reply import Failure
 
 REQUEST = Request(
     backend="openai",
@@ -112,14 +114,130 @@ def test_a_head_cut_short_is_begun_anew(path: Path, length: int) -> None:
     assert read_store(path)[0] == IDENTITY
 
 
-def test_damage_in_the_middle_is_refused_and_left(path: Path) -> None:
+def with_sum(record: dict[str, object]) -> bytes:
+    """A line with a right checksum, as anybody can make one."""
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    return json.dumps({**record, "sum": hashlib.sha256(text.encode()).hexdigest()[:8]}).encode()
+
+
+def reshaped(line: bytes, **parts: object) -> bytes:
+    """A stored reply with other parts and a right checksum."""
+    record = json.loads(line)
+    del record["sum"]
+    return with_sum({**record, "reply": {**record["reply"], **parts}})
+
+
+UNREADABLE = {
+    "checksum": lambda line: line.replace(b"reply 1", b"reply 9"),
+    "no json": lambda line: line[:50],
+    "bytes": lambda line: b"\xff\xfe" + line,
+    "nul": lambda line: line.replace(b"reply", b"\0\0\0\0\0"),
+    "deep": lambda line: b"[" * 5_000,
+    "deep, closed": lambda line: b'{"a":' * 300 + b"1" + b"}" * 300,
+    "digits": lambda line: b'{"a": ' + b"9" * 5_000 + b"}",
+    "no object": lambda line: b"[1, 2]",
+    "text": lambda line: reshaped(line, text=5),
+    "finish": lambda line: reshaped(line, finish=None),
+    "tokens": lambda line: reshaped(line, input_tokens="many"),
+    "cost": lambda line: reshaped(line, cost=float("nan")),
+    "sent": lambda line: reshaped(line, sent=[]),
+    "cap": lambda line: reshaped(line, sent={"max_tokens": "x"}),
+    "logprobs": lambda line: reshaped(line, logprobs=[["a", [["b", 1e308]]]]),
+    "logprobs 2": lambda line: reshaped(line, logprobs=7),
+    "unknown": lambda line: reshaped(line, more=1),
+    "no reply": lambda line: with_sum({"key": "x", "parts": {}, "reply": []}),
+    "no parts": lambda line: with_sum({"key": ["x"], "parts": [], "reply": None}),
+}
+
+
+@pytest.mark.parametrize("how", UNREADABLE)
+def test_a_line_that_cannot_be_read_is_set_aside(path: Path, how: str) -> None:
     lines = path.read_bytes().split(b"\n")
-    lines[2] = lines[2].replace(b"reply 1", b"reply 9")
-    path.write_bytes(b"\n".join(lines))
+    broken = UNREADABLE[how](lines[2])
+    assert broken != lines[2]
+    path.write_bytes(b"\n".join([*lines[:2], broken, *lines[3:]]))
+    assert [r["reply"]["text"] for r in read_store(path)[1]] == ["reply 0", "reply 2"]
+    with pytest.raises(InputError, match=r"s\.jsonl, line 3: (damaged|not a judgment)"):
+        import_stores(path, path.parent / "new")  # all or nothing
+    assert not (path.parent / "new").exists()
+    with Store(path, IDENTITY) as store:
+        assert store.aside == (3,)
+        assert [r.text for r in store] == ["reply 0", "reply 2"]
+        assert store.replies(other(1).key) == []  # so that it is asked again
+        store.append(other(1), replace(REPLY, text="anew"))
+    # nothing is lost, and nothing is set aside twice
+    assert path.with_suffix(".set-aside").read_bytes() == broken + b"\n"
+    with Store(path, IDENTITY) as store:
+        assert store.aside == ()
+        assert [r.text for r in store] == ["reply 0", "reply 2", "anew"]
+    assert path.read_bytes().startswith(b"\n".join(lines[:2]) + b"\n" + b" " * len(broken) + b"\n")
+    assert path.with_suffix(".set-aside").read_bytes() == broken + b"\n"
+    assert export_stores(path.parent, path.parent / "out") == 3
+    assert import_stores(path.parent / "out", path.parent / "new") == (3, 0)
+
+
+def test_an_export_names_a_line_that_cannot_be_read(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"reply 1", b"reply 9"))
+    with pytest.raises(InputError, match=r"s\.jsonl, line 3: damaged .*sets such lines aside"):
+        export_stores(path.parent, path.parent / "out")
+    assert [row["replies"] for row in list_stores(path.parent)] == [2]
+
+
+def test_whole_lines_of_a_tail_are_kept_beside(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"reply 2", b"reply 9") + b"half a li")
+    with Store(path, IDENTITY) as store:
+        assert len(store) == 2
+    assert b"reply 9" in path.with_suffix(".set-aside").read_bytes()
+
+
+def test_a_damaged_head_is_left(path: Path) -> None:
+    path.write_bytes(b"x" + path.read_bytes())
     before = path.read_bytes()
-    with pytest.raises(InputError, match=r"s\.jsonl, line 3: damaged in the middle"):
+    with pytest.raises(InputError, match=r"s\.jsonl, line 2: not the head"):
         Store(path, IDENTITY)
     assert path.read_bytes() == before
+
+
+def test_what_a_reply_was_read_as_is_kept_with_it(path: Path) -> None:
+    with Store(path, IDENTITY) as store:
+        assert store.read_as(other(0).key) is None  # as old stores have it
+        store.append(other(0), REPLY, {"scores": [3.0]})
+        assert store.read_as(other(0).key) == {"scores": [3.0]}
+    with Store(path, IDENTITY) as store:
+        assert store.read_as(other(0).key) == {"scores": [3.0]}
+    # moved with the reply
+    assert export_stores(path.parent, path.parent / "out") == 4
+    import_stores(path.parent / "out", path.parent / "new")
+    with Store(store_path(path.parent / "new", IDENTITY), IDENTITY) as store:
+        assert store.read_as(other(0).key) == {"scores": [3.0]}
+
+
+VERDICTS = [
+    ({"scores": [3, 4.5]}, 2, [3.0, 4.5]),
+    ({"failure": "conflict", "detail": "x"}, 2, Failure("conflict", "x")),
+    ({"scores": [3]}, 2, None),
+    ({"scores": [True, 1]}, 2, None),
+    ({"scores": [float("nan"), 1]}, 2, None),
+    ({"scores": [10**400, 1]}, 2, None),
+    ({"scores": "34"}, 2, None),
+    ({"failure": "unheard of", "detail": "x"}, 2, None),
+    ({"failure": ["conflict"], "detail": "x"}, 2, None),
+    ({"failure": "conflict", "detail": None}, 2, None),
+    ({}, 2, None),
+    ([3, 4], 2, None),
+    (None, 2, None),
+]
+
+
+@pytest.mark.parametrize(("record", "count", "verdict"), VERDICTS)
+def test_a_kept_verdict_is_taken_only_in_its_form(
+    record: object, count: int, verdict: object
+) -> None:
+    found = verdict_from_json(record, count)
+    assert found == verdict
+    if found is not None:
+        assert verdict_from_json(verdict_to_json(found), count) == found
 
 
 @pytest.mark.parametrize("part", ["backend", "model", "base_url", "prompt"])

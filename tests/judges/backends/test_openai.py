@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import math
 import random
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,6 +17,9 @@ import pytest
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
+from gecjury.judges.asking.exchange import Model
+from gecjury.judges.backends.bounded import Limits
+from gecjury.judges.backends.openai import OpenAIBackend
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from tests.judges.faultserver import FaultServer, Said, completion, score_of, sound_reply
@@ -128,7 +134,6 @@ def test_concurrency_falls_under_rate_limits_and_stays_below_the_option(
     serve: Serve, judge: Make, runtime: Runtime
 ) -> None:
     from gecjury.corpus.corpus import Version
-    from gecjury.judges.asking.exchange import Model
     from gecjury.judges.backends.openai import OpenAIBackend
 
     backends: list[OpenAIBackend] = []
@@ -383,3 +388,268 @@ def test_a_running_event_loop_is_no_obstacle(
     import asyncio
 
     assert asyncio.run(_inside_a_loop(judge(serve()), corpus, runtime)) == 0
+
+
+def limited(scorer: Scorer, limits: Limits) -> Scorer:
+    """The judge with limits of its own on what a server may send."""
+
+    def connect(model: Model, *, batch: bool = False) -> OpenAIBackend:
+        return OpenAIBackend(model, limits)
+
+    found: Scorer = scorer.asking(connect)  # type: ignore[attr-defined]
+    return found
+
+
+ENDLESS = b'{"choices": "' + b"x" * 60_000_000
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_oversized_reply_is_left_at_once(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, status: int, packed: bool
+) -> None:
+    raw = gzip.compress(ENDLESS) if packed else ENDLESS
+    headers = {"content-encoding": "gzip"} if packed else {}
+    server = serve(lambda number, body: Said(status, raw=raw, headers=headers))
+    with pytest.raises(InputError, match=r"gives no answer: a reply of more than 1 MB, which no"):
+        judge(server).score_corpus(corpus, replace(runtime, concurrency=1))
+    assert len(server.bodies) == 3
+    assert server.sent < 30_000_000  # of 180 MB: what lay in buffers
+    # asked again, a server that has come to its senses is heard
+    server.behave = lambda number, body: None
+    assert judge(server).score_corpus(corpus, runtime).missing == 0
+
+
+def test_a_reply_that_drips_runs_out_of_time(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    server = serve(lambda number, body: Said(body={}, raw=b"x" * 10_000, drip=0.05))
+    scorer = limited(judge(server), Limits(seconds=0.3))
+    start = time.monotonic()
+    with pytest.raises(InputError, match="the time for an answer ran out"):
+        scorer.score_corpus(corpus, replace(runtime, concurrency=1))
+    assert time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize(
+    ("status", "header", "value", "told"),
+    [
+        (429, "retry-after", "601", "10 minutes"),
+        (503, "retry-after", "86400", "24 hours"),
+        (500, "retry-after-ms", "9999999999", "more than two days"),
+        (429, "retry-after", "inf", "more than two days"),
+        (429, "retry-after", "Fri, 31 Dec 9999 23:59:59 GMT", "more than two days"),
+    ],
+)
+def test_a_long_wait_is_told_and_ends_the_run(
+    serve: Serve,
+    judge: Make,
+    corpus: Corpus,
+    runtime: Runtime,
+    status: int,
+    header: str,
+    value: str,
+    told: str,
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said | None:
+        if number == 1:  # a wait that is kept, and that the end of the run cuts short
+            return Said(429, {"error": {"message": "x"}}, {"retry-after": "300"})
+        return Said(status, {"error": {"message": "x"}}, {header: value}) if number == 2 else None
+
+    server = serve(behave, latency=0.05)
+    start = time.monotonic()
+    with pytest.raises(IncompleteError, match=rf"asks to wait {told} .*run the same") as caught:
+        judge(server).score_corpus(corpus, runtime)
+    assert caught.value.exit_status == 1
+    assert time.monotonic() - start < 5
+    server.behave = lambda number, body: None
+    judge(server).score_corpus(corpus, runtime)
+    assert sorted(server.asked.values()) == [1, 2, 2]  # what was answered was kept
+
+
+@pytest.mark.parametrize("value", ["soon", "", "nan", "-5", "Mon, 01 Jan 0001 00:00:00 -2359"])
+def test_a_wait_that_is_none_is_no_wait(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, value: str
+) -> None:
+    fault = Said(429, {"error": {"message": "x"}}, {"retry-after": value})
+    server = serve(lambda number, body: None if number else fault)
+    assert judge(server).score_corpus(corpus, runtime).missing == 0
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_takes_neither_key_nor_sentences_along(
+    serve: Serve,
+    judge: Make,
+    corpus: Corpus,
+    runtime: Runtime,
+    status: int,
+) -> None:
+    other = serve()
+    place = f"{other.url}/chat/completions?api_key=hidden"
+    server = serve(lambda number, body: Said(status, raw=b"", headers={"location": place}))
+    with pytest.raises(OptionError, match=rf"sends requests on to '{other.url}.*not followed") as e:
+        judge(server).score_corpus(corpus, replace(runtime, api_key_env="OPENAI_API_KEY"))
+    assert "hidden" not in str(e.value)
+    assert not other.bodies
+    assert not other.authorizations
+
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "choices is text": {"choices": "x"},
+    "choices is a number": {"choices": 7},
+    "choices is an object": {"choices": {"0": {}}},
+    "choice is null": {"choices": [None]},
+    "choice is a list": {"choices": [[1]]},
+    "message is text": {"choices": [{"message": "x"}]},
+    "message is a list": {"choices": [{"message": [1]}]},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_completion_of_another_shape_is_counted(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, shape: str
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said | None:
+        return Said(body=SHAPES[shape]) if "likes" in body["messages"][0]["content"] else None
+
+    server = serve(behave)
+    table = judge(server, tries=3).score_corpus(corpus, runtime)
+    assert np.isnan(table.sentences[:, 1]).all()
+    audit = table.statistics.details["audit"]["members"][0]
+    assert audit["failures"] == {"malformed": 1}
+    assert audit["unparsable"] == 1
+    assert len(server.bodies) == 2 + 3  # the usual number of tries
+    judge(server, tries=3).score_corpus(corpus, runtime)
+    assert len(server.bodies) == 5
+
+
+@pytest.mark.parametrize(
+    "usage",
+    ["null", "[]", "7", '"x"', '{"prompt_tokens": -5, "completion_tokens": 1e999}',
+     '{"prompt_tokens": NaN, "completion_tokens": true}',
+     '{"prompt_tokens": [], "completion_tokens": 1e300}',
+     '{"prompt_tokens": "many", "completion_tokens": {"a": 1}}'],
+)  # fmt: skip
+def test_counts_of_tokens_that_are_none(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, usage: str
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said:
+        record = {**completion(body, sound_reply(body)).body, "usage": "HERE"}
+        return Said(raw=json.dumps(record).replace('"HERE"', usage).encode())
+
+    table = judge(serve(behave)).score_corpus(corpus, runtime)
+    assert np.array_equal(table.sentences, expected(corpus))
+    tokens = table.statistics.details["audit"]["members"][0]["tokens"]
+    assert tokens == {"input": 0, "output": 0}
+
+
+@pytest.mark.parametrize("logprobs", ['"x"', "[1]", '{"content": 5}', '{"content": [7]}',
+                                      '{"content": [{"token": "3", "top_logprobs": [{}]}]}',
+                                      '{"content": [{"token": "3", "top_logprobs": '
+                                      '[{"token": "3", "logprob": 1e308}]}]}'])  # fmt: skip
+def test_probabilities_of_another_shape_are_counted(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, logprobs: str
+) -> None:
+    def behave(number: int, body: dict[str, Any]) -> Said:
+        record = completion(body, sound_reply(body)).body
+        record["choices"][0]["logprobs"] = "HERE"
+        return Said(raw=json.dumps(record).replace('"HERE"', logprobs).encode())
+
+    server = serve(behave)
+    table = judge(server, scoring="expected").score_corpus(corpus, runtime)
+    audit = table.statistics.details["audit"]["members"][0]
+    assert audit["failures"] == {"malformed": 3}
+    # where they were not asked for, nobody looks at them
+    assert judge(server).score_corpus(corpus, runtime).missing == 0
+
+
+def test_halves_of_characters_are_replaced(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    server = serve(lambda number, body: completion(body, "\ud83d " + sound_reply(body)))
+    assert judge(server).score_corpus(corpus, runtime).missing == 0
+    (store,) = runtime.cache_folder("judgments").glob("*.jsonl")
+    assert '"text":"\\ufffd ' in store.read_text()
+
+
+def test_a_stored_reply_is_not_read_again(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    server = serve()
+    first = judge(server).score_corpus(corpus, runtime)
+    (store,) = runtime.cache_folder("judgments").glob("*.jsonl")
+    head, *lines = [json.loads(line) for line in store.read_text().splitlines()]
+    assert all(len(record["read"]["scores"]) == 2 for record in lines)
+
+    def rewrite(change: Callable[[dict[str, Any]], None]) -> None:
+        with store.open("w") as file:
+            for record in (head, *lines):
+                record.pop("sum", None)
+                change(record)
+                text = json.dumps(record, sort_keys=True, separators=(",", ":"))
+                record["sum"] = hashlib.sha256(text.encode()).hexdigest()[:8]
+                file.write(json.dumps(record) + "\n")
+
+    # a later version's reader may read otherwise: what was read then stands
+    rewrite(lambda record: "read" in record and record["read"].update(scores=[5.0, 1.0]))  # type: ignore[func-returns-value]
+    again = judge(server).score_corpus(corpus, runtime)
+    assert set(again.sentences.ravel()) <= {5.0, 1.0}
+    # stores of old have none, and verdicts of another form are none
+    for kept in (None, {"scores": [9]}, [], {"failure": "x"}):
+        rewrite(lambda record, kept=kept: record.update({"read": kept} if "key" in record else {}))  # type: ignore[misc]
+        old = judge(server).score_corpus(corpus, runtime)
+        assert np.array_equal(old.sentences, first.sentences)
+    assert len(server.bodies) == 3
+
+
+def test_a_stored_reply_that_cannot_be_read_is_asked_once_more(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    server = serve()
+    first = judge(server).score_corpus(corpus, runtime)
+    (store,) = runtime.cache_folder("judgments").glob("*.jsonl")
+    lines = store.read_bytes().split(b"\n")
+    store.write_bytes(b"\n".join([lines[0], b"[" * 9_000, *lines[2:]]))
+    again = judge(server).score_corpus(corpus, runtime)
+    assert len(server.bodies) == 4
+    assert server.keys[3] in server.keys[:3]  # under the key of the first time
+    assert np.array_equal(again.sentences, first.sentences)
+    (note,) = again.statistics.notes
+    assert f"{store.name}: 1 stored replies cannot be read (lines 2)" in note
+    assert ".set-aside" in note
+    third = judge(server).score_corpus(corpus, runtime)
+    assert len(server.bodies) == 4
+    assert not third.statistics.notes
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://[", "http://host:99999/v1", "http://host:0/v1", "ftp://host/v1", "file:///etc/passwd",
+     "host", "http://", "http://a b/v1", "http://a\nb/v1", "http://" + "a" * 70 + ".com/v1",
+     "http://[::1/v1", "//host/v1"],
+)  # fmt: skip
+def test_addresses_that_are_none(judge: Make, corpus: Corpus, runtime: Runtime, url: str) -> None:
+    pytest.importorskip("openai")
+    from gecjury.scoring.registry import load
+
+    with pytest.raises(OptionError, match=r"is not an address \(it.*expected http://HOST:PORT/v1"):
+        load("llm-s", model="tiny", base_url=url).score_corpus(corpus, runtime)
+
+
+def test_a_proxy_that_is_none(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "nonsense://x:y@[")
+    with pytest.raises(OptionError, match=r"the proxy that \$HTTP_PROXY.* cannot be used"):
+        judge(serve()).score_corpus(corpus, runtime)
+
+
+def test_a_proxy_is_used(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gecjury.judges.backends.bounded import bounded_client
+
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    client = bounded_client(Limits(), asynchronous=True)
+    assert client._transport_for_url(client.base_url.copy_with(scheme="http", host="a.example")) \
+        is not client._transport  # fmt: skip

@@ -149,3 +149,106 @@ def test_where_there_is_no_batch(corpus: Corpus, batched: Runtime) -> None:
     pytest.importorskip("openai")
     with pytest.raises(OptionError, match="--batch takes one base_url"):
         load("llm-s:model=m,base_url=http://a/v1+http://b/v1").score_corpus(corpus, batched)
+
+
+ODD_LINES = [
+    {"custom_id": "HERE", "response": [1]},
+    {"custom_id": "HERE", "response": {"status_code": 200, "body": [1]}},
+    {"custom_id": "HERE", "response": {"status_code": 400, "body": "x"}, "error": "y"},
+    {"custom_id": "HERE", "response": {"status_code": 400, "body": {"error": [5]}}},
+    {"custom_id": "HERE", "error": 7},
+    {"custom_id": ["HERE"]},
+    {"response": None},
+]
+
+
+@pytest.mark.parametrize("number", range(len(ODD_LINES)))
+def test_lines_of_another_shape_are_no_answers(
+    serve: Serve, judge: Make, corpus: Corpus, batched: Runtime, number: int
+) -> None:
+    def finish(server: FaultServer, batch: dict[str, Any]) -> None:
+        lines = batch_lines(server, batch)
+        if len(server.batches) == 1:
+            odd = json.dumps(ODD_LINES[number]).replace("HERE", lines[0]["custom_id"])
+            lines[0] = json.loads(odd)
+        finish_with(server, batch, lines)
+
+    server = serve()
+    server.finish_batch = finish
+    table = judge(server).score_corpus(corpus, batched)
+    assert np.array_equal(table.sentences, expected(corpus))
+    assert len(server.batches) == 2  # that one was submitted anew
+
+
+RAW_LINES = [b"[" * 50_000, b'{"custom_id": ' + b"9" * 5_000 + b"}", b"\xff\xfe\0", b"{", b"\r\r"]
+
+
+@pytest.mark.parametrize("raw", RAW_LINES)
+def test_lines_that_are_no_json_are_no_answers(
+    serve: Serve, judge: Make, corpus: Corpus, batched: Runtime, raw: bytes
+) -> None:
+    def finish(server: FaultServer, batch: dict[str, Any]) -> None:
+        finish_with(server, batch, batch_lines(server, batch))
+        file = batch["output_file_id"]
+        server.files[file] = raw + b"\n" + server.files[file] + raw
+
+    server = serve()
+    server.finish_batch = finish
+    assert judge(server).score_corpus(corpus, batched).missing == 0
+
+
+def test_a_choice_of_another_shape_is_counted(
+    serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
+) -> None:
+    def finish(server: FaultServer, batch: dict[str, Any]) -> None:
+        lines = batch_lines(server, batch)
+        for line in lines:
+            line["response"]["body"]["choices"] = [5]
+        finish_with(server, batch, lines)
+
+    server = serve()
+    server.finish_batch = finish
+    table = judge(server).score_corpus(corpus, batched)
+    audit = table.statistics.details["audit"]["members"][0]
+    assert audit["failures"] == {"malformed": 3}
+    assert len(server.batches) == 3
+
+
+def test_lines_end_at_line_feeds_alone(
+    serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
+) -> None:
+    def finish(server: FaultServer, batch: dict[str, Any]) -> None:
+        finish_with(server, batch, batch_lines(server, batch))
+        file = batch["output_file_id"]
+        # JSON leaves these characters as they are.
+        server.files[file] = server.files[file].replace(b'"id": "x"', '"id": "\u2028\x85"'.encode())
+
+    server = serve()
+    server.finish_batch = finish
+    assert judge(server).score_corpus(corpus, batched).missing == 0
+    assert len(server.batches) == 1
+
+
+LISTS: list[Any] = [
+    [], 7, "x", {"data": 5}, {"data": [5]}, {"data": [{"metadata": [1]}]}, {"object": "list"},
+    {"data": [{"metadata": {"gecjury": "x"}, "status": None}], "has_more": False},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("listed", LISTS)
+def test_lists_of_another_shape(
+    serve: Serve, judge: Make, corpus: Corpus, batched: Runtime, listed: Any
+) -> None:
+    server = serve()
+    server.list_batches = lambda: listed  # type: ignore[method-assign]
+    with pytest.raises(InputError, match=r"(batch: .*run the same command again|came back unans)"):
+        judge(server).score_corpus(corpus, batched)
+
+
+def test_an_oversized_list_of_batches(
+    serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
+) -> None:
+    server = serve()
+    server.list_batches = lambda: {"data": [], "x": "y" * 5_000_000}  # type: ignore[method-assign]
+    with pytest.raises(InputError, match=r"batch: a reply of more than 1 MB"):
+        judge(server).score_corpus(corpus, batched)

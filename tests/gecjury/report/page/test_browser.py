@@ -92,6 +92,50 @@ def test_hostile_texts_do_nothing(tab: chromium.Page, tmp_path: Path) -> None:
     assert tab.run("JSON.parse(document.getElementById('result').textContent).benchmark") == EVIL
 
 
+HOSTILE = {
+    "tags": "</title></style></script><script>window.hacked = 1</script><svg onload='hacked = 1'>",
+    "attributes": '" onmouseover="window.hacked = 1" autofocus onfocus=\'hacked = 1\' x=`',
+    "addresses": "javascript:window.hacked=1 <a href=javascript:hacked=1><img src=//127.0.0.1:9/x>",
+    "comments": "<!--<script><![CDATA[ ]]> --!> {{ 7 * 7 }} {% raw %} ${7*7} &lt;script&gt;",
+    "loaded": "<link rel=stylesheet href=//127.0.0.1:9/a.css><base href=//127.0.0.1:9/><iframe>",
+    "style": "</style><style>@import '//127.0.0.1:9/b.css'; p { background: url(//127.0.0.1:9) }",
+    "long": "<b>" + "n" * 100_000,
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_names_and_sentences_do_nothing_on_either_page(
+    tab: chromium.Page, tmp_path: Path, kind: str
+) -> None:
+    evil = HOSTILE[kind]
+    plan = HeatMap(evil, (evil, "b"), ("c", evil), np.array([[0.5, 0.1], [0.2, 0.0]]))
+    pages = {
+        "report": report_page(*study_of(evil)),
+        "plan": heat_map_html(plan, evil, [("Source", evil), (evil, "x")]),
+    }
+    for name, text in pages.items():
+        path = tmp_path / f"{name}.html"
+        path.write_text(text, encoding="utf-8")
+        opened(tab, path)
+        policy = tab.run("document.querySelector('meta[http-equiv]').content")
+        assert policy.startswith("default-src 'none'; ")
+        assert tab.problems == []
+        assert tab.requests == [path.resolve().as_uri()]
+        assert tab.run("typeof window.hacked") == "undefined"
+        found = "document.querySelectorAll('img, iframe, link, base, object, embed, a[href^=java]')"
+        assert tab.run(f"{found}.length") == 0
+        assert tab.run("document.scripts.length") == (2 if name == "report" else 0)
+        assert tab.run("document.querySelectorAll('style').length") == 1
+        handlers = "[...document.querySelectorAll('*')].filter(e => [...e.attributes].some("
+        assert tab.run(f"{handlers}a => a.name.startsWith('on'))).length") == 0
+        shown = tab.run("document.querySelector('tbody th').textContent")
+        assert shown == (evil if len(evil) < 120 else shown)
+        assert len(shown) <= 120
+        refused = tab.run("fetch('http://127.0.0.1:9/').then(() => 'loaded', () => 'refused')")
+        assert refused == "refused"
+        assert any("Content Security Policy" in problem for problem in tab.problems)
+
+
 def test_the_heat_map_is_coloured_under_its_policy(tab: chromium.Page, tmp_path: Path) -> None:
     heat_map = HeatMap(EVIL, (EVIL, "b"), ("c", EVIL), np.array([[0.5, 0.1], [0.2, 0.0]]))
     path = tmp_path / "plan.html"

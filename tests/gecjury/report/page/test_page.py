@@ -195,6 +195,27 @@ def test_hostile_names_and_texts_stay_text() -> None:
     assert "</script><img" not in page
 
 
+@pytest.mark.parametrize("name", ["N" * 100_000, "\"<&>'" * 5_000, "\u202e" * 30_000])
+def test_long_names_are_shortened(name: str) -> None:
+    page = report_page(*study_of(name))
+    check_self_contained(page)
+    assert json.loads(re.findall(r'id="result">(.*?)</script>', page)[0])["systems"][0] == name
+    seen = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.DOTALL)
+    assert max(map(len, re.findall(r"<[^>]*>|[^<]*", seen))) < 2_000
+    assert "…" in seen
+
+
+def test_a_name_does_not_turn_the_text_around_it() -> None:
+    page = report_page(*study_of("a\u202eb"))
+    assert "a\u202eb" not in page
+    assert r"a\u202eb</option>" in page
+
+
+def test_sentences_of_many_words_are_not_compared_word_by_word() -> None:
+    one, other = "a b " * 2_000, "b a " * 2_000
+    assert mark_edits(one, other) == [Part("delete", one.strip()), Part("insert", other.strip())]
+
+
 def test_null_everywhere_is_a_page_all_the_same() -> None:
     document, study, tables, _ = study_of("plain")
     for key in (

@@ -1,0 +1,148 @@
+"""How long a comparison will take, said before it begins: many systems have very many pairs.
+
+Rough figures, of one processor of 2020 and for what grows with the pairs of systems alone; what the
+metrics themselves take is not among them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.metaeval.settings import Settings
+from gecjury.wording import listed, number
+
+__all__ = ["Effort", "effort", "told"]
+
+_CHANCE = 3  # metrics that know nothing
+_SPA_PERMUTATIONS = 1000
+_TOLD = 300.0  # seconds from which it is said
+_SHARE = 0.1  # of the time from which a part is named
+_MEMORY = 1e9  # bytes from which it is said
+
+# Seconds for one number, measured on a machine that did nothing else.
+_GAME = 1e-6
+_RESAMPLED_GAME = 1e-8
+_PRODUCT = 2e-10
+_CONFIDENCE = 3e-8
+_WINS = 2e-8
+_SUM = 1e-8
+_CALIBRATED = 1e-7
+_SWAPPED_PAIR = 1e-6
+_RANKED = 5e-9
+_PAIR_BYTES = 350  # a judged pair with what is made of it
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a comparison will take.
+
+    Attributes:
+        systems: how many are compared.
+        sentences: on how many sentences.
+        seconds: by what they are spent on.
+        memory: bytes for the judged pairs.
+        quicker: options that would take less.
+    """
+
+    systems: int
+    sentences: int
+    seconds: dict[str, float]
+    memory: float
+    quicker: tuple[str, ...]
+
+    @property
+    def total(self) -> float:
+        """Seconds."""
+        return sum(self.seconds.values())
+
+
+def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
+    """What a comparison will take beside the metrics themselves.
+
+    Args:
+        benchmark: with its judgments.
+        metrics: how many are compared.
+        settings: what is compared, and how.
+    """
+    views = settings.views(benchmark.view, benchmark.views)
+    systems, lines = len(benchmark.corpus.names), len(benchmark.corpus)
+    pairs, how = math.comb(systems, 2), settings.resampling
+    draws = 0 if how.over == "none" else how.resamples
+    resampled = draws if how.draws_sentences else 0
+    every = metrics + _CHANCE
+    judged = sum(
+        math.comb(sum(map(len, item.groups)), 2)
+        for view in views
+        for item in benchmark.rankings.get(view, ())
+    )
+    compared = pairs if benchmark.rated else min(pairs, judged)
+    seconds: dict[str, float] = {}
+    quicker: list[str] = []
+    if settings.aggregate == "trueskill":
+        passes = max(settings.shuffles, 1)
+        seconds["TrueSkill"] = pairs * lines * every * passes * _GAME
+        seconds["TrueSkill of resampled sentences"] = (
+            pairs * lines * every * resampled * _RESAMPLED_GAME
+        )
+        quicker.append("--aggregate mean")
+    elif settings.aggregate == "expected-wins":
+        seconds["Expected Wins of resampled sentences"] = (
+            2 * pairs * every * resampled * (_WINS + lines * _PRODUCT)
+        )
+        quicker.append("--aggregate mean")
+    tests = max(draws, _SPA_PERMUTATIONS)
+    seconds["soft pairwise accuracy"] = (
+        compared * (every + 1) * tests * (_CONFIDENCE + 3 * lines * _PRODUCT)
+    )
+    seconds["correlations"] = pairs * every * draws * _RANKED
+    seconds["judged pairs"] = (
+        judged * every * draws * (_CALIBRATED if settings.ties == "calibrated" else _SUM)
+    )
+    segments = settings.grouping or ("item" if benchmark.rated else None)
+    if segments is not None and settings.level in ("sentence", "all"):
+        aspects = max(len(benchmark.rated), 1)
+        seconds["segment level"] = judged * every * aspects * (1 + resampled) * _CALIBRATED
+        if benchmark.rated:
+            quicker.append("--level system")
+    duels = math.comb(metrics, 2)
+    if draws and duels and settings.statistic == "spa":
+        seconds["tests of soft pairwise accuracy"] = (
+            compared * how.permutations * duels * (_SWAPPED_PAIR + 6 * lines * _PRODUCT)
+        )
+        quicker.append("--statistic pearson")
+    elif draws and duels:
+        seconds["tests"] = systems * how.permutations * duels * (_SUM * 10 + 2 * lines * _PRODUCT)
+    if draws:
+        quicker += [f"fewer --resamples than {number(how.resamples)}", "--resample none"]
+    return Effort(systems, lines, seconds, judged * _PAIR_BYTES, tuple(quicker))
+
+
+def told(found: Effort) -> str:
+    """What a user should know before it begins, in one line; empty where it is soon done."""
+    parts = []
+    if found.total >= _TOLD:
+        long = [
+            f"{what} {_duration(took)}"
+            for what, took in sorted(found.seconds.items(), key=lambda part: -part[1])
+            if took >= _SHARE * found.total
+        ]
+        parts.append(f"about {_duration(found.total)} ({listed(long)})")
+    if found.memory >= _MEMORY:
+        parts.append(f"about {found.memory / 1e9:.0f} GB of memory for the judged pairs")
+    if not parts:
+        return ""
+    size = f"{number(found.systems)} systems × {number(found.sentences)} sentences"
+    remedy = f"; quicker: {', or '.join(found.quicker)}" if found.quicker else ""
+    return f"{size} will take {' and '.join(parts)}{remedy}. Ctrl-C stops it"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} seconds"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} minutes"
+    if seconds < 36 * 3600:
+        return f"{round(seconds / 3600)} hours"
+    return f"{number(round(seconds / 86400))} days"

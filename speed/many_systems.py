@@ -1,0 +1,102 @@
+"""Seconds and peak memory of `gecjury compare` for very many systems, such as checkpoints.
+
+    python -m speed many-systems
+
+Makes a benchmark of its own, 2,000 systems with 10,000 preferences, and compares two settings: 20
+sentences by default settings, scores given in a file, and 1,000 sentences with `--aggregate mean`,
+scored by `changes`. Memory has to stay below 1 GB.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from speed.harness import Claim, Options, checked, peak_memory, timed
+
+__all__ = ["make_benchmark", "measure"]
+
+SYSTEMS = 2000
+PREFERENCES = 5  # for each system
+TARGET = 1000.0  # MB
+_WORDS = tuple("abcdefghijklmnopqrst")
+
+
+def make_benchmark(folder: Path, systems: int, sentences: int, seed: int = 0) -> Path:
+    """Write a benchmark of systems that differ in quality, and scores that follow it.
+
+    Args:
+        folder: made if missing.
+        systems: how many.
+        sentences: how many.
+        seed: of texts, judgments and scores.
+
+    Returns:
+        The file of scores, one column a system.
+    """
+    rng = random.Random(seed)
+    names = [f"checkpoint-{number:05d}" for number in range(systems)]
+    quality = [rng.random() for _ in names]
+    source = [[rng.choice(_WORDS) for _ in range(10)] for _ in range(sentences)]
+    (folder / "outputs").mkdir(parents=True, exist_ok=True)
+    _write(folder / "source.txt", [" ".join(words) for words in source])
+    for name in names:
+        lines = []
+        for words in source:
+            changed = list(words)
+            changed[rng.randrange(len(words))] = rng.choice(_WORDS)
+            lines.append(" ".join(changed))
+        _write(folder / "outputs" / f"{name}.txt", lines)
+    judged = ["sentence,system_a,system_b,preference,annotator"]
+    for number in range(PREFERENCES * systems):
+        one, two = rng.sample(range(systems), 2)
+        better = "a" if quality[one] + rng.gauss(0, 0.3) > quality[two] else "b"
+        line = rng.randrange(sentences) + 1
+        judged.append(f"{line},{names[one]},{names[two]},{better},annotator-{number % 2}")
+    _write(folder / "judgments.csv", judged)
+    scores = [names, *([f"{each + rng.gauss(0, 0.5):.4f}" for each in quality] for _ in source)]
+    _write(folder / "scores.tsv", ["\t".join(row) for row in scores])
+    return folder / "scores.tsv"
+
+
+def _write(path: Path, lines: Sequence[str]) -> None:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def measure(options: Options) -> list[Claim]:
+    """Make both benchmarks and compare them in processes of their own."""
+    systems, few, many = (30, 5, 20) if options.quick else (SYSTEMS, 20, 1000)
+    claims = []
+    with tempfile.TemporaryDirectory() as made:
+        for sentences, scored, words in (
+            (few, "scores", ["--aggregate", "trueskill"]),
+            (many, "changes", ["--aggregate", "mean"]),
+        ):
+            folder = Path(made) / f"of-{sentences}"
+            scores = make_benchmark(folder, systems, sentences)
+            metric = f"scores:file={scores},label=given" if scored == "scores" else scored
+            command = [sys.executable, "-m", "gecjury", "compare", str(folder), "-m", metric]
+            command += [*words, "--no-cache", "--quiet", "--format", "json"]
+            done, wall, _ = timed(
+                lambda command=command: subprocess.run(  # type: ignore[misc]
+                    command, stdout=subprocess.DEVNULL, check=True
+                )
+            )
+            # The largest child so far: the second setting is not told apart where the first was
+            # larger, but neither may cross the target.
+            peak = peak_memory()
+            claims.append(
+                checked(
+                    f"compare {systems} systems × {sentences} sentences, {' '.join(words)}",
+                    f"{wall:.0f} s, {peak:.0f} MB",
+                    f"< {TARGET:.0f} MB",
+                    done.returncode == 0 and peak < TARGET,
+                    ours=wall,
+                    peak=peak,
+                )
+            )
+    return claims

@@ -1,0 +1,162 @@
+"""Messages, data and broken streams: what acts is shown, and a status says what became of it."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gecjury.cli import main
+from gecjury.cli.streams import print_data, tell
+from tests.shell import REPOSITORY, Shell
+
+EVIL = "a\x1b]0;owned\x07\n\x9b31mgecjury: all is well\u202e"
+SHOWN = r"a\x1b]0;owned\x07\x0a\x9b31mgecjury: all is well\u202e"
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="streams of its own")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_message_has_one_beginning(capsys: pytest.CaptureFixture[str]) -> None:
+    tell("gecjury: bad \x1b[2J name a\ngecjury: all is well\n  own")
+    assert capsys.readouterr().err == (
+        "gecjury: bad \\x1b[2J name a\n  gecjury: all is well\n  own\n"
+    )
+
+
+def test_data_is_shown_on_terminals_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    print_data("S a\x1b[2J\tb\n")
+    assert capsys.readouterr().out == "S a\x1b[2J\tb\n"
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    print_data("S a\x1b[2J\tb\n")
+    assert terminal.getvalue() == "S a\\x1b[2J\tb\n"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [EVIL],
+        ["metrics", EVIL],
+        ["metrics", f"--{EVIL}"],
+        ["score", "source.txt", EVIL, "-m", "green"],
+        ["score", "source.txt", "mine.txt", "-m", f"green:{EVIL}=1"],
+        ["compare", EVIL, "-m", "green"],
+        ["compare", "sample", "-m", "green", "--human", EVIL],
+        ["explain", EVIL, EVIL, EVIL, "--line", EVIL],
+        ["data", "path", EVIL],
+        ["m2", "text", EVIL],
+        ["train", "jury", EVIL, "-m", "green", "-o", "out"],
+    ],
+)
+def test_errors_show_what_acts(shell: Shell, argv: list[str]) -> None:
+    status, out, err = shell(*argv)
+    assert (status, out) == (2, "")
+    assert not any(c in err for c in "\x1b\x07\x9b\u202e")
+    lines = err.splitlines()
+    assert all(line.startswith(("gecjury", "see `gecjury", "  ")) for line in lines if line), err
+    assert "gecjury: all is well" not in [line[:20] for line in lines]
+
+
+@pytest.mark.parametrize("form", ["table", "json", "tsv", "markdown", "latex"])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["check", "source.txt", "{name}", "evil.txt"],
+        ["score", "source.txt", "{name}", "evil.txt", "-r", "ref.txt", "-m", "green"],
+        ["rank", "source.txt", "{name}", "evil.txt", "-r", "ref.txt", "-m", "green"],
+        ["explain", EVIL, "b \x1b[2J", "c \x9b1m", "-m", "errant", "--attribution", "shapley"],
+        ["attack", "source.txt", "{name}", "-r", "ref.txt", "-m", "green", "--resamples", "2"],
+        ["m2", "check", "{name}.m2"],
+    ],
+)
+def test_results_show_what_acts(shell: Shell, argv: list[str], form: str) -> None:
+    name = EVIL.replace("\x9b31m", "")
+    try:
+        shell.write(name, (shell.folder / "mine.txt").read_bytes())
+        shell.write(f"{name}.m2", "S a \x1b[2J\nA 0 1|||R|||\x1b[2J|||REQUIRED|||-NONE-|||0\n\n")
+    except OSError:
+        pytest.skip("this file system does not take such names")
+    shell.write("evil.txt", "a \x1b[2J\nb \x9b1m\u202e\nc \x07 .\n")
+    _, out, err = shell(*(word.replace("{name}", name) for word in argv), "--format", form)
+    assert out
+    assert not any(c in out + err for c in "\x1b\x07\x9b\u202e\x7f\r")
+    assert not any(line.startswith("gecjury: all is well") for line in out.splitlines())
+
+
+def run(words: list[str], streams: str, code: str = "") -> subprocess.CompletedProcess[str]:
+    program = ["-c", code] if code else ["-m", "gecjury"]
+    return subprocess.run(
+        ["sh", "-c", f'exec "$@" {streams}', "sh", sys.executable, *program, *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={"PYTHONPATH": str(REPOSITORY), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "streams", "status", "told"),
+    [
+        (["metrics"], ">&-", 2, "gecjury: the output cannot be written (Bad file descriptor)\n"),
+        (["--help"], ">&-", 2, "gecjury: the output cannot be written (Bad file descriptor)\n"),
+        (["bogus"], "2>&-", 2, ""),
+        (["bogus"], "2>/dev/full", 2, ""),
+        (["--help"], ">/dev/full", 2, "gecjury: the output cannot be written (No space left on "),
+        (["--version"], "<&- 2>&- >/dev/null", 0, ""),
+    ],
+)
+def test_streams_that_are_closed_or_full(
+    words: list[str], streams: str, status: int, told: str
+) -> None:
+    if "full" in streams and not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    done = run(words, streams)
+    assert done.returncode == status
+    assert done.stdout == ""  # not what was meant for stderr either
+    assert done.stderr.startswith(told)
+    assert bool(done.stderr) == bool(told)
+
+
+def test_a_file_does_not_get_the_number_of_a_closed_stream(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from gecjury.cli.streams import hold_streams; hold_streams()\n"
+        "file = open(sys.argv[1], 'w'); assert file.fileno() > 2, file.fileno()\n"
+        "os.write(1, b'lost'); os.write(2, b'lost'); sys.exit(7)"
+    )
+    done = run([str(tmp_path / "cache")], "<&- >&- 2>&-", code)
+    assert done.returncode == 7
+    assert (tmp_path / "cache").read_text() == ""
+
+
+def test_a_broken_pipe_of_another_process_is_no_success() -> None:
+    code = (
+        "import sys; from gecjury import cli; from gecjury.cli import metrics\n"
+        "def run(args): raise BrokenPipeError(32, 'a process of ours')\n"
+        "metrics.run = run; sys.exit(cli.main(['metrics']))"
+    )
+    done = run([], "", code)
+    assert done.returncode == 70
+    Path(done.stderr.partition("report it with ")[2].partition(",")[0]).unlink()
+
+
+def test_an_interruption_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(arguments: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gecjury.cli._run", interrupted)
+    assert main(["metrics"]) == 130
+    assert capsys.readouterr().err == "gecjury: interrupted\n"

@@ -1,0 +1,93 @@
+"""What a comparison will take is said where it is long."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import RankedItem
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.errors import OptionError
+from gecjury.metaeval.comparison import check
+from gecjury.metaeval.effort import Effort, effort, told
+from gecjury.metaeval.settings import Resampling, Settings
+
+
+def many(systems: int, sentences: int, places: int = 2) -> Benchmark:
+    """Systems that copy the source, one item of some of them."""
+    names = [f"s{number}" for number in range(systems)]
+    corpus = corpus_of_texts(["a"] * sentences, dict.fromkeys(names, ["a"] * sentences))
+    groups = tuple((name,) for name in names[:places])
+    item = RankedItem("1", 0, "one", groups, tuple(range(1, places + 1)))
+    return replace(
+        load_benchmark("sample"), corpus=corpus, rankings={"edit": (item,)}, human={"edit": {}}
+    )
+
+
+def test_what_is_soon_done_is_not_told() -> None:
+    sample = load_benchmark("sample")
+    assert told(effort(sample, 12, Settings(human="both", pairwise=True))) == ""
+    assert told(effort(many(2000, 1000), 1, Settings(aggregate="mean"))) == ""
+
+
+def test_hours_are_told_with_what_takes_them_and_what_would_not() -> None:
+    text = told(effort(many(2000, 1000), 2, Settings()))
+    assert text.startswith("2\u202f000 systems × 1\u202f000 sentences will take about ")
+    assert "TrueSkill of resampled sentences" in text
+    assert "; quicker: --aggregate mean, or fewer --resamples than 1\u202f000" in text
+    assert text.endswith("Ctrl-C stops it")
+    assert told(effort(many(2000, 1000), 2, Settings(aggregate="mean"))) == ""
+    none = Settings(resampling=Resampling("none"))
+    found = effort(many(2000, 1000), 2, none)
+    assert found.seconds["TrueSkill of resampled sentences"] == 0
+    assert found.quicker == ("--aggregate mean",)
+
+
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        (Settings(aggregate="expected-wins"), "Expected Wins of resampled sentences"),
+        (Settings(aggregate="mean", statistic="spa"), "tests of soft pairwise accuracy"),
+        (Settings(aggregate="mean", ties="calibrated"), "judged pairs"),
+        (Settings(aggregate="mean", grouping="item"), "segment level"),
+        (Settings(aggregate="mean"), "tests"),
+    ],
+)
+def test_every_setting_has_its_share(settings: Settings, part: str) -> None:
+    found = effort(many(200, 20, places=100), 3, settings)
+    larger = effort(many(400, 20, places=200), 3, settings)
+    assert larger.seconds[part] > found.seconds[part] > 0
+
+
+def test_memory_of_judged_pairs_is_told() -> None:
+    text = told(effort(many(3000, 1, places=3000), 1, Settings(aggregate="mean", level="system")))
+    assert "GB of memory for the judged pairs" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(301, "5 minutes"), (3 * 3600, "3 hours"), (100 * 3600, "4 days")],
+)
+def test_durations(seconds: float, said: str) -> None:
+    text = told(Effort(5, 2, {"it": seconds}, 0, ()))
+    assert text == f"5 systems × 2 sentences will take about {said} (it {said}). Ctrl-C stops it"
+
+
+def test_giant_numbers_are_refused_before_anything_is_scored() -> None:
+    with pytest.raises(OptionError, match="--resamples 1000000000000: expected at most"):
+        Settings(resampling=Resampling(resamples=10**12))
+    with pytest.raises(OptionError, match="--shuffles 1000000000000: expected at most"):
+        Settings(shuffles=10**12)
+    large = Settings(resampling=Resampling(resamples=1_000_000))
+    with pytest.raises(OptionError, match="of 20074 sentences and systems"):
+        check(replace_sentences(load_benchmark("sample")), ["changes"], large)
+
+
+def replace_sentences(sample: Benchmark) -> Benchmark:
+    """The sample with 20,068 sentences."""
+    corpus, more = sample.corpus, ["a"] * 20_000
+    texts = {name: [*version.lines, *more] for name, version in corpus.systems.items()}
+    return replace(sample, corpus=corpus_of_texts([*corpus.sources, *more], texts))

@@ -1,0 +1,248 @@
+"""Whatever names, sentences and notes hold: rows stay rows, and nothing in them acts."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import re
+import unicodedata
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from gecjury.report.escaping import json_text, latex, markdown, markdown_line
+from gecjury.report.tables import Column, Table, print_result, to_json
+from gecjury.wording import visible
+
+TAGS = (
+    "<script>alert(1)</script> <img/src=x/onerror=a> <http://e.x> <1@b.c> <!-- --> <?php </table>"
+)
+SIGNS = "` `` ``` | \\ * ** *** _ __ ~ ~~ < > & % $ # { } ^ [ ] ]( [x]: [^1]: ![i](u) =cmd() a_b"
+LINKS = "[a](javascript:alert(1)) http://e.x _www.e.x &lt; \\input{/etc/passwd} ^^5cinput"
+LINES = [
+    "# h",
+    "> q",
+    "- l",
+    "1. n",
+    "12) n",
+    "---",
+    "===",
+    ":-",
+    "|---|---|",
+    "    code",
+    "[x]: u",
+]
+OBEYED = [*"\n\r\t\u2028\u202e\x85\x7f\x00\ud800", "\x1b]0;t\x07", "\x1b[2J", "\x9b31m"]
+PIECES = [*TAGS.split(), *SIGNS.split(), *LINKS.split(), *LINES, *OBEYED, " ", "'", '"', "ä"]
+texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=5).map("".join)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    keys = [f"key {number}" for number in range(draw(st.integers(1, 3)))]
+    columns = [Column(key, draw(texts)) for key in keys]
+    rows = [{key: draw(texts) for key in keys} for _ in range(draw(st.integers(0, 3)))]
+    return Table(columns, rows, draw(texts), draw(st.lists(texts, max_size=3)))
+
+
+def printed(table: Table, form: str) -> str:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        print_result([table], table.rows, form)
+    return out.getvalue()
+
+
+def acting(text: str) -> list[str]:
+    """Characters that a terminal obeys, or that turn the text around them."""
+    kinds = ("Cc", "Cs", "Zl", "Zp")
+    return [
+        c
+        for c in text
+        if (unicodedata.category(c) in kinds and c != "\n") or c in "\u202e\u2066\u200f"
+    ]
+
+
+def shown(table: Table) -> list[list[str]]:
+    """Heading and rows as people should see them."""
+    head = [visible(column.title) for column in table.columns]
+    return [head, *([visible(row[c.key]) for c in table.columns] for row in table.rows)]
+
+
+def plain(rows: list[list[str]]) -> list[list[str]]:
+    return [[" ".join(cell.split()) for cell in row] for row in rows]
+
+
+@pytest.mark.parametrize("form", ["table", "json", "tsv", "markdown", "latex"])
+@given(table=tables())
+@settings(max_examples=25, deadline=None)
+def test_nothing_that_is_printed_acts(form: str, table: Table) -> None:
+    out = printed(table, form)
+    assert acting(out.replace("\t", "") if form == "tsv" else out) == []
+    if form != "json":
+        out.encode()
+
+
+@given(table=tables())
+@settings(max_examples=80, deadline=None)
+def test_json_is_the_same_text(table: Table) -> None:
+    # Halves that stand side by side are a character for whoever reads JSON.
+    assert json.loads(printed(table, "json")) == json.loads(json.dumps(table.rows))
+
+
+@given(table=tables())
+@settings(max_examples=80, deadline=None)
+def test_a_line_of_tsv_is_a_row(table: Table) -> None:
+    lines = printed(table, "tsv").splitlines()
+    assert len(lines) == 1 + len(table.rows)
+    assert all(line.count("\t") == len(table.columns) - 1 for line in lines)
+    rows = list(csv.reader(lines, delimiter="\t"))
+    assert [[*row] or [""] for row in rows[1:]] == shown(table)[1:]
+
+
+class Page(HTMLParser):
+    """What a renderer made of Markdown: tags beside those of our own, and the cells."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.foreign: list[object] = []
+        self.rows: list[list[str]] = []
+        self.rest = ""
+        self.inside = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("p", "strong", "br", "table", "thead", "tbody", "tr", "th", "td") or attrs:
+            self.foreign.append((tag, attrs))
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+            self.inside = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th"):
+            self.inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.rows[-1][-1] += data
+        else:
+            self.rest += data
+
+    def handle_comment(self, data: str) -> None:
+        self.foreign.append(data)
+
+    handle_decl = handle_pi = unknown_decl = handle_comment
+
+
+def renders_as_text(table: Table) -> None:
+    text = printed(table, "markdown")
+    page = Page()
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    page.feed(parser.render(text))
+    page.close()
+    assert page.foreign == []
+    assert plain(page.rows) == plain(shown(table))
+    said = [visible(table.title), *map(visible, table.notes)]
+    assert page.rest.split() == " ".join(said).split()
+
+
+@given(table=tables())
+@settings(max_examples=80, deadline=None)
+def test_markdown_renders_as_the_text_that_it_was(table: Table) -> None:
+    renders_as_text(table)
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        ["# h"], ["> q"], ["- l"], ["+ l"], ["1. n"], ["12) n"], ["-- -"], ["~a~"], ["```"],
+        ["~~~"], ["    code"], ["`a`"], ["_a_"], ["*a*"], ["~~a~~"], ["a", "==="], ["a", "---"],
+        ["a", "--"], ["a | b", "|---|---|", "1 | 2"], ["a | b", "---|---"], ["[x]: u", "[x]"],
+        ["[x", "]: u"], ['[x]: u "t"'], ["[x]:", "u"], ["[a](b", "]: u"], ["&lt;b&gt;"],
+        ["<1@b.c>"], ["<b>"],
+    ],
+)  # fmt: skip
+def test_a_note_is_a_note(notes: list[str]) -> None:
+    renders_as_text(Table([Column("x")], [{"x": note} for note in notes], notes[0], notes))
+
+
+def test_footnotes_and_tables_of_one_column_are_text() -> None:
+    assert markdown("a[^1]") == "a\\[^1]"
+    assert markdown_line(":-:") == "\\:-:"
+
+
+def test_markdown_of_plain_text_is_the_text() -> None:
+    for text in (
+        ".912 [.84, 1.00]",
+        "per_sentence, p < .05",
+        "m|v1|refs=given:1",
+        "a #1 - b",
+        "5 x",
+    ):
+        assert markdown(text) == markdown_line(text) == text
+    note = "[low, high]: bootstrap over sources"
+    assert markdown_line(note) == note
+
+
+def test_github_makes_no_links_of_addresses() -> None:
+    assert markdown("see http://e.x or a_www.e.x") == "see http\\://e.x or a_www\\.e.x"
+
+
+@pytest.mark.parametrize("text", ["[" * 9, "]:" * 9, "&a" * 9, "- " * 9, "[a]: (" * 9, "<" * 9])
+def test_markdown_takes_time_in_proportion(text: str) -> None:
+    long = text * 30_000
+    assert len(markdown_line(long)) < 3 * len(long)
+
+
+MACRO = re.compile(
+    r"\\text(?:backslash|asciitilde|asciicircum|bar)\{\}|\\[&%$#_{}]|\$(?:\\[a-z]+|<|>|-)\$"
+)
+
+
+@given(table=tables())
+@settings(max_examples=80, deadline=None)
+def test_latex_has_our_own_commands_alone(table: Table) -> None:
+    lines = printed(table, "latex").splitlines()
+    comments = [line for line in lines if line.startswith("% ")]
+    assert len(comments) == bool(table.title) + len(table.notes)
+    assert not any(re.search(r"\\(?!text[a-z]+\{\}|[{}])|\^", line) for line in comments)
+    rest = [line for line in lines if line not in comments]
+    assert rest[0].startswith("\\begin{tabular}")
+    assert [rest[1], rest[3]] == ["\\toprule", "\\midrule"]
+    assert rest[-2:] == ["\\bottomrule", "\\end{tabular}"]
+    rows = [rest[2], *rest[4:-2]]
+    assert len(rows) == 1 + len(table.rows)
+    for row in rows:
+        assert row.endswith(" \\\\")
+        assert not row.lstrip().startswith(("[", "*"))
+        cells = MACRO.sub("x", row.removesuffix("\\\\").removeprefix("{}")).split("&")
+        assert len(cells) == len(table.columns)
+        assert not any(set(cell) & set("\\{}$#%^_~&") for cell in cells)
+
+
+def test_a_name_does_not_leave_the_comment_of_latex() -> None:
+    evil = "a\n\\input{/etc/passwd}"
+    out = printed(Table([Column("x")], [{"x": evil}], evil, [evil]), "latex")
+    assert "\\input" not in out
+    assert out.count("\\textbackslash{}x0a\\textbackslash{}input\\{/etc/passwd\\}") == 3
+
+
+def test_latex_keeps_a_signature_that_can_be_copied() -> None:
+    signature = "uot-errant|pos=spacy2,α=0.5|v1|refs=a_b:2"
+    out = printed(Table([Column("x")], [], notes=[signature]), "latex")
+    assert f"% {signature}\n" in out
+    assert latex("a_b") == "a\\_b"
+
+
+def test_json_is_valid_in_every_encoding() -> None:
+    document = {"é😀": "\x7f\x9b\u202e\ud800"}
+    assert to_json(document).count("\\u") == 4
+    assert json.loads(to_json(document)) == document
+    ascii_only = json_text(to_json(document), "ascii")
+    assert ascii_only.isascii()
+    assert json.loads(ascii_only) == document

@@ -1,0 +1,219 @@
+"""What is computed in blocks is what the whole gives, and takes no more room with more pairs."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from gecjury.arrays import FloatArray, blocks
+from gecjury.errors import OptionError
+from gecjury.metaeval.resampled import _ScoreWins, resampled_wins
+from gecjury.metaeval.uncertainty import drawn_sums
+from gecjury.stats.bootstrap import check_resamples, make_resampled
+from gecjury.stats.correlation import pairwise_accuracies, taus
+from gecjury.stats.ranking import trueskill
+from gecjury.stats.soft_accuracy import (
+    JudgedDifferences,
+    ScoreDifferences,
+    confidences,
+    perm_both_spa,
+    resampled_soft_accuracy,
+    score_differences,
+    soft_signs,
+)
+from gecjury.stats.trueskill import ComparedWaves, Game, rate_resampled, score_waves
+
+NAN = float("nan")
+
+
+def table(systems: int, sentences: int, seed: int, missing: float = 0.1) -> FloatArray:
+    """Scores with ties and gaps."""
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(6, size=(systems, sentences)).astype(float)
+    scores[rng.random(scores.shape) < missing] = NAN
+    return scores
+
+
+def judged(systems: int, sentences: int, seed: int) -> JudgedDifferences:
+    """Few comparisons, of few pairs."""
+    pairs, rng = systems * (systems - 1) // 2, np.random.default_rng(seed)
+    cell = np.unique(rng.integers(pairs * sentences, size=2 * systems))
+    return JudgedDifferences(cell, rng.choice([-1.0, 0, 0.5], len(cell)), sentences, pairs)
+
+
+def test_blocks_cover_all_rows() -> None:
+    assert list(blocks(7, 2, at_once=6)) == [slice(0, 3), slice(3, 6), slice(6, 7)]
+    assert list(blocks(2, 100, at_once=6)) == [slice(0, 1), slice(1, 2)]
+    assert list(blocks(0, 1)) == []
+    assert list(blocks(5, 0)) == [slice(0, 5)]
+
+
+def test_judged_differences_are_taken_at_any_places() -> None:
+    some = judged(8, 5, seed=1)
+    whole = some.take(slice(None))
+    places = some.compared
+    assert (~np.isnan(whole)).sum() == len(some.cell)
+    assert np.flatnonzero(~np.isnan(whole).all(axis=0)).tolist() == places.tolist()
+    chosen = np.array([0, 3, 4, 20, 27])
+    assert np.array_equal(some.take(chosen), whole[:, chosen], equal_nan=True)
+    scores = ScoreDifferences(table(8, 5, seed=2))
+    expected = score_differences(scores.scores)[:, chosen]
+    assert np.array_equal(scores.take(chosen), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("ranked", [True, False])
+@pytest.mark.parametrize("drawn", ["both", "sentences"])
+def test_soft_accuracy_in_blocks_is_that_of_the_whole(ranked: bool, drawn: str) -> None:
+    human = judged(9, 12, seed=3) if ranked else ScoreDifferences(table(9, 12, seed=3))
+    given = [ScoreDifferences(table(9, 12, seed)) for seed in (4, 5)]
+    signs = soft_signs(12, 50)
+    for metric in (None, given[0]):
+        whole = confidences(human, metric, signs)
+        assert np.array_equal(whole, confidences(human, metric, signs, at_once=150), equal_nan=True)
+    draws = make_resampled(drawn, 20, 12, 9, seed=0)  # type: ignore[arg-type]
+    whole_draws, parts = (
+        resampled_soft_accuracy(human, given, draws.counts, draws.multiplicity, at_once=size)
+        for size in (10**6, 60)
+    )
+    assert np.stack(parts) == pytest.approx(np.stack(whole_draws), abs=1e-12, nan_ok=True)
+    assert np.isfinite(whole_draws[0]).any()
+
+
+def test_spa_tests_in_blocks_draw_the_same_permutations() -> None:
+    human, cells = judged(6, 11, seed=6), [table(6, 11, seed) for seed in (7, 8, 9)]
+    whole = perm_both_spa(human, cells, permutations=60, seed=2)
+    as_table = perm_both_spa(human.take(slice(None)), cells, permutations=60, seed=2)
+    parts = perm_both_spa(human, cells, permutations=60, seed=2, at_once=200)
+    for one, two, three in zip(whole, as_table, parts, strict=True):
+        assert np.array_equal(one, two, equal_nan=True)
+        assert three == pytest.approx(one, nan_ok=True)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_waves_compared_when_played_are_those_laid_out(missing: float) -> None:
+    scores = [table(7, 15, seed, missing) for seed in (1, 2)]
+    draws = make_resampled("sentences", 8, 15, 7, seed=1)
+    laid, compared = score_waves(scores), score_waves(scores, at_once=1)
+    assert isinstance(laid, list)
+    assert isinstance(compared, ComparedWaves)
+    found = [
+        rate_resampled(waves, draws.counts, 7, Game(), metrics=2, at_once=30)
+        for waves in (laid, compared)
+    ]
+    assert np.array_equal(*found)
+    assert found[0].std() > 0
+
+
+def test_expected_wins_in_blocks_are_those_of_the_whole() -> None:
+    wins = _ScoreWins(table(9, 12, seed=4))
+    counts = make_resampled("sentences", 10, 12, 9, seed=0).counts
+    whole = resampled_wins(wins, counts)
+    assert np.array_equal(whole, resampled_wins(wins, counts, at_once=200), equal_nan=True)
+    assert np.isfinite(whole).all()
+
+
+@pytest.mark.parametrize("drawn", ["both", "sentences", "systems"])
+def test_sums_over_judged_pairs_are_exact_in_any_order(drawn: str) -> None:
+    rng = np.random.default_rng(5)
+    first, gap = rng.integers(8, size=(2, 300))
+    second = (first + 1 + gap) % 9
+    values, sentence = rng.integers(3, size=300) / 2, rng.integers(12, size=300)
+    draws = make_resampled(drawn, 15, 12, 9, seed=0)  # type: ignore[arg-type]
+    args = values, sentence, first, second, draws.counts, draws.multiplicity
+    whole = drawn_sums(*args)
+    assert whole.tolist() == drawn_sums(*args, at_once=1000).tolist()
+    assert whole.tolist() == drawn_sums(*args, at_once=1).tolist()
+    times = draws.multiplicity
+    weight = draws.counts[-1, sentence]
+    if times is not None:
+        weight = weight * times[-1, first] * times[-1, second]
+    assert whole[-1] == (weight * values).sum()
+
+
+def test_rows_of_many_pairs_are_looked_at_some_at_a_time() -> None:
+    # 30 rows of 179,700 pairs are more than a block.
+    x, y = np.random.default_rng(7).integers(30, size=(2, 30, 600)).astype(float)
+    for measure in (taus, pairwise_accuracies):
+        alone = [measure(a[None], b[None])[0] for a, b in zip(x, y, strict=True)]
+        assert measure(x, y).tolist() == alone
+        assert measure(x[:1], y).tolist() == [measure(x[:1], b[None])[0] for b in y]
+
+
+def test_pairs_of_long_rows_are_counted_without_a_look_at_each() -> None:
+    rng = np.random.default_rng(6)
+    x, y = rng.integers(40, size=(2, 3, 1001)).astype(float)
+    weights = rng.integers(3, size=(3, 1001)).astype(float)
+    human, metric = (side[:, None, :] for side in (x, y))
+    for row in range(3):
+        for times in (None, weights[row][None]):
+            found = pairwise_accuracies(human[row], metric[row], times)[0]
+            sign = np.sign(x[row, :, None] - x[row]) * np.sign(y[row, :, None] - y[row])
+            known = x[row, :, None] != x[row]
+            each = np.ones((1, 1001)) if times is None else times
+            both = each.T * each
+            wanted = ((sign * both).sum() / (known * both).sum() + 1) / 2
+            assert found == wanted
+    assert np.isnan(pairwise_accuracies(np.ones((1, 1001)), x[:1]))[0]
+
+
+def test_a_sentence_of_many_pairs_is_laid_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gecjury.stats import ranking
+
+    scores = table(9, 7, seed=1)
+    whole = trueskill(scores).scores.tolist()
+    for size in (1, 20, 80):
+        monkeypatch.setattr(ranking, "_AT_ONCE", size)
+        assert trueskill(scores).scores.tolist() == whole
+
+
+def _peak(call: Callable[[], object]) -> float:
+    tracemalloc.start()
+    call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+@pytest.mark.parametrize("what", ["draws", "figures", "test", "wins", "sums"])
+def test_memory_does_not_grow_with_pairs(what: str) -> None:
+    """From 60 to 240 systems the pairs grow sixteenfold; memory at most as the systems do."""
+    at_once, lines, size = 20_000, 4, 40
+
+    def work(systems: int) -> Callable[[], object]:
+        human, scores = judged(systems, lines, 1), table(systems, lines, 2)
+        draws = make_resampled("both", size, lines, systems, seed=0)
+        counts, times = draws.counts, draws.multiplicity
+        given = [ScoreDifferences(scores)] * 3
+        place = np.arange(systems - 1)
+        return {
+            "draws": lambda: resampled_soft_accuracy(human, given, counts, times, at_once=at_once),
+            "figures": lambda: confidences(
+                human, given[0], soft_signs(lines, 200), at_once=at_once
+            ),
+            "test": lambda: perm_both_spa(
+                human, [scores, -scores], permutations=4, at_once=at_once
+            ),
+            "wins": lambda: resampled_wins(_ScoreWins(scores), counts, at_once=at_once),
+            "sums": lambda: drawn_sums(
+                np.ones(systems - 1), place % lines, place, place + 1, counts, times,
+                at_once=at_once,
+            ),
+        }[what]  # fmt: skip
+
+    for warm in (60, 240):
+        work(warm)()
+    few, many = (_peak(work(systems)) for systems in (60, 240))
+    # An n × n result itself is allowed.
+    assert many < 4.5 * few + 16 * 240**2 * 8
+
+
+def test_more_resamples_than_can_be_held_are_refused() -> None:
+    check_resamples(1_000_000)
+    check_resamples(100_000, 391 + 15)
+    with pytest.raises(OptionError, match=r"--resamples 1000000000000: expected at most 1000000$"):
+        check_resamples(10**12)
+    with pytest.raises(OptionError, match="expected at most 50000 of 2000 sentences and systems"):
+        check_resamples(50_001, 2000)

@@ -1,0 +1,167 @@
+"""Malformed replies of every kind: told in one line, counted, never a traceback or a hang."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.errors import GecjuryError
+from gecjury.judges.asking.exchange import Model, Reply
+from gecjury.judges.backends.bounded import Limits
+from gecjury.judges.backends.openai import OpenAIBackend
+from gecjury.judges.replies.expected import expected_scores
+from gecjury.judges.replies.reply import read_choice, read_score, read_scores, read_validity
+from gecjury.runtime import Runtime
+from gecjury.scoring.scorer import Scorer
+from tests.judges.faultserver import FaultServer, Said
+from tests.judges.malformed import KINDS, malformed, malformed_text, of_kind
+
+Serve = Callable[..., FaultServer]
+Make = Callable[..., Scorer]
+REPLIES = int(os.environ.get("GECJURY_REPLIES", "1000"))
+LIMITS = Limits(seconds=5.0)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No waits between tries."""
+    from gecjury.judges.backends import openai as client
+
+    monkeypatch.setattr(client, "backoff", lambda attempt, asked, source: 0.001)
+
+
+def connect(model: Model, *, batch: bool = False) -> OpenAIBackend:
+    return OpenAIBackend(model, LIMITS)
+
+
+def attacked(serve: Serve, judge: Make, folder: Path, said: Callable[[int], Said | None]) -> str:
+    """Score three sentences with a server that misbehaves; how that ended."""
+    server = serve(lambda number, body: said(number))
+    lines = ("I likes cats .", "He go .")
+    corpus = Corpus(lines, {"x": Version(lines)})
+    runtime = Runtime(concurrency=2, cache=folder)
+    scoring = "expected" if len(str(folder)) % 2 else "argmax"
+    scorer = judge(server, scoring=scoring).asking(connect)
+    try:
+        table = scorer.score_corpus(corpus, runtime)
+    except GecjuryError as error:
+        text = str(error)
+        assert text.isprintable(), text
+        assert 20 < len(text) < 1_200, text
+        return type(error).__name__
+    return "scored" if not table.missing else "missing"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("lasting", [False, True])
+def test_every_kind_ends_in_a_result_or_one_line(
+    serve: Serve, judge: Make, tmp_path: Path, kind: str, lasting: bool
+) -> None:
+    for seed in range(3):
+        start = time.monotonic()
+        said = of_kind(kind, seed)
+
+        def answer(number: int, said: Said = said) -> Said | None:
+            return said if lasting or not number else None
+
+        ended = attacked(serve, judge, tmp_path / str(seed), answer)
+        assert time.monotonic() - start < 20
+        if kind in ("oversized", "bomb", "cut", "wire") and not lasting:
+            assert ended in ("scored", "OptionError")  # asked again
+
+
+@pytest.mark.slow
+def test_a_thousand_malformed_replies(serve: Serve, judge: Make, tmp_path: Path) -> None:
+    ends: Counter[str] = Counter()
+    slowest = 0.0
+    for seed in range(REPLIES):
+        start = time.monotonic()
+        ended = attacked(
+            serve, judge, tmp_path / str(seed), lambda n, seed=seed: malformed(seed + n)
+        )
+        ends[ended] += 1
+        slowest = max(slowest, time.monotonic() - start)
+        assert slowest < 30, seed
+    print(f"{REPLIES} runs against malformed replies: {dict(ends)}, slowest {slowest:.1f} s")
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "scores": lambda text: read_scores(text, 3),
+    "score": read_score,
+    "choice": read_choice,
+    "validity": read_validity,
+}
+PATTERNS = (
+    "{", "{/*", "[", '"', "\\", "```", '{"a":', "9", "{a:[", '{a:\\"', "{'", "{//", "{#", "{\"",
+    "{{", "/*", "{/* */", "<think>", "</think>", "<think></think>", "target1", "score", "score:",
+    '{"score": 3}', "{a:1,", " ", "{ ", "\n", "1.", "target ", "{[", "://:", '{"target',
+)  # fmt: skip
+WRAPPED = (
+    "{}",
+    '{{a:"{}',
+    '{{"score": "{}"}}',
+    '{{"score": {}',
+    '{{"{}": 3}}',
+    "{}*/",
+    "{{a:[1,{}",
+)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_readers_take_time_by_the_length(pattern: str) -> None:
+    # A reader whose work grows with the square took 6 seconds for 20,000 characters.
+    for form in WRAPPED:
+        text = form.format((pattern * 20_000)[:20_000])
+        start = time.process_time()
+        read_scores(text, 3)
+        assert time.process_time() - start < 2.0, form
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_readers_of_long_texts(pattern: str) -> None:
+    for form in WRAPPED[:2]:
+        text = form.format((pattern * 200_000)[:200_000])
+        start = time.process_time()
+        read_scores(text, 3)
+        assert time.process_time() - start < 15, form
+
+
+@pytest.mark.parametrize("pattern", ["target1", "score", "target ", "score: ", "target1:\n", "x"])
+def test_expected_scores_take_time_by_the_length(pattern: str) -> None:
+    from gecjury.judges.asking.exchange import TokenLogprob
+
+    text = '{"target1_score": 3} ' + (pattern * 100_000)[:100_000]
+    token = TokenLogprob(text, (("3", -0.1),))
+    start = time.process_time()
+    expected_scores(Reply(text, logprobs=(token,)), 1)
+    assert time.process_time() - start < 2.0
+
+
+def test_texts_of_ill_will_raise_nothing() -> None:
+    for seed in range(300):
+        text = malformed_text(seed)
+        for read in READERS.values():
+            read(text)
+
+
+@pytest.mark.parametrize("digits", [300, 400, 4_000, 5_000, 100_000])
+def test_numbers_of_many_digits(digits: int) -> None:
+    number = "9" * digits
+    for text in (
+        f'{{"score": {number}}}',
+        f'{{"score": "{number}"}}',
+        f'{{"score": -{number}.5}}',
+        f'{{"score": 1e{number}}}',
+        f'{{"target{number}_score": 3, "score": 1}}',
+        f'{{"target1_score": {number}, "target{number}": 2}}',
+    ):
+        for read in READERS.values():
+            assert not isinstance(read(text), float) or "target" in text
