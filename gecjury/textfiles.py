@@ -22,6 +22,7 @@ from gecjury.errors import InputError, OutputError
 
 __all__ = [
     "MOST_BYTES",
+    "csv_rows",
     "file_name",
     "lock",
     "parse_json",
@@ -46,6 +47,9 @@ MOST_DEPTH = 100
 
 PIPE_SECONDS = 10.0
 """How long a pipe that nobody writes to is waited for."""
+
+MOST_CELL = 1_000_000
+"""Characters in a cell of a table; a quotation mark left open takes in all that follows."""
 
 _PIECE = 1 << 20
 
@@ -278,6 +282,45 @@ def read_json(path: str | Path, expected: str, *, most: int = MOST_JSON) -> Any:
     return parse_json(read_text(path, most=most), str(path), expected)
 
 
+def csv_rows(
+    text: str, where: str, *, delimiter: str = ",", quotes: bool = True
+) -> Iterator[tuple[int, list[str]]]:
+    """Read a table of foreign origin: whatever it holds, rows or an `InputError`.
+
+    Args:
+        text: the whole file.
+        where: the file, for messages.
+        delimiter: between cells.
+        quotes: whether quotation marks stand around cells; otherwise they are text.
+
+    Yields:
+        The line that a row ends at, counted from 1, and its cells.
+
+    Raises:
+        InputError: a cell of more than `MOST_CELL` characters, or no CSV; names file and line.
+    """
+    import csv
+
+    csv.field_size_limit(MOST_CELL)
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
+    )
+    while True:
+        begins = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            reason = str(error)
+            if "field larger" in reason:
+                reason = f"a cell of more than {MOST_CELL} characters: is a quotation mark open?"
+            raise InputError(f"{where}, line {begins}: not CSV ({reason})") from None
+        yield reader.line_num, row
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write a whole file or nothing: a failure leaves what stood there before.
 
@@ -286,6 +329,10 @@ def write_text(path: str | Path, text: str) -> None:
     Raises:
         OutputError: the folder cannot be made or the file not written.
     """
+    if not str(path) or "\0" in str(path):
+        raise OutputError(f"{str(path)!r} is no file name; give the path of a file")
+    if not str(path) or "\0" in str(path):
+        raise OutputError(f"{str(path)!r} is no file name; give the path of a file")
     target = Path(path)
     try:
         data = text.encode("utf-8")
@@ -294,14 +341,16 @@ def write_text(path: str | Path, text: str) -> None:
             f"{path}: cannot be written as UTF-8 ({text[error.start : error.end]!r} is no text); "
             "a file name that is not UTF-8 leads to this: rename the file"
         ) from None
-    try:
-        if _is_no_file(target):
-            # Without waiting for somebody to read a pipe, which may be for ever.
-            handle = os.open(target, os.O_WRONLY | os.O_NONBLOCK)
-            os.set_blocking(handle, True)
-            with os.fdopen(handle, "wb") as file:
+    if _is_special(target):
+        # A device or a pipe is written into; in the place of /dev/null a file would do harm.
+        try:
+            with os.fdopen(os.open(target, os.O_WRONLY | os.O_NONBLOCK), "wb") as file:
+                os.set_blocking(file.fileno(), True)
                 file.write(data)
-            return
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+        return
+    try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
@@ -321,11 +370,16 @@ def write_text(path: str | Path, text: str) -> None:
         raise
 
 
-def _is_no_file(target: Path) -> bool:
-    """Whether a path is a device, a pipe or a name that the system has for an open file."""
-    if target.is_dir() or not target.exists():
+def _is_special(target: Path) -> bool:
+    """Whether a path is no place for a file: a device, a pipe, or what the system shows as one."""
+    parts = target.absolute().parts
+    if parts[1:2] in (("dev",), ("proc",)) and parts[1:3] != ("dev", "shm"):
+        return True
+    try:
+        mode = target.stat().st_mode
+    except OSError:
         return False
-    return not target.is_file() or target.parts[:2] in (("/", "dev"), ("/", "proc"))
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def file_name(*parts: str, ending: str) -> str:

@@ -221,5 +221,5 @@ def check_beta(name: str, beta: float) -> None:
     Raises:
         OptionError: it is negative, infinite or not a number.
     """
-    if not 0 <= beta < float("inf"):
+    if not 0 <= beta <= 1e100:
         raise OptionError(f"{name}: beta={beta} is out of range; expected 0 or more")

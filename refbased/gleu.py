@@ -22,6 +22,9 @@ __all__ = ["GLEU", "OfficialGLEU"]
 _CELLS = 10_000_000
 
 
+_MOST_DRAWS = 1_000_000
+
+
 @dataclass(frozen=True)
 class GLEU(Scorer):
     r"""GLEU+ (Napoles et al. 2016) with the multiset difference its formula asks for.
@@ -60,6 +63,10 @@ class GLEU(Scorer):
             raise OptionError(f"{self.name}: n={self.n} is out of range; expected 1 to 100")
         if self.draws < 1:
             raise OptionError(f"{self.name}: draws={self.draws} is too few; expected 1 or more")
+        if self.draws > _MOST_DRAWS:
+            raise OptionError(
+                f"{self.name}: draws={self.draws} is too many; expected at most {_MOST_DRAWS}"
+            )
         if self.seed < 0:
             raise OptionError(f"{self.name}: seed={self.seed} is negative; expected 0 or more")
 

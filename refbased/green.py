@@ -60,7 +60,7 @@ class GREEN(Scorer):
             object.__setattr__(self, "n", 4 if self.unit == "word" else 6)
         if self.n is None or not 1 <= self.n <= 100:
             raise OptionError(f"green: n={self.n} is out of range; expected 1 to 100")
-        if not 0 <= self.beta < float("inf"):
+        if not 0 <= self.beta <= 1e100:
             raise OptionError(f"green: beta={self.beta} is out of range; expected 0 or more")
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,7 +14,13 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.models.batching import pick_device
-from gecjury.models.checkpoints import inside, resolve, weights_identity
+from gecjury.models.checkpoints import (
+    EMBEDDED,
+    inside,
+    named_within,
+    resolve,
+    weights_identity,
+)
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.refless.nets.bundle import IMPARA_FORMAT, KEYS_FILE, MANIFEST, Bundle
@@ -24,7 +29,7 @@ from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
-from gecjury.textfiles import read_text
+from gecjury.textfiles import read_json, read_text
 
 __all__ = ["IMPARA"]
 
@@ -39,8 +44,8 @@ class IMPARA(MeanScorer):
     Attributes:
         model: folder that `gecjury train impara` wrote, or the folder or hub name of any
             single-output sequence classification model.
-        encoder: for the similarity; empty takes the encoder that the training used, or
-            bert-base-cased where that is not told.
+        encoder: for the similarity; empty takes the encoder that the training used, which lies in
+            the model's folder or is named by it, or bert-base-cased where that is not told.
         threshold: least similarity.
         max_length: longest input in word pieces.
     """
@@ -61,13 +66,14 @@ class IMPARA(MeanScorer):
             raise OptionError(
                 f"impara: threshold={self.threshold:g} is no cosine; expected −1 to 1"
             )
+        if not 0 < self.max_length <= 1_000_000:
+            raise OptionError(f"impara: max_length={self.max_length}; expected 1 to 1000000")
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The trained weights' hash, or name and commit on the hub; the encoder's files."""
         if not self.model:
             return {}
-        base, _ = _trained_with(self.model)
-        encoder = EncoderSpec(self.encoder or base).checkpoint().identity
+        encoder = EncoderSpec(self._encoder()).checkpoint().identity
         return {"weights": weights_identity(self.model), "encoder": encoder}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
@@ -78,14 +84,31 @@ class IMPARA(MeanScorer):
                 "`gecjury train impara jfleg gmeg-dev -o my-impara --encoder embedded`, and "
                 "score with -m impara:model=my-impara"
             )
-        ranker, base, keys = _open(self.model, self.max_length, runtime.device)
+        encoder = self._encoder()
+        ranker, keys = _open(self.model, self.max_length, runtime.device)
         texts, (sources, hypotheses), text_of, pair_of = distinct_pairs(corpus)
         quality = 1.0 / (1.0 + np.exp(-ranker.predict(texts, None, runtime)[:, 0]))
-        similarity = self._similarity(self.encoder or base, sources, hypotheses, runtime)
+        similarity = self._similarity(encoder, sources, hypotheses, runtime)
         kept = similarity[pair_of] >= self.threshold
         values = np.where(kept, quality[text_of], 0.0)
         notes = Bundle((), keys=keys, where=self.model).leak_notes(corpus)
+        named = None if self.encoder else _trained_with(self.model)[0]
+        if named == encoder != EMBEDDED:
+            notes.append(f"{self.model} names its encoder: {encoder} of the Hugging Face hub")
         return Statistics(values, details={"filtered": int((~kept).sum())}, notes=tuple(notes))
+
+    def _encoder(self) -> str:
+        """The encoder for similarities.
+
+        Raises:
+            InputError: the model's folder names one that lies elsewhere.
+        """
+        if self.encoder:
+            return self.encoder
+        named, _ = _trained_with(self.model)
+        if named is None:
+            return "bert-base-cased"
+        return named_within(Path(self.model).expanduser(), named)
 
     def _similarity(
         self, encoder: str, sources: Sequence[str], hypotheses: Sequence[str], runtime: Runtime
@@ -96,6 +119,10 @@ class IMPARA(MeanScorer):
         right = [rows.setdefault(text, len(rows)) for text in hypotheses]
         spec = EncoderSpec(encoder, max_length=self.max_length)
         vectors = load_encoder(spec, runtime).encode(list(rows)).vectors.astype(np.float64)
+        if not np.isfinite(vectors).all():
+            raise InputError(
+                f"the encoder {encoder} gives no numbers: its weights are damaged; copy it anew"
+            )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors / np.where(norms > 0, norms, 1.0)
         cosines: FloatArray = np.einsum("ij,ij->i", vectors[left], vectors[right])
@@ -103,10 +130,10 @@ class IMPARA(MeanScorer):
 
 
 @lru_cache(maxsize=2)
-def _open(location: str, max_length: int, device: str) -> tuple[Regressor, str, frozenset[str]]:
-    """The ranker, the encoder for similarities, and hashes of the sentences trained on."""
+def _open(location: str, max_length: int, device: str) -> tuple[Regressor, frozenset[str]]:
+    """The ranker, and hashes of the sentences trained on."""
     device = pick_device(device)
-    base, keys = _trained_with(location)
+    _, keys = _trained_with(location)
     checkpoint = resolve(location, packaged=False)
     inside(checkpoint.folder, ".")
     config = read_config(checkpoint)
@@ -117,29 +144,31 @@ def _open(location: str, max_length: int, device: str) -> tuple[Regressor, str, 
             f"({', '.join(model.config.id2label.values())}); IMPARA's has one"
         )
     tokenizer = read_tokenizer(checkpoint, config)
-    return Regressor(model.to(device).eval(), tokenizer, ("rank",), max_length), base, keys
+    return Regressor(model.to(device).eval(), tokenizer, ("rank",), max_length), keys
 
 
-def _trained_with(location: str) -> tuple[str, frozenset[str]]:
+def _trained_with(location: str) -> tuple[str | None, frozenset[str]]:
     """The encoder that a training used, and hashes of its sentences, where a folder tells them.
 
     Raises:
         InputError: no such folder, or not an IMPARA model.
     """
     folder = Path(location).expanduser()
-    base = "bert-base-cased"
+    base: str | None = None
     keys: frozenset[str] = frozenset()
     if (folder / MANIFEST).exists():
-        try:
-            record: dict[str, Any] = json.loads(read_text(folder / MANIFEST))
-        except ValueError as error:
-            raise InputError(f"{folder / MANIFEST}: not JSON ({error}); train anew") from None
-        if record.get("format") != IMPARA_FORMAT:
+        record = read_json(inside(folder, MANIFEST), "the manifest of an IMPARA; train anew")
+        found = record.get("format") if isinstance(record, dict) else record
+        if found != IMPARA_FORMAT:
             raise InputError(
-                f"{location}: not an IMPARA model (format {record.get('format')!r}, expected "
+                f"{location}: not an IMPARA model (format {found!r:.60}, expected "
                 f"{IMPARA_FORMAT!r}); a SOME model is used with -m some:model=..."
             )
-        base = str(record["encoder"])
+        base = record.get("encoder")
+        if not isinstance(base, str) or "\0" in base or not 0 < len(base) < 1000:
+            raise InputError(
+                f"{folder / MANIFEST}: damaged (encoder {base!r:.60}); train or copy the model anew"
+            )
         if (folder / KEYS_FILE).exists():
             keys = frozenset(read_text(inside(folder, KEYS_FILE)).split())
     elif not folder.is_dir() and location.startswith((".", "/", "~")):

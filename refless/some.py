@@ -66,6 +66,8 @@ class SOME(MeanScorer):
                 f"some: alpha={self.alpha:g}, beta={self.beta:g}, gamma={self.gamma:g}: weights "
                 "must be 0 or more and sum to 1"
             )
+        if not 0 <= self.max_length <= 1_000_000:
+            raise OptionError(f"some: max_length={self.max_length}; expected 0 to 1000000")
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The hash of the trained weights, or the hub's commit; see `bundle_identity`."""

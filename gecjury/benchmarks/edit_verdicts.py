@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError
+from gecjury.textfiles import read_text
 
 __all__ = ["HumanVerdict", "JudgedSource", "VerdictProblem", "read_edit_verdicts"]
 
@@ -27,7 +28,7 @@ _BARE = re.compile(r"([^→|]*)→([^→|]*)")
 _BEFORE_ARROW = re.compile(r"([^→|]*)\|(True|False)→([^→|]*)")
 _INSIDE_NEW = re.compile(r"([^→|]*)→([^→|]*)\|(True|False)([^→|\s]{1,3})")
 _TWICE = re.compile(r"([^→|]*)→([^→|]*)\|(?:True|False)\|(True|False)")
-_TARGET = re.compile(r"<s(\d+)>(.*)</s\1>\s*")
+_TARGET = re.compile(r"<s(\d{1,9})>(.*)</s\1>\s*")
 _SOURCE = re.compile(r"<t>(.*)</t>\s*")
 
 
@@ -150,7 +151,7 @@ def read_edit_verdicts(
             one without a `<t>` line.
     """
     files = sorted(
-        (path for path in folder.glob("annotator*/*.txt") if path.stem.isdigit()),
+        (path for path in folder.glob("annotator*/*.txt") if path.stem.isdecimal()),
         key=lambda path: (path.parent.name, int(path.stem)),
     )
     if not files:
@@ -171,15 +172,7 @@ def read_edit_verdicts(
 
 def _read_lines(path: Path) -> list[str]:
     """Lines of one item file."""
-    try:
-        return path.read_bytes().decode("utf-8-sig").splitlines()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}; check the path") from error
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise InputError(
-            f"{path}, line {line}: byte {error.start} is not UTF-8; save the file as UTF-8"
-        ) from error
+    return read_text(path).splitlines()
 
 
 def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[VerdictProblem]]:

@@ -23,9 +23,11 @@ from numpy.typing import NDArray
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
+from gecjury.textfiles import read_bytes
 
 __all__ = [
     "FIRST_SENTENCE",
+    "MOST_RANK",
     "RATING_DIGITS",
     "SKIP_UNKNOWN",
     "JudgmentPairs",
@@ -44,6 +46,10 @@ SKIP_UNKNOWN = (
     'skip` or unknown_systems = "skip" in benchmark.toml'
 )
 """What to do about a system that nobody has an output of."""
+
+
+MOST_RANK = 1_000_000_000
+"""The last rank there is; nobody ranks so many, and tables of ranks hold no larger number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +164,8 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
             rank = self._integer(name, attrs, "rank")
             if rank < 1:
                 self._fail(f"rank {rank}", "expected 1 (best) or more")
+            if rank > MOST_RANK:
+                self._fail(f"rank {rank!s:.40}", f"expected 1 (best) to {MOST_RANK}")
             self._ranks.append(rank)
 
     def endElement(self, name: str) -> None:
@@ -193,7 +201,7 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
         try:
             return int(value)
         except ValueError:
-            self._fail(f"{key} {value!r} of <{name}> is no whole number", "write it in digits")
+            self._fail(f"{key} {value!r:.60} of <{name}> is no whole number", "write it in digits")
 
     def _fail(self, wrong: str, remedy: str) -> NoReturn:
         line = "?" if self._locator is None else self._locator.getLineNumber()
@@ -229,10 +237,7 @@ def read_rankings(
     from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
     from defusedxml.sax import parse  # type: ignore[import-untyped]
 
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}; check the path") from error
+    data = read_bytes(path)
     handler = _RankingHandler(path, first_line, lines, frozenset(systems), own)
     try:
         parse(io.BytesIO(data), handler)

@@ -7,11 +7,9 @@ rankings. Everything is checked, and whatever is wrong is named with its line.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
@@ -19,10 +17,16 @@ from typing import NoReturn
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.benchmarks.judgments import FIRST_SENTENCE, SKIP_UNKNOWN, RankedItem, rank_ratings
+from gecjury.benchmarks.judgments import (
+    FIRST_SENTENCE,
+    MOST_RANK,
+    SKIP_UNKNOWN,
+    RankedItem,
+    rank_ratings,
+)
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, nearest_of
-from gecjury.textfiles import read_text
+from gecjury.textfiles import csv_rows, read_text
 
 __all__ = ["FORMS", "OwnJudgments", "known_items", "read_judgments"]
 
@@ -35,6 +39,9 @@ FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """The kinds of files: columns that must be there, and columns that may be."""
 
 _ONE = "annotator"
+
+_LARGEST = 1e100
+"""Of ratings, whose sums have to be numbers as well."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,8 @@ class _Row:
         return self.cells.get(column, "")
 
     def fail(self, wrong: str, remedy: str) -> NoReturn:
-        raise InputError(f"{self.path}, line {self.line}: {wrong}; {remedy}")
+        # A cell may be of any length, and so may be the names of systems.
+        raise InputError(f"{self.path}, line {self.line}: {wrong:.300}; {remedy:.1000}")
 
     def number(self, column: str, least: int, most: int | None = None) -> int:
         """A whole number within bounds."""
@@ -73,9 +81,11 @@ class _Row:
         try:
             value = int(self[column])
         except ValueError:
-            self.fail(f"{column} {self[column]!r} is no whole number", f"expected {least} {top}")
+            self.fail(
+                f"{column} {self[column]!r:.60} is no whole number", f"expected {least} {top}"
+            )
         if value < least or (most is not None and value > most):
-            self.fail(f"{column} {value} is out of range", f"expected {least} {top}")
+            self.fail(f"{column} {value!s:.40} is out of range", f"expected {least} {top}")
         return value
 
     def system(self, column: str, known: Sequence[str]) -> str:
@@ -83,7 +93,7 @@ class _Row:
         name = self[column]
         if name not in known:
             self.fail(
-                f"unknown system {name!r} in column {column}",
+                f"unknown system {name!r:.200} in column {column}",
                 f"{nearest_of(name, known)}. {SKIP_UNKNOWN}",
             )
         return name
@@ -192,12 +202,9 @@ def _read_table(path: Path) -> tuple[str, list[_Row]]:
         raise InputError(f"{path}: the file is empty; {_expected()}")
     header = text.partition("\n")[0]
     separator = max("\t,;", key=header.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    try:
-        columns = [name.strip().lower() for name in next(reader)]
-        rows = list(_cells(path, reader, columns))
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: not CSV ({error})") from None
+    reader = csv_rows(text, str(path), delimiter=separator)
+    columns = [name.strip().lower() for name in next(reader)[1]]
+    rows = list(_cells(path, reader, columns))
     if len(set(columns)) < len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)
         raise InputError(f"{path}, line 1: column {twice!r} occurs twice; rename one of them")
@@ -216,9 +223,10 @@ def _read_table(path: Path) -> tuple[str, list[_Row]]:
     return form, rows
 
 
-def _cells(path: Path, reader: Iterator[list[str]], columns: Sequence[str]) -> Iterator[_Row]:
-    for cells in reader:
-        line = getattr(reader, "line_num", 0)
+def _cells(
+    path: Path, reader: Iterable[tuple[int, list[str]]], columns: Sequence[str]
+) -> Iterator[_Row]:
+    for line, cells in reader:
         if not any(cell.strip() for cell in cells):
             continue
         if len(cells) != len(columns):
@@ -282,10 +290,12 @@ def _score(row: _Row) -> float:
         value = float(row["score"])
     except ValueError:
         value = math.nan
+    if math.isfinite(value) and abs(value) > _LARGEST:
+        row.fail(f"score {value:g} is out of range", f"expected −{_LARGEST:g} to {_LARGEST:g}")
     if not math.isfinite(value):
         number = "a number with a decimal point" if "," in row["score"] else "a number"
         row.fail(
-            f"score {row['score']!r} is no finite number",
+            f"score {row['score']!r:.60} is no finite number",
             f"expected {number}, higher is better; leave the cell empty where nothing was rated",
         )
     return value
@@ -332,6 +342,8 @@ def _rankings(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgments:
         sentence = row.sentence(first, len(corpus))
         name = row.system("system", corpus.names)
         rank = row.number("rank", 1)
+        if rank > MOST_RANK:
+            row.fail(f"rank {rank!s:.40} is out of range", f"expected 1 to {MOST_RANK}")
         key = row["annotator"] or _ONE, row["item"] or f"sentence {sentence + first}"
         place, ranks = ranked.setdefault(key, (sentence, {}))
         if place != sentence:

@@ -42,6 +42,9 @@ COMMANDS: dict[str, str] = {
     "demo": "the main job on the embedded sample: no data, no network",
 }
 
+_REFUSED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP)
+"""What the system says of a file's name or of a folder's rights, wherever it is met."""
+
 _DRY_RUNS = ("score", "rank", "compare", "demo", "attack", "maege")
 
 
@@ -81,6 +84,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         tell("gecjury: interrupted")
         return 130
     except OSError as error:
+        if error.filename is not None and error.errno in _REFUSED:
+            # Where a name is looked for before it is read: whatever reads says more.
+            name = f"{os.fsdecode(error.filename)!r:.60}"
+            print(f"gecjury: {name}: cannot be used ({error.strerror})", file=sys.stderr)
+            return 2
         if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
             return _unforeseen(error)
         set_aside(sys.stdout)
@@ -147,6 +155,14 @@ def _check(args: argparse.Namespace) -> None:
     """Refuse what no command can do, or what this one would leave undone without a word."""
     from gecjury.errors import OptionError
 
+    for action in args.parser._actions:
+        value = getattr(args, action.dest, None)
+        empty = value == "" or (isinstance(value, list) and "" in value)
+        if empty and action.option_strings and value != action.default:
+            raise OptionError(
+                f"{action.option_strings[-1]}: its value is empty (a variable of the shell that "
+                "is not set?); give one, or leave the option out"
+            )
     for name in ("seed", "split_seed"):
         if getattr(args, name, 0) < 0:
             option = name.replace("_", "-")

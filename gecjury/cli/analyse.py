@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import gecjury.report.figures as draw
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.cli.inputs import benchmark_or_files, runtime_from
+from gecjury.cli.inputs import MOST_SEED, benchmark_or_files, runtime_from, up_to
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError, nearest
 from gecjury.experiments.analyses import (
@@ -80,7 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="norms, map: rarer types are left out",
     )
     parser.add_argument("--method", choices=get_args(Layout), default="pca", help="map: how")
-    parser.add_argument("--seed", type=int, default=0, help="map: seed of t-SNE")
+    parser.add_argument(
+        "--seed", type=up_to(MOST_SEED, least=0), default=0, help="map: seed of t-SNE"
+    )
     parser.add_argument("--step", type=float, default=0.02, help="lambda: step (default: 0.02)")
     parser.add_argument("--stop", type=float, default=1.0, help="lambda: end (default: 1.0)")
     parser.add_argument("--figure", metavar="FILE", help="draw it: .png, .pdf or .svg")

@@ -6,11 +6,13 @@ import argparse
 from typing import Any
 
 from gecjury.cli.inputs import (
+    MOST_DRAWS,
     add_metrics,
     benchmark_or_files,
     dry_run,
     load_scorers,
     runtime_from,
+    up_to,
 )
 from gecjury.errors import OptionError
 from gecjury.experiments.attack import (
@@ -85,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--resamples",
-        type=int,
+        type=up_to(MOST_DRAWS, least=0),
         default=usual.resamples,
         metavar="B",
         help=f"for intervals (default: {usual.resamples})",

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
-from gecjury.cli.inputs import add_metrics, dry_run, load_scorers, runtime_from
+from gecjury.cli.inputs import add_metrics, dry_run, load_scorers, runtime_from, up_to
 from gecjury.cli.resampling import add_resampling, resampling_from
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--shuffles",
-        type=int,
+        type=up_to(10_000, least=0),
         default=0,
         metavar="K",
         help="average TrueSkill over K seeded shuffles instead of one pass in file order",

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any, get_args
 
-from gecjury.cli.inputs import runtime_from
+from gecjury.cli.inputs import MOST_DRAWS, runtime_from, up_to
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.reading import read_sources, read_versions
 from gecjury.errors import InputError, OptionError
@@ -39,7 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="share the score out among the edits; works with any metric that scores sentences",
     )
     parser.add_argument(
-        "--samples", type=int, default=200, metavar="K", help="orders drawn beyond 10 edits"
+        "--samples",
+        type=up_to(MOST_DRAWS, least=0),
+        default=200,
+        metavar="K",
+        help="orders drawn beyond 10 edits",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the orders drawn")
     parser.add_argument("--html", metavar="FILE", help="write the plan as a page (uot-errant)")
@@ -73,6 +77,14 @@ def run(args: argparse.Namespace) -> int:
 def _texts(args: argparse.Namespace) -> tuple[str, Version, list[Version]]:
     """The source, its correction and the references, each a sentence or a line of a file."""
     given = [args.source, args.hypothesis, *args.references]
+    for text in given:
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise InputError(
+                f"{text!r:.60}: is not UTF-8, as a sentence has to be; set the terminal to UTF-8, "
+                "or give files and --line"
+            ) from None
     files = [text for text in given if _is_file(text)]
     for text in given:
         if files and text not in files and not any(character.isspace() for character in text):

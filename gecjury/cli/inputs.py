@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gecjury.cli.streams import tell
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
     from gecjury.scoring.scores import Plan
 
 __all__ = [
+    "MOST_DRAWS",
+    "MOST_SEED",
     "CommandParser",
     "add_files",
     "add_metrics",
     "benchmark_or_files",
+    "decimal",
     "dry_run",
     "files_to_score",
     "global_options",
@@ -31,8 +35,17 @@ __all__ = [
     "positive",
     "read_files",
     "runtime_from",
+    "up_to",
+    "whole",
     "with_servers",
 ]
+
+
+MOST_DRAWS = 1_000_000
+"""Resamples, permutations and the like; their own error is long below what is shown."""
+
+MOST_SEED = 2**32 - 1
+"""Seeds of scikit-learn and transformers have 32 bits."""
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
@@ -236,7 +249,13 @@ def files_to_score(
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Says at the end of an error where help is."""
+    """Says at the end of an error where help is; numbers of options are read within bounds."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """As argparse's; its `int` and `float` are `whole` and `decimal`."""
+        super().__init__(*args, **options)
+        self.register("type", int, whole)
+        self.register("type", float, decimal)
 
     def error(self, message: str) -> NoReturn:
         """Print the error and where help is, and end with status 2."""
@@ -289,11 +308,15 @@ def global_options() -> CommandParser:
     group.add_argument("--data", metavar="DIR", help="folder with benchmark data")
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N or mps")
     group.add_argument(
-        "--batch-size", type=positive, default=64, metavar="N", help="texts a model reads at once"
+        "--batch-size",
+        type=up_to(1_000_000),
+        default=64,
+        metavar="N",
+        help="texts a model reads at once",
     )
-    group.add_argument("--workers", type=positive, default=1, metavar="N", help="processes")
+    group.add_argument("--workers", type=up_to(1_024), default=1, metavar="N", help="processes")
     group.add_argument(
-        "--concurrency", type=positive, default=32, metavar="N", help="requests at once"
+        "--concurrency", type=up_to(10_000), default=32, metavar="N", help="requests at once"
     )
     group.add_argument("--cache", metavar="DIR", help="cache folder (default: the user's)")
     group.add_argument("--no-cache", action="store_true", help="read and write no disk cache")
@@ -329,8 +352,59 @@ def positive(text: str) -> int:
         number = int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a whole number; expected 1 or more"
+            f"{text!r:.60} is not a whole number; expected 1 or more{_quoted(text)}"
         ) from None
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is too small; expected 1 or more")
+        raise argparse.ArgumentTypeError(f"{text:.60} is too small; expected 1 or more")
     return number
+
+
+_LARGEST = 2**63 - 1
+
+
+def whole(text: str) -> int:
+    """A whole number that fits 64 bits, as an option's type."""
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"invalid int value: {text!r:.60}{_quoted(text)}"
+        ) from None
+    if abs(number) > _LARGEST:
+        raise argparse.ArgumentTypeError(f"{text:.30}... is too large; expected at most {_LARGEST}")
+    return number
+
+
+def decimal(text: str) -> float:
+    """A finite number, as an option's type."""
+    try:
+        number = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"invalid float value: {text!r:.60}{_quoted(text)}"
+        ) from None
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text:.30} is no finite number; expected one")
+    return number
+
+
+def up_to(most: int, least: int = 1) -> Callable[[str], int]:
+    """A whole number within bounds, as an option's type.
+
+    Args:
+        most: what is more would take the machine's memory or days, not give a better result.
+        least: 1 says so itself; below any other the command's settings do.
+    """
+
+    def read(text: str) -> int:
+        number = positive(text) if least == 1 else whole(text)
+        if number > most:
+            raise argparse.ArgumentTypeError(f"{text:.30} is too large; expected at most {most}")
+        return number
+
+    return read
+
+
+def _quoted(text: str) -> str:
+    """What to do about quotation marks that a word processor put around a number."""
+    return "; leave out the quotation marks" if set(text) & set("“”„‟‘’‚‛«»\"'") else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, get_args
 
-from gecjury.cli.inputs import add_metrics, dry_run, load_scorers, runtime_from
+from gecjury.cli.inputs import MOST_DRAWS, add_metrics, dry_run, load_scorers, runtime_from, up_to
 from gecjury.experiments.maege.chains import MEANS, SourceChoice
 from gecjury.experiments.maege.experiment import (
     CorpusScore,
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by-type", action="store_true", help="also score change by error type")
     parser.add_argument(
         "--seeds",
-        type=int,
+        type=up_to(10_000, least=0),
         default=usual.seeds,
         metavar="K",
         help=f"draws (default: {usual.seeds})",
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--chains",
-        type=int,
+        type=up_to(10_000, least=0),
         default=usual.chains,
         metavar="K",
         help=f"chains an annotation (default: {usual.chains})",
@@ -88,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--resamples",
-        type=int,
+        type=up_to(MOST_DRAWS, least=0),
         default=usual.resamples,
         metavar="B",
         help=f"for intervals (default: {usual.resamples})",

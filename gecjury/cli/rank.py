@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, get_args
 
-from gecjury.cli.inputs import add_files, add_metrics, files_to_score
+from gecjury.cli.inputs import MOST_DRAWS, add_files, add_metrics, files_to_score, up_to
 from gecjury.cli.resampling import add_resampling
 from gecjury.experiments.rank import Ranked, RankSettings, Resample, rank
 from gecjury.experiments.system_tests import SystemTests
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_resampling(parser, get_args(Resample))
     parser.add_argument(
         "--permutations",
-        type=int,
+        type=up_to(MOST_DRAWS, least=0),
         default=usual.permutations,
         metavar="K",
         help=f"permutations of each test (default: {usual.permutations})",

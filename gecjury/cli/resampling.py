@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gecjury.cli.inputs import MOST_DRAWS, up_to
+
 if TYPE_CHECKING:
     from gecjury.metaeval.settings import Resampling
 
@@ -31,7 +33,7 @@ def add_resampling(parser: argparse.ArgumentParser, over: Sequence[str] | None =
     )
     parser.add_argument(
         "--resamples",
-        type=int,
+        type=up_to(MOST_DRAWS, least=0),
         default=1000,
         metavar="B",
         help="resamples of the bootstrap (default: 1000)",

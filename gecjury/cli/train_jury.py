@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from gecjury.cli.inputs import up_to
 from gecjury.cli.streams import tell
 
 if TYPE_CHECKING:
@@ -62,7 +63,11 @@ def add_jury_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--scores", metavar="DIR", help="folder of score files to read and add to")
     group.add_argument(
-        "--folds", type=int, default=10, metavar="N", help="folds of cross-validation"
+        "--folds",
+        type=up_to(100_000, least=0),
+        default=10,
+        metavar="N",
+        help="folds of cross-validation",
     )
     group.add_argument(
         "--strength",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, get_args
 
+from gecjury.cli.inputs import MOST_SEED, up_to
 from gecjury.cli.streams import tell
 
 if TYPE_CHECKING:
@@ -38,7 +39,12 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--aspects", nargs="+", metavar="ASPECT", help="train only these")
     group.add_argument("--dev", metavar="FILE", help="dev ratings, instead of a drawn split")
     group.add_argument("--test", metavar="FILE", help="test ratings; needs --dev")
-    group.add_argument("--split-seed", type=int, default=0, help="seed of the split by source")
+    group.add_argument(
+        "--split-seed",
+        type=up_to(MOST_SEED, least=0),
+        default=0,
+        help="seed of the split by source",
+    )
     group.add_argument(
         "--check",
         nargs="*",
@@ -64,27 +70,33 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--max-length",
-        type=int,
+        type=up_to(1_000_000, least=0),
         default=usual.max_length,
         metavar="N",
         help="in word pieces",
     )
     group.add_argument(
         "--train-batch",
-        type=int,
+        type=up_to(1_000_000, least=0),
         default=usual.batch_size,
         metavar="N",
         help="examples a step",
     )
     group.add_argument(
         "--accumulation",
-        type=int,
+        type=up_to(1_000_000, least=0),
         default=usual.accumulation,
         metavar="N",
         help="batches a step",
     )
     group.add_argument("--learning-rate", type=float, default=usual.learning_rate, metavar="X")
-    group.add_argument("--epochs", type=int, default=usual.epochs, metavar="N", help="at most")
+    group.add_argument(
+        "--epochs",
+        type=up_to(1_000_000, least=0),
+        default=usual.epochs,
+        metavar="N",
+        help="at most",
+    )
     group.add_argument(
         "--patience",
         type=int,
@@ -94,7 +106,13 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--loss", choices=get_args(Loss), default=usual.loss)
     group.add_argument("--bf16", action="store_true", help="bfloat16 arithmetic")
-    group.add_argument("--seeds", type=int, nargs="+", default=list(Recipe.seeds), metavar="N")
+    group.add_argument(
+        "--seeds",
+        type=up_to(MOST_SEED, least=0),
+        nargs="+",
+        default=list(Recipe.seeds),
+        metavar="N",
+    )
     group.add_argument(
         "--grid",
         action="store_true",
@@ -136,7 +154,10 @@ def _add_improvements(parser: argparse.ArgumentParser) -> None:
         help="steps before the regression, in order",
     )
     group.add_argument(
-        "--intermediate-epochs", type=int, default=usual.intermediate_epochs, metavar="N"
+        "--intermediate-epochs",
+        type=up_to(1_000_000, least=0),
+        default=usual.intermediate_epochs,
+        metavar="N",
     )
     group.add_argument(
         "--intermediate-rate", type=float, default=usual.intermediate_rate, metavar="X"
@@ -155,7 +176,13 @@ def _add_improvements(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--freeze-embeddings", action="store_true", help="leave word embeddings as they are"
     )
-    group.add_argument("--pairs", type=int, default=4096, metavar="N", help="impara: pairs to make")
+    group.add_argument(
+        "--pairs",
+        type=up_to(100_000_000, least=0),
+        default=4096,
+        metavar="N",
+        help="impara: pairs to make",
+    )
 
 
 def _add_weights(parser: argparse.ArgumentParser) -> None:
@@ -170,7 +197,9 @@ def _add_weights(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--share", type=float, default=1.0, metavar="X", help="search on this share of judgments"
     )
-    group.add_argument("--seed", type=int, default=0, help="seed of the share drawn")
+    group.add_argument(
+        "--seed", type=up_to(MOST_SEED, least=0), default=0, help="seed of the share drawn"
+    )
 
 
 def data_folder(args: argparse.Namespace) -> DataFolder:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from gecjury.benchmarks.table import View
-from gecjury.cli.inputs import named_benchmark, runtime_from
+from gecjury.cli.inputs import named_benchmark, runtime_from, up_to
 from gecjury.cli.streams import tell
 from gecjury.experiments.tune import Tuned, TuneSettings, check_tuning, tune
 from gecjury.experiments.tuning import MEASURES, shown
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--folds",
-        type=int,
+        type=up_to(100_000, least=0),
         metavar="N",
         help="mean of the optima on all but one fold of sentences (default: 10; uot-errant: 1)",
     )

@@ -233,6 +233,14 @@ def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:
     for number, line in enumerate(found):
         if not isinstance(line, str):
             raise InputError(f"{what}[{number}] is {line!r}; expected a text ('' for none)")
+    try:
+        "\n".join(found).encode("utf-8")
+    except UnicodeEncodeError as error:
+        number = error.object.count("\n", 0, error.start)
+        raise InputError(
+            f"{what}[{number}] has {error.object[error.start]!r}, half a surrogate pair, which is "
+            "no character; decode the text as what it is"
+        ) from None
     return found
 
 

@@ -25,6 +25,9 @@ __all__ = ["M2Annotation", "M2Sentence", "format_m2", "looks_like_m2", "parse_m2
 
 NOOP = "noop"
 
+_DIGITS = 18
+"""Of the number of an annotator: it is a name, but files and tables also count by it."""
+
 
 @dataclass(frozen=True, slots=True)
 class M2Annotation:
@@ -190,12 +193,17 @@ def _parse_annotation(line: str, where: str, length: int) -> M2Annotation:
         start, end = (int(number) for number in span.split())
     except ValueError:
         raise InputError(
-            f"{where}: span {span!r} is not two whole numbers, expected `start end`"
+            f"{where}: span {span!r:.60} is not two whole numbers, expected `start end`"
         ) from None
     if not annotator.strip().isdecimal():
         raise InputError(
-            f"{where}: annotator {annotator!r} is not a whole number from 0; "
+            f"{where}: annotator {annotator!r:.60} is not a whole number from 0; "
             "the last field names the annotator"
+        )
+    if len(annotator.strip()) > _DIGITS:
+        raise InputError(
+            f"{where}: annotator {annotator.strip():.20}... has {len(annotator.strip())} digits; "
+            f"expected a number of at most {_DIGITS}"
         )
     annotation = M2Annotation(start, end, kind, correction, required, comment, int(annotator))
     if not annotation.is_noop and not 0 <= start <= end <= length:

@@ -11,7 +11,7 @@ from pathlib import Path
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import M2Sentence, looks_like_m2, parse_m2
 from gecjury.errors import InputError
-from gecjury.textfiles import read_lines
+from gecjury.textfiles import MOST_JSON, parse_json, read_lines
 
 __all__ = ["read_corpus", "read_gold", "read_versions", "system_name"]
 
@@ -170,7 +170,9 @@ def _is_json_lines(path: str | Path, lines: Sequence[str]) -> bool:
     One line in quotation marks proves nothing, since `" Yes . "` is a sentence as well. A file that
     is one JSON list is refused.
     """
-    whole = _json_or_none("\n".join(lines)) if lines[0].startswith("[") else None
+    whole = None
+    if lines[0].startswith("[") and sum(map(len, lines)) <= MOST_JSON:
+        whole = _json_or_none("\n".join(lines))
     if isinstance(whole, list) and whole and all(isinstance(value, str | dict) for value in whole):
         raise InputError(f"{path}: one JSON list; expected one value a line, e.g. `jq -c '.[]'`")
     if lines[0].lstrip().startswith("{"):
@@ -180,19 +182,18 @@ def _is_json_lines(path: str | Path, lines: Sequence[str]) -> bool:
     return all(isinstance(_json_or_none(line), str) for line in lines)
 
 
-def _json_or_none(line: str) -> object:
+def _json_or_none(text: str) -> object:
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
+        return json.loads(text)
+    except json.JSONDecodeError:
         return None
+    except (ValueError, RecursionError):
+        # JSON as far as it was read, which ends at depth or digits; its reader says so.
+        return {}
 
 
 def _json_text(line: str, where: str, keys: Sequence[str]) -> str:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        # Besides bad syntax: numbers of thousands of digits, and values nested without end.
-        raise InputError(f"{where}: not JSON ({error}); expected one value a line") from None
+    value = parse_json(line, where, "one value a line")
     if isinstance(value, dict):
         value = next((value[key] for key in keys if key in value), None)
     if not isinstance(value, str):

@@ -23,6 +23,9 @@ LONGEST = 50_000
 # sentence's length only.
 _PIECE = 10_000
 
+# Cells that a plain alignment of unit costs looks at: about a minute.
+_LARGEST_PLAIN = 40_000_000_000
+
 _SUBSTITUTE, _MATCH, _INSERT, _DELETE = 1, 0, -1, -2
 
 
@@ -220,8 +223,9 @@ def align_coarsely(
     """Align sentences too long for the whole matrix, between tokens that a plain one matches.
 
     The tokens that a Levenshtein alignment of unit costs leaves alone stay; the short stretches
-    between them are aligned as ever, the long ones token by token. The result may differ from
-    ERRANT's, which would need hours and more memory than there is.
+    between them are aligned as ever, the long ones (and sentences of hundreds of thousands of
+    tokens whole) token by token. The result may differ from ERRANT's, which would need hours and
+    more memory than there is.
 
     Args:
         align: the exact alignment.
@@ -233,6 +237,8 @@ def align_coarsely(
     """
     from rapidfuzz.distance import Levenshtein
 
+    if len(source) * len(corrected) > _LARGEST_PLAIN:
+        return _token_by_token(len(source), len(corrected))
     operations: list[Operation] = []
     left, right = _numbers(source.texts, corrected.texts)
     i = j = 0

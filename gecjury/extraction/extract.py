@@ -8,6 +8,7 @@ across systems and references, skips unchanged pairs, and remembers edits on dis
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,12 +56,21 @@ class Extraction:
         cached: those of them read from disk.
         coarse: those too long to be aligned exactly (see `gecjury.extraction.alignment_large`),
             whose edits may differ from ERRANT's.
+        lines: the lines that those stand in, counted from 1.
     """
 
     edits: list[list[Edits]]
     pairs: int = 0
     cached: int = 0
     coarse: int = 0
+    lines: tuple[int, ...] = ()
+
+    def _named_lines(self) -> str:
+        if not self.lines:
+            return ""
+        first = ", ".join(map(str, self.lines[:5]))
+        more = f" and {len(self.lines) - 5} more" if len(self.lines) > 5 else ""
+        return f" (line{'s' * (len(self.lines) > 1)} {first}{more})"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -69,7 +79,8 @@ class Extraction:
             return ()
         return (
             f"{self.coarse} of {self.pairs} sentence pairs were too long for ERRANT's exact "
-            "alignment and were aligned in pieces: split such lines into sentences",
+            f"alignment and were aligned in pieces{self._named_lines()}: split such lines into "
+            "sentences",
         )
 
 
@@ -128,11 +139,17 @@ def extract(
     )
     known, cached = _edits_of(list(wanted), tagger, pos_scheme, runtime)
     unchanged = ExtractedEdits(())
+    coarse = {pair for pair, found in known.items() if found.coarse}
     return Extraction(
         [[known.get(pair, unchanged).edits for pair in column] for column in columns],
         len(wanted),
         cached,
-        sum(found.coarse for found in known.values()),
+        len(coarse),
+        tuple(
+            number
+            for number, row in enumerate(zip(*columns, strict=True), 1)
+            if coarse and not coarse.isdisjoint(row)
+        ),
     )
 
 
@@ -184,7 +201,10 @@ def _edits_of(
     if runtime.use_cache:
         cache = DiskCache(runtime.cache_folder("edits") / "edits.sqlite", parts)
         keys = {text_key(*pair): pair for pair in pairs}
-        known = {keys[k]: ExtractedEdits.from_json(v) for k, v in cache.get(list(keys)).items()}
+        for key, text in cache.get(list(keys)).items():
+            # What cannot be read is made anew, as if it had never been kept.
+            with contextlib.suppress(ValueError):
+                known[keys[key]] = ExtractedEdits.from_json(text)
     cached = len(known)
     missing = [pair for pair in pairs if pair not in known]
     if missing:

@@ -9,10 +9,15 @@ from typing import Any
 
 from gecjury.extraction.tagger.fast import FastPipeline, FeatureKey
 
-__all__ = ["Operation", "Parsed", "Parser"]
+__all__ = ["LONGEST_WHOLE", "Operation", "Parsed", "Parser"]
 
 # Sentences of like length are parsed together; the size changes the speed alone.
 _BATCH = 128
+# Tokens parsed at once: a parser takes some 15 kB for each, 0.75 GB in all.
+_MOST_TOKENS = 50_000
+# Sentences of more tokens are parsed in pieces of this length: they are no sentences.
+LONGEST_WHOLE = 20_000
+_PIECE = 10_000
 
 
 @dataclass(slots=True)
@@ -73,17 +78,33 @@ class Parser:
         words = {sentence: sentence.split() for sentence in sentences}
         parsed = {sentence: _EMPTY for sentence, tokens in words.items() if not tokens}
         order = sorted((s for s, tokens in words.items() if tokens), key=lambda s: len(words[s]))
-        tokens = [words[sentence] for sentence in order]
+        parts = [_pieces(words[sentence]) for sentence in order]
+        tokens = [piece for pieces in parts for piece in pieces]
         if self._fast and tokens and not self._checked:
             self._checked = True
             if not self._fast.agrees(tokens):
                 self._fast = None
-        if self._fast and tokens:
-            reduced = self._parse_fast(self._fast, tokens)
-        else:
-            reduced = self._parse_plainly(tokens)
-        parsed.update(zip(order, reduced, strict=True))
+        reduced = self._parse_all(tokens)
+        for sentence, pieces in zip(order, parts, strict=True):
+            parsed[sentence] = _joined([next(reduced) for _ in pieces])
         return parsed
+
+    def _parse_all(self, sentences: list[list[str]]) -> Iterator[Parsed]:
+        """Parse sentences, none empty, as many at once as memory bears."""
+        begin = 0
+        while begin < len(sentences):
+            end, total = begin, 0
+            while end < len(sentences) and (end == begin or total <= _MOST_TOKENS):
+                total += len(sentences[end])
+                end += 1
+            if end > begin + 1 and total > _MOST_TOKENS:
+                end -= 1
+            batch = sentences[begin:end]
+            if self._fast:
+                yield from self._parse_fast(self._fast, batch)
+            else:
+                yield from self._parse_plainly(batch)
+            begin = end
 
     def _parse_plainly(self, sentences: list[list[str]]) -> Iterator[Parsed]:
         from spacy.tokens import Doc
@@ -178,6 +199,25 @@ def _mark(lower: str) -> int:
     """A 48-bit number for a token in lower case, the same in every process."""
     digest = blake2b(lower.encode("utf-8", "surrogatepass"), digest_size=6)
     return int.from_bytes(digest.digest(), "big")
+
+
+def _pieces(tokens: list[str]) -> list[list[str]]:
+    if len(tokens) <= LONGEST_WHOLE:
+        return [tokens]
+    return [tokens[begin : begin + _PIECE] for begin in range(0, len(tokens), _PIECE)]
+
+
+def _joined(pieces: Sequence[Parsed]) -> Parsed:
+    """One sentence of its pieces, each with the heads that it has by itself."""
+    if len(pieces) == 1:
+        return pieces[0]
+    whole = Parsed([], [], [], [], [], [], [], [], [])
+    for piece in pieces:
+        start = len(whole)
+        heads = [head + start for head in piece.heads]
+        for name in Parsed.__slots__:
+            getattr(whole, name).extend(heads if name == "heads" else getattr(piece, name))
+    return whole
 
 
 Operation = tuple[str, int, int, int, int]

@@ -11,7 +11,7 @@ from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError
 from gecjury.extraction.alignment import Aligner
 from gecjury.extraction.merging import LONGEST_RUN, Span, merge_operations
-from gecjury.extraction.parsing import Parsed, Parser
+from gecjury.extraction.parsing import LONGEST_WHOLE, Parsed, Parser
 
 __all__ = ["Classifier", "ExtractedEdits", "Extractor", "TextPair"]
 
@@ -139,10 +139,23 @@ class ExtractedEdits(NamedTuple):
 
     @classmethod
     def from_json(cls, text: str) -> ExtractedEdits:
-        """Read what `to_json` wrote."""
-        rows = json.loads(text)
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: it did not write this.
+        """
+        try:
+            rows = json.loads(text)
+        except RecursionError:
+            rows = None
+        if not isinstance(rows, list):
+            raise ValueError("no list of edits")  # damage of a file
         coarse = bool(rows) and rows[0] is True
-        return cls(tuple(Edit(*row) for row in rows[coarse:]), coarse)
+        edits = rows[coarse:]
+        for row in edits:
+            if not isinstance(row, list) or list(map(type, row)) != [int, int, str, str]:
+                raise ValueError("no edit")
+        return cls(tuple(Edit(*row) for row in edits), coarse)
 
 
 class Extractor:
@@ -183,6 +196,7 @@ class Extractor:
         before = self._aligner.coarse
         operations = self._aligner.align(source, corrected)
         coarse = self._aligner.coarse > before or len(operations) > LONGEST_RUN
+        coarse = coarse or max(len(source), len(corrected)) > LONGEST_WHOLE
         spans = merge_operations(operations, source, corrected)
         types = self._classifier.types(spans, source, corrected)
         edits = tuple(

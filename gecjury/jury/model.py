@@ -22,11 +22,13 @@ from gecjury.errors import InputError, OptionError
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
-from gecjury.textfiles import read_text, write_text
+from gecjury.textfiles import read_json, write_text
 
 __all__ = ["JURY_FORMAT", "JuryModel", "Member", "read_jury", "write_jury"]
 
 JURY_FORMAT = "gecjury-jury/1"
+_MOST_MEMBERS = 1_000
+_LARGEST = 1e100  # of a number whose products have to be numbers as well
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,12 @@ class Member:
             OptionError: an unknown metric or option, or a jury, which cannot sit in another.
             MissingExtraError: a package is not installed.
         """
+        # Before it is loaded: a jury that names itself would be loaded without end.
+        if parse(self.metric)[0] == "jury":
+            raise OptionError(f"{self.label:.200}: a jury cannot be a member of a jury")
         found = load(self.metric)
         if base_url and found.family == "judges":
             found = load(self.metric, base_url=base_url)
-        if found.name == "jury":
-            raise OptionError(f"{self.label}: a jury cannot be a member of a jury")
         return found
 
     def corpus(self, corpus: Corpus) -> Corpus:
@@ -172,20 +175,23 @@ class JuryModel:
             KeyError, TypeError, ValueError: it is not the content of a jury's file.
         """
         if document["format"] != JURY_FORMAT:
-            raise ValueError(f"format {document['format']!r}, expected {JURY_FORMAT!r}")
+            raise ValueError(f"format {document['format']!r:.60}, expected {JURY_FORMAT!r}")
         rows = document["members"]
+        if len(rows) > _MOST_MEMBERS:
+            raise ValueError(f"{len(rows)} members; expected at most {_MOST_MEMBERS}")
         center, scale, weights = (
             tuple(float(row[key]) for row in rows) for key in ("center", "scale", "weight")
         )
-        if not rows or not np.isfinite([*center, *scale, *weights]).all() or min(scale) <= 0:
+        numbers = [*center, *weights, *scale, *(1 / part for part in scale if part)]
+        if not rows or not all(abs(number) <= _LARGEST for number in numbers) or min(scale) <= 0:
             raise ValueError("no members, or numbers that cannot be used")
         return cls(
-            tuple(Member(str(row["metric"]), str(row["references"])) for row in rows),
+            tuple(Member(_text(row["metric"]), _text(row["references"])) for row in rows),
             center,
             scale,
             weights,
-            tuple(dict(row["identity"]) for row in rows),
-            frozenset(map(str, document["sources"])),
+            tuple(_identity(row["identity"]) for row in rows),
+            frozenset(map(_text, document["sources"])),
             dict(document["record"]),
         )
 
@@ -202,14 +208,29 @@ def read_jury(path: str | Path) -> JuryModel:
     Raises:
         InputError: there is none, or it is not a jury's.
     """
-    text = read_text(path)
+    document = read_json(path, "the file of a jury; `gecjury train jury` writes one")
     try:
-        return JuryModel.from_json(json.loads(text))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return JuryModel.from_json(document)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(
-            f"{path}: not the file of a jury ({type(error).__name__}: {error}); "
+            f"{path}: not the file of a jury ({type(error).__name__}: {error!s:.200}); "
             "`gecjury train jury` writes one"
         ) from None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > 10_000 or "\0" in value:
+        raise TypeError(f"{value!r:.60} where a text belongs")
+    return value
+
+
+def _identity(value: Any) -> dict[str, Any]:
+    """What a member's scores depend on, with the tables that it is compared by."""
+    found = dict(value)
+    for part in ("settings", "extra"):
+        if not isinstance(found.get(part, {}), Mapping):
+            raise TypeError(f"{part} {found[part]!r:.60} is no table")
+    return found
 
 
 def write_jury(path: str | Path, model: JuryModel) -> None:

@@ -8,6 +8,7 @@ commit that was read; where no revision is asked for, that is the newest of its 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ __all__ = [
     "cached_tokenizer",
     "inside",
     "loading_errors",
+    "named_within",
     "quiet_transformers",
     "repository",
     "resolve",
@@ -43,6 +45,7 @@ _SAFE = ("model.safetensors", "model-*.safetensors")
 _PICKLED = ("pytorch_model.bin", "pytorch_model-*.bin")
 _UNREAD = ("*.pt", "*.h5", "*.msgpack")
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
+_MOST_FILES = 10_000
 _COMMIT = 12  # digits of a commit or a hash that an identity shows
 _HUB_NAME = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
 
@@ -165,6 +168,35 @@ def inside(folder: Path, name: str) -> Path:
     return path
 
 
+def named_within(folder: Path, name: str) -> str:
+    """The model that a model folder's own files name as an encoder beside its own weights.
+
+    Args:
+        folder: of the model.
+        name: `embedded`, a folder in it, or a name of the hub.
+
+    Returns:
+        What `resolve` takes; a folder as its path.
+
+    Raises:
+        InputError: a folder elsewhere, which a shared model must not choose; a name of the hub by
+            which there is a folder here as well.
+    """
+    if name == EMBEDDED:
+        return name
+    if _HUB_NAME.match(name) and not (folder / name).is_dir():
+        if not Path(name).is_dir():
+            return name
+    elif not Path(name).is_absolute() and ".." not in Path(name).parts and name:
+        own = inside(folder, name)
+        if own.is_dir():
+            return str(own)
+    raise InputError(
+        f"{folder}: names {name[:60]!r} as its encoder, which does not lie in it; say yourself "
+        "which encoder is meant (encoder=NAME or encoder=FOLDER), or train the model anew"
+    )
+
+
 def weights_identity(name: str) -> str:
     """What pins a model's weights, for signatures: `weights_print` of a folder, or `name@<commit>`.
 
@@ -183,12 +215,31 @@ def weights_print(folder: str | Path) -> str:
     Folders called `checkpoints`, where a training keeps what it may go on with, do not count.
     """
     path = Path(folder)
-    files = [*path.rglob("*.safetensors")]
-    for config in path.rglob("config.json"):
+    below = _files_below(path)
+    files = [file for file in below if file.suffix == ".safetensors"]
+    for config in (file for file in below if file.name == "config.json"):
         # A model's `.bin` is read where it has no safetensors.
         files += [file for file in _weights(config.parent) if file.suffix == ".bin"]
     kept = [file for file in files if "checkpoints" not in file.relative_to(path).parts]
     return _hash(_stamps(sorted(kept)))[:16]
+
+
+def _files_below(folder: Path) -> list[Path]:
+    """All files in a folder and those below it.
+
+    Raises:
+        InputError: so many that it is no model's.
+    """
+    found: list[Path] = []
+    seen = 0
+    for place, folders, names in os.walk(folder):
+        found += [Path(place, name) for name in names]
+        seen += len(folders) + len(names)
+        if seen > _MOST_FILES:
+            raise InputError(
+                f"{folder}: more than {_MOST_FILES} files in it and below: not a model's folder"
+            )
+    return found
 
 
 def _no_revision(name: str, revision: str | None) -> None:

@@ -55,7 +55,7 @@ def read_config(checkpoint: Checkpoint, **changes: Any) -> Any:
     quiet_transformers()
     try:
         return AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=False, **changes)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except Exception as error:  # whatever transformers meets in files of foreign origin
         raise _unreadable(checkpoint, error) from None
 
 
@@ -70,7 +70,7 @@ def read_tokenizer(checkpoint: Checkpoint, config: Any) -> Any:
     quiet_transformers()
     try:
         tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except Exception as error:  # as above; the tokenizers package raises plain exceptions
         raise _unreadable(checkpoint, error) from None
     most = position_limit(config)
     if most is not None:
@@ -79,7 +79,10 @@ def read_tokenizer(checkpoint: Checkpoint, config: Any) -> Any:
 
 
 def _unreadable(checkpoint: Checkpoint, error: Exception) -> InputError:
-    return InputError(f"{checkpoint.folder}: not a model that transformers can read ({error})")
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return InputError(
+        f"{checkpoint.folder}: not a model that transformers can read ({reason:.400})"
+    )
 
 
 def position_limit(config: Any) -> int | None:

@@ -6,7 +6,6 @@ scores hold for the texts they were made for and for no others.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import math
@@ -27,7 +26,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting
-from gecjury.textfiles import read_lines, read_text
+from gecjury.textfiles import MOST_JSON, csv_rows, parse_json, read_lines, read_text
 
 __all__ = ["Given", "GivenScores", "SystemRow", "scores"]
 
@@ -44,6 +43,8 @@ _FORMS = (
 )
 # Totals and means that differ by rounding alone are the same.
 _SAME = 1e-9
+_LINE_DIGITS = 20
+_MOST_LINE = 100_000_000  # no text has more lines, and arrays are made of as many
 _TOLD = 5  # of lines or systems named one by one
 
 
@@ -390,12 +391,22 @@ def _read(file: str, digest: str, metric: str) -> Given:
 def _digest(path: Path) -> str:
     """SHA-256 of a file, or of all files of a folder with their names."""
     if not path.is_dir():
+        if str(path) == "-":
+            raise OptionError(
+                "scores: file=- is standard input, which can be read once: write it into a file"
+            )
         read_text(path)  # whatever is wrong with it is said in the way of all files
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return _file_hash(path)
     digest = hashlib.sha256()
     for name, part in _by_system(path).items():
-        digest.update(json.dumps([name, hashlib.sha256(part.read_bytes()).hexdigest()]).encode())
+        digest.update(json.dumps([name, _file_hash(part)]).encode())
     return digest.hexdigest()
+
+
+def _file_hash(path: Path) -> str:
+    """SHA-256 of a file as it lies there, packed or not."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _by_system(folder: Path) -> dict[str, Path]:
@@ -425,7 +436,8 @@ def _of_table(file: str, digest: str) -> Given:
     """A table with or without header; see `GivenScores.file`."""
     lines = read_lines(file)
     mark = next((sign for sign in "\t,;" if sign in lines[0]), "\t")
-    table = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark)]
+    rows = csv_rows("\n".join(lines), file, delimiter=mark)
+    table = [[cell.strip() for cell in row] for _, row in rows]
     head = table[0] if table else []
     if len(table) != len(lines):
         raise InputError(f"{file}: a quotation mark is not closed; {_FORMS}")
@@ -457,7 +469,7 @@ def _of_long(
             system, line = row[places["system"]], row[places["line"]]
             if not _is_line(line):
                 raise InputError(
-                    f"{place}: line {line!r} is not a whole number from 1 (or `total`)"
+                    f"{place}: line {line!r:.60} is not a whole number from 1 (or `total`)"
                 )
             at = line.lower() if line.lower() in _TOTAL else int(line)
             yield place, system, at, _parsed(row[places["score"]], place)
@@ -493,10 +505,11 @@ def _of_wide(file: str, digest: str, table: Sequence[Sequence[str]]) -> Given:
 
 def _of_json(file: str, digest: str, text: str, metric: str) -> Given:
     """Numbers by system, rows, our own score file, or what `score --format json` prints."""
-    try:
-        document = json.loads(text)
-    except ValueError as error:
-        raise InputError(f"{file}: damaged JSON ({error})") from None
+    if len(text) > MOST_JSON:
+        raise InputError(
+            f"{file}: more than {MOST_JSON // 1_000_000} million characters of JSON; give a table"
+        )
+    document = parse_json(text, file, "numbers by system, rows, or a score file")
     ours = isinstance(document, Mapping) and isinstance(document.get("rows"), list)
     if not ours:
         if metric:
@@ -570,7 +583,9 @@ def _long_rows(
         if isinstance(line, str) and line in _TOTAL:
             line = "total"
         elif isinstance(line, bool) or not isinstance(line, numbers.Integral) or line < 1:
-            raise InputError(f"{place}: line {line!r} is not a whole number from 1")
+            raise InputError(f"{place}: line {line!r:.60} is not a whole number from 1")
+        elif int(line) > _MOST_LINE:
+            raise InputError(f"{place}: line {line!s:.40}; expected 1 to {_MOST_LINE}")
         else:
             line = int(line)
         if (name, line) in seen:
@@ -613,9 +628,13 @@ def _number(value: object, place: str) -> float:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InputError(
-            f"{place}: score {value!r} is not a number; expected one, or nan where there is none"
+            f"{place}: score {value!r:.60} is not a number; expected one, or nan where there is "
+            "none"
         )
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if math.isinf(number):
         raise InputError(
             f"{place}: score {number} is infinite; expected a number, or nan where there is none"
@@ -632,7 +651,7 @@ def _parsed(text: str, place: str) -> float:
         number = float(word)
     except ValueError:
         raise InputError(
-            f"{place}: score {word!r} is not a number; expected one, or nan where there is none"
+            f"{place}: score {word!r:.60} is not a number; expected one, or nan where there is none"
         ) from None
     return _number(number, place)
 
@@ -647,7 +666,9 @@ def _is_number(text: str) -> bool:
 
 
 def _is_line(text: str) -> bool:
-    return text.lower() in _TOTAL or (text.isascii() and text.isdigit() and int(text) > 0)
+    return text.lower() in _TOTAL or (
+        text.isascii() and text.isdigit() and len(text) <= _LINE_DIGITS and int(text) > 0
+    )
 
 
 def _header(cells: Sequence[str]) -> dict[str, int] | None:

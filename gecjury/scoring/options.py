@@ -14,6 +14,7 @@ from gecjury.scoring.scorer import Scorer
 
 __all__ = ["Option", "convert", "expected", "options_of", "parse"]
 
+_LARGEST = 2**63 - 1
 _ENTRY = re.compile(r"(\w+): (.*)")
 
 
@@ -84,10 +85,11 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
         key, separator, value = part.replace("\\,", ",").partition("=")
         if not separator or not key:
             raise OptionError(
-                f"{text!r}: {part!r} is not `option=value`; options are separated by commas"
+                f"{text!r:.200}: {part!r:.60} is not `option=value`; options are "
+                "separated by commas"
             )
         if key in options:
-            raise OptionError(f"{text!r}: option {key} is given twice")
+            raise OptionError(f"{text!r:.200}: option {key:.60} is given twice")
         options[key] = value
     return name, options
 
@@ -109,9 +111,9 @@ def convert(value: object, hint: object, where: str) -> object:
     if typing.get_origin(hint) is typing.Literal:
         choices = typing.get_args(hint)
         if value not in choices:
-            close = nearest(str(value), map(str, choices))
+            close = nearest(str(value)[:60], map(str, choices))
             raise OptionError(
-                f"{where}: {value!r} is not one of {', '.join(map(str, choices))}"
+                f"{where}: {value!r:.60} is not one of {', '.join(map(str, choices))}"
                 + (f"; {close}" if close.startswith("did") else "")
             )
         return value
@@ -126,10 +128,15 @@ def convert(value: object, hint: object, where: str) -> object:
         return None
     for kind in kinds:
         try:
-            return _read(value, kind)
+            read = _read(value, kind)
         except ValueError:
             continue
-    raise OptionError(f"{where}: {value!r} is not of the kind {_kind_names(kinds)}")
+        if isinstance(read, int) and abs(read) > _LARGEST:
+            raise OptionError(f"{where}: {value:.30}... is too large; expected a smaller number")
+        return read
+    marks = set(value) & set("“”„‟‘’‚‛«»\"'")
+    hint = "; leave out the quotation marks" if marks else ""
+    raise OptionError(f"{where}: {value!r:.60} is not of the kind {_kind_names(kinds)}{hint}")
 
 
 def _is_union(hint: object) -> bool:

@@ -9,6 +9,7 @@ Other packages add to it by an entry point of the group `gecjury.metrics`:
 from __future__ import annotations
 
 import inspect
+import math
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -132,7 +133,7 @@ def scorer_class(name: str) -> type[Scorer]:
     if target is None:
         point = outside_metrics().metrics.get(name)
         if point is None:
-            raise OptionError(f"unknown metric {name!r}: {nearest(name, metric_names())}")
+            raise OptionError(f"unknown metric {name!r:.60}: {nearest(name[:60], metric_names())}")
         return _outside_class(point)
     module, _, attribute = target.partition(":")
     try:
@@ -231,10 +232,12 @@ def load(name: str, /, **options: object) -> Scorer:
     for raw_key, value in {**given, **options}.items():
         key = raw_key.replace("-", "_")
         if key not in settings:
-            raise OptionError(f"{plain} has no option {raw_key!r}: {nearest(key, settings)}")
+            raise OptionError(
+                f"{plain} has no option {raw_key!r:.60}: {nearest(key[:60], settings)}"
+            )
         values[key] = convert(value, hints[key], f"{plain}: option {raw_key}")
     try:
-        return metric_class(**values)
+        scorer = metric_class(**values)
     except ModuleNotFoundError as error:
         # An extra of ours brings nothing that another package's metric needs.
         raise missing_extra(plain, family_of(metric_class.__module__), error) from None
@@ -242,3 +245,8 @@ def load(name: str, /, **options: object) -> Scorer:
         raise
     except (TypeError, ValueError) as error:
         raise OptionError(f"{plain}: {error}") from None
+    # Most metrics say themselves what they expect; no score can be made of the others' either.
+    for key, value in values.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise OptionError(f"{plain}: option {key}: {value} is no finite number; expected one")
+    return scorer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,16 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import InputError, OutputError
+from gecjury.errors import GecjuryError, InputError, OutputError
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
-from gecjury.textfiles import file_name, read_text, write_text
+from gecjury.textfiles import file_name, read_json, write_text
 
 __all__ = ["SCORE_FORMAT", "check_writable", "read_rows", "score_with_files", "write_table"]
 
 SCORE_FORMAT = "gecjury-scores/1"
+_MOST_UNPACKED = 2_000_000_000
+_MOST_COUNT = 2**53  # beyond it, numbers of 64 bits are no counts
 
 
 def check_writable(folder: str | Path) -> None:
@@ -84,8 +87,17 @@ def score_with_files(
         fresh = scorer.score_corpus(corpus.with_systems(todo), runtime)
         seconds = fresh.seconds
         known |= {name: _row(fresh.statistics, row) for row, name in enumerate(todo)}
-    statistics = _join([known[name] for name in corpus.names])
-    table = scorer.table(corpus, statistics, runtime, seconds)
+    try:
+        statistics = _join([known[name] for name in corpus.names])
+        table = scorer.table(corpus, statistics, runtime, seconds)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, GecjuryError) or len(todo) == len(corpus.names):
+            raise
+        # What a file keeps has the scorer's own layout, which only the scorer can check.
+        raise InputError(
+            f"{path}: damaged score file (its statistics are none of {scorer.name}: "
+            f"{type(error).__name__}); delete it to have it made anew"
+        ) from None
     if todo:
         rows = {
             key: row
@@ -119,34 +131,85 @@ def read_rows(
         InputError: the file is damaged, or its scores were made with other settings or data.
     """
     try:
-        record = json.loads(read_text(path))
+        record = read_json(
+            path, "a score file: delete this damaged score file to have it made anew"
+        )
         if record["format"] != SCORE_FORMAT:
             raise InputError(
-                f"{path}: format {record['format']!r}, expected {SCORE_FORMAT!r}; delete the file "
-                "to have it made anew"
+                f"{path}: format {record['format']!r:.60}, expected {SCORE_FORMAT!r}; delete the "
+                "file to have it made anew"
             )
         if record["key"] != key:
             raise InputError(
                 f"{path}: holds scores of other settings, references or data "
-                f"(key {record['key']}, expected {key}{_differences(record, signature)}); "
+                f"(key {record['key']!s:.60}, expected {key}{_differences(record, signature)}); "
                 "delete or move the file"
             )
+        details, notes = _checked_details(record["details"]), record["notes"]
+        if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+            raise ValueError("its notes are no texts")
+        parts = [row[key] for row in record["rows"] for key in ("statistics", "items") if row[key]]
+        if (size := sum(map(_size, parts))) > _MOST_UNPACKED:
+            raise ValueError(f"its arrays are of {size} bytes, more than {_MOST_UNPACKED}")
         return {
-            (row["system"], row["print"]): Statistics(
+            (_text(row["system"]), _text(row["print"])): Statistics(
                 _array(row["statistics"]),
                 None if row["items"] is None else _array(row["items"]),
-                record["details"],
-                tuple(record["notes"]),
+                details,
+                tuple(notes),
             )
             for row in record["rows"]
         }
-    except (KeyError, TypeError, ValueError, zlib.error) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, zlib.error) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            f"{path}: damaged score file ({type(error).__name__}: {error}); delete it to have it "
-            "made anew"
+            f"{path}: damaged score file ({type(error).__name__}: {error!s:.200}); delete it to "
+            "have it made anew"
         ) from None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.60} is no text")  # damage of a file
+    return value
+
+
+def _checked_details(details: Any) -> Mapping[str, Any]:
+    """What a score file has besides numbers, in the shapes that its readers rely on.
+
+    Raises:
+        ValueError: it has another shape.
+    """
+    if not isinstance(details, Mapping):
+        raise ValueError("its details are no table")  # damage of a file
+    by_type = details.get("by_type", {})
+    if not isinstance(by_type, Mapping) or not all(
+        isinstance(types, Mapping) and all(map(_are_counts, types.values()))
+        for types in by_type.values()
+    ):
+        raise ValueError("its counts by type are no tables of three numbers a type")
+    unanswered = details.get("unanswered", 0)
+    if type(unanswered) is not int or unanswered < 0:
+        raise ValueError(f"unanswered is {unanswered!r:.60}")
+    audit = details.get("audit")
+    if "audit" in details and not (
+        isinstance(audit, Mapping)
+        and all(
+            isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows)
+            for rows in (audit.get("members"), audit.get("rows"))
+        )
+    ):
+        raise ValueError("its audit is no table of members and rows")
+    return details
+
+
+def _are_counts(values: Any) -> bool:
+    return (
+        isinstance(values, list)
+        and len(values) == 3
+        and all(type(v) in (int, float) and abs(v) <= _MOST_COUNT for v in values)
+    )
 
 
 def _differences(record: Mapping[str, Any], signature: Signature | None) -> str:
@@ -244,9 +307,25 @@ def _packed(array: NDArray[Any]) -> dict[str, Any]:
     return {"shape": list(array.shape), "dtype": plain.dtype.str, "zlib": data}
 
 
-def _array(record: Mapping[str, Any]) -> NDArray[Any]:
-    dtype = np.dtype(record["dtype"])
+def _size(record: Mapping[str, Any]) -> int:
+    """Bytes of a packed array.
+
+    Raises:
+        ValueError: no numbers, or of no shape.
+    """
+    dtype, shape = np.dtype(_text(record["dtype"])), record["shape"]
     if dtype.kind not in "fiub":
-        raise ValueError(f"dtype {record['dtype']!r} is not a number's")
-    data = zlib.decompress(base64.b64decode(record["zlib"]))
-    return np.frombuffer(data, dtype=dtype).reshape(record["shape"]).astype(dtype.newbyteorder("="))
+        raise ValueError(f"dtype {record['dtype']!r:.60} is not a number's")
+    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+        raise ValueError(f"shape {shape!r:.60} is not a list of whole numbers from 0")
+    return math.prod(shape) * dtype.itemsize
+
+
+def _array(record: Mapping[str, Any]) -> NDArray[Any]:
+    dtype, shape = np.dtype(record["dtype"]), record["shape"]
+    size = _size(record)
+    # No more is unpacked than there should be: a few kilobytes may hold gigabytes.
+    data = zlib.decompressobj().decompress(base64.b64decode(_text(record["zlib"])), size + 1)
+    if len(data) != size:
+        raise ValueError(f"its numbers do not fill the shape {shape!r:.60}")
+    return np.frombuffer(data, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))

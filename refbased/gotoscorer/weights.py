@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from gecjury.corpus.edits import Edit, counted_edits, ordered_edits
 from gecjury.errors import InputError, OutputError
+from gecjury.textfiles import read_json
 
 __all__ = [
     "Chunk",
@@ -290,12 +291,7 @@ class ChunkWeights:
             InputError: the file cannot be read or does not hold weights.
         """
         expected = 'expected {"systems": N, "correct": [[...], ...]} with whole numbers up to N'
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"cannot read weights from {path}: {error.strerror}") from error
-        except ValueError as error:
-            raise InputError(f"{path} is not JSON ({error}): {expected}") from error
+        data = read_json(path, expected.removeprefix("expected "))
         systems = data.get("systems") if isinstance(data, dict) else None
         correct = data.get("correct") if isinstance(data, dict) else None
         if not isinstance(systems, int) or not _whole(systems, 1) or not isinstance(correct, list):

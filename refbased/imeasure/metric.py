@@ -184,6 +184,32 @@ def choose_references(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray
     return best
 
 
+_MOST_CELLS = 25_000_000
+"""Of a table of two sentences' tokens (5,000 of each): three tables of 100 MB, and seconds."""
+
+_LEFT_OUT = -1
+
+
+def _too_long(
+    source: Sequence[str], hypothesis: Sequence[str], references: Sequence[Sequence[str]]
+) -> bool:
+    """Whether the tables of an alignment would take more memory than is sane."""
+    longest = max(map(len, references), default=0)
+    sizes = sorted((len(source), len(hypothesis), longest))
+    return sizes[1] * sizes[2] > _MOST_CELLS
+
+
+def _length_notes(name: str, left_out: NDArray[np.bool_]) -> tuple[str, ...]:
+    lines = [str(row + 1) for row in np.flatnonzero(left_out.any(axis=0))]
+    if not lines:
+        return ()
+    more = f" and {len(lines) - 5} more" if len(lines) > 5 else ""
+    return (
+        f"{name}: too long to be aligned and left out: line{'s' * (len(lines) > 1)} "
+        f"{', '.join(lines[:5])}{more}; split such lines into sentences",
+    )
+
+
 @dataclass(frozen=True)
 class IMeasure(Scorer):
     """I-measure (Felice and Briscoe 2015): gain in weighted accuracy over leaving the source.
@@ -208,7 +234,7 @@ class IMeasure(Scorer):
     aspect: Literal["correction", "detection"] = "correction"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.weight < float("inf"):
+        if not 1 <= self.weight <= 1e100:
             raise OptionError(f"{self.name}: weight={self.weight}; expected 1 or more")
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
@@ -222,20 +248,33 @@ class IMeasure(Scorer):
         counts = np.zeros(
             (len(systems), len(sources), len(references), len(_COUNTS)), dtype=np.int64
         )
+        left_out = np.zeros((len(systems), len(sources)), dtype=bool)
         for row in runtime.track(range(len(sources)), f"{self.name}: alignment", len(sources)):
-            counts[:, row] = sentence_counts(
-                sources[row], [s[row] for s in systems], [r[row] for r in references]
-            )
+            theirs = [r[row] for r in references]
+            mine = [s[row] for s in systems]
+            left_out[:, row] = [_too_long(sources[row], one, theirs) for one in mine]
+            kept = np.flatnonzero(~left_out[:, row])
+            if len(kept):
+                counts[kept, row] = sentence_counts(sources[row], [mine[k] for k in kept], theirs)
         best = choose_references(counts, self.weight)
-        return Statistics(np.take_along_axis(counts, best[..., None, None], axis=2)[:, :, 0])
+        chosen = np.take_along_axis(counts, best[..., None, None], axis=2)[:, :, 0]
+        # Without counts a sentence adds nothing to its corpus; its own score is none.
+        chosen[left_out] = _LEFT_OUT
+        return Statistics(chosen, notes=_length_notes(self.name, left_out))
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """I of every sentence by itself."""
-        return self._scores(statistics.values)
+        """I of every sentence by itself; NaN for one that was too long to be aligned."""
+        values = statistics.values
+        left_out = values[..., 0] == _LEFT_OUT
+        scores = self._scores(np.where(left_out[..., None], 0, values))
+        for part in (scores.score, scores.precision, scores.recall):
+            if part is not None:
+                part[left_out] = np.nan
+        return scores
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """I of the summed counts."""
-        values = statistics.values
+        values = np.maximum(statistics.values, 0)
         if draws is None:
             return self._scores(values.sum(axis=1))
         sums = np.einsum("bi,sik->bsk", draw_weights(draws, values.shape[1]), values)

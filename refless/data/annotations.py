@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +13,7 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.errors import InputError, OptionError
-from gecjury.textfiles import read_text
+from gecjury.textfiles import csv_rows, parse_json, read_text
 
 __all__ = [
     "ASPECTS",
@@ -51,6 +48,8 @@ class Scale:
             raise OptionError(
                 f"--scale {text!r} is not LOW:HIGH, two numbers such as 1:4"
             ) from None
+        if not (math.isfinite(scale.low) and math.isfinite(scale.high)):
+            raise OptionError(f"--scale {text!r:.60} is not LOW:HIGH, two numbers such as 1:4")
         if not scale.low < scale.high:
             raise OptionError(f"--scale {text!r}: the lowest rating must be below the highest")
         return scale
@@ -132,6 +131,8 @@ class ColumnMap:
                     f"--column {text!r}: {role!r} is no role; "
                     f"expected source, output, split, {', '.join(ASPECTS)}"
                 )
+            if role in ASPECTS and "" in column.split(","):
+                raise OptionError(f"--column {text!r:.60}: a comma without a column beside it")
             given[role] = column
         aspects = {a: tuple(given[a].split(",")) for a in ASPECTS if a in given}
         named = (given.get(role, "") for role in ("output", "source", "split"))
@@ -231,19 +232,18 @@ def _rows(path: str) -> tuple[int, list[_Row]]:
         return 1, _json_rows(path, text)
     delimiter = "\t" if kind in (".tsv", ".tab") else ","
     # A quotation mark is an ordinary character in tab-separated text.
-    reader = (
-        csv.DictReader(io.StringIO(text, newline=""), delimiter="\t", quoting=csv.QUOTE_NONE)
-        if delimiter == "\t"
-        else csv.DictReader(io.StringIO(text, newline=""))
-    )
+    table = csv_rows(text, path, delimiter=delimiter, quotes=delimiter != "\t")
+    # Lines without anything are no rows.
+    filled = (cells for _, cells in table if cells)
+    names = next(filled, [])
     rows: list[_Row] = []
-    for number, row in enumerate(reader, 2):
-        if None in row or None in row.values():
+    for number, cells in enumerate(filled, 2):
+        if len(cells) != len(names):
             raise InputError(
-                f"{path}, row {number}: {sum(v is not None for v in row.values())} fields for "
-                f"{len(reader.fieldnames or ())} columns; quote cells that hold the separator"
+                f"{path}, row {number}: {len(cells)} fields for {len(names)} columns; quote cells "
+                "that hold the separator"
             )
-        rows.append(dict(row))
+        rows.append(dict(zip(names, cells, strict=True)))
     return 2, rows
 
 
@@ -252,12 +252,7 @@ def _json_rows(path: str, text: str) -> list[_Row]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
-        try:
-            value = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"{path}, row {number}: not JSON ({error.msg}); one object a line"
-            ) from None
+        value = parse_json(line, f"{path}, row {number}", "one object a line")
         if not isinstance(value, dict):
             raise InputError(f"{path}, row {number}: expected a JSON object, got {line[:40]!r}")
         rows.append(value)
@@ -297,7 +292,16 @@ def _collect(
 ) -> Annotations:
     outputs, sources, ratings, names = [], [], [], []
     others = elsewhere = 0
+    named = (columns.output, columns.source, columns.split, *sum(columns.aspects.values(), ()))
+    wanted = [column for column in named if column]
     for number, row in enumerate(rows, first):
+        # Of JSON lines and data sets, each row brings its own columns.
+        lacking = [column for column in wanted if column not in row]
+        if lacking:
+            raise InputError(
+                f"{path}, row {number}: has no {lacking[0]!r}; expected {', '.join(wanted)} in "
+                "every row, as in the first"
+            )
         name = str(row[columns.split]).strip().lower() if columns.split else ""
         # Tables from the hub and from elsewhere call the same part by different names.
         name = "dev" if name in ("validation", "valid") else name
@@ -338,7 +342,7 @@ def _collect(
 def _text(row: _Row, column: str, where: str) -> str:
     value = row[column]
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{where}, column {column}: {value!r} is no sentence; expected text")
+        raise InputError(f"{where}, column {column}: {value!r:.60} is no sentence; expected text")
     return " ".join(value.split())
 
 
@@ -377,10 +381,12 @@ def _numbers(cell: object, where: str) -> list[float]:
     for part in parts:
         try:
             number = float(str(part))
-        except ValueError:
+        except (ValueError, OverflowError):
             number = math.nan
         if not math.isfinite(number):
-            raise InputError(f"{where}: {part!r} is not a number; expected ratings such as 3,4,3")
+            raise InputError(
+                f"{where}: {part!r:.60} is not a number; expected ratings such as 3,4,3"
+            )
         numbers.append(number)
     return numbers
 

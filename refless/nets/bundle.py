@@ -11,7 +11,7 @@ A member is a model whose outputs are named aspects. Several members of one aspe
 
 from __future__ import annotations
 
-import json
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +38,7 @@ from gecjury.refless.nets.features import (
 from gecjury.refless.nets.probe import Probe, open_probe
 from gecjury.refless.nets.regressor import Regressor
 from gecjury.runtime import Runtime
-from gecjury.textfiles import read_text
+from gecjury.textfiles import read_json, read_text
 
 __all__ = [
     "BUNDLE_FORMAT",
@@ -55,6 +55,7 @@ __all__ = [
 BUNDLE_FORMAT = "gecjury-some/1"
 MANIFEST = "gecjury.json"
 KEYS_FILE = "training-sentences.txt"
+_LONGEST_INPUT = 1_000_000  # word pieces
 
 _FOLDERS = {
     "grammaticality": ("grammaticality", "grammer", "grammar"),
@@ -218,6 +219,8 @@ def bundle_identity(location: str) -> dict[str, str]:
     found = _repository(location)
     identity = {"weights": found.identity}
     kernel = (_manifest(found.folder) or {}).get("kernel", {})
+    if not isinstance(kernel, dict):
+        raise _damaged(inside(found.folder, MANIFEST), f"kernel is {kernel!r:.60}")
     names = {key: str(kernel[key]) for key in ("encoder", "base") if key in kernel}
     if names.get("base") == names.get("encoder"):
         names.pop("base", None)
@@ -233,14 +236,11 @@ def _manifest(folder: Path) -> dict[str, Any] | None:
     path = inside(folder, MANIFEST)
     if not path.exists():
         return None
-    try:
-        record = json.loads(read_text(path))
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error}); train or copy the model anew") from None
+    record = read_json(path, "the manifest of a SOME; train or copy the model anew")
     if not isinstance(record, dict) or record.get("format") != BUNDLE_FORMAT:
+        found = record.get("format") if isinstance(record, dict) else record
         raise InputError(
-            f"{path}: not a finished SOME of this version (format "
-            f"{record.get('format') if isinstance(record, dict) else record!r}, expected "
+            f"{path}: not a finished SOME of this version (format {found!s:.60}, expected "
             f"{BUNDLE_FORMAT!r}); an interrupted training is finished by running its command "
             "again, an IMPARA model is used with -m impara:model=..."
         )
@@ -258,29 +258,48 @@ def assemble(
     path = folder / MANIFEST
     try:
         length = max_length or int(record["max_length"])
-        members = tuple(
-            _member(inside(folder, str(member["path"])), tuple(member["aspects"]), length, device)
-            for member in record["members"]
-        )
         features = {a: Linear.from_json(r) for a, r in record.get("features", {}).items()}
         scale = (float(record["scale"][0]), float(record["scale"][1]))
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"{path}: damaged ({type(error).__name__}: {error}); train or copy the model anew"
-        ) from None
+        places = [(_text(m["path"]), tuple(map(_text, m["aspects"]))) for m in record["members"]]
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+        raise _damaged(path, f"{type(error).__name__}: {error!s:.200}") from None
+    if not 0 < length <= _LONGEST_INPUT:
+        raise _damaged(path, f"max_length is {length!s:.40}")
+    if not all(map(math.isfinite, scale)) or not scale[0] < scale[1]:
+        raise _damaged(path, f"scale is {scale}")
+    if unknown := {a for _, aspects in places for a in aspects} - {*ASPECTS}:
+        raise _damaged(path, f"a member of {min(unknown)!r:.60}")
     for aspect, linear in features.items():
         names = PAIR_FEATURES if aspect == "meaning" else SENTENCE_FEATURES
         if linear.weights.shape != (len(names),):
             raise InputError(
-                f"{path}: {len(linear.weights)} feature weights for {aspect}, this version has "
+                f"{path}: {linear.weights.size} feature weights for {aspect:.60}, this version has "
                 f"{len(names)} features; train the model anew"
             )
+        parts = (linear.mean, linear.deviation, linear.weights)
+        if any(p.shape != (len(names),) or not np.isfinite(p).all() for p in parts):
+            raise _damaged(path, f"the features of {aspect:.60} are no {len(names)} numbers each")
+        if not (linear.deviation > 0).all():
+            raise _damaged(path, f"a feature of {aspect:.60} has no deviation")
+    members = tuple(
+        _member(inside(folder, place), aspects, length, device) for place, aspects in places
+    )
+    if not members and "kernel" not in record:
+        raise _damaged(path, "no member")
     keys = inside(folder, KEYS_FILE)
     known = frozenset(read_text(keys).split()) if keys.exists() else frozenset()
     probe = open_probe(folder, record["kernel"], length) if "kernel" in record else None
     return Bundle(members, scale, features, known, where, probe)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.60} where a text belongs")
+    return value
+
+
+def _damaged(path: Path, what: str) -> InputError:
+    return InputError(f"{path}: damaged ({what}); train or copy the model anew")
 
 
 def _repository(location: str) -> Repository:

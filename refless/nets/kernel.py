@@ -75,6 +75,8 @@ class KernelModel:
         columns, rows = len(parts[0]), len(parts[4])
         if parts[3].shape != (rows, columns) or any(len(p) != columns for p in parts[:3]):
             raise ValueError(f"points of shape {parts[3].shape} for {rows} weights")
+        if not all(np.isfinite(part).all() for part in parts) or not (parts[1] > 0).all():
+            raise ValueError("numbers that are none, or a column without deviation")
         mean, deviation, factor, points, weights = parts
         return cls(mean, deviation, factor, points, weights, float(arrays["bias"][0]))
 

@@ -20,7 +20,7 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.splits import Split
 from gecjury.errors import InputError
-from gecjury.models.checkpoints import inside, resolve
+from gecjury.models.checkpoints import inside, named_within, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config
 from gecjury.refless.data.annotations import Annotations
@@ -226,16 +226,15 @@ def open_probe(folder: Path, record: Mapping[str, Any], max_length: int) -> Prob
                     if key.partition(".")[0] == aspect
                 }
             )
-            for aspect in record["aspects"]
+            for aspect in map(str, record["aspects"])
         }
+        names = {key: str(record[key]) for key in ("encoder", "base")}
+        paired = bool(record["paired"])
     except Exception as error:
         # safetensors reports a damaged file by an error class of its own.
         raise InputError(
             f"{path}: absent or damaged ({type(error).__name__}: {error}); copy or train the "
             "model anew"
         ) from None
-    encoder, base = (
-        str(own) if (own := inside(folder, str(record[key]))).is_dir() else str(record[key])
-        for key in ("encoder", "base")
-    )
-    return Probe(models, encoder, base, max_length, bool(record["paired"]))
+    encoder, base = (named_within(folder, name) for name in names.values())
+    return Probe(models, encoder, base, max_length, paired)

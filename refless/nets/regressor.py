@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.errors import GecjuryError, OutputError
+from gecjury.errors import GecjuryError, InputError, OutputError
 from gecjury.models.batching import padded_batches
 from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import (
@@ -67,6 +67,9 @@ class Regressor:
 
         Returns:
             N × aspects; rounded to six digits, since the last bits depend on the batch.
+
+        Raises:
+            InputError: an output is no number.
         """
         encoded = self.tokenizer(
             list(first),
@@ -74,7 +77,14 @@ class Regressor:
             truncation=True,
             max_length=cut_length(self.tokenizer, self.max_length),
         )
-        return predict(self.model, self.tokenizer, encoded, runtime)
+        outputs = predict(self.model, self.tokenizer, encoded, runtime)
+        if not np.isfinite(outputs).all():
+            row = int(np.flatnonzero(~np.isfinite(outputs).all(axis=1))[0])
+            raise InputError(
+                f"the model of {' and '.join(self.aspects)} gives no number for "
+                f"{first[row]!r:.60}: its weights are damaged; train or copy it anew"
+            )
+        return outputs
 
 
 def predict(

@@ -17,17 +17,23 @@ from gecjury.errors import InputError, OptionError
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.data.pairs import Correction, RankedPair, impact_pairs, pairs_print
 from gecjury.refless.nets.bundle import IMPARA_FORMAT, KEYS_FILE, MANIFEST
-from gecjury.refless.nets.regressor import load_model, load_tokenizer, save_model
+from gecjury.refless.nets.regressor import (
+    load_model,
+    load_tokenizer,
+    output_errors,
+    save_model,
+)
 from gecjury.refless.training.intermediate import freeze_embeddings, pair_accuracy, pair_examples
 from gecjury.refless.training.model_card import model_card
 from gecjury.refless.training.recipe import TrainSettings
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
-from gecjury.textfiles import read_text, write_text
+from gecjury.textfiles import read_json, write_text
 
 __all__ = ["RankerJob", "split_corrections", "train_impara"]
 
 _LEAST = 8
+_ENCODER = "encoder"
 _Figures = list[dict[str, Any]]
 
 
@@ -119,7 +125,13 @@ def train_impara(job: RankerJob) -> _Figures:
     if is_main_process():
         save_model(result.model, tokenizer, folder)
         _document(job, pairs, figures)
-        record = {"format": IMPARA_FORMAT, "encoder": job.encoder, "run": run, "figures": figures}
+        encoder = job.encoder
+        if Path(encoder).is_dir():
+            # One that is nowhere but on this machine goes with the model, which names it.
+            with output_errors(folder / _ENCODER):
+                shutil.copytree(encoder, folder / _ENCODER, dirs_exist_ok=True)
+            encoder = _ENCODER
+        record = {"format": IMPARA_FORMAT, "encoder": encoder, "run": run, "figures": figures}
         write_text(folder / MANIFEST, json.dumps(record, indent=1))
         shutil.rmtree(work, ignore_errors=True)
     wait_for_all()
@@ -151,8 +163,9 @@ def _finished(folder: Path, run: str) -> _Figures | None:
     path = folder / MANIFEST
     if not path.exists():
         return None
-    record = json.loads(read_text(path))
-    if record.get("run") != run:
+    record = read_json(path, "the manifest of an IMPARA")
+    record = record if isinstance(record, dict) else {}
+    if record.get("run") != run or not isinstance(record.get("figures"), list):
         raise OptionError(
             f"{folder}: holds a model of other settings or data; name another folder, or remove "
             "this one"

@@ -45,7 +45,7 @@ from gecjury.refless.training.recipe import Recipe
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.stats.correlation import pearson, spearman
-from gecjury.textfiles import read_text, write_text
+from gecjury.textfiles import read_json, write_text
 
 __all__ = ["Job", "Report", "aspect_figures", "train_some"]
 
@@ -154,10 +154,12 @@ def _finished(folder: Path, run: str) -> Report | None:
     if not path.exists():
         return None
     try:
-        record = json.loads(read_text(path))
-    except ValueError:
-        record = {}
-    if record.get("run") != run:
+        record = read_json(path, "the manifest of a SOME")
+    except InputError:
+        record = None
+    parts = ("figures", "trained", "steps")
+    whole = isinstance(record, dict) and all(isinstance(record.get(p), dict) for p in parts)
+    if not whole or record["run"] != run:
         raise OptionError(
             f"{folder}: holds a model of other settings or data; name another folder, or remove "
             "this one"
@@ -187,7 +189,7 @@ def _run_steps(job: Job) -> tuple[str, dict[str, float]]:
             write_text(path, json.dumps(found["score"]))
         wait_for_all()
         if path.exists():
-            scores[kind] = float(json.loads(read_text(path)))
+            scores[kind] = _kept_figure(read_json(path, "a figure of a step"), path)
         start = str(step.folder / "model")
     return start, scores
 
@@ -243,8 +245,10 @@ def _train_model(job: Job, one: _Model, start: str, added: FloatArray) -> Mappin
     work = job.work / (one.place.replace("/", "-") or "shared")
     marker = work / "finished.json"
     if marker.exists():
-        finished: dict[str, float] = json.loads(read_text(marker))
-        return finished
+        finished = read_json(marker, "figures of a finished model")
+        if not isinstance(finished, dict):
+            raise InputError(f"{marker}: no table of figures; delete the folder to train anew")
+        return {str(name): _kept_figure(value, marker) for name, value in finished.items()}
     from transformers import set_seed
 
     set_seed(settings.seed)
@@ -296,6 +300,12 @@ def _train_model(job: Job, one: _Model, start: str, added: FloatArray) -> Mappin
         write_text(marker, json.dumps(summary))
     wait_for_all()
     return summary
+
+
+def _kept_figure(value: object, path: Path) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InputError(f"{path}: {value!r:.60} is no figure; delete the folder to train anew")
+    return float(value)
 
 
 def _start_at_mean(model: Any, means: FloatArray) -> None:

@@ -7,13 +7,21 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import GecjuryError, InputError
-from gecjury.models.checkpoints import inside
-from gecjury.refless.nets.bundle import BUNDLE_FORMAT, KEYS_FILE, MANIFEST, open_bundle
+from gecjury.models.checkpoints import inside, resolve
+from gecjury.refless.nets.bundle import (
+    BUNDLE_FORMAT,
+    IMPARA_FORMAT,
+    KEYS_FILE,
+    MANIFEST,
+    open_bundle,
+)
+from gecjury.refless.nets.features import SENTENCE_FEATURES
 from gecjury.runtime import Runtime
 from tests import tiny
 
@@ -126,3 +134,92 @@ def test_no_code_of_a_folder_is_run_and_nothing_is_asked(
         load(metric, model=str(where), **({"encoder": "embedded"} if metric == "impara" else {})
              ).score_corpus(CORPUS, Runtime(cache=tmp_path / "cache"))  # fmt: skip
     assert not proof.exists()
+
+
+def linear(**changes: object) -> dict[str, object]:
+    parts = dict.fromkeys(("mean", "deviation", "weights"), [1.0] * len(SENTENCE_FEATURES))
+    return {"features": {"fluency": parts | changes}}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"scale": [4, 1]}, r"scale is \(4.0, 1.0\)"),
+        ({"scale": [1, float("nan")]}, "scale is"),
+        ({"scale": 3}, "TypeError"),
+        ({"max_length": 10**400}, "max_length is 1000"),
+        ({"max_length": -3}, "max_length is -3"),
+        ({"members": []}, "no member"),
+        ({"members": 3}, "TypeError"),
+        ({"members": [{"path": 3, "aspects": []}]}, "3 where a text belongs"),
+        ({"members": [{"path": ".", "aspects": ["style"]}]}, "a member of 'style'"),
+        ({"features": [1]}, "AttributeError"),
+        (linear(weights=[[1.0]]), "1 feature weights for fluency"),
+        (linear(mean=[1.0]), "the features of fluency are no"),
+        (linear(mean=[float("nan")] * len(SENTENCE_FEATURES)), "the features of fluency are no"),
+        (linear(deviation=[0.0] * len(SENTENCE_FEATURES)), "has no deviation"),
+        ({"kernel": 3, "members": []}, "absent or damaged"),
+    ],
+)
+def test_a_changed_manifest_is_refused(tmp_path: Path, more: dict[str, object], said: str) -> None:
+    folder = manifest(tmp_path / "some", "fluency", **more)
+    with pytest.raises(InputError, match=said):
+        open_bundle(str(folder))
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, "[1]", "3", "", '"\\ud800"'])
+@pytest.mark.parametrize("metric", ["some", "impara"])
+def test_a_manifest_that_is_none_is_refused(tmp_path: Path, metric: str, text: str) -> None:
+    (tmp_path / MANIFEST).write_text(text)
+    with pytest.raises(InputError, match=MANIFEST if metric == "some" else str(tmp_path)):
+        load(metric, model=str(tmp_path)).score_corpus(CORPUS, Runtime(device="cpu"))
+
+
+def impara(folder: Path, encoder: object) -> Path:
+    tiny.encoder(folder, outputs=1)
+    (folder / MANIFEST).write_text(json.dumps({"format": IMPARA_FORMAT, "encoder": encoder}))
+    return folder
+
+
+def test_an_encoder_within_the_model_is_read(tmp_path: Path) -> None:
+    folder = impara(tmp_path / "model", "encoder")
+    tiny.encoder(folder / "encoder")
+    runtime = Runtime(device="cpu", use_cache=False)
+    table = load("impara", model=str(folder)).score_corpus(CORPUS, runtime)
+    assert not table.statistics.notes
+
+
+@pytest.mark.parametrize("encoder", ["ABSOLUTE", "../outside", "./x/../../outside", "outside"])
+def test_an_encoder_elsewhere_needs_the_users_word(
+    tmp_path: Path, outside: Path, monkeypatch: pytest.MonkeyPatch, encoder: str
+) -> None:
+    # The last one could be a name of the hub, but by that name there is a folder here.
+    monkeypatch.chdir(tmp_path)
+    folder = impara(tmp_path / "model", str(outside) if encoder == "ABSOLUTE" else encoder)
+    runtime = Runtime(device="cpu", use_cache=False)
+    with pytest.raises(InputError, match="which does not lie in it; say yourself"):
+        load("impara", model=str(folder)).score_corpus(CORPUS, runtime)
+    chosen = load("impara", model=str(folder), encoder=str(outside))
+    assert chosen.score_corpus(CORPUS, runtime).sentences.shape == (1, 1)
+
+
+def test_an_encoder_of_the_hub_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = impara(tmp_path / "model", "someone/encoder")
+    runtime = Runtime(device="cpu", use_cache=False)
+    # Nothing is fetched in a test: what would be is laid where the name is looked up.
+    encoder = resolve(str(tiny.encoder(tmp_path / "fetched")))
+    monkeypatch.setattr("gecjury.models.checkpoints._from_hub", lambda *_: encoder)
+    table = load("impara", model=str(folder)).score_corpus(CORPUS, runtime)
+    assert "names its encoder: someone/encoder of the Hugging Face hub" in table.statistics.notes[0]
+
+
+def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    folder = manifest(tmp_path / "some", "fluency")
+    path = tiny.encoder(folder / "fluency", outputs=1) / "model.safetensors"
+    save_file({n: values * np.float32("nan") for n, values in load_file(path).items()}, path,
+              metadata={"format": "pt"})  # fmt: skip
+    bundle = open_bundle(str(folder))
+    with pytest.raises(InputError, match="of fluency gives no number for 'I like cats"):
+        bundle.predict(["I like cats ."], ([], []), Runtime(device="cpu"))

@@ -32,6 +32,9 @@ _KEYS = (
     "name", "citation", "source", "outputs", "references", "gold", "judgments", "first_sentence",
     "system_sets", "unknown_systems",
 )  # fmt: skip
+_MOST_TOML = 1_000_000
+_MOST_FILES = 10_000
+_LONGEST = 255  # bytes of a file's name
 _VIEWS: tuple[View, ...] = ("edit", "sentence")
 _KINDS = (".csv", ".tsv", ".xml")
 _SHAPE = (
@@ -203,13 +206,19 @@ def read_layout(path: Path) -> FolderLayout:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
+    text = read_text(path, most=_MOST_TOML)
     try:
-        table = tomllib.loads(read_text(path))
+        table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not TOML: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path}: not TOML: lists or tables nested without end") from None
+    except ValueError:
+        # Python refuses to read integers of more than 4,300 digits, and dates that are none.
+        raise InputError(f"{path}: not TOML: a number or date that cannot be read") from None
     for key in table:
         if key not in _KEYS:
-            raise InputError(f"{path}: unknown key {key!r}: {nearest_of(key, _KEYS)}")
+            raise InputError(f"{path}: unknown key {key!r:.60}: {nearest_of(key[:60], _KEYS)}")
     return table
 
 
@@ -222,7 +231,7 @@ def _layout(root: Path, table: Mapping[str, Any], where: Path) -> FolderLayout:
         )
     first = table.get("first_sentence", 1)
     if type(first) is not int or first not in (0, 1):
-        raise InputError(f"{where}: first_sentence is {first!r}; expected 1 or 0")
+        raise InputError(f"{where}: first_sentence is {first!r:.60}; expected 1 or 0")
     source = _text(table, "source", where)
     gold = _text(table, "gold", where)
     outputs = _files(root, table.get("outputs", "outputs"), "outputs", where)
@@ -249,7 +258,7 @@ def _unknown(table: Mapping[str, Any], where: Path) -> str:
     value = _text(table, "unknown_systems", where) or UNKNOWN_SYSTEMS[0]
     if value not in UNKNOWN_SYSTEMS:
         raise InputError(
-            f"{where}: unknown_systems is {value!r}; expected {' or '.join(UNKNOWN_SYSTEMS)}"
+            f"{where}: unknown_systems is {value!r:.60}; expected {' or '.join(UNKNOWN_SYSTEMS)}"
         )
     return value
 
@@ -257,13 +266,25 @@ def _unknown(table: Mapping[str, Any], where: Path) -> str:
 def _text(table: Mapping[str, Any], key: str, where: Path) -> str:
     value = table.get(key, "")
     if not isinstance(value, str):
-        raise InputError(f"{where}: {key} is {value!r}; expected a text in quotation marks")
+        raise InputError(f"{where}: {key} is {value!r:.60}; expected a text in quotation marks")
     return value
 
 
 def _file(root: Path, name: str, key: str, where: Path) -> Path:
-    if not (root / name).is_file():
+    if not _place(root, name, key, where).is_file():
         raise InputError(f"{where}: {key} names {name!r}, but {root / name} is no file")
+    return root / name
+
+
+def _place(root: Path, name: str, key: str, where: Path) -> Path:
+    """The place that a benchmark's table names.
+
+    Raises:
+        InputError: no file can have that name.
+    """
+    parts = Path(name).parts
+    if "\0" in name or any(len(part.encode()) > _LONGEST for part in parts) or len(name) > 4_000:
+        raise InputError(f"{where}: {key} names {name!r:.60}, which is no name of a file")
     return root / name
 
 
@@ -284,23 +305,55 @@ def _visible(folder: Path, pattern: str = "*") -> list[Path]:
     return sorted(p for p in folder.glob(pattern) if p.is_file() and not p.name.startswith("."))
 
 
+def _matching(root: Path, pattern: str, key: str, where: Path) -> list[Path]:
+    """The files that a pattern of a benchmark's table stands for.
+
+    A pattern searches the folder alone and no folder of any depth: what is shared must not walk
+    through the machine of whoever reads it.
+
+    Raises:
+        InputError: it leads out of the folder, or has `**`.
+    """
+    if not any(sign in pattern for sign in "*?["):
+        return []
+    _check_within(root, pattern, key, where)
+    return _visible(root, pattern)
+
+
+def _check_within(root: Path, name: str, key: str, where: Path) -> None:
+    """Refuse a folder or pattern elsewhere: its files are not named one by one."""
+    parts = Path(name).parts
+    if Path(name).is_absolute() or ".." in parts or any("**" in part for part in parts):
+        raise InputError(
+            f"{where}: {key} names {name!r:.60}; expected a folder or pattern within {root}, "
+            "without a leading /, without .. and without **; files elsewhere are named one by one"
+        )
+
+
 def _files(root: Path, given: Any, key: str, where: Path) -> tuple[Path, ...]:
     """Files named one by one or by pattern, or all files of a folder."""
     parts = [given] if isinstance(given, str) else given
     if not isinstance(parts, list) or not all(isinstance(name, str) for name in parts):
         raise InputError(
-            f"{where}: {key} is {given!r}; expected a folder or a list of files, in quotation marks"
+            f"{where}: {key} is {given!r:.60}; expected a folder or a list of files, in quotation "
+            "marks"
         )
     files: list[Path] = []
     for name in parts:
-        if (root / name).is_dir():
+        if _place(root, name, key, where).is_dir():
+            _check_within(root, name, key, where)
             files += _visible(root / name)
         elif (root / name).is_file():
             files.append(root / name)
-        elif matches := _visible(root, name):
+        elif matches := _matching(root, name, key, where):
             files += matches
         elif name != key:
             raise InputError(f"{where}: {key} names {name!r}, but nothing is at {root / name}")
+    if len(files) > _MOST_FILES:
+        raise InputError(
+            f"{where}: {key} names {len(files)} files; expected at most {_MOST_FILES}: check that "
+            "it is the folder you mean"
+        )
     return tuple(files)
 
 
@@ -326,7 +379,7 @@ def _judgments(root: Path, given: Any, where: Path) -> dict[View, Path]:
         or any(view not in _VIEWS or not isinstance(name, str) for view, name in given.items())
     ):
         raise InputError(
-            f"{where}: judgments is {given!r}; expected a file name, or a table with edit and "
+            f"{where}: judgments is {given!r:.60}; expected a file name, or a table with edit and "
             "sentence"
         )
     paths = {v: _file(root, given[v], "judgments", where) for v in _VIEWS if v in given}
@@ -348,15 +401,19 @@ def _one_of_kind(root: Path, stem: str, where: Path) -> Path | None:
 
 def _sets(given: Any, systems: Sequence[str], where: Path) -> dict[str, tuple[str, ...]]:
     if not isinstance(given, dict):
-        raise InputError(f"{where}: system_sets is {given!r}; expected a table of lists of names")
+        raise InputError(
+            f"{where}: system_sets is {given!r:.60}; expected a table of lists of names"
+        )
     for key, names in given.items():
         if not isinstance(names, list) or not names:
-            raise InputError(f"{where}: system set {key!r} is {names!r}; expected a list of names")
+            raise InputError(
+                f"{where}: system set {key!r:.60} is {names!r:.60}; expected a list of names"
+            )
         for name in names:
-            if name not in systems:
+            if not isinstance(name, str) or name not in systems:
                 raise InputError(
-                    f"{where}: unknown system {name!r} in set {key!r}: "
-                    f"{nearest_of(str(name), systems)}"
+                    f"{where}: unknown system {name!r:.60} in set {key!r:.60}: "
+                    f"{nearest_of(str(name)[:60], systems)}"
                 )
         if len(set(names)) < len(names):
             raise InputError(f"{where}: system set {key!r} names a system twice")

@@ -120,6 +120,9 @@ class Sampled:
     sources: tuple[str, ...]
 
 
+_MOST_EDITS = 10_000
+
+
 def count_annotators(blocks: Sequence[M2Sentence]) -> int:
     """How many annotators a file numbers, those without a line below the highest included."""
     return 1 + max((max(b.annotators, default=0) for b in blocks), default=0)
@@ -139,9 +142,11 @@ def annotated(blocks: Sequence[M2Sentence], count: int | None = None) -> Annotat
     left: Counter[str] = Counter()
     sources, rows, edits = [], [], []
     for row, block in enumerate(blocks):
-        usable = [_usable(block, annotator, left) for annotator in range(width)]
-        if not all(usable):
-            some = any(block.edits(annotator) for annotator in range(width))
+        # By those who are there: a file may number a single annotator in billions.
+        present = [annotator for annotator in block.annotators if annotator < width]
+        usable = [_usable(block, annotator, left) for annotator in present]
+        if len(present) < width or not all(usable):
+            some = any(block.edits(annotator) for annotator in present)
             left["sentences that an annotator left unchanged" if some else "unchanged"] += 1
             continue
         sources.append(block.source)
@@ -267,6 +272,8 @@ def _numbers(
         share = (mean - variance) / mean
         if share <= 0:
             raise OptionError(f"mean {mean}: expected 0, or more than the variance, {variance}")
+        if mean > _MOST_EDITS:
+            raise OptionError(f"mean {mean}: expected at most {_MOST_EDITS} edits a sentence")
         trials = int(mean / share)
         found.append(lambda trials=trials, share=share: int(rng.binomial(trials, share)))  # type: ignore[misc]  # defaults bind the loop's values
     return found

@@ -12,13 +12,15 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from gecjury.errors import MissingExtraError, OptionError
+from gecjury.errors import InputError, MissingExtraError, OptionError
 from gecjury.extraction.tagger.schemes import POS_SCHEMES, attribute_patterns
+from gecjury.textfiles import read_json
 
 __all__ = ["EMBEDDED", "POS_SCHEMES", "load_tagger", "parse_tokenised", "tagger_signature"]
 
 EMBEDDED = "embedded"
 _MODEL = Path(__file__).parent / "model"
+_LONGEST = 1000  # characters of a name or path
 # The spaCy releases, as (major, minor), that the embedded weights were trained and tried with.
 _TESTED_SPACY = ((3, 8), (3, 8))
 
@@ -81,17 +83,33 @@ def tagger_signature(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> str:
         ``"embedded-1.0.0/spacy2"``, or ``"en_core_web_sm-3.8.0"`` for an installed model.
 
     Raises:
-        OptionError: the model is not installed.
+        OptionError: no name, or the model is not installed.
+        InputError: a folder that is no spaCy model's.
     """
     if name == EMBEDDED:
         return f"{EMBEDDED}-{_meta(_MODEL)['version']}/{pos_scheme}"
+    if not name or "\0" in name or len(name) > _LONGEST:
+        raise OptionError(
+            f"tagger {name!r:.60} is no name; expected {EMBEDDED!r}, the name of an installed "
+            "spaCy model, or its folder"
+        )
     if (Path(name) / "meta.json").is_file():
-        meta = _meta(Path(name))
+        meta = _folder_meta(Path(name))
         return f"{meta['lang']}_{meta['name']}-{meta['version']}"
     try:
         return f"{name}-{metadata.version(name)}"
     except metadata.PackageNotFoundError:
         raise OptionError(_not_installed(name)) from None
+
+
+def _folder_meta(folder: Path) -> dict[str, str]:
+    """What the folder of a spaCy model says of itself."""
+    path = folder / "meta.json"
+    record = read_json(path, "the meta.json of a spaCy model")
+    keys = ("lang", "name", "version")
+    if not isinstance(record, dict) or not all(isinstance(record.get(k), str) for k in keys):
+        raise InputError(f"{path}: not the meta.json of a spaCy model; expected {', '.join(keys)}")
+    return {key: record[key] for key in keys}
 
 
 def _meta(folder: Path) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditJudge
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
-from gecjury.textfiles import file_name, read_text, write_text
+from gecjury.textfiles import MOST_BYTES, file_name, read_json, write_text
 
 __all__ = [
     "COUNTED",
@@ -218,23 +218,31 @@ def _read(path: Path, key: str, count: int) -> tuple[FloatArray, tuple[str, ...]
     """The columns and notes that a file keeps."""
     advice = "delete it to have it made anew"
     try:
-        record = json.loads(read_text(path))
+        record = read_json(path, f"a file of edit credits; {advice}")
         if record["format"] != CREDIT_FORMAT:
             raise InputError(
-                f"{path}: format {record['format']!r}, expected {CREDIT_FORMAT!r}; {advice}"
+                f"{path}: format {record['format']!r:.60}, expected {CREDIT_FORMAT!r}; {advice}"
             )
         if record["key"] != key:
             raise InputError(
                 f"{path}: holds credits of other settings, references or edits "
-                f"(key {record['key']}, expected {key}); delete or move the file"
+                f"(key {record['key']!s:.60}, expected {key}); delete or move the file"
             )
-        values = np.frombuffer(zlib.decompress(base64.b64decode(record["values"])), dtype="<f8")
+        packed = base64.b64decode(record["values"])
+        data = zlib.decompressobj().decompress(packed, MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES // 1_000_000} MB of credits")
+        values = np.frombuffer(data, dtype="<f8")
         if not len(values) or len(values) % count:
             raise ValueError(f"{len(values)} credits for {count} edits")
-        return values.astype(np.float64).reshape(count, -1), tuple(record["notes"])
+        notes = record["notes"]
+        if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+            raise ValueError("its notes are no texts")
+        return values.astype(np.float64).reshape(count, -1), tuple(notes)
     except (KeyError, TypeError, ValueError, zlib.error) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            f"{path}: damaged file of edit credits ({type(error).__name__}: {error}); {advice}"
+            f"{path}: damaged file of edit credits ({type(error).__name__}: {error!s:.200}); "
+            f"{advice}"
         ) from None

@@ -91,7 +91,7 @@ def test_names_unusable_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no source"):
         read_edit_verdicts(tmp_path)
     (tmp_path / "annotator1/0.txt").write_bytes(b"one\ntwo \xff\n")
-    with pytest.raises(InputError, match="line 2: byte 8 is not UTF-8"):
+    with pytest.raises(InputError, match="line 2: byte 0xff at offset 8 is not UTF-8"):
         read_edit_verdicts(tmp_path)
 
 

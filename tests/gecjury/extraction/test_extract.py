@@ -12,6 +12,7 @@ from gecjury.corpus.edits import Edit, apply_edits  # noqa: E402
 from gecjury.corpus.m2 import read_m2  # noqa: E402
 from gecjury.errors import InputError, MissingExtraError, OptionError  # noqa: E402
 from gecjury.extraction import extract as extraction  # noqa: E402
+from gecjury.extraction import parsing  # noqa: E402
 from gecjury.extraction.extract import extract, extract_edits, extraction_signature  # noqa: E402
 from gecjury.extraction.parsing import Parser  # noqa: E402
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor  # noqa: E402
@@ -197,6 +198,38 @@ def test_coarse_results_are_told_from_disk_as_well() -> None:
     assert ExtractedEdits.from_json(ExtractedEdits(()).to_json()) == ExtractedEdits(())
     assert extraction.Extraction([], 2, 0, 1).notes[0].startswith("1 of 2 sentence pairs")
     assert extraction.Extraction([], 2).notes == ()
+
+
+def test_lines_that_are_no_sentences_are_parsed_in_pieces_and_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Bounds of a size that a test can pass: 8 tokens whole, pieces of 5, 30 tokens at once.
+    for name, value in (("LONGEST_WHOLE", 8), ("_PIECE", 5), ("_MOST_TOKENS", 30)):
+        monkeypatch.setattr(parsing, name, value)
+    monkeypatch.setattr("gecjury.extraction.pipeline.LONGEST_WHOLE", 8)
+    source = "He go to school and she like apples and cats ."
+    corrected = "He goes to school and she likes apples and cats ."
+    parsed = Parser(load_tagger()).parse([source, "He go .", corrected])
+    whole = parsed[source]
+    assert whole.texts == source.split()
+    assert len(whole) == len(whole.heads) == len(whole.keys) == 11
+    assert all(5 <= head < 10 for head in whole.heads[5:10])  # heads of a piece stay in it
+    found = extract(["A ok .", source], [["A ok .", corrected]], runtime=Runtime(use_cache=False))
+    assert apply_edits(source.split(), found.edits[0][1]) == corrected.split()
+    assert found.lines == (2,)
+    assert "were aligned in pieces (line 2): split such lines" in found.notes[0]
+
+
+def test_what_a_cache_holds_is_read_only_if_it_was_written_so(tmp_path: Path) -> None:
+    from gecjury.caches import DiskCache, text_key
+
+    runtime = Runtime(cache=tmp_path)
+    wanted = extract_edits(["He go ."], [["He goes ."]], runtime=runtime)
+    parts = extraction._cache_parts("embedded", "spacy2")
+    cache = DiskCache(tmp_path / "edits/edits.sqlite", parts)
+    for text in ("[" * 100_000, "3", "[[1]]", '[[0, "1", "a", "b"]]', "{"):
+        cache.put({text_key("He go .", "He goes ."): text})
+        assert extract_edits(["He go ."], [["He goes ."]], runtime=runtime) == wanted
 
 
 def test_versions_must_fit_the_sources() -> None:

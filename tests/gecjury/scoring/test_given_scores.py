@@ -166,7 +166,7 @@ def test_what_score_prints_is_read(shell: Shell, tmp_path: Path) -> None:
         ("a.tsv", "x\ty\n", "holds no score"),
         ("a.tsv", "", "the file is empty"),
         ("a.tsv", "xx\tyy\n1\t2\n1\t2\n1\t2\n", "no score of any system here: it has xx, yy"),
-        ("a.json", '{"x": [1, 2,', "damaged JSON"),
+        ("a.json", '{"x": [1, 2,', "is no JSON"),
         ("a.json", '{"x": [1, "2", 3]}', "x, line 2: score '2' is not a number"),
         ("a.json", '{"x": [1, true, 3]}', "x, line 2: score True is not a number"),
         ("a.json", '{"x": [1, Infinity, 3]}', "x, line 2: score inf is infinite"),

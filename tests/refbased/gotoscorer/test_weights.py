@@ -183,7 +183,7 @@ def test_weights_of_another_reference_are_refused() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[", "is not JSON"),
+        ("[", "is no JSON"),
         ("[]", "does not hold weights"),
         ('{"systems": 0, "correct": []}', "does not hold weights"),
         ('{"systems": 2, "correct": [[0, 1], [3]]}', "sentence 2"),

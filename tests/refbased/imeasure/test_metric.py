@@ -294,3 +294,23 @@ def test_official_program_on_seeda(data_dir: Path) -> None:
     assert (tp, tn) == (332, 7456)
     detected = dict(zip(("tp", "tn", "fp", "fn"), detection(total).tolist(), strict=False))
     assert detected == {"tp": 392, "tn": 7456, "fp": 241, "fn": 596}
+
+
+def test_a_line_too_long_for_its_tables_is_left_out_and_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sources = ("a b c d e f g h i", "This are it .")
+    texts = ("a b x d e f g h i", "This is it .")
+    corpus = Corpus(sources, {"s": Version(texts)}, (Version(texts),))
+    short = Corpus(sources[1:], {"s": Version(texts[1:])}, (Version(texts[1:]),))
+    scorer = IMeasure()
+    whole = scorer.score_corpus(corpus)
+    assert not whole.statistics.notes
+    monkeypatch.setattr("gecjury.refbased.imeasure.metric._MOST_CELLS", 80)
+    table = scorer.score_corpus(corpus)
+    assert np.isnan(table.sentences[0]).tolist() == [True, False]
+    assert table.totals["s"] == scorer.score_corpus(short).totals["s"]
+    assert table.unanswered == 1
+    assert "left out: line 1; split such lines" in table.statistics.notes[0]
+    draws = np.array([[0, 1], [1, 1]])
+    assert scorer.corpus_scores(table.statistics, draws).score.tolist() == [[1.0], [1.0]]

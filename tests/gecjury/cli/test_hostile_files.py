@@ -1,0 +1,288 @@
+"""Files and values of strangers: whatever they hold, one line says what is wrong, with status 2."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import stat
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gecjury.cli import main
+from tests.shell import Shell
+
+DEEP = "[" * 100_000 + "]" * 100_000
+NINES = "9" * 5_000
+TABLE = "system,line,score\n"
+OWN = "sentence,system,rank\n"
+ROWS = '{"output": "a b", "source": "a c", "fluency": 3}\n'
+
+SCORE = ["score", "source.txt", "mine.txt", "-m"]
+GLEU = [*SCORE, "gleu", "-r"]
+GIVEN = [*SCORE, "scores:file=x.csv"]
+JURY = [*SCORE, "jury:file=x.json", "-r", "ref.txt"]
+TRAIN = ["train", "some", "x.jsonl", "-o", "out", "--encoder", "embedded", "--check"]
+MINE = ["compare", "mine", "-m", "gleu"]
+
+
+def annotator(number: str) -> str:
+    return f"S a b\nA 0 1|||X|||c|||REQUIRED|||-NONE-|||{number}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words", "said"),
+    [
+        # JSON lines
+        ("x.jsonl", '{"text": "a"}\n{"text": ' + DEEP + "}\n", [*GLEU, "x.jsonl"], "line 2: lists"),
+        ("x.jsonl", '{"text": ' + DEEP + "}\n", [*GLEU, "x.jsonl"], "line 1: lists or objects"),
+        ("x.jsonl", '{"text": "a \\ud800"}\n', [*GLEU, "x.jsonl"], "half a surrogate pair"),
+        ("x.jsonl", '{"text": ' + NINES + "}\n", [*GLEU, "x.jsonl"], "thousands of digits"),
+        # M2
+        ("x.m2", annotator(NINES), ["m2", "check", "x.m2"], "has 5000 digits"),
+        ("x.m2", annotator("x" * 5_000), ["m2", "text", "x.m2"], "is not a whole number"),
+        (
+            "x.m2",
+            f"S a b\nA {NINES} {NINES}|||X|||c|||REQUIRED|||-NONE-|||0\n\n",
+            ["m2", "text", "x.m2"],
+            "is not two whole numbers",
+        ),
+        # scores that were made elsewhere
+        ("x.csv", TABLE + "mine,1," + "1" * 2_000_000, GIVEN, "x.csv, line 2: not CSV (a cell of"),
+        ("x.csv", TABLE + '"mine,1,1\n' * 200_000, GIVEN, "a quotation mark is not closed"),
+        ("x.csv", f"{TABLE}mine,{NINES},1\n", GIVEN, "is not a whole number from 1"),
+        ("x.csv", TABLE + "mine,10000000000,1\n", GIVEN, "expected 1 to 100000000"),
+        ("x.csv", DEEP, GIVEN, "nested deeper"),
+        ("x.csv", '{"mine": [1, 2, ' + "9" * 400 + "]}", GIVEN, "is infinite"),
+        # juries
+        ("x.json", DEEP, JURY, "nested deeper"),
+        ("x.json", '{"format": "gecjury-jury/1", "members": 3}', JURY, "not the file of a jury"),
+        # training rows
+        ("x.jsonl", ROWS + '{"output": "a"}\n', TRAIN, "row 2: has no 'source'"),
+        ("x.jsonl", ROWS + '{"output": ' + DEEP + "}\n", TRAIN, "row 2: lists or objects"),
+        ("x.jsonl", ROWS.replace("3", NINES), TRAIN, "row 1: an integer of thousands"),
+        ("x.jsonl", ROWS.replace("3", "9" * 400), TRAIN, "is not a number"),
+        # own benchmarks
+        ("mine/judgments.csv", OWN + f"1,a,{10**20}\n", MINE, "expected 1 to 1000000000"),
+        ("mine/judgments.csv", OWN + f"1,a,{NINES}\n", MINE, "is no whole number"),
+        ("mine/judgments.csv", OWN + "1,a,nan\n", MINE, "is no whole number"),
+        ("mine/judgments.csv", OWN + '1,a,"1\n' + "x" * 2_000_000, MINE, "not CSV (a cell of"),
+        (
+            "mine/judgments.csv",
+            "sentence,system,score\n1,a,1e200\n",
+            MINE,
+            "score 1e+200 is out of range",
+        ),
+        ("mine/judgments.csv", OWN + f"1,{'b' * 9_000},1\n", MINE, "unknown system 'bbb"),
+        ("mine/benchmark.toml", "source = " + DEEP, MINE, "nested without end"),
+        ("mine/benchmark.toml", f"first_sentence = {NINES}", MINE, "a number or date"),
+        ("mine/benchmark.toml", "first_sentence = 1979-05-27", MINE, "expected 1 or 0"),
+        ("mine/benchmark.toml", 'outputs = "/*"', MINE, "expected a folder or pattern within"),
+        ("mine/benchmark.toml", 'outputs = "../*"', MINE, "expected a folder or pattern within"),
+        ("mine/benchmark.toml", 'outputs = ["**/*"]', MINE, "expected a folder or pattern within"),
+        ("mine/benchmark.toml", 'outputs = "/dev"', MINE, "expected a folder or pattern"),
+        ("mine/benchmark.toml", f'outputs = "{"x" * 300}"', MINE, "which is no name of a file"),
+        ("mine/benchmark.toml", 'source = "a\\u0000b"', MINE, "which is no name of a file"),
+        ("mine/benchmark.toml", "outputs = 3", MINE, "outputs is 3; expected a folder"),
+        ("mine/benchmark.toml", "system_sets = {a = [[1]]}", MINE, "unknown system [1]"),
+        (
+            "mine/judgments.xml",
+            '<x><ranking-item src-id="1" user="u"><translation system="a" '
+            f'rank="{10**20}"/></ranking-item></x>',
+            MINE,
+            "expected 1 (best) to 1000000000",
+        ),
+    ],
+)
+def test_files_are_refused_by_name(
+    shell: Shell, name: str, text: str, words: list[str], said: str
+) -> None:
+    if words is MINE:
+        for file in ("source.txt", "outputs/a.txt", "outputs/b.txt"):
+            (shell.folder / "mine" / file).parent.mkdir(parents=True, exist_ok=True)
+            (shell.folder / "mine" / file).write_text("a b\n")
+        if "judgments" not in name:
+            shell.write("mine/judgments.csv", OWN + "1,a,1\n1,b,2\n")
+    shell.write(name, text)
+    status, out, err = shell(*words, "--quiet")
+    found = err + out
+    assert status == 2
+    assert said in found
+    assert Path(name).name in found
+    assert len(err) < 3_000
+    assert len(err.splitlines()) <= 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["rank", "--resamples", "1" + "0" * 12], "is too large; expected at most 1000000"),
+        (["rank", "--permutations", NINES], "argument --permutations"),
+        (["rank", "--confidence", "nan"], "nan is no finite number"),
+        (["rank", "--resamples", "“5”"], "invalid int value: '“5”'; leave out the quotation marks"),
+        (["score", "--workers", "1" + "0" * 12], "is too large; expected at most 1024"),
+        (["score", "--batch-size", NINES], "argument --batch-size"),
+        (["score", "--max-cost", "1e400"], "1e400 is no finite number"),
+        (["score", "--output", ""], "--output: its value is empty"),
+        (["score", "--cache", ""], "--cache: its value is empty"),
+        (["score", "-m", "gleu:draws=1000000000000"], "draws=1000000000000 is too many"),
+        (["score", "-m", f"gleu:draws={NINES}"], "is not of the kind whole number"),
+        (["score", "-m", "gleu:draws=" + "9" * 30], "is too large"),
+        (["score", "-m", "green:n=1000000000"], "expected 1 to 100"),
+        (["score", "-m", "green:beta=“1”"], "leave out the quotation marks"),
+        (["score", "-m", "green:beta=1e200"], "is out of range"),
+        (["score", "-m", "scribendi:threshold=nan"], "threshold=nan"),
+        (["score", "-m", "errant:tagger="], "tagger '' is no name"),
+        (["score", "-m", "errant:tagger=" + "x" * 5_000], "is no name"),
+        (["score", "-m", "some:max_length=-1"], "max_length=-1; expected 0 to 1000000"),
+        (["score", "-m", "impara:max_length=0"], "max_length=0; expected 1 to 1000000"),
+        (["score", "-m", "some:model=" + "x" * 5_000], "File name too long"),
+        (["score", "-m", "x" * 5_000], "unknown metric 'xxx"),
+    ],
+)
+def test_values_have_bounds(shell: Shell, words: list[str], said: str) -> None:
+    command, *more = words
+    metric = [] if "-m" in more else ["-m", "gleu"]
+    status, _, err = shell(command, "source.txt", "mine.txt", "-r", "ref.txt", *metric, *more)
+    assert status == 2
+    assert said in err
+    assert len(err) < 2_000
+
+
+def test_an_annotator_of_eleven_digits_takes_no_time(shell: Shell) -> None:
+    # Counted from 0, the others would be a hundred billion annotators without a correction.
+    shell.write("x.m2", annotator("99999999999"))
+    status, _, err = shell("maege", "x.m2", "-m", "gleu", "--references", "all")
+    assert status == 2
+    assert "none of the 1 sentences was changed by each of the 100000000000 annotators" in err
+
+
+def test_seeds_and_chains_have_bounds(shell: Shell) -> None:
+    for option in ("--seeds", "--chains", "--resamples"):
+        status, _, err = shell("maege", "gold.m2", "-m", "gleu", option, "1" + "0" * 11)
+        assert status == 2
+        assert f"argument {option}: 100000000000 is too large" in err
+
+
+def kept(shell: Shell, metric: str = "gleu") -> tuple[Path, dict[str, Any], list[str | Path]]:
+    """A score file, what it holds, and the command that reads it."""
+    words: list[str | Path] = [*SCORE, metric, "-r", "ref.txt", "-o", "scores", "--quiet"]
+    assert shell(*words)[0] == 0
+    (path,) = (shell.folder / "scores").glob("*.json")
+    return path, json.loads(path.read_text()), words
+
+
+def packed(size: int) -> str:
+    return base64.b64encode(zlib.compress(bytes(size), 9)).decode()
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("details",), None),
+        (("details",), {"by_type": 3}),
+        (("details",), {"by_type": {"mine": {"R:X": [1, 2]}}}),
+        (("details",), {"by_type": {"mine": {"R:X": [1, 2, 10**400]}}}),
+        (("details",), {"audit": {"rows": []}}),
+        (("details",), {"unanswered": "none"}),
+        (("notes",), [3]),
+        (("rows",), 3),
+        (("rows", 0, "system"), ["mine"]),
+        (("rows", 0, "print"), 3),
+        (("rows", 0, "statistics", "shape"), [1, -3, -1]),
+        (("rows", 0, "statistics", "shape"), [1, 3]),
+        (("rows", 0, "statistics", "shape"), [10**9, 10**9]),
+        (("rows", 0, "statistics", "shape"), "13"),
+        (("rows", 0, "statistics", "dtype"), ["<f8"]),
+        (("rows", 0, "statistics", "zlib"), packed(100_000_000)),
+        (("rows", 0, "statistics", "zlib"), 3),
+    ],
+)
+def test_a_changed_score_file_is_refused(
+    shell: Shell, place: tuple[str | int, ...], value: object
+) -> None:
+    path, record, words = kept(shell)
+    at: Any = record
+    for key in place[:-1]:
+        at = at[key]
+    at[place[-1]] = value
+    path.write_text(json.dumps(record))
+    status, _, err = shell(*words)
+    assert status == 2
+    assert "delete it to have it made anew" in err
+    assert path.name in err
+
+
+def test_statistics_of_another_metric_are_refused(shell: Shell) -> None:
+    path, record, words = kept(shell)
+    shape = [1, 3, 0]
+    record["rows"][0]["statistics"] |= {"shape": shape, "zlib": packed(0)}
+    path.write_text(json.dumps(record))
+    status, _, err = shell(*words)
+    assert status == 2
+    assert "its statistics are none of gleu" in err
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"metric": 3}, "where a text belongs"),
+        ({"metric": "jury:file=x.json"}, "a jury cannot be a member of a jury"),
+        ({"weight": 1e300}, "numbers that cannot be used"),
+        ({"scale": 1e-300}, "numbers that cannot be used"),
+        ({"center": "x"}, "could not convert"),
+        ({"identity": {"extra": [1]}}, "extra [1] is no table"),
+        ({"identity": 3}, "not iterable"),
+    ],
+)
+def test_a_changed_jury_is_refused(shell: Shell, change: dict[str, object], said: str) -> None:
+    member = {"metric": "gleu", "references": "", "center": 0, "scale": 1, "weight": 1}
+    record = {"format": "gecjury-jury/1", "record": {}, "sources": []}
+    members = [member | {"identity": {}} | change]
+    shell.write("x.json", json.dumps(record | {"members": members}))
+    status, _, err = shell(*JURY)
+    assert status == 2
+    assert said in err
+
+
+@pytest.mark.parametrize("option", [["-m", "gleu", "-r"], ["-m", "m2", "--m2"]])
+def test_standard_input_is_read_once(
+    shell: Shell, option: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gecjury.textfiles._input_was_read", False)
+    given = shell.folder / ("gold.m2" if "m2" in option else "ref.txt")
+    before = os.dup(0)
+    with given.open("rb") as file:
+        os.dup2(file.fileno(), 0)
+    try:
+        assert shell("score", "source.txt", "mine.txt", *option, "-", "--quiet")[0] == 0
+        status, _, err = shell("score", "source.txt", "-", *option, "-", "--quiet")
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+    assert status == 2
+    assert "standard input (-) is named twice" in err
+
+
+def test_a_sentence_that_is_no_text_is_refused(shell: Shell) -> None:
+    status, _, err = shell("explain", "a \udcff b", "a b", "a b", "-m", "errant")
+    assert status == 2
+    assert "is not UTF-8, as a sentence has to be" in err
+
+
+def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:
+    source = tmp_path / "x.m2"
+    source.write_text("S a b\n\n")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert main(["m2", "convert", str(source), "-o", str(pipe)]) == 2  # nobody reads
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert main(["m2", "convert", str(source), "-o", str(pipe)]) == 0
+        assert os.read(reader, 100) == b"S a b\n\n"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
