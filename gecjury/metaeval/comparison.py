@@ -54,6 +54,7 @@ from gecjury.metaeval.segments import (
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
 from gecjury.metaeval.uncertainty import (
+    LEAST_SENTENCES,
     Difference,
     Drawn,
     Significance,
@@ -453,6 +454,8 @@ def _ratings(
 def _bounds(
     trial: _Trial, drawn: Mapping[str, FloatArray], figures: Mapping[str, float]
 ) -> dict[str, Interval]:
+    if len(trial.study.benchmark.corpus) < LEAST_SENTENCES:
+        return {}
     share = trial.settings.resampling.confidence
     return {name: interval(values, share, figures[name])[0] for name, values in drawn.items()}
 

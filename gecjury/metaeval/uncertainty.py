@@ -41,6 +41,8 @@ from gecjury.stats.soft_accuracy import (
 )
 
 __all__ = [
+    "LEAST_SENTENCES",
+    "LEAST_SYSTEMS",
     "Difference",
     "Drawn",
     "Intervals",
@@ -51,6 +53,8 @@ __all__ = [
     "drawn_sums",
 ]
 
+LEAST_SENTENCES = 2
+LEAST_SYSTEMS = 4
 _CHUNK = 200  # draws whose pair weights are held at once
 
 
@@ -195,10 +199,10 @@ class Uncertainty:
             return resampled_system_scores(
                 self.study.aggregate, self.entries, draws.sentences, draws.counts
             )
-        return self._plain_scores
+        return self.plain_scores
 
     @cached_property
-    def _plain_scores(self) -> FloatArray:
+    def plain_scores(self) -> FloatArray:
         """System scores of the corpus itself, metrics × 1 × systems."""
         return np.stack([self._scores(entry)[None] for entry in self.entries])
 
@@ -239,7 +243,7 @@ class Uncertainty:
 
     def _over_systems(self, view: View, over: Over) -> Drawn:
         draws, study = self._draws_of(view, over), self.study
-        human, scores = study.human(view)[None], self._plain_scores
+        human, scores = study.human(view)[None], self.plain_scores
         first = human
         if draws.sentences is not None:
             human, scores = self.human(view)[0], self.scores
@@ -251,7 +255,7 @@ class Uncertainty:
         judged = slice(None) if draws.systems is not None else scored
         parts = [correlations(human[:, judged], each[:, judged], draws.systems) for each in scores]
         plain = [
-            correlations(first[:1, scored], each[:, scored], None) for each in self._plain_scores
+            correlations(first[:1, scored], each[:, scored], None) for each in self.plain_scores
         ]
         values = {name: np.stack([each[name] for each in parts]) for name in parts[0]}
         observed = {name: np.array([each[name][0] for each in plain]) for name in plain[0]}
@@ -335,11 +339,12 @@ class Uncertainty:
             level: `system` or `sentence`.
             figures: by statistic, as they are shown, of as many `entries` as are compared.
         """
+        kinds = [over for over in self.kinds if not self.undefined(over)]
         drawn = {
             over: self.drawn_over_systems(view, over)
             if level == "system"
             else self.drawn_over_pairs(view, over)
-            for over in self.kinds
+            for over in kinds
         }
         share = self.resampling.confidence
         labels = [entry.label for entry in self.entries]
@@ -372,7 +377,19 @@ class Uncertainty:
             weights = weights * times[rows][:, pairs.first] * times[rows][:, pairs.second]
         return np.broadcast_to(weights, (rows.stop - rows.start, len(pairs)))
 
+    def undefined(self, over: Over) -> str:
+        """Why intervals over what is named would say nothing; empty where they say something."""
+        corpus = self.study.benchmark.corpus
+        if over in ("both", "sentences") and len(corpus) < LEAST_SENTENCES:
+            return f"{len(corpus)} sentence cannot be drawn anew"
+        if over in ("both", "systems") and len(corpus.names) < LEAST_SYSTEMS:
+            # Draws of three with three different ones are all of the same three.
+            return f"draws of {len(corpus.names)} systems hold the same ones or too few"
+        return ""
+
     def _bounds(self, drawn: Drawn) -> list[Intervals]:
+        if self.undefined(self.resampling.over):
+            return [Intervals() for _ in self.entries]
         found = []
         for number in range(len(self.entries)):
             bounds, dropped = {}, {}

@@ -126,6 +126,7 @@ def proper(name: object) -> str:
     """How a test or a correction is written in running text."""
     known = {
         "perm-both": "PERM-BOTH",
+        "perm-systems": "PERM-SYS",
         "paired-permutation": "paired permutation test",
         "holm": "Holm",
         "bonferroni": "Bonferroni",
