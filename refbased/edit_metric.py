@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,17 +15,20 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, Edits, apply_edits, counted_edits
 from gecjury.errors import OptionError
 from gecjury.extraction.extract import CorpusEdits, corpus_edits, extraction_signature
+from gecjury.extraction.retyping import GoldTypes, is_retyped, typed_corpus_edits
 from gecjury.refbased.references import FirstBest, choose_best, choose_running
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
+from gecjury.scoring.signature import Signature
 
 __all__ = [
     "BestReference",
     "EditMetric",
     "Edits",
     "ScoreLevel",
+    "TypedEditMetric",
     "Types",
     "by_type",
     "check_beta",
@@ -174,6 +177,32 @@ class EditMetric(Scorer):
             scores["precision"] = float(by_sentence.precision[0, 0])
             scores["recall"] = float(by_sentence.recall[0, 0])
         return scores
+
+
+@dataclass(frozen=True)
+class TypedEditMetric(EditMetric):
+    """Base of metrics that hold a hypothesis' edits against gold edits, and count them by type.
+
+    Attributes:
+        types: of ready gold edits (M2): `auto` types those anew that have another scheme's, while
+            hypotheses have ERRANT's, `errant` all of them, as ERRANT's own `errant_m2 -gold`
+            does; `gold` keeps them.
+    """
+
+    later_settings: ClassVar[frozenset[str]] = frozenset({"types"})
+
+    types: GoldTypes = "auto"
+
+    def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
+        """The edits of all hypotheses and references, the gold ones typed as asked for."""
+        return typed_corpus_edits(corpus, self.types, self.tagger, self.pos, runtime)
+
+    def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
+        """As usual, and that gold edits were typed anew, where some were."""
+        made = super().signature(corpus, runtime)
+        if not is_retyped(corpus, self.types):
+            return made
+        return replace(made, extra={**made.extra, "gold": "retyped"})
 
 
 def by_type(

@@ -13,9 +13,9 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.refbased.edit_metric import (
     BestReference,
-    EditMetric,
     Edits,
     ScoreLevel,
+    TypedEditMetric,
     Types,
     by_type,
     check_beta,
@@ -36,7 +36,7 @@ _Key = tuple[int, int] | tuple[int, int, str]
 
 
 @dataclass(frozen=True)
-class ERRANT(BestReference, EditMetric):
+class ERRANT(BestReference, TypedEditMetric):
     """F-score over edits extracted and typed by ERRANT (Bryant et al. 2017).
 
     Range 0 to 1, higher is better. Precision is 1 without false positives, recall 1 without false

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from gecjury.report.tables import FORMATS
+
 __all__ = ["add_arguments", "run"]
 
 
@@ -20,7 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument(
             "--cache", default=argparse.SUPPRESS, metavar="DIR", help="cache folder"
         )
-        action.add_argument("--format", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+        action.add_argument(
+            "--format", choices=FORMATS, default=argparse.SUPPRESS, help=argparse.SUPPRESS
+        )
         action.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS)
         if name != "list":
             action.add_argument("file", metavar="FILE", help="JSON lines")

@@ -17,12 +17,14 @@ _ACTIONS = {
     "text": "the source sentences",
     "check": "every problem, with its line; compares sources where several files are given",
     "convert": "M2 anew: merge files as annotators, or pick annotators",
+    "retype": "M2 with every edit typed by ERRANT's rules, as `errant_m2 -gold`",
+    "reextract": "M2 with edits extracted from the corrected sentences, as `errant_m2 -auto`",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    lines = [f"  {name:8} {what}" for name, what in _ACTIONS.items()]
+    lines = [f"  {name:9} {what}" for name, what in _ACTIONS.items()]
     parser.epilog = "actions:\n" + "\n".join(lines)
     parser.add_argument("action", choices=tuple(_ACTIONS))
     parser.add_argument("files", metavar="FILE.m2", nargs="+")
@@ -34,7 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--overlaps",
         choices=("reject", "keep"),
         default="reject",
-        help="what becomes of overlapping or unordered edits of one annotator",
+        help="what becomes of overlapping or unordered edits of one annotator (retype and "
+        "reextract keep them)",
+    )
+    parser.add_argument(
+        "--tagger",
+        default="embedded",
+        help="retype, reextract: embedded (the default), or a spaCy model's name",
+    )
+    parser.add_argument(
+        "--pos", choices=("spacy2", "spacy3"), default="spacy2", help="retype, reextract"
     )
 
 
@@ -46,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.action == "check":
         return _check(args)
+    if args.action in ("retype", "reextract"):
+        return _typed_anew(args)
     corpora = [read_m2(path, overlaps=args.overlaps) for path in args.files]
     if args.action == "text":
         return _write(args, "".join(f"{b.source}\n" for blocks in corpora for b in blocks))
@@ -62,6 +75,23 @@ def run(args: argparse.Namespace) -> int:
         # Some files end without the blank line; converting one must change nothing unasked.
         text = text.removesuffix("\n")
     return _write(args, text)
+
+
+def _typed_anew(args: argparse.Namespace) -> int:
+    """Give a file's edits ERRANT's types, or extract them anew."""
+    from gecjury.cli.inputs import runtime_from
+    from gecjury.corpus.m2 import format_m2, read_m2
+    from gecjury.errors import InputError
+    from gecjury.extraction.extract import extraction_signature
+    from gecjury.extraction.retyping import reextracted_blocks, retyped_blocks
+
+    if len(args.files) != 1:
+        raise InputError(f"m2 {args.action} takes one file, got {len(args.files)}")
+    # An unknown tagger is refused before any file is read.
+    extraction_signature(args.tagger, args.pos)
+    blocks = read_m2(args.files[0], overlaps="keep")
+    make = retyped_blocks if args.action == "retype" else reextracted_blocks
+    return _write(args, format_m2(make(blocks, args.tagger, args.pos, runtime_from(args))))
 
 
 def _write(args: argparse.Namespace, text: str) -> int:

@@ -62,15 +62,16 @@ def _row(name: str) -> dict[str, Any]:
             raise
         row = {"name": name, "family": None, "needs": "cannot be used", "from": origin(name)}
         return row | {"error": str(error)}
+    options = options_of(scorer)
     return {
         "name": name,
         "family": found.family,
         "needs": ", ".join(sorted(found.needs)) or "nothing",
         "from": origin(name),
-        "options": ",".join(f"{key}={value}" for key, value in scorer.settings().items()),
+        "options": ",".join(f"{each.option}={each.default}" for each in options),
         "version": found.version,
         "summary": found.summary,
-        "explained": [asdict(option) for option in options_of(scorer)],
+        "explained": [asdict(option) for option in options],
     }
 
 

@@ -65,6 +65,8 @@ class Scorer(ABC):
       option with its range (`{"beta": "0:5:0.01"}`), and the command's own `folds`, `aggregate`
       and `human-scores`. A metric with `search` may say what is searched (`searched`, `steps`).
     - `shared_options`: names that stand for several settings while they are tuned.
+    - `later_settings`: settings that came after scores and juries had been kept. They stand among
+      the settings only where they are not the default, so that what was kept is still found.
     """
 
     name: ClassVar[str]
@@ -80,6 +82,7 @@ class Scorer(ABC):
     score_options: ClassVar[frozenset[str]] = frozenset()
     tuning: ClassVar[Mapping[str, str]] = {}
     shared_options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    later_settings: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
@@ -176,8 +179,12 @@ class Scorer(ABC):
         return {}
 
     def settings(self) -> dict[str, Setting]:
-        """All settings with the values in effect."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """All settings with the values in effect; of `later_settings` those that were changed."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name not in self.later_settings or getattr(self, field.name) != field.default
+        }
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """What would make this scorer's scores on this corpus."""
@@ -231,7 +238,8 @@ class Scorer(ABC):
             )
         if "gold" in self.needs and corpus.gold is None:
             raise InputError(
-                f"{self.name} needs gold edits: give an M2 file with --m2 FILE, or `gold` in Python"
+                f"{self.name} needs gold edits: give an M2 file with --m2 FILE or -r FILE, or "
+                "`gold` in Python"
             )
         if "rivals" in self.needs and len(corpus.systems) < 2:
             raise InputError(
@@ -295,7 +303,8 @@ class Scorer(ABC):
             sources: N tokenised sentences.
             hypotheses: system name → N sentences.
             references: R lists of N sentences; one list of strings counts as one reference.
-            gold: N M2 blocks, for metrics that match gold edits.
+            gold: N M2 blocks, for metrics that match gold edits; without references they give
+                these.
             runtime: device, workers and the like.
 
         Raises:

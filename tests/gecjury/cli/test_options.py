@@ -136,3 +136,9 @@ def test_all_names_are_told_once(shell: Shell) -> None:
     assert "there are: base, input, all" in err
     _, _, err = shell("compare", "sample", "-m", "green", "--systems", "inputs")
     assert "did you mean input? There are: base, input, all" in err
+
+
+def test_judgments_know_the_forms_of_results_like_all_commands(shell: Shell) -> None:
+    status, out, err = shell("judgments", "list", "--format", "xml")
+    assert (status, out) == (2, "")
+    assert "argument --format: invalid choice: 'xml'" in err
