@@ -228,6 +228,8 @@ class Uncertainty:
 
     def over_systems(self, view: View) -> list[Intervals]:
         """Intervals of every metric's system-level statistics, SPA among them."""
+        if self.undefined(self.resampling.over, "system"):
+            return [Intervals() for _ in self.entries]
         return self._bounds(self.drawn_over_systems(view, self.resampling.over))
 
     def drawn_over_systems(self, view: View, over: Over) -> Drawn:
@@ -289,7 +291,8 @@ class Uncertainty:
 
     def over_pairs(self, view: View) -> list[Intervals]:
         """Intervals of every metric's accuracy and τ; all judgments of a source go together."""
-        if not self.study.benchmark.rankings.get(view):
+        ranked = self.study.benchmark.rankings.get(view)
+        if not ranked or self.undefined(self.resampling.over, "sentence"):
             return [Intervals() for _ in self.entries]
         return self._bounds(self.drawn_over_pairs(view, self.resampling.over))
 
@@ -339,7 +342,7 @@ class Uncertainty:
             level: `system` or `sentence`.
             figures: by statistic, as they are shown, of as many `entries` as are compared.
         """
-        kinds = [over for over in self.kinds if not self.undefined(over)]
+        kinds = [over for over in self.kinds if not self.undefined(over, level)]
         drawn = {
             over: self.drawn_over_systems(view, over)
             if level == "system"
@@ -377,19 +380,23 @@ class Uncertainty:
             weights = weights * times[rows][:, pairs.first] * times[rows][:, pairs.second]
         return np.broadcast_to(weights, (rows.stop - rows.start, len(pairs)))
 
-    def undefined(self, over: Over) -> str:
-        """Why intervals over what is named would say nothing; empty where they say something."""
+    def undefined(self, over: Over, level: str) -> str:
+        """Why intervals over what is named would say nothing; empty where they say something.
+
+        Args:
+            over: what is drawn.
+            level: `system` or `sentence`.
+        """
         corpus = self.study.benchmark.corpus
         if over in ("both", "sentences") and len(corpus) < LEAST_SENTENCES:
             return f"{len(corpus)} sentence cannot be drawn anew"
-        if over in ("both", "systems") and len(corpus.names) < LEAST_SYSTEMS:
+        drawn = level == "system" and over in ("both", "systems")
+        if drawn and len(corpus.names) < LEAST_SYSTEMS:
             # Draws of three with three different ones are all of the same three.
             return f"draws of {len(corpus.names)} systems hold the same ones or too few"
         return ""
 
     def _bounds(self, drawn: Drawn) -> list[Intervals]:
-        if self.undefined(self.resampling.over):
-            return [Intervals() for _ in self.entries]
         found = []
         for number in range(len(self.entries)):
             bounds, dropped = {}, {}

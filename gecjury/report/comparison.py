@@ -314,6 +314,7 @@ def _leading_differences(found: Comparison, uncertainty: IntervalsAndTests) -> I
             each
             for each in uncertainty.differences
             if (each.level, each.human, each.statistic) == (level, view, statistic)
+            and over in each.ci95
             and not math.isnan(each.difference)
         ]
         # The best is ahead of all others: whose differences are all 0 or more, either way round.
