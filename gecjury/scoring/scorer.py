@@ -214,7 +214,9 @@ class Scorer(ABC):
         if any(f.default is MISSING and f.default_factory is MISSING for f in fields(self)):
             return self.settings()
         usual = type(self)().settings()
-        return {key: value for key, value in self.settings().items() if value != usual.get(key)}
+        return {
+            key: value for key, value in self.settings().items() if value != usual.get(key, MISSING)
+        }
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
         """What scoring would send to a service that may cost money; None if it sends nothing.
