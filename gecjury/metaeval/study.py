@@ -261,7 +261,9 @@ class Study:
 
     @cached_property
     def _signs(self) -> FloatArray:
-        return soft_signs(len(self.benchmark.corpus), seed=self.seed)
+        corpus = self.benchmark.corpus
+        size = len(corpus.names)
+        return soft_signs(len(corpus), seed=self.seed, pairs=size * (size - 1) // 2)
 
     def human_differences(self, view: View) -> Differences | None:
         """By sentence and pair of systems, how much better humans found the first; None without.

@@ -15,6 +15,7 @@ from gecjury.stats.soft_accuracy import (
     normal_confidence,
     score_differences,
     soft_pairwise_accuracy,
+    soft_signs,
 )
 
 NAN = float("nan")
@@ -97,3 +98,10 @@ def test_the_normal_limit_is_near_the_permutations() -> None:
     sampled = confidence(difference, permutation_signs(200, 20_000)[0])
     limit = normal_confidence(difference, np.ones((1, 200)))[0]
     assert np.abs(sampled - limit).max() < 0.015
+
+
+def test_permutations_are_as_many_as_are_cheap() -> None:
+    assert len(soft_signs(391, pairs=66)) == 10_000
+    assert len(soft_signs(20, pairs=1_999_000)) == 1000
+    assert len(soft_signs(30, 50)) == 50
+    assert len(soft_signs(4)) == 16  # all there are
