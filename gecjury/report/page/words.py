@@ -204,7 +204,8 @@ def _leader(document: Document, view: str, level: str) -> str:
     second = rows[1]["metric"]
     paired = _paired(document, view, level, key, first["metric"], second)
     if len(equal) > 1:
-        text = f"{listed(equal)} share the lead: {SHOWN_MEASURES[key]} {number(top)}{paired}."
+        shared = paired if len(equal) == 2 else ""
+        text = f"{listed(equal)} share the lead: {SHOWN_MEASURES[key]} {number(top)}{shared}."
     else:
         gap = top - value_of(rows[1], level, key)
         text = (
@@ -249,7 +250,8 @@ def _other_leaders(
         top = value_of(rows[0], level, measure)
         names = [r["metric"] for r in rows if top - value_of(r, level, measure) < SAME]
         if not set(names) & set(leaders):
-            others.setdefault(listed(names), []).append(f"{SHOWN_MEASURES[measure]} {number(top)}")
+            word = "SPA" if measure == "spa" else SHOWN_MEASURES[measure]
+            others.setdefault(listed(names), []).append(f"{word} {number(top)}")
     if not others:
         return ""
     parts = [f"{name} leads by {listed(measures)}" for name, measures in others.items()]
@@ -263,14 +265,11 @@ def _two_annotators(document: Document, view: str) -> str:
     if not compared or not people or people.get("accuracy") is None:
         return ""
     agreed = people["accuracy"]
-    verb = "judged" if document.get("ties") == "calibrated" else "decided"
-    pairs = f"{number(people['decided'])} pairs that both {verb}"
-    text = f"Two annotators agree on {percent(agreed)} of {pairs}."
+    text = f"Two annotators agree on {percent(agreed)} of {number(people['decided'])} pairs"
     parts = []
     perfect = people.get("perfect")
     if perfect is not None and not math.isnan(perfect):
-        ends = f"{percent(agreed)} to {percent(perfect)}"
-        parts.append(f"a metric always right would have {ends}")
+        parts.append(f"a perfect metric would on {percent(agreed)} to {percent(perfect)}")
     there = {
         row["metric"]: row["sentence"]["doubly_judged"]["accuracy"]
         for row in document["rows"]
@@ -279,8 +278,8 @@ def _two_annotators(document: Document, view: str) -> str:
     if there:
         best = max(there.values())
         names = [name for name, value in there.items() if best - value < SAME]
-        parts.append(f"{listed(names)} {'has' if len(names) == 1 else 'have'} {percent(best)}")
-    return f"{text} There {', '.join(parts)}." if parts else text
+        parts.append(f"{listed(names)} {'does' if len(names) == 1 else 'do'} on {percent(best)}")
+    return "; ".join([text, ", ".join(parts)]) + "." if parts else f"{text}."
 
 
 def _first_system(document: Document, view: str, human: Mapping[str, float]) -> str:

@@ -341,8 +341,16 @@ def test_without_a_script_all_is_there(tab: chromium.Page, report: Path) -> None
     assert tab.run("document.querySelector('#browser table').checkVisibility()")
 
 
-def test_print_leaves_out_controls_and_opens_nothing_new(tab: chromium.Page, report: Path) -> None:
+def test_print_leaves_out_controls_and_shows_what_is_folded(
+    tab: chromium.Page, report: Path
+) -> None:
     opened(tab, report)
     tab.media("light", "print")
     assert tab.run("getComputedStyle(document.querySelector('nav')).display") == "none"
     assert tab.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    # What is folded on a screen is on paper, but for the many: matrices and sentences.
+    for part, printed in (("windows", True), ("settings", True), ("browser", False)):
+        inside = f"document.querySelector('#{part} > details > :nth-child(2)')"
+        assert tab.run(f"{inside}.checkVisibility()") == printed
+    tab.media("light")
+    assert not tab.run("document.querySelector('#windows svg').checkVisibility()")

@@ -145,8 +145,8 @@ def test_two_annotators() -> None:
     found["rows"][1]["sentence"]["doubly_judged"] = {"accuracy": 0.6, "pairs": 1038}
     told = said(found, "People")
     assert told == (
-        "Two annotators agree on 64.4% of 519 pairs that both decided. There a metric always "
-        "right would have 64.4% to 76.8%, gleu has 70.5%."
+        "Two annotators agree on 64.4% of 519 pairs; a perfect metric would on 64.4% to 76.8%, "
+        "gleu does on 70.5%."
     )
 
 
