@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,10 +25,13 @@ from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.study import Study
 from gecjury.report.comparison import document as document_of
 from gecjury.report.page.browser import sentence_browser
+from gecjury.report.page.glossary import TERMS, Term, metric_names, term
 from gecjury.report.page.markup import clean, render, render_page
-from gecjury.report.page.plots import overview, pairs, scatters, windows
+from gecjury.report.page.plots import overviews, pairs, scatters, windows
 from gecjury.report.page.sections import edit_section, rating_section, segment_section
 from gecjury.report.page.tables import (
+    PageTable,
+    extents_of,
     family_mark,
     family_table,
     judge_costs,
@@ -69,7 +72,7 @@ _SECTIONS = {
     "windows": ("Windows", "Systems of like quality"),
     "pairs": ("Pairs", "Which systems a metric confuses"),
     "sentences": ("Sentences", "Sentences on which they disagree"),
-    "settings": ("Settings and signatures", "Settings, signatures, citation"),
+    "settings": ("Settings", "Settings, signatures, citation"),
 }
 
 
@@ -127,14 +130,14 @@ def report_page(
     }
     names = _unwieldy(plain, study, tables)
     content: dict[str, Markup | None] = {
-        "summary": _summary(plain, human, found, cautions),
+        "summary": _summary(plain, human, found, cautions, names),
         "metrics": _metrics(plain, views) if any(map(is_compared, plain["rows"])) else None,
         "significance": _significance(plain),
         "edits": edit_section(plain),
         "ratings": rating_section(plain),
         "segments": segment_section(plain),
-        "scatter": scatters(plain, human),
-        "windows": windows(plain, study, views),
+        "scatter": scatters(plain, human, names),
+        "windows": windows(plain, study, views, names),
         "pairs": pairs(study, tables, views),
         "settings": _settings(plain, study, tables),
     }
@@ -214,11 +217,19 @@ def _header(document: Document, views: Sequence[str], names: Mapping[str, str]) 
 
 @dataclass(frozen=True)
 class _Card:
-    """Statements by topic; a careful one warns."""
+    """Statements by topic, some of them folded; a careful one warns."""
 
     heading: str
     statements: Mapping[str, Sequence[str]]
+    folded: Mapping[str, Sequence[str]]
     careful: bool = False
+
+    @classmethod
+    def of(cls, heading: str, items: Sequence[Statement], careful: bool = False) -> _Card:
+        shown, folded = (
+            _by_topic([item for item in items if item.folded == waits]) for waits in (False, True)
+        )
+        return cls(heading, shown, folded, careful)
 
 
 def _by_topic(items: Sequence[Statement]) -> dict[str, list[str]]:
@@ -233,6 +244,7 @@ def _summary(
     human: Mapping[str, Mapping[str, float]],
     found: Mapping[str, Consensus | None],
     cautions: Sequence[Caution],
+    names: Mapping[str, str],
 ) -> Markup:
     cards = []
     edits = edit_statement(document)
@@ -242,11 +254,13 @@ def _summary(
         items = summarise(document, {view: human[view]}, found)
         items += [edits] if edits and view == place else []
         if items:
-            cards.append(_Card(VIEWS[view].capitalize(), _by_topic(items)))
+            cards.append(_Card.of(VIEWS[view].capitalize(), items))
     careful = _careful(document, cautions)
     if careful:
-        cards.append(_Card("Read with care", _by_topic(careful), careful=True))
-    return render("summary", cards=cards)
+        cards.append(_Card.of("Read with care", careful, careful=True))
+    plots = overviews(document, list(human), names)
+    terms = [term(key) for key in _FIRST] if plots else []
+    return render("summary", overviews=plots, terms=terms, cards=cards, glossary=TERMS)
 
 
 def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]:
@@ -255,75 +269,51 @@ def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]
     named = [caution for caution in cautions if caution.heading != "Notes"]
     rest = [caution for caution in cautions if caution.heading == "Notes"]
     every = [*named, *(Caution("Notes", str(remark)) for remark in remarks), *rest]
-    return [Statement(each.heading, f"{each.text.rstrip('.')}.") for each in every]
+    return [
+        Statement(each.heading, f"{each.text.rstrip('.')}.", folded=each.heading == "Notes")
+        for each in every
+    ]
 
 
-_MEANING = (
-    (
-        "r, ρ, τ",
-        "Pearson, Spearman and Kendall correlation of system scores with those that people "
-        "gave; −1 to 1, higher is better.",
-    ),
-    ("pair acc.", "share of pairs of systems in the order in which people put them; 0 to 1."),
-    (
-        "SPA",
-        "soft pairwise accuracy: how near the metric's certainty about each pair of systems "
-        "is to that of people; 0 to 1.",
-    ),
-    (
-        "accuracy",
-        "share of the pairs of corrections of one sentence that are in the order that "
-        "a person gave; 0 to 1, a coin gives 0.5.",
-    ),
-    ("τ (sentence)", "right minus wrong over all these pairs; −1 to 1."),
-    ("tied %", "share of these pairs to which the metric gave equal scores."),
-    ("cluster", "no metric of a cluster is significantly worse than another of it; 1 is best."),
-    ("[ , ]", "bootstrap interval; its confidence stands with the settings."),
-    (
-        "missing",
-        "sentence scores that could not be had; left out, neither zero nor a tie. The "
-        "column is there where a metric misses some.",
-    ),
-    ("seconds", "time of scoring in this run, 0 where scores were read from a file."),
-)
+# What the first plots show is explained beside them, the rest beside the table.
+_FIRST = ("r", "spa", "accuracy", "interval", "people")
 
 
 def _metrics(document: Document, views: Sequence[str]) -> Markup:
     costs = judge_costs(document)
     present = {row["family"] for row in document["rows"]} | {"chance", "humans"}
+    tables = {view: family_table(document, view, costs) for view in views}
     return render(
         "metrics",
         legend=[family_mark(family) for family in FAMILY_NAMES if family in present],
         views=[
             {
                 "heading": VIEWS[view].capitalize() if len(views) > 1 else "",
-                "plots": [
-                    plot
-                    for level in ("system", "sentence")
-                    if (plot := overview(document, view, level)) is not None
-                ],
-                "table": family_table(document, view, costs),
+                "table": table,
             }
-            for view in views
+            for view, table in tables.items()
         ],
-        meanings=_MEANING,
+        terms=_explained(tables.values()),
+        names=metric_names(document["rows"]),
     )
+
+
+def _explained(tables: Iterable[PageTable]) -> list[Term]:
+    """The terms that stand above the columns of tables, and intervals."""
+    words = {heading.text for table in tables for heading in table.headings}
+    return [each for each in TERMS if each.word in words or each.key == "interval"]
 
 
 def _significance(document: Document) -> Markup | None:
     tests = [test for test in document.get("significance") or () if len(test["metrics"]) > 1]
     if not tests:
         return None
-    note = (
-        "Bold: p below .05; ▲ the metric of the row is better than that of the column, ▼ worse. "
-        "From the best down, a new cluster begins with the first metric significantly worse "
-        "than one of the cluster before."
-    )
+    note = " ".join(extents_of(tests))
     listed = []
     for view in dict.fromkeys(str(test["human"]) for test in tests):
         heading = VIEWS.get(view, view).capitalize()
         listed += significance_tables([t for t in tests if t["human"] == view], heading)
-    return render("tabled", note=note, listed=listed)
+    return render("tabled", note=note, terms=[], listed=listed, folded="All p-values")
 
 
 def _sentences(
@@ -401,6 +391,6 @@ def _footer(study: Study) -> str:
     if study.benchmark.sample:
         return f"Made by gecjury {__version__} from its own sample."
     return (
-        f"Made by gecjury {__version__}. The page holds sentences of {study.benchmark.name}; its "
-        "terms of use go with them."
+        f"Made by gecjury {__version__}; the terms of use of {study.benchmark.name} go with its "
+        "sentences."
     )

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from gecjury.benchmarks.table import View
 from gecjury.metaeval.study import Study
 from gecjury.report.page.markup import render
+from gecjury.report.page.pictures import Picture, picture
 from gecjury.report.page.svg import Estimate, intervals, scatter, window_lines
 from gecjury.report.page.tables import PageTable, pair_matrix
 from gecjury.report.page.words import (
@@ -26,18 +27,47 @@ from gecjury.report.page.words import (
 from gecjury.report.tables import number
 from gecjury.scoring.scores import ScoreTable
 
-__all__ = ["overview", "pairs", "scatters", "windows"]
+__all__ = ["Overview", "overviews", "pairs", "scatters", "windows"]
 
 _WINDOWS = (4, 8)
 
 
-def overview(document: Document, view: str, level: str) -> Markup | None:
+Shown = Mapping[str, str]
+"""Unwieldy names, with what is shown of each: a picture is made of names as they are shown."""
+
+
+@dataclass(frozen=True)
+class Overview:
+    """All metrics at one level, against one view of the human judgments; "" for the only one."""
+
+    level: str
+    judged: str
+    picture: Picture
+
+
+def overviews(document: Document, views: Sequence[str], shown: Shown) -> list[Overview]:
+    """All metrics with their intervals, systems first, each level by every view."""
+    found = []
+    for level in ("system", "sentence"):
+        for view in views:
+            drawn = _overview(document, view, level, shown)
+            if drawn is not None:
+                file = picture(drawn, document["benchmark"], level, view)
+                found.append(Overview(f"{level.capitalize()} level", _judged(view, views), file))
+    return found
+
+
+def _judged(view: str, views: Sequence[str]) -> str:
+    return VIEWS[view] if len(views) > 1 else ""
+
+
+def _overview(document: Document, view: str, level: str, shown: Shown) -> Markup | None:
     """All metrics against one view at one level, with intervals, chance and people."""
     key = tested_measure(document, view, level)
     found = best_rows(document, view, level, key)
     if not found:
         return None
-    names = _short_names([row["metric"] for row in found])
+    names = [shown.get(each, each) for each in _short_names([r["metric"] for r in found])]
     rows = [
         Estimate(name, row["family"], value_of(row, level, key), *_bounds(row, level, key))
         for name, row in zip(names, found, strict=True)
@@ -71,7 +101,7 @@ class _Panel:
 
     metric: str
     words: str
-    plot: Markup
+    picture: Picture
 
 
 @dataclass(frozen=True)
@@ -82,7 +112,9 @@ class _PanelGroup:
     panels: Sequence[_Panel]
 
 
-def scatters(document: Document, human: Mapping[str, Mapping[str, float]]) -> Markup | None:
+def scatters(
+    document: Document, human: Mapping[str, Mapping[str, float]], shown: Shown
+) -> Markup | None:
     """A scatter plot for each metric and view; `human` holds scores by view and system."""
     groups = []
     for view, people in human.items():
@@ -92,13 +124,16 @@ def scatters(document: Document, human: Mapping[str, Mapping[str, float]]) -> Ma
             scores = [row["scores"].get(name) for name in names]
             values = [float("nan") if score is None else score for score in scores]
             kind = document["human_scores"][view]
-            axes = (f"people ({kind})", f"{row['metric']} ({document['aggregate']})")
+            metric = shown.get(row["metric"], row["metric"])
+            axes = (f"people ({kind})", f"{metric} ({document['aggregate']})")
             r = value_of(row, "system", "pearson")
-            plot = scatter(list(people.values()), values, names, row["family"], axes)
-            panels.append(_Panel(row["metric"], f"r = {number(r)}", plot))
+            labels = [shown.get(name, name) for name in names]
+            plot = scatter(list(people.values()), values, labels, row["family"], axes)
+            file = picture(plot, document["benchmark"], "systems", view, metric)
+            panels.append(_Panel(metric, f"r = {number(r)}", file))
         if panels:
             groups.append(_PanelGroup(_heading(view, human), panels))
-    return render("panels", note="", groups=groups) if groups else None
+    return render("panels", note="", folded="", groups=groups) if groups else None
 
 
 def _drawn(document: Document, view: str) -> list[Mapping[str, Any]]:
@@ -114,7 +149,7 @@ def _heading(view: str, views: Sequence[str] | Mapping[str, Any]) -> str:
     return VIEWS[view].capitalize() if len(views) > 1 else ""
 
 
-def windows(document: Document, study: Study, views: Sequence[View]) -> Markup | None:
+def windows(document: Document, study: Study, views: Sequence[View], shown: Shown) -> Markup | None:
     """A window plot for each metric and view; None with too few systems."""
     groups = []
     for view in views:
@@ -128,19 +163,19 @@ def windows(document: Document, study: Study, views: Sequence[View]) -> Markup |
             curves = [(size, found) for size, found in curves if found]
             if curves:
                 low = min((v for v in curves[0][1] if v == v), default=float("nan"))
-                label = f"{row['metric']}: Pearson r within windows of neighbouring systems"
+                metric = shown.get(row["metric"], row["metric"])
+                label = f"{metric}: Pearson r within windows of neighbouring systems"
                 words = f"lowest r of {curves[0][0]}: {number(low, 2)}"
                 plot = window_lines(curves, row["family"], label)
-                panels.append(_Panel(row["metric"], words, plot))
+                file = picture(plot, document["benchmark"], "windows", view, metric)
+                panels.append(_Panel(metric, words, file))
         if panels:
             groups.append(_PanelGroup(_heading(view, views), panels))
     if not groups:
         return None
-    note = (
-        "Pearson r over runs of 4 and of 8 systems that are neighbours in the human ranking: what "
-        "is left of a correlation when very good and very bad systems are not in the same table."
-    )
-    return render("panels", note=note, groups=groups)
+    note = "What is left of r among 4, or 8, neighbours in the human ranking."
+    folded = f"{sum(len(group.panels) for group in groups)} plots"
+    return render("panels", note=note, folded=folded, groups=groups)
 
 
 @dataclass(frozen=True)
@@ -185,10 +220,7 @@ def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> 
             groups.append(_MatrixGroup(_heading(view, views), matrices))
     if not groups:
         return None
-    note = (
-        "Sentence accuracy by pair of systems, which stand in the human order, 1 is best. Below "
-        ".50 the metric prefers the other one of the two more often than people do."
-    )
+    note = "Accuracy by pair of systems, in the human order; below .50 the metric is mostly wrong."
     return render("pairs", note=note, groups=groups)
 
 
@@ -205,4 +237,4 @@ def _worst(
     if not cells:
         return ""
     value, better, worse, count = min(cells)
-    return f"worst: {better} against {worse}, {percent(value)} of {number(count)} pairs right"
+    return f"worst: {better} against {worse}, {percent(value)} of {number(count)}"

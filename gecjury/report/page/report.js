@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const PAGE = 25;
+  const PAGE = 10;
   const make = (name, words, classes) => {
     const made = document.createElement(name);
     made.textContent = words;

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from gecjury.report.page.glossary import term
 from gecjury.report.page.markup import render
 from gecjury.report.page.tables import (
     Cell,
@@ -32,13 +33,7 @@ _MEASURES = {
     "kappa": "κ",
 }
 _COUNTS = {"cases": "edits", "valid": "valid", "missing": "missing"}
-MEANING = (
-    "Each edit of a correction was judged valid or not by annotators; a metric’s credit for the "
-    "edit is held against that. AUC: how often a valid edit gets more credit than an invalid one "
-    "(ties one half; 0.5 is chance). AP: average precision of finding the valid, or the invalid, "
-    "edits. Accuracy and balanced accuracy: at a threshold found on the other half of the data, "
-    "where the metric has none of its own."
-)
+MEANING = "Metrics’ credit for edits against annotators’ verdicts."
 
 
 def _float(value: object) -> float:
@@ -74,7 +69,12 @@ def edit_section(document: Mapping[str, Any]) -> Markup | None:
         rows=[_row(*entry, keys, counts) for entry in found],
         below=[_row(*entry, keys, counts) for entry in rest],
     )
-    return render("tabled", note=MEANING, listed=[table, *_by_type(found)])
+    shown = [term(key) for key in ("auc", "ap", "threshold")]
+    main = render("tabled", note=MEANING, terms=shown, listed=[table], folded="")
+    types = _by_type(found)
+    if not types:
+        return main
+    return main + render("tabled", note="", terms=[], listed=types, folded="By error type")
 
 
 def _headings(words: Sequence[str], numbers: Sequence[str]) -> list[Heading]:
@@ -114,9 +114,8 @@ def _by_type(found: Sequence[tuple[str, str, _Row]]) -> list[PageTable]:
             part = types.get(kind) or {}
             cells.append(measure_cell(_float(part.get("auc")), part.get("auc_ci95")))
         rows.append(TableRow(kind, cells))
-    words = "AUC by error type"
     headings = _headings(["error type"], ["edits", *parts])
-    return [PageTable(words, "sortable metrics", headings, rows, heading=words)]
+    return [PageTable("AUC by error type", "sortable metrics", headings, rows)]
 
 
 RATINGS = {
@@ -147,7 +146,8 @@ def rating_section(document: Mapping[str, Any]) -> Markup | None:
         parts[family in ("chance", "humans")].append(TableRow(row["metric"], cells))
     headings = _headings(["metric", "family", "aspect"], [RATINGS[key] for key in keys])
     note = "Correlation of the scores of single corrections with their mean ratings, −1 to 1."
-    return render("tabled", note=note, listed=[_metric_table("Ratings", headings, parts)])
+    table = _metric_table("Ratings", headings, parts)
+    return render("tabled", note=note, terms=[], listed=[table], folded="")
 
 
 def _metric_table(
@@ -193,7 +193,7 @@ def segment_section(document: Mapping[str, Any]) -> Markup | None:
         pairs = "of corrections in one ranking"
     note = (
         f"acc_eq: share of the pairs {pairs} of which metric and people say the same, ties "
-        "included; scores at most ε apart are a tie, and ε is the best for these pairs. Values "
-        "are means over the groups."
+        "included: scores at most ε apart, the best ε for these pairs."
     )
-    return render("tabled", note=note, listed=[_metric_table("Segment level", headings, parts)])
+    table = _metric_table("Segment level", headings, parts)
+    return render("tabled", note=note, terms=[], listed=[table], folded="")

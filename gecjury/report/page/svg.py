@@ -175,6 +175,21 @@ def _text(
     )
 
 
+def _told(words: str, parts: Iterable[Element], box: Box) -> Element:
+    """Parts whose values a pointer is told; it need only come within a box around them."""
+    group = _element("g", class_="told")
+    left, top, right, bottom = box
+    group.append(_element("title", words))
+    group.append(
+        _element(
+            "rect", x=_n(left), y=_n(top), width=_n(right - left), height=_n(bottom - top),
+            class_="hit", fill="none", pointer_events="all",
+        )
+    )  # fmt: skip
+    group.extend(parts)
+    return group
+
+
 def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Element:
     return _element("line", x1=_n(x1), y1=_n(y1), x2=_n(x2), y2=_n(y2), class_=class_)
 
@@ -261,14 +276,16 @@ def intervals(
     parts += _named_lines(lines, at, top, bottom)
     for place, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = top + step * (place + 0.5)
-        parts.append(_text(left - 8, y + 4, name, 11, "end"))
-        if not math.isfinite(row.value):
-            parts.append(_text(WIDTH - 36, y + 4, "–", 11, class_="t num"))
-            continue
+        drawn = [_text(left - 8, y + 4, name, 11, "end")]
+        words = f"{row.name}: {label} {number(row.value)}"
         if math.isfinite(row.low) and math.isfinite(row.high):
-            parts.append(_line(at(row.low), y, at(row.high), y, f"whisker f-{row.family}"))
-        parts.append(_marker(row.family, at(row.value), y, 4.2))
-        parts.append(_text(WIDTH - 36, y + 4, number(row.value), 11, class_="t num"))
+            words += f" [{number(row.low)}, {number(row.high)}]"
+        if math.isfinite(row.value):
+            if math.isfinite(row.low) and math.isfinite(row.high):
+                drawn.append(_line(at(row.low), y, at(row.high), y, f"whisker f-{row.family}"))
+            drawn.append(_marker(row.family, at(row.value), y, 4.2))
+        drawn.append(_text(WIDTH - 36, y + 4, number(row.value), 11, class_="t num"))
+        parts.append(_told(words, drawn, (0, y - step / 2, WIDTH, y + step / 2)))
     parts.append(_text((left + WIDTH - 42) / 2, bottom + 26, label, 10, "middle", "t mute"))
     spoken = f"{label}: " + ", ".join(f"{row.name} {number(row.value)}" for row in rows)
     return _plot(bottom + 32, spoken, parts)
@@ -343,7 +360,9 @@ def scatter(
         near = (min(max(x, box[0]), box[2]), min(max(y, box[1]), box[3]))
         if math.dist((x, y), near) > 10:
             parts.append(_line(x, y, *near, "lead"))
-    parts += [_marker(family, x, y) for x, y in points]
+    for (x, y), (own, given, name) in zip(points, drawn, strict=True):
+        words = f"{name}: {labels[0]} {number(own)}, {labels[1]} {number(given)}"
+        parts.append(_told(words, [_marker(family, x, y)], (x - 6, y - 6, x + 6, y + 6)))
     parts += [
         _name(point, box, name) for point, box, name in zip(points, boxes, shown, strict=True)
     ]
@@ -427,7 +446,7 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
         words = str(place + 1)
         parts.append(_text(across(place), frame[3] + 12, words, anchor="middle", class_="t mute"))
     for order, (size, values) in enumerate(curves):
-        parts += _curve(values, across, up, family, order)
+        parts += _curve(values, size, across, up, family, order)
         x = frame[0] + 4 + 110 * order
         parts.append(_line(x, 9, x + 22, 9, f"curve c{order} f-{family}"))
         parts.append(_text(x + 27, 12, f"{size} systems", 10))
@@ -437,7 +456,12 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
 
 
 def _curve(
-    values: Sequence[float], across: AxisScale, up: AxisScale, family: str, order: int
+    values: Sequence[float],
+    size: int,
+    across: AxisScale,
+    up: AxisScale,
+    family: str,
+    order: int,
 ) -> Iterator[Element]:
     """A line that breaks where a value is not defined."""
     run: list[str] = []
@@ -452,4 +476,7 @@ def _curve(
     for place, value in enumerate(values):
         if math.isfinite(value):
             class_ = f"{'m' if order == 0 else 'ring'} f-{family}"
-            yield _element("circle", cx=_n(across(place)), cy=_n(up(value)), r="2.6", class_=class_)
+            x, y = across(place), up(value)
+            dot = _element("circle", cx=_n(x), cy=_n(y), r="2.6", class_=class_)
+            words = f"systems {place + 1} to {place + size}: r = {number(value)}"
+            yield _told(words, [dot], (x - 5, y - 5, x + 5, y + 5))

@@ -17,6 +17,7 @@ from gecjury.report.page.words import (
     FAMILY_NAMES,
     SHOWN_MEASURES,
     SIGNIFICANT,
+    generalises,
     is_compared,
     proper,
     value_of,
@@ -30,6 +31,7 @@ __all__ = [
     "Heading",
     "PageTable",
     "TableRow",
+    "extents_of",
     "family_cell",
     "family_mark",
     "family_table",
@@ -310,6 +312,18 @@ def significance_tables(tests: Sequence[Mapping[str, Any]], heading: str) -> lis
     return [_significance_table(test, "" if place else heading) for place, test in enumerate(tests)]
 
 
+def extents_of(tests: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How each test was made, and in one sentence to what its differences extend."""
+    told = []
+    for test in tests:
+        how = [proper(test["correction"])] if test.get("correction") else []
+        how += [f"{number(test['resamples'])} resamples"] if test.get("resamples") else []
+        words = proper(test["test"]) + (f" ({', '.join(how)})" if how else "")
+        extent = generalises(test["test"])
+        told.append(f"{words}: significant differences extend {extent}." if extent else f"{words}.")
+    return list(dict.fromkeys(told))
+
+
 def _significance_table(test: Mapping[str, Any], heading: str) -> PageTable:
     """p-values of all pairs of metrics; significant ones say whether the row's metric is better."""
     names = list(test["metrics"])
@@ -327,16 +341,15 @@ def _significance_table(test: Mapping[str, Any], heading: str) -> PageTable:
             cells.append(Cell(shown, "n cluster"))
         rows.append(TableRow(name, cells))
     measure = SHOWN_MEASURES.get(str(test["statistic"]), str(test["statistic"]))
-    correction = f", {proper(test['correction'])} correction" if test.get("correction") else ""
-    drawn = f", {number(test['resamples'])} resamples" if test.get("resamples") else ""
-    label = f"p-values, {test['level']} level, {measure}: {proper(test['test'])}{correction}{drawn}"
+    label = f"{str(test['level']).capitalize()} level, {measure}: {proper(test['test'])}"
+    caption = f"{label}; p, ▲ the row is better than the column (p < .05), ▼ worse"
     columns = [*names, "cluster"] if clusters else names
     return PageTable(
         label=label,
         css="matrix",
         headings=[Heading("metric"), *(Heading(name, "n") for name in columns)],
         rows=rows,
-        caption=label,
+        caption=caption,
         heading=heading,
     )
 

@@ -18,6 +18,7 @@ __all__ = [
     "best_rows",
     "confidence_level",
     "edit_statement",
+    "generalises",
     "headline",
     "is_compared",
     "listed",
@@ -39,6 +40,7 @@ FAMILY_NAMES: Mapping[str, str] = {
     "humans": "people",
 }
 VIEWS: Mapping[str, str] = {"edit": "edit-based judgments", "sentence": "sentence-based judgments"}
+_JUDGED: Mapping[str, str] = {"edit": "by edits", "sentence": "by sentences"}
 SHOWN_MEASURES: Mapping[str, str] = {
     "pearson": "Pearson r",
     "spearman": "Spearman ρ",
@@ -57,10 +59,11 @@ _Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Statement:
-    """One paragraph: what it is about, and what is said."""
+    """One paragraph: what it is about, and what is said; folded where it can wait."""
 
     topic: str
     text: str
+    folded: bool = False
 
 
 def value_of(row: _Row, level: str, key: str) -> float:
@@ -109,12 +112,20 @@ def p_value(document: Document, view: str, level: str, one: str, other: str) -> 
     return min(found) if found else None
 
 
-def _interval(document: Document, row: _Row, level: str, key: str) -> str:
-    bounds = ((row.get(level) or {}).get("ci95") or {}).get(key)
-    if not bounds or None in bounds:
-        return ""
-    low, high = (number(float(bound)) for bound in bounds)
-    return f" ({confidence_level(document)} interval {low} to {high})"
+def _paired(document: Document, view: str, level: str, key: str, one: str, other: str) -> str:
+    """The paired interval of how far a metric is ahead of another; "" where there is none."""
+    over = str((document.get("uncertainty") or {}).get("over", ""))
+    for each in document.get("differences") or ():
+        if (each["human"], each["level"], each["statistic"]) != (view, level, key):
+            continue
+        bounds = (each.get("ci95") or {}).get(over)
+        if {each["first"], each["second"]} != {one, other} or not bounds or None in bounds:
+            continue
+        low, high = bounds
+        ahead = (low, high) if each["first"] == one else (-high, -low)
+        ends = " to ".join(number(float(bound)) for bound in ahead)
+        return f" (paired {confidence_level(document)}: {ends})"
+    return ""
 
 
 def confidence_level(document: Document) -> str:
@@ -127,11 +138,22 @@ def proper(name: object) -> str:
     known = {
         "perm-both": "PERM-BOTH",
         "perm-systems": "PERM-SYS",
-        "paired-permutation": "paired permutation test",
+        "paired-permutation": "paired permutation",
         "holm": "Holm",
         "bonferroni": "Bonferroni",
     }
     return known.get(str(name), str(name))
+
+
+def generalises(test: object) -> str:
+    """To what a significant difference by a test extends; "" for a test that is not known."""
+    sentences = "to other sentences by these systems"
+    known = {
+        "perm-systems": "to other systems as well",
+        "perm-both": sentences,
+        "paired-permutation": sentences,
+    }
+    return known.get(str(test), "")
 
 
 def summarise(
@@ -158,10 +180,10 @@ def summarise(
             statements.append(Statement(f"People{place}", text))
         text = _first_system(document, view, human[view])
         if text:
-            statements.append(Statement(f"Best system{place}", text))
+            statements.append(Statement(f"Best system{place}", text, folded=True))
         text = _agreement(document, consensus.get(view))
         if text:
-            statements.append(Statement(f"Where they agree{place}", text))
+            statements.append(Statement(f"Where they agree{place}", text, folded=True))
     return statements
 
 
@@ -175,21 +197,20 @@ def _leader(document: Document, view: str, level: str) -> str:
         return "No metric can be ranked: too few systems, or constant scores."
     first = rows[0]
     top = value_of(first, level, key)
-    interval = _interval(document, first, level, key)
-    head = f"{first['metric']} has {SHOWN_MEASURES[key]} {number(top)}{interval}"
+    head = f"{SHOWN_MEASURES[key]} {number(top)}"
     if len(rows) == 1:
-        return f"{head}; no other metric was compared."
+        return f"{first['metric']}, the only metric: {head}."
     equal = [row["metric"] for row in rows if top - value_of(row, level, key) < SAME]
+    second = rows[1]["metric"]
+    paired = _paired(document, view, level, key, first["metric"], second)
     if len(equal) > 1:
-        text = f"{listed(equal)} share the lead: {SHOWN_MEASURES[key]} {number(top)}."
+        shared = paired if len(equal) == 2 else ""
+        text = f"{listed(equal)} share the lead: {SHOWN_MEASURES[key]} {number(top)}{shared}."
     else:
-        second = rows[1]
-        gap = top - value_of(second, level, key)
+        gap = top - value_of(rows[1], level, key)
         text = (
-            f"{first['metric']} leads: {head.removeprefix(first['metric'] + ' has ')}, "
-            f"{number(gap)} more than {second['metric']} "
-            f"({number(value_of(second, level, key))}). "
-            + _significance(document, view, level, rows)
+            f"{first['metric']} leads: {head}, {number(gap)} ahead of {second}{paired}, "
+            f"{_significance(document, view, level, rows)}."
         )
     return f"{text} {_other_leaders(document, view, level, key, equal)}".strip()
 
@@ -199,23 +220,20 @@ def _significance(document: Document, view: str, level: str, rows: Sequence[_Row
     p = p_value(document, view, level, first, second)
     test = _test(document, view, level)
     if p is None or test is None:
-        return "Whether that is more than chance was not tested."
+        return "not tested"
     how = f"p = {number(p)}" if p >= 0.0005 else "p < 0.001"
     how += f", {proper(test['test'])}"
-    how += f", {proper(test['correction'])}-corrected" if test.get("correction") else ""
     if p < SIGNIFICANT:
-        return f"The difference is significant ({how})."
+        return f"significant ({how})"
     level_with = [
         str(row["metric"])
         for row in rows[1:]
         if (q := p_value(document, view, level, first, row["metric"])) is None or q >= SIGNIFICANT
     ]
     if len(level_with) == len(rows) - 1 and len(rows) > 2:
-        return f"The difference is not significant ({how}), nor is that to any other metric."
-    more = ""
-    if len(level_with) > 1:
-        more = f"; the lead over {listed(level_with[1:])} is not significant either"
-    return f"The difference is not significant ({how}){more}."
+        return f"not significant ({how}), nor against any other"
+    more = f", nor against {listed(level_with[1:])}" if len(level_with) > 1 else ""
+    return f"not significant ({how}){more}"
 
 
 def _other_leaders(
@@ -232,7 +250,8 @@ def _other_leaders(
         top = value_of(rows[0], level, measure)
         names = [r["metric"] for r in rows if top - value_of(r, level, measure) < SAME]
         if not set(names) & set(leaders):
-            others.setdefault(listed(names), []).append(f"{SHOWN_MEASURES[measure]} {number(top)}")
+            word = "SPA" if measure == "spa" else SHOWN_MEASURES[measure]
+            others.setdefault(listed(names), []).append(f"{word} {number(top)}")
     if not others:
         return ""
     parts = [f"{name} leads by {listed(measures)}" for name, measures in others.items()]
@@ -246,16 +265,11 @@ def _two_annotators(document: Document, view: str) -> str:
     if not compared or not people or people.get("accuracy") is None:
         return ""
     agreed = people["accuracy"]
-    text = (
-        f"Two annotators agree on {percent(agreed)} of the {number(people['decided'])} pairs "
-        f"that both {'judged' if document.get('ties') == 'calibrated' else 'decided'}."
-    )
+    text = f"Two annotators agree on {percent(agreed)} of {number(people['decided'])} pairs"
+    parts = []
     perfect = people.get("perfect")
     if perfect is not None and not math.isnan(perfect):
-        text += (
-            f" A metric that is always right would agree with them on {percent(agreed)} to "
-            f"{percent(perfect)} of these: more where they err independently of each other."
-        )
+        parts.append(f"a perfect metric would on {percent(agreed)} to {percent(perfect)}")
     there = {
         row["metric"]: row["sentence"]["doubly_judged"]["accuracy"]
         for row in document["rows"]
@@ -264,9 +278,8 @@ def _two_annotators(document: Document, view: str) -> str:
     if there:
         best = max(there.values())
         names = [name for name, value in there.items() if best - value < SAME]
-        verb = "has" if len(names) == 1 else "have"
-        text += f" On the same pairs {listed(names)} {verb} {percent(best)}."
-    return text
+        parts.append(f"{listed(names)} {'does' if len(names) == 1 else 'do'} on {percent(best)}")
+    return "; ".join([text, ", ".join(parts)]) + "." if parts else f"{text}."
 
 
 def _first_system(document: Document, view: str, human: Mapping[str, float]) -> str:
@@ -308,23 +321,20 @@ def _agreement(document: Document, found: Consensus | None) -> str:
     share = found.united / found.pairs
     names = {name: FAMILY_NAMES.get(name, name) for name in found.split_right}
     text = (
-        f"On {percent(share)} of the {number(found.pairs)} judged pairs on which all {who} have a "
-        f"preference, all prefer the same correction"
+        f"All {who} prefer the same correction on {percent(share)} of {number(found.pairs)} judged "
+        "pairs"
     )
     if found.united:
-        text += f", and people agree with them on {percent(found.right)} of these"
+        text += f", and people agree on {percent(found.right)} of these"
     known = {n: r for n, r in found.split_right.items() if not math.isnan(r)}
     if known:
         best = max(known, key=lambda name: known[name])
-        text += (
-            f". Where the {who} are divided, {names[best]} is right most often "
-            f"({percent(known[best])})"
-        )
+        text += f". Elsewhere {names[best]} is right most often ({percent(known[best])})"
     return text + "."
 
 
 def headline(document: Document, views: Sequence[str]) -> str:
-    """Who leads where, and whether significantly, in one sentence; empty with nothing ranked."""
+    """Who leads where, and whether significantly, a line a level; empty with nothing ranked."""
     parts = []
     for level in ("system", "sentence"):
         leaders: dict[str, list[str]] = {}
@@ -332,19 +342,14 @@ def headline(document: Document, views: Sequence[str]) -> str:
             rows = best_rows(document, view, level, tested_measure(document, view, level))
             if rows:
                 words = f"{rows[0]['metric']} {_lead_verb(document, view, level, rows)}"
-                leaders.setdefault(words, []).append(view)
+                leaders.setdefault(words, []).append(_JUDGED[view])
         if len(leaders) == 1:
-            ((words, where),) = leaders.items()
-            text = words + (" on both kinds of judgments" if len(where) > 1 else "")
+            text = next(iter(leaders))
         else:
-            text = " and ".join(
-                f"{words} on {listed([VIEWS[view] for view in where])}"
-                for words, where in leaders.items()
-            )
+            text = ", ".join(f"{words} {listed(where)}" for words, where in leaders.items())
         if leaders:
-            parts.append(f"at the {level} level {text}")
-    text = "; ".join(part.removesuffix(",") for part in parts)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+            parts.append(f"{level.capitalize()} level: {text}.")
+    return " ".join(parts)
 
 
 def _lead_verb(document: Document, view: str, level: str, rows: Sequence[_Row]) -> str:
@@ -353,7 +358,7 @@ def _lead_verb(document: Document, view: str, level: str, rows: Sequence[_Row]) 
     p = p_value(document, view, level, rows[0]["metric"], rows[1]["metric"])
     if p is None:
         return "leads"
-    return "leads significantly" if p < SIGNIFICANT else "is highest, though not significantly,"
+    return "leads significantly" if p < SIGNIFICANT else "is highest (not significantly)"
 
 
 def edit_statement(document: Document) -> Statement | None:
@@ -369,9 +374,9 @@ def edit_statement(document: Document) -> Statement | None:
     names = [name for name, auc in found.items() if top - auc < SAME]
     text = (
         f"{listed(names)} {'tells' if len(names) == 1 else 'tell'} valid from invalid edits best: "
-        f"AUC {number(top)}, where 0.5 is chance"
+        f"AUC {number(top)} (chance 0.5"
     )
     ceiling = (document.get("edit_ceiling") or {}).get("auc")
     if ceiling is not None:
-        text += f" and one annotator by another reaches {number(ceiling)}"
-    return Statement("Edit level", f"{text}.")
+        text += f", one annotator by another {number(ceiling)}"
+    return Statement("Edit level", f"{text}).")

@@ -85,7 +85,7 @@ def test_jinja_is_imported_when_a_page_is_written() -> None:
     program = (
         "import sys; import gecjury.report.page.page, gecjury.report.heat_map\n"
         "assert 'jinja2' not in sys.modules\n"
-        "from gecjury.report.page.markup import render; render('summary', cards=[])\n"
+        "from gecjury.report.page.markup import render; render('numbers', numbers={})\n"
         "assert 'jinja2' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -19,10 +21,12 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.study import Study
 from gecjury.report.page.browser import Part, mark_edits
+from gecjury.report.page.glossary import ADDRESSES, NAMES, TERMS, metric_names
 from gecjury.report.page.markup import render
 from gecjury.report.page.page import report_page
-from gecjury.report.page.tables import PageTable, significance_tables
+from gecjury.report.page.tables import PageTable, extents_of, significance_tables
 from gecjury.report.tables import number
+from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 
@@ -102,16 +106,46 @@ def read(page: str) -> Reader:
 
 def check_self_contained(page: str) -> None:
     reader = read(page)
-    assert not re.search(r"(?:https?:)?//[a-z0-9]", re.sub(r"<script>.*?</script>", "", page))
+    # A link is no request; there are none but to the papers of our metrics.
+    linked = page
+    for address in ADDRESSES.values():
+        linked = linked.replace(f'<a href="{address}" rel="noopener noreferrer">', "")
+    held = re.compile(r' href="data:image/svg\+xml;base64,[A-Za-z0-9+/=]+"')
+    linked = held.sub("", linked)
+    assert not re.search(r"(?:https?:)?//[a-z0-9]", re.sub(r"<script>.*?</script>", "", linked))
     for _, attrs in reader.tags:
         assert "src" not in attrs
         assert "style" not in attrs
         assert not [key for key in attrs if key.startswith("on")]
-        assert (attrs.get("href") or "#").startswith("#")
+        address = attrs.get("href") or "#"
+        if address.startswith("data:"):
+            check_picture(address, attrs)
+        elif not address.startswith("#"):
+            assert address in ADDRESSES.values()
+            assert attrs.get("rel") == "noopener noreferrer"
     assert not list(reader.named("link", "img", "iframe", "object", "embed", "base"))
     policy = next(a for a in reader.named("meta") if a.get("http-equiv"))["content"] or ""
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "unsafe" not in policy
+
+
+def saved(address: str) -> str:
+    """A picture as the file that it is saved as."""
+    return base64.b64decode(address.partition(",")[2], validate=True).decode()
+
+
+def check_picture(address: str, attrs: dict[str, str | None]) -> None:
+    """It is saved and never shown, parses, runs nothing and asks nobody."""
+    assert re.fullmatch(r"[a-z0-9-]{1,190}\.svg", attrs["download"] or "")
+    text = saved(address)
+    space = "{http://www.w3.org/2000/svg}"
+    drawn = list(ElementTree.fromstring(text).iter())
+    allowed = {"svg", "title", "style", "rect", "g", "line", "text", "circle", "polygon"}
+    assert {node.tag.removeprefix(space) for node in drawn} <= {*allowed, "polyline"}
+    assert all(not key.startswith("on") and "href" not in key for n in drawn for key in n.attrib)
+    texts = [node.text or "" for node in drawn if node.tag != f"{space}style"]
+    assert max(map(len, texts)) < 2_000
+    assert "url(" not in text
 
 
 def check_accessible(page: str) -> None:
@@ -121,7 +155,9 @@ def check_accessible(page: str) -> None:
     assert all(a.get("scope") for a in reader.named("th"))
     ids = [attrs["id"] for _, attrs in reader.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
-    assert {(a.get("href") or "")[1:] for a in reader.named("a")} <= set(ids)
+    places = [a.get("href") or "" for a in reader.named("a")]
+    assert {place[1:] for place in places if place.startswith("#")} <= set(ids)
+    assert {a["popovertarget"] for a in reader.named("button")} <= set(ids)
     assert len(list(reader.named("h1"))) == 1
     for attrs in reader.named("svg"):
         assert attrs.get("role") == "img" or attrs.get("aria-hidden") == "true"
@@ -201,8 +237,56 @@ def test_long_names_are_shortened(name: str) -> None:
     check_self_contained(page)
     assert json.loads(re.findall(r'id="result">(.*?)</script>', page)[0])["systems"][0] == name
     seen = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.DOTALL)
+    seen = re.sub(r'href="data:[^"]*"', "", seen)
     assert max(map(len, re.findall(r"<[^>]*>|[^<]*", seen))) < 2_000
     assert "…" in seen
+
+
+def test_a_plot_comes_before_the_words_and_pictures_can_be_saved(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    assert compare(path, "--human", "both") == 0
+    page = path.read_text(encoding="utf-8")
+    assert page.index('class="plot"') < page.index('class="statements"')
+    plots, links = page.count('class="plot"'), re.findall(r'download="(.*?)" href="(.*?)"', page)
+    assert plots == len(links) > 10
+    assert links[0][0] == "sample-system-edit.svg"
+    assert len({name for name, _ in links}) == len(links)
+    first = saved(links[0][1])
+    assert ">green</text>" in first
+    assert ".t{fill:" in first
+
+
+def test_values_are_told_where_the_pointer_is() -> None:
+    page = report_page(*study_of("x"))
+    assert "<title>two: people (trueskill) 2.000, x (mean) 0.300</title>" in page
+
+
+def test_words_are_explained_where_they_first_appear(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    assert compare(path) == 0
+    page = path.read_text(encoding="utf-8")
+    for key in ("r", "spa", "cluster", "accuracy", "interval"):
+        assert f'popovertarget="term-{key}"' in page
+        assert page.index(f'popovertarget="term-{key}"') < page.index('class="sortable metrics"')
+    assert page.index('popovertarget="term-r"') < page.index('class="plot"')
+    assert page.count('class="explained"') == len(TERMS)
+
+
+def test_metrics_are_spelt_out_with_their_papers() -> None:
+    rows = [
+        {"metric": "gleu:n=3", "signature": "gleu|n=3|v1"},
+        {"metric": "gleu", "signature": "gleu|v1"},
+        {"metric": "errant"},
+        {"metric": "changes"},
+        {"metric": EVIL, "signature": EVIL},
+    ]
+    assert [(each.name, each.words, each.address) for each in metric_names(rows)] == [
+        ("gleu", "Generalized Language Evaluation Understanding", ADDRESSES["gleu"]),
+        ("errant", "Error Annotation Toolkit", ADDRESSES["errant"]),
+        ("changes", "tokens changed; not a measure of quality, a baseline to beat", ""),
+    ]
+    assert set(NAMES) | set(ADDRESSES) <= set(METRICS)
+    assert all(re.fullmatch(r"https://[a-z.]+/[\w./-]+", each) for each in ADDRESSES.values())
 
 
 def test_a_name_does_not_turn_the_text_around_it() -> None:
@@ -255,7 +339,12 @@ def test_a_significant_difference_says_who_is_better() -> None:
     test["adjusted"] = [[None, 0.06, 0.4], [0.06, None, None], [0.4, None, None]]
     first, second = significance_tables([test, test], "By edits")
     assert "▲" not in "".join(shown(first))
-    assert "PERM-BOTH, Holm correction" in first.caption
+    assert "System level, Pearson r: PERM-BOTH;" in first.caption
+    assert extents_of([test, test | {"resamples": 9999}]) == [
+        "PERM-BOTH (Holm): significant differences extend to other sentences by these systems.",
+        "PERM-BOTH (Holm, 9\u202f999 resamples): significant differences extend to other sentences "
+        "by these systems.",
+    ]
     assert (first.heading, second.heading) == ("By edits", "")
 
 
@@ -293,7 +382,9 @@ def test_the_segment_level_stands_on_the_page(tmp_path: Path) -> None:
     section = page.split('<section id="segments">')[1].split("</section>")[0]
     for words in ("acc_eq", "pairs of corrections in one ranking", "two annotators", "copy-source"):
         assert words in section
-    assert "p-values, system level, soft pairwise accuracy: PERM-SYS" in page
+    assert "System level, soft pairwise accuracy: PERM-SYS" in page
+    assert "significant differences extend to other systems as well." in page
+    assert "significant differences extend to other sentences by these systems." in page
     compare(path)
     assert 'id="segments"' not in path.read_text(encoding="utf-8")
 

@@ -6,7 +6,13 @@ import copy
 from typing import Any
 
 from gecjury.metaeval.disagreement import Consensus
-from gecjury.report.page.words import edit_statement, headline, p_value, summarise
+from gecjury.report.page.words import (
+    edit_statement,
+    generalises,
+    headline,
+    p_value,
+    summarise,
+)
 
 
 def row(metric: str, r: float | None, accuracy: float, **more: Any) -> dict[str, Any]:
@@ -45,34 +51,59 @@ def said(found: dict[str, Any], topic: str) -> str:
 
 def test_who_leads_and_by_how_much() -> None:
     assert said(BASIC, "System level").startswith(
-        "gleu leads: Pearson r 0.950, 0.050 more than errant (0.900)."
+        "gleu leads: Pearson r 0.950, 0.050 ahead of errant, not tested."
     )
-    assert headline(BASIC, ["edit"]) == (
-        "At the system level gleu leads; at the sentence level gleu leads."
-    )
+    assert headline(BASIC, ["edit"]) == "System level: gleu leads. Sentence level: gleu leads."
     flipped = document(row("gleu", 0.85, 0.60), row("errant", 0.90, 0.62))
     assert said(flipped, "System level").startswith(
-        "errant leads: Pearson r 0.900, 0.050 more than gleu (0.850)."
+        "errant leads: Pearson r 0.900, 0.050 ahead of gleu, not tested."
     )
     assert said(flipped, "Sentence level").startswith("errant leads: sentence accuracy 0.620")
 
 
 def test_the_headline_says_what_is_significant() -> None:
     assert headline(with_test(0.012), ["edit"]).startswith(
-        "At the system level gleu leads significantly; at the sentence level gleu leads."
+        "System level: gleu leads significantly. Sentence level: gleu leads."
     )
-    assert "gleu is highest, though not significantly,; " not in headline(with_test(0.2), ["edit"])
     assert headline(with_test(0.2), ["edit"]).startswith(
-        "At the system level gleu is highest, though not significantly; at the sentence"
+        "System level: gleu is highest (not significantly). Sentence level:"
     )
 
 
-def test_intervals_carry_their_confidence() -> None:
+def test_the_headline_tells_the_judgments_apart_where_they_differ() -> None:
+    rows = [row("gleu", 0.95, 0.66), row("errant", 0.9, 0.6)]
+    rows += [row("gleu", 0.8, 0.66, human="sentence"), row("errant", 0.9, 0.6, human="sentence")]
+    assert headline(document(*rows), ["edit", "sentence"]) == (
+        "System level: gleu leads by edits, errant leads by sentences. Sentence level: gleu leads."
+    )
+
+
+def difference(first: str, second: str, ci95: dict[str, list[float | None]]) -> dict[str, Any]:
+    return {"level": "system", "human": "edit", "statistic": "pearson",
+            "first": first, "second": second, "ci95": ci95}  # fmt: skip
+
+
+def test_the_interval_of_the_lead_is_paired_and_from_the_leader_on() -> None:
     found = document(row("gleu", 0.95, 0.66), row("errant", 0.9, 0.6))
-    found["rows"][0]["system"]["ci95"] = {"pearson": [0.8, 1]}
-    assert "Pearson r 0.950 (95% interval 0.800 to 1.000)" in said(found, "System level")
-    found["uncertainty"] = {"confidence": 0.9}
-    assert "(90% interval 0.800 to 1.000)" in said(found, "System level")
+    found["uncertainty"] = {"confidence": 0.9, "over": "both"}
+    found["differences"] = [
+        difference("gleu", "m2", {"both": [0.5, 0.6]}),
+        difference("gleu", "errant", {"both": [-0.058, 0.224], "systems": [0.1, 0.2]}),
+    ]
+    told = "0.050 ahead of errant (paired 90%: −0.058 to 0.224), not tested."
+    assert told in said(found, "System level")
+    found["differences"] = [difference("errant", "gleu", {"both": [-0.224, 0.058]})]
+    assert told in said(found, "System level")
+    for bounds in ({}, {"both": [None, None]}):
+        found["differences"] = [difference("errant", "gleu", bounds)]
+        assert "ahead of errant, not tested." in said(found, "System level")
+
+
+def test_every_test_says_to_what_it_extends() -> None:
+    assert generalises("perm-systems") == "to other systems as well"
+    assert generalises("perm-both") == generalises("paired-permutation")
+    assert generalises("perm-both") == "to other sentences by these systems"
+    assert generalises("<script>") == ""
 
 
 def test_equal_values_share_the_lead() -> None:
@@ -97,11 +128,11 @@ def with_test(p: float, other: float = 0.9) -> dict[str, Any]:
 
 
 def test_significance_is_stated_as_tested() -> None:
-    assert "The difference is significant (p = 0.012, PERM-BOTH, Holm-corrected)." in said(
+    assert "ahead of errant, significant (p = 0.012, PERM-BOTH)." in said(
         with_test(0.012), "System level"
     )
-    assert "The difference is not significant (p = 0.210" in said(with_test(0.21), "System level")
-    assert "was not tested" in said(BASIC, "System level")
+    assert "errant, not significant (p = 0.210" in said(with_test(0.21), "System level")
+    assert "not tested" in said(BASIC, "System level")
     assert p_value(with_test(0.012), "edit", "system", "errant", "gleu") == 0.012
     assert p_value(with_test(0.012), "edit", "sentence", "errant", "gleu") is None
 
@@ -113,9 +144,10 @@ def test_two_annotators() -> None:
     found["rows"][0]["sentence"]["doubly_judged"] = {"accuracy": 0.705, "pairs": 1038}
     found["rows"][1]["sentence"]["doubly_judged"] = {"accuracy": 0.6, "pairs": 1038}
     told = said(found, "People")
-    assert "Two annotators agree on 64.4% of the 519 pairs" in told
-    assert "would agree with them on 64.4% to 76.8% of these" in told
-    assert "On the same pairs gleu has 70.5%." in told
+    assert told == (
+        "Two annotators agree on 64.4% of 519 pairs; a perfect metric would on 64.4% to 76.8%, "
+        "gleu does on 70.5%."
+    )
 
 
 def test_the_best_system() -> None:
@@ -133,9 +165,8 @@ def test_where_families_agree() -> None:
         if s.topic == "Where they agree"
     )
     assert text == (
-        "On 75.0% of the 1\u202f200 judged pairs on which all families have a preference, all "
-        "prefer the same correction, and people agree with them on 80.0% of these. Where the "
-        "families are divided, LLM judge is right most often (60.0%)."
+        "All families prefer the same correction on 75.0% of 1\u202f200 judged pairs, and people "
+        "agree on 80.0% of these. Elsewhere LLM judge is right most often (60.0%)."
     )
 
 
@@ -152,8 +183,8 @@ def test_single_edits() -> None:
     found = edit_statement(document(*rows, edit_ceiling={"auc": 0.733}))
     assert found is not None
     assert found.text == (
-        "gleu tells valid from invalid edits best: AUC 0.710, where 0.5 is chance and one "
-        "annotator by another reaches 0.733."
+        "gleu tells valid from invalid edits best: AUC 0.710 (chance 0.5, one annotator by "
+        "another 0.733)."
     )
     rows[1]["edit"]["auc"] = 0.72
     flipped = edit_statement(document(*rows))

@@ -1,0 +1,78 @@
+"""Plots of the page as pictures that can be saved: files of their own, in light colours.
+
+The address of a picture holds it whole, so that saving works without a script and asks nobody.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+__all__ = ["Picture", "picture"]
+
+# The style of the page's light scheme, by class; a page's own style does not go with a picture.
+_STYLE: Mapping[str, str] = {
+    "t": "fill:#1d1f23;font-family:system-ui,sans-serif",
+    "mute": "fill:#5a5f68",
+    "num": "font-weight:600",
+    "halo": "paint-order:stroke;stroke:#fff;stroke-width:2.5px;stroke-linejoin:round",
+    "grid": "stroke:#e2dfd8",
+    "zero": "stroke:#5a5f68",
+    "limit": "stroke:#5a5f68;stroke-width:1.2;stroke-dasharray:4 3",
+    "fit": "stroke:#5a5f68;stroke-dasharray:2 4;opacity:.8",
+    "lead": "stroke:#5a5f68;stroke-width:.6",
+    "m": "fill:currentColor",
+    "ring": "fill:#fff;stroke:currentColor;stroke-width:1.6",
+    "whisker": "stroke:currentColor;stroke-width:2;opacity:.55",
+    "curve": "fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round",
+    "c1": "stroke-dasharray:5 3;opacity:.85",
+    "f-refbased": "color:#1f62a8",
+    "f-refless": "color:#137a56",
+    "f-judges": "color:#a84f0e",
+    "f-jury": "color:#7a3f9c",
+}
+_SCALE = 2
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A plot, and how it is saved.
+
+    Attributes:
+        plot: as it stands on the page.
+        address: `data:` and the picture as a file of its own.
+        file: what to call that file.
+    """
+
+    plot: Markup
+    address: str
+    file: str
+
+
+def picture(plot: Markup, *words: str) -> Picture:
+    """A plot with the picture to save.
+
+    Args:
+        plot: an `svg` element with a `viewBox`.
+        *words: what the file is called by; letters and digits of it are kept.
+    """
+    width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', plot)[0]
+    used = set(" ".join(re.findall(r'class="([^"]*)"', plot)).split())
+    style = "".join(f".{name}{{{rule}}}" for name, rule in _STYLE.items() if name in used)
+    opened, rest = str(plot).split(">", 1)
+    alone = (
+        opened.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+        + f' color="#5a5f68" width="{_SCALE * float(width):g}" height="{_SCALE * float(height):g}">'
+        + f'<style>{style}</style><rect width="100%" height="100%" fill="#fff"/>{rest}'
+    )
+    held = base64.b64encode(alone.encode()).decode()
+    return Picture(plot, f"data:image/svg+xml;base64,{held}", _file_name(words))
+
+
+def _file_name(words: tuple[str, ...]) -> str:
+    plain = (re.sub(r"[^a-z0-9]+", "-", each.lower()).strip("-")[:40] for each in words)
+    return f"{'-'.join(each for each in plain if each) or 'plot'}.svg"
