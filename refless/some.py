@@ -18,7 +18,7 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Scores, Statistics
 
-__all__ = ["SOME", "distinct_pairs"]
+__all__ = ["SOME", "distinct_pairs", "metric_for"]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ class SOME(MeanScorer):
             if aspect not in bundle.aspects:
                 if (self.alpha, self.beta, self.gamma)[column]:
                     raise OptionError(
-                        f"some: {self.model} has no model of {aspect}, whose weight is not 0"
+                        f"some: {self.model} has no model of {aspect}, whose weight is not 0; take "
+                        f"-m {metric_for(self.model, bundle.aspects)}"
                     )
                 values[:, :, column] = 0.0
         predicted = bundle.predict(texts, pairs, runtime)
@@ -125,6 +126,28 @@ class SOME(MeanScorer):
         level: Literal["sentence", "system"] = "sentence" if measure == "accuracy" else "system"
         best = search_weights(statistics.values, benchmark, level)[0]
         return {key: cast(float, best[key]) for key in ("alpha", "beta", "gamma")}
+
+
+def metric_for(model: str, aspects: Sequence[str]) -> str:
+    """The metric to name for a folder: with weights of its own where it lacks an aspect.
+
+    The usual weights of the aspects that there are, made to sum to 1.
+
+    Args:
+        model: the folder.
+        aspects: those that it has.
+    """
+    named = f"some:model={model}".replace(",", "\\,")
+    if set(aspects) >= set(ASPECTS) or not set(aspects) & set(ASPECTS):
+        return named
+    usual = (SOME.alpha, SOME.beta, SOME.gamma)
+    kept = [weight if a in aspects else 0.0 for a, weight in zip(ASPECTS, usual, strict=True)]
+    # To two digits, the heaviest taking what rounding leaves.
+    shares = [round(weight / sum(kept), 2) for weight in kept]
+    heaviest = shares.index(max(shares))
+    shares[heaviest] = round(1 - sum(shares) + shares[heaviest], 2)
+    weights = zip(("alpha", "beta", "gamma"), shares, strict=True)
+    return ",".join([named, *(f"{key}={share:g}" for key, share in weights)])
 
 
 @lru_cache(maxsize=2)

@@ -31,6 +31,7 @@ from gecjury.refless.nets.regressor import (
     predict,
     save_model,
 )
+from gecjury.refless.some import metric_for
 from gecjury.refless.training.features import additions, fit_features
 from gecjury.refless.training.intermediate import (
     IntermediateData,
@@ -429,6 +430,7 @@ def _card(job: Job, report: Report) -> str:
         f"SOME: {', '.join(job.data.aspects)}",
         "some",
         base=job.recipe.encoder,
+        folder=job.folder,
         data={
             **job.origin,
             "rows": str(len(job.data)),
@@ -437,6 +439,6 @@ def _card(job: Job, report: Report) -> str:
         },
         settings=asdict(job.recipe),
         results=figures_table(report.figures),
-        usage=f"gecjury score SOURCE HYP -m some:model={job.folder.name}",
+        usage=f"gecjury score SOURCE HYP -m {metric_for(job.folder.name, job.data.aspects)}",
         notes=notes,
     )
