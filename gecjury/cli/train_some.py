@@ -154,7 +154,7 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
     ]
     columns = [Column(key) for key in ("part", "aspect", "pearson", "spearman", "rmse")]
     columns.append(Column("rows", digits=0))
-    aspects = list(dict.fromkeys(row["aspect"] for row in rows))
+    aspects = [aspect for part in report.figures.values() for aspect in part]
     notes = [f"model: {report.folder}; score with -m {metric_for(str(report.folder), aspects)}"]
     document = {
         "model": str(report.folder),
