@@ -13,12 +13,18 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refless.data.annotations import ASPECTS
-from gecjury.refless.nets.bundle import Bundle, bundle_identity, open_bundle
+from gecjury.refless.nets.bundle import (
+    USUAL_WEIGHTS,
+    Bundle,
+    bundle_identity,
+    metric_for,
+    open_bundle,
+)
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Scores, Statistics
 
-__all__ = ["SOME", "distinct_pairs", "metric_for"]
+__all__ = ["SOME", "distinct_pairs"]
 
 
 @dataclass(frozen=True)
@@ -54,9 +60,9 @@ class SOME(MeanScorer):
     }
 
     model: str = ""
-    alpha: float = 0.55
-    beta: float = 0.43
-    gamma: float = 0.02
+    alpha: float = USUAL_WEIGHTS[0]
+    beta: float = USUAL_WEIGHTS[1]
+    gamma: float = USUAL_WEIGHTS[2]
     max_length: int = 0
 
     def __post_init__(self) -> None:
@@ -126,28 +132,6 @@ class SOME(MeanScorer):
         level: Literal["sentence", "system"] = "sentence" if measure == "accuracy" else "system"
         best = search_weights(statistics.values, benchmark, level)[0]
         return {key: cast(float, best[key]) for key in ("alpha", "beta", "gamma")}
-
-
-def metric_for(model: str, aspects: Sequence[str]) -> str:
-    """The metric to name for a folder: with weights of its own where it lacks an aspect.
-
-    The usual weights of the aspects that there are, made to sum to 1.
-
-    Args:
-        model: the folder.
-        aspects: those that it has.
-    """
-    named = f"some:model={model}".replace(",", "\\,")
-    if set(aspects) >= set(ASPECTS) or not set(aspects) & set(ASPECTS):
-        return named
-    usual = (SOME.alpha, SOME.beta, SOME.gamma)
-    kept = [weight if a in aspects else 0.0 for a, weight in zip(ASPECTS, usual, strict=True)]
-    # To two digits, the heaviest taking what rounding leaves.
-    shares = [round(weight / sum(kept), 2) for weight in kept]
-    heaviest = shares.index(max(shares))
-    shares[heaviest] = round(1 - sum(shares) + shares[heaviest], 2)
-    weights = zip(("alpha", "beta", "gamma"), shares, strict=True)
-    return ",".join([named, *(f"{key}={share:g}" for key, share in weights)])
 
 
 @lru_cache(maxsize=2)

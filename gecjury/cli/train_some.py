@@ -141,7 +141,7 @@ def _steps(args: argparse.Namespace) -> IntermediateData:
 
 
 def _print_report(args: argparse.Namespace, report: Report) -> int:
-    from gecjury.refless.some import metric_for
+    from gecjury.refless.nets.bundle import metric_for
     from gecjury.refless.training.trainer import is_main_process
     from gecjury.report.tables import Column, Table, print_result
 

@@ -22,7 +22,14 @@ from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.splits import Split
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.annotations import Annotations
-from gecjury.refless.nets.bundle import BUNDLE_FORMAT, KEYS_FILE, MANIFEST, Bundle, assemble
+from gecjury.refless.nets.bundle import (
+    BUNDLE_FORMAT,
+    KEYS_FILE,
+    MANIFEST,
+    Bundle,
+    assemble,
+    metric_for,
+)
 from gecjury.refless.nets.probe import fit_probe, save_probe
 from gecjury.refless.nets.regressor import (
     load_model,
@@ -31,7 +38,6 @@ from gecjury.refless.nets.regressor import (
     predict,
     save_model,
 )
-from gecjury.refless.some import metric_for
 from gecjury.refless.training.features import additions, fit_features
 from gecjury.refless.training.intermediate import (
     IntermediateData,

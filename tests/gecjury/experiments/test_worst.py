@@ -67,6 +67,22 @@ def test_the_page_and_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "[b→x]" in out
 
 
+def test_explain_takes_the_lines_that_cost_most(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("spacy")
+    for name, lines in (("s", SOURCES), ("m", MINE), ("r", REFERENCE)):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    texts = [str(tmp_path / name) for name in "smr"]
+    assert main(["explain", *texts, "-m", "errant", "--worst", "9", "--format", "json"]) == 0
+    worst = json.loads(capsys.readouterr().out)["worst"]
+    assert [each["line"] for each in worst] == [3, 2]
+    assert worst[0]["marked"] == "a [b→x] c <i>d</i> ."
+    assert worst[0]["explanations"]
+    assert main(["explain", "a sentence", *texts[1:], "-m", "errant", "--worst", "1"]) == 2
+    assert "--worst is for files" in capsys.readouterr().err
+
+
 def test_types_stand_side_by_side() -> None:
     pytest.importorskip("spacy")
     corpus = corpus_of_texts(SOURCES, {"mine": MINE, "none": SOURCES}, [REFERENCE])
