@@ -18,6 +18,8 @@ from gecjury.errors import OptionError
 
 __all__ = [
     "KEY_VARIABLE",
+    "OPENAI_ADDRESS",
+    "SERVER_VARIABLE",
     "Bar",
     "Progress",
     "Runtime",
@@ -26,6 +28,7 @@ __all__ = [
     "Spending",
     "__version__",
     "check_address",
+    "default_server",
     "key_variable",
     "masked",
     "public_address",
@@ -140,6 +143,12 @@ class Runtime:
 KEY_VARIABLE = "OPENAI_API_KEY"
 """Of the key for OpenAI."""
 
+SERVER_VARIABLE = "OPENAI_BASE_URL"
+"""Of the server that is asked where none is named."""
+
+OPENAI_ADDRESS = "https://api.openai.com/v1"
+"""Of OpenAI itself, which signatures and stores write as no address."""
+
 MASK = "[key]"
 _OPENAI = re.compile(r"https://([a-z]+\.)?api\.openai\.com(:443)?(/|$)")
 
@@ -245,14 +254,21 @@ def masked(text: str, secrets: Iterable[str] = (), *, addresses: bool = True) ->
     return _NAMED.sub(rf"\g<1>{MASK}", _without_user(text)) if addresses else text
 
 
+def default_server() -> str:
+    """The server that `$OPENAI_BASE_URL` says; empty where that is OpenAI or nothing."""
+    url = os.environ.get(SERVER_VARIABLE, "").strip()
+    return "" if url.rstrip("/") == OPENAI_ADDRESS else url
+
+
 def key_variable(url: str, named: str | None) -> str | None:
     """The variable whose key an address may be sent; None where it gets none.
 
     Args:
-        url: the address; empty for OpenAI, or what `$OPENAI_BASE_URL` says.
+        url: the address; empty for OpenAI. What `$OPENAI_BASE_URL` says gets OpenAI's key: who
+            sets the one for this machine sets the other.
         named: the variable that the user named for other addresses.
     """
-    if not url or _OPENAI.match(url) or url == os.environ.get("OPENAI_BASE_URL"):
+    if not url or _OPENAI.match(url) or url == default_server():
         return KEY_VARIABLE
     return named
 

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import stat
+import sys
 import tempfile
 import time
 import zlib
@@ -22,6 +23,7 @@ from gecjury.errors import InputError, OutputError
 
 __all__ = [
     "MOST_BYTES",
+    "OPEN_FILES_STAY",
     "csv_rows",
     "file_name",
     "lock",
@@ -51,7 +53,12 @@ PIPE_SECONDS = 10.0
 MOST_CELL = 1_000_000
 """Characters in a cell of a table; a quotation mark left open takes in all that follows."""
 
+OPEN_FILES_STAY = sys.platform == "win32"
+"""Whether the system neither renames nor removes an open file, nor shows what is locked."""
+
 _PIECE = 1 << 20
+# Windows has no such flag, and no pipes among its files.
+_NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)
 
 _input_was_read = False
 
@@ -178,7 +185,7 @@ def _pieces(path: str | Path) -> Iterator[bytes]:
 def _pipe(path: str | Path) -> Iterator[bytes]:
     # Opening a pipe waits until somebody writes, for ever if nobody does. Without waiting, a read
     # gives nothing while there is no writer, and is blocked where one has not written yet.
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    handle = os.open(path, os.O_RDONLY | _NO_WAIT)
     try:
         last = time.monotonic() + PIPE_SECONDS
         while True:
@@ -195,12 +202,18 @@ def _pipe(path: str | Path) -> Iterator[bytes]:
                     "start its writer first, or give a file"
                 )
             time.sleep(0.02)
-        os.set_blocking(handle, True)
+        _wait_again(handle)
         while piece := piece or os.read(handle, _PIECE):
             yield piece
             piece = b""
     finally:
         os.close(handle)
+
+
+def _wait_again(handle: int) -> None:
+    """Let reads and writes of a pipe wait for its other end."""
+    if _NO_WAIT:
+        os.set_blocking(handle, True)
 
 
 def _at_most(pieces: Iterator[bytes], path: str | Path, most: int) -> bytes:
@@ -346,8 +359,8 @@ def write_text(path: str | Path, text: str) -> None:
     if _is_special(target):
         # A device or a pipe is written into; in the place of /dev/null a file would do harm.
         try:
-            with os.fdopen(os.open(target, os.O_WRONLY | os.O_NONBLOCK), "wb") as file:
-                os.set_blocking(file.fileno(), True)
+            with os.fdopen(os.open(target, os.O_WRONLY | _NO_WAIT), "wb") as file:
+                _wait_again(file.fileno())
                 file.write(data)
         except OSError as error:
             raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
@@ -400,28 +413,33 @@ def file_name(*parts: str, ending: str) -> str:
     return "-".join(plain).lstrip(".-") + ending
 
 
-def lock(file: IO[Any], *, wait: bool) -> bool:
-    """Lock an open file for this process alone; closing it ends that.
+def lock(file: IO[Any], *, wait: bool, beside: bool = OPEN_FILES_STAY) -> IO[Any] | None:
+    """Lock an open file for this process alone.
 
-    The lock binds only those who ask for it. A platform without such locks (Windows) or a file
-    system that knows none (some network ones) locks nothing: what is written there is as safe as
-    its writers are few.
+    The lock binds only those who ask for it. A file system that knows none (some network ones)
+    locks nothing: what is written there is as safe as its writers are few.
 
     Args:
         file: open for writing.
         wait: until another process has let go of it.
+        beside: lock an empty file `NAME.lock` in its place, as on Windows, where nobody else can
+            read what is locked.
 
     Returns:
-        False if another process holds it, which cannot be when waiting; else True.
+        What holds the lock, the file itself where none is beside it: closing it ends the lock.
+        None if another process holds it, which cannot be when waiting.
+
+    Raises:
+        OSError: the file beside it cannot be made.
     """
+    from filelock import lock_descriptor
+
+    held = Path(f"{file.name}.lock").open("ab") if beside else file  # noqa: SIM115  # the caller's
     try:
-        import fcntl
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        if lock_descriptor(held.fileno(), blocking=wait):
+            return held
     except OSError:
-        return True
-    return True
+        return held
+    if beside:
+        held.close()
+    return None

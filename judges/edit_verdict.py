@@ -140,6 +140,7 @@ class EditVerdict(Judge, MeanScorer):
             seconds = time.perf_counter() - start
             audits.append(audit_of(model, counted, asked, sets, runtime, seconds))
         audit, notes = merge_audits(audits)
+        notes = (*self.server_notes(), *notes)
         verdicts = [combine(scores, self.panel) for scores in zip(*by_model, strict=True)]
         return np.array(verdicts), Statistics(np.empty(0), None, {"audit": audit}, notes)
 

@@ -19,7 +19,7 @@ from gecjury.judges.backends.connect import connect
 from gecjury.judges.replies.expected import TOP_TOKENS
 from gecjury.judges.showing import Context, nonce, one_line, read_contexts
 from gecjury.prompts import Prompt, PromptError, criterion, read
-from gecjury.runtime import Runtime, public_address
+from gecjury.runtime import SERVER_VARIABLE, Runtime, default_server, public_address
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 from gecjury.scoring.signature import Setting
@@ -55,7 +55,8 @@ class Judge(Scorer):
         backend: `openai` (also for any server that speaks its protocol) or `vllm`.
         model: by default gpt-4-1106-preview (Kobayashi et al. 2024) and Qwen/Qwen3-8B. Several,
             joined by `+`, are a panel; backends and servers are then one for all or one each.
-        base_url: server for `openai`; several, joined by `+`, share one model's work.
+        base_url: server for `openai`; several, joined by `+`, share one model's work. Where none
+            is named, the one that `$OPENAI_BASE_URL` says, else OpenAI's.
         context: `corpus`, `neighbours`, `none` or a file; see
             `gecjury.judges.showing.read_contexts`.
         scoring: the verdict as written, or the probability-weighted one.
@@ -137,10 +138,8 @@ class Judge(Scorer):
         """
         names = str(self.model).split("+")
         backends = self._each("backend", self.backend, len(names))
-        if len(names) == 1:
-            urls = [self.base_url or ""]
-        else:
-            urls = self._each("base_url", self.base_url or "", len(names))
+        address = self.address or ""
+        urls = [address] if len(names) == 1 else self._each("base_url", address, len(names))
         options: dict[str, Any] = {"tensor_parallel_size": self.tensor_parallel}
         if self.gpu_memory is not None:
             options["gpu_memory_utilization"] = self.gpu_memory
@@ -159,6 +158,23 @@ class Judge(Scorer):
             for backend, name, url in zip(backends, names, urls, strict=True)
         )
 
+    @property
+    def address(self) -> str | None:
+        """`base_url`, filled with what `$OPENAI_BASE_URL` says where it names no server."""
+        default = default_server()
+        if not default or "openai" not in self.backend.split("+"):
+            return self.base_url
+        return "+".join(part or default for part in (self.base_url or "").split("+"))
+
+    def server_notes(self) -> tuple[str, ...]:
+        """What is to be told of a server that the command does not name."""
+        if (self.address or "") == (self.base_url or ""):
+            return ()
+        return (
+            f"{self.name}: requests go to {public_address(default_server())}, as "
+            f"${SERVER_VARIABLE} says; its replies are kept apart from OpenAI's",
+        )
+
     def _each(self, name: str, text: str, count: int) -> list[str]:
         given = text.split("+")
         if len(given) == 1:
@@ -175,7 +191,7 @@ class Judge(Scorer):
         kept = [f.name for f in fields(self) if not f.metadata.get("place")]
         values = {name: getattr(self, name) for name in kept}
         # A key that stands in the address is no setting.
-        return values | {"base_url": self.base_url and public_address(self.base_url)}
+        return values | {"base_url": self.address and public_address(self.address)}
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The prompt with its digest, and a context file's."""
@@ -216,6 +232,7 @@ class Judge(Scorer):
                 "posed": posed,
                 "stored": sum(part.stored for part in parts),
                 "counted": "; ".join(dict.fromkeys(part.counted for part in parts)),
+                **({"notes": list(notes)} if (notes := self.server_notes()) else {}),
             },
         )
 

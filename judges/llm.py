@@ -143,6 +143,7 @@ class _GroupJudge(Judge, GroupScorer):
             for number, indices in places
         ]
         audit, notes = merge_audits(audits)
+        notes = (*self.server_notes(), *notes)
         return scores, Statistics(np.empty(0), None, {"audit": audit}, notes)
 
 

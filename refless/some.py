@@ -13,7 +13,13 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refless.data.annotations import ASPECTS
-from gecjury.refless.nets.bundle import Bundle, bundle_identity, open_bundle
+from gecjury.refless.nets.bundle import (
+    USUAL_WEIGHTS,
+    Bundle,
+    bundle_identity,
+    metric_for,
+    open_bundle,
+)
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Scores, Statistics
@@ -54,9 +60,9 @@ class SOME(MeanScorer):
     }
 
     model: str = ""
-    alpha: float = 0.55
-    beta: float = 0.43
-    gamma: float = 0.02
+    alpha: float = USUAL_WEIGHTS[0]
+    beta: float = USUAL_WEIGHTS[1]
+    gamma: float = USUAL_WEIGHTS[2]
     max_length: int = 0
 
     def __post_init__(self) -> None:
@@ -84,7 +90,8 @@ class SOME(MeanScorer):
             if aspect not in bundle.aspects:
                 if (self.alpha, self.beta, self.gamma)[column]:
                     raise OptionError(
-                        f"some: {self.model} has no model of {aspect}, whose weight is not 0"
+                        f"some: {self.model} has no model of {aspect}, whose weight is not 0; take "
+                        f"-m {metric_for(self.model, bundle.aspects)}"
                     )
                 values[:, :, column] = 0.0
         predicted = bundle.predict(texts, pairs, runtime)

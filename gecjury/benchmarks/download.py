@@ -27,7 +27,7 @@ from typing import IO, Any, BinaryIO
 
 from gecjury.errors import DataError
 from gecjury.runtime import check_address, public_address
-from gecjury.textfiles import lock
+from gecjury.textfiles import OPEN_FILES_STAY, lock
 from gecjury.wording import visible
 
 __all__ = ["Download", "Unreachable", "download_all", "sha256_of"]
@@ -213,8 +213,10 @@ def _fetch(
             try:
                 _fill(item, file, advance, stop, backoff, watch)
             finally:
-                if not file.tell():
+                if not file.tell() and not OPEN_FILES_STAY:
                     part.unlink()
+            if OPEN_FILES_STAY:
+                file.close()  # the lock is beside it
             _finish(item, part)
     except OSError as error:
         raise DataError(
@@ -227,12 +229,16 @@ def _fetch(
 def _own_part(part: Path, target: Path) -> Iterator[BinaryIO | None]:
     """The part opened for this process alone; None if another process has just finished it."""
     while True:
-        with part.open("ab") as file:
-            lock(file, wait=True)  # where locks are unknown, a clash ends as a wrong checksum
+        # Where locks are unknown, a clash ends as a wrong checksum.
+        with part.open("ab") as file, lock(file, wait=True) or file:
             # While this process waited, the holder may have finished or removed the part: then
             # the file opened here is no longer the one of that name.
             if target.exists():
-                if part.exists() and os.path.samestat(os.fstat(file.fileno()), part.stat()):
+                if (
+                    not OPEN_FILES_STAY
+                    and part.exists()
+                    and os.path.samestat(os.fstat(file.fileno()), part.stat())
+                ):
                     part.unlink()
                 yield None
                 return

@@ -14,6 +14,7 @@ from gecjury.cli.inputs import (
     runtime_from,
     up_to,
 )
+from gecjury.cli.streams import tell
 from gecjury.errors import OptionError
 from gecjury.experiments.attack import (
     Attacked,
@@ -21,10 +22,15 @@ from gecjury.experiments.attack import (
     MetricAttack,
     attack,
     attack_plans,
+    expected_seconds,
 )
+from gecjury.metaeval.effort import duration
 from gecjury.report.tables import Column, Table, print_result
+from gecjury.wording import number
 
 __all__ = ["add_arguments", "document", "run", "tables"]
+
+_TOLD = 60.0  # seconds from which it is said
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,6 +119,12 @@ def run(args: argparse.Namespace) -> int:
     if runtime.dry_run:
         dry_run([], corpus, runtime, attack_plans(scorers, corpus, settings, runtime))
         return 0
+    seconds = expected_seconds(scorers, corpus, settings, runtime)
+    if seconds >= _TOLD and not args.quiet:
+        tell(
+            f"scoring {number(len(corpus))} sentences of each damaged system will take about "
+            f"{duration(seconds)}; quicker: fewer --attack, one --system. Ctrl-C stops it"
+        )
     found = attack(corpus, metrics=scorers, settings=settings, folder=args.output, runtime=runtime)
     print_result(tables(found, args.inputs), document(found, args.inputs), args.format)
     return 1 if found.missing else 0

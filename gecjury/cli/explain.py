@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 from gecjury.cli.inputs import MOST_DRAWS, runtime_from, up_to
+from gecjury.cli.score import worst_table
 from gecjury.corpus.corpus import Version
-from gecjury.corpus.reading import read_sources, read_versions
+from gecjury.corpus.reading import read_corpus, read_sources, read_versions
 from gecjury.errors import InputError, OptionError
 from gecjury.experiments.explain import Explained, check_explainable, explain
+from gecjury.experiments.score import costly_sentences, score
 from gecjury.metaeval.edits.attribution import Method
 from gecjury.report.figures import check_figure, heat_map
 from gecjury.report.heat_map import heat_map_html
@@ -32,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--metric", default="uot-errant", help="default: uot-errant")
     parser.add_argument(
         "--line", type=int, default=1, metavar="N", help="which line of files, from 1 (default: 1)"
+    )
+    parser.add_argument(
+        "--worst", type=up_to(1_000), metavar="N", help="the N lines of files that cost most"
     )
     parser.add_argument(
         "--attribution",
@@ -57,8 +63,18 @@ def run(args: argparse.Namespace) -> int:
         raise _no_plan(args.metric)
     if args.png:
         check_figure(args.png)
+    if args.worst:
+        return _explain_worst(args)
+    found = _explained(args)
+    if args.html or args.png:
+        _draw(found, args.html, args.png)
+    print_result(tables(found), document(found), args.format)
+    return 1 if found.missing else 0
+
+
+def _explained(args: argparse.Namespace) -> Explained:
     source, hypothesis, references = _texts(args)
-    found = explain(
+    return explain(
         source,
         hypothesis,
         references,
@@ -68,10 +84,27 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         runtime=runtime_from(args),
     )
+
+
+def _explain_worst(args: argparse.Namespace) -> int:
+    """Explain the lines of files that cost most, behind a table of them."""
     if args.html or args.png:
-        _draw(found, args.html, args.png)
-    print_result(tables(found), document(found), args.format)
-    return 1 if found.missing else 0
+        raise OptionError("--worst explains several lines; --html and --png draw one: give --line")
+    for text in (args.source, args.hypothesis, *args.references):
+        if not _is_file(text):
+            raise InputError(f"{text:.60}: no such file; --worst is for files")
+    corpus = read_corpus(args.source, [args.hypothesis], args.references)
+    scorer = load(args.metric)
+    scored = score(corpus, metrics=[scorer], runtime=runtime_from(args))
+    worst = costly_sentences(scored, [scorer], corpus, args.worst)
+    shown, documents, missing = [worst_table(worst)], [], False
+    for each in worst:
+        found = _explained(argparse.Namespace(**{**vars(args), "line": each.line}))
+        missing = missing or found.missing
+        shown += [replace(t, title=f"line {each.line}, {t.title}") for t in tables(found)]
+        documents.append({**vars(each), **document(found)})
+    print_result(shown, {"worst": documents, "notes": list(scored.notes)}, args.format)
+    return 1 if missing or scored.unanswered else 0
 
 
 def _texts(args: argparse.Namespace) -> tuple[str, Version, list[Version]]:

@@ -108,14 +108,15 @@ def table(found: Ranked) -> Table:
     columns.append(Column("score", digits=4, interval="ci95"))
     notes = []
     if settings.resample != "none":
-        columns += [Column("ranks"), Column("cluster")]
+        columns += [Column("ranks"), Column("cluster"), Column("p_next", "p to next", digits=4)]
         level = f"{settings.level:.2f}".removeprefix("0")
         notes += [
             f"[low, high]: {settings.confidence:.0%} percentile bootstrap over sentences, "
             f"{settings.resamples} resamples, seed {settings.seed}",
             f"ranks, cluster: what paired approximate randomisation leaves open at {level} after "
             f"Holm's correction over all pairs of systems ({settings.permutations} permutations; "
-            "small p from a normal curve)",
+            "small p from a normal curve); p to next: corrected, of the difference from the system "
+            "below",
         ]
     notes += [*found.notes, *(str(one.table.signature) for one in found.metrics)]
     return Table(columns, found.rows(), f"Ranking by {settings.aggregate} score", notes)

@@ -6,11 +6,19 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from gecjury.cli.inputs import add_files, add_metrics, files_to_score
-from gecjury.experiments.score import Scored, TypeLevel, score
+from gecjury.cli.inputs import add_files, add_metrics, files_to_score, up_to
+from gecjury.experiments.score import (
+    CostlySentence,
+    Scored,
+    TypeLevel,
+    costly_sentences,
+    score,
+)
 from gecjury.report.tables import Column, Table, audit_tables, print_result
 
-__all__ = ["add_arguments", "document", "run", "tables"]
+__all__ = ["add_arguments", "document", "run", "tables", "worst_table"]
+
+_ON_PAGE = 20  # sentences of each system that cost most
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=get_args(TypeLevel),
         help="also counts by error type: 1 operation (M, R, U), 2 category, 3 both",
     )
+    parser.add_argument(
+        "--worst", type=up_to(10_000), metavar="N", help="the N sentences that cost most, by system"
+    )
+    parser.add_argument("--html", metavar="FILE", help="write a page: totals, types, sentences")
     parser.add_argument("-o", "--output", metavar="DIR", help="write one score file a metric")
 
 
@@ -36,7 +48,18 @@ def run(args: argparse.Namespace) -> int:
     found = score(corpus, metrics=scorers, folder=args.output, runtime=runtime)
     rows = found.rows(sentences=args.sentences, by_type=args.by_type)
     shown = tables(found, rows, sentences=args.sentences, by_type=args.by_type)
-    print_result(shown, document(found, rows), args.format)
+    printed = document(found, rows)
+    if args.worst or args.html:
+        worst = costly_sentences(found, scorers, corpus, args.worst or _ON_PAGE)
+        if args.html:
+            from gecjury.report.page.scores import scores_html
+            from gecjury.textfiles import write_text
+
+            write_text(args.html, scores_html(found, worst))
+        if args.worst:
+            shown.append(worst_table(worst))
+            printed["worst"] = [vars(each) for each in worst]
+    print_result(shown, printed, args.format)
     return 1 if found.unanswered else 0
 
 
@@ -87,6 +110,16 @@ def _sentence_table(found: Scored) -> Table:
         for line in range(table.sentences.shape[1])
     ]
     return Table(columns, rows, title="Sentence scores")
+
+
+def worst_table(worst: Sequence[CostlySentence]) -> Table:
+    """The sentences that cost most, for people."""
+    columns = [Column(key) for key in ("system", "metric", "line")]
+    columns += [Column("score", digits=4), Column("cost", digits=5), Column("marked", "correction")]
+    notes = [
+        "cost: by how much the corpus score is higher without the sentence; edits as [old→new]"
+    ]
+    return Table(columns, [vars(each) for each in worst], "Sentences that cost most", notes)
 
 
 def _type_table(found: Scored, level: TypeLevel) -> Table:

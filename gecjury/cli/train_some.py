@@ -141,6 +141,7 @@ def _steps(args: argparse.Namespace) -> IntermediateData:
 
 
 def _print_report(args: argparse.Namespace, report: Report) -> int:
+    from gecjury.refless.nets.bundle import metric_for
     from gecjury.refless.training.trainer import is_main_process
     from gecjury.report.tables import Column, Table, print_result
 
@@ -153,7 +154,8 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
     ]
     columns = [Column(key) for key in ("part", "aspect", "pearson", "spearman", "rmse")]
     columns.append(Column("rows", digits=0))
-    notes = [f"model: {report.folder}; score with -m some:model={report.folder}"]
+    aspects = [aspect for part in report.figures.values() for aspect in part]
+    notes = [f"model: {report.folder}; score with -m {metric_for(str(report.folder), aspects)}"]
     document = {
         "model": str(report.folder),
         "figures": report.figures,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,8 +39,12 @@ __all__ = [
     "attack_plans",
     "damage",
     "effect",
+    "expected_seconds",
     "score_attacks",
 ]
+
+_MANY = 5_000  # texts below which a metric is soon done with them
+_TRIED = 20  # sentences that are scored to tell how long all will take
 
 Verdict = Literal["prefers the damage", "does not see it", "sees it", "undecided"]
 
@@ -504,6 +510,50 @@ def attack_plans(
         for given, _ in attack_corpora(scorer, corpus, damaged)
         if (plan := scorer.plan(given, runtime)) is not None
     ]
+
+
+def expected_seconds(
+    scorers: Sequence[Scorer], corpus: Corpus, settings: AttackSettings, runtime: Runtime
+) -> float:
+    """About how long `attack` will score, from some sentences; 0 for what is soon done.
+
+    Metrics that ask a service are left out: how long it takes is the service's.
+    """
+    _, damaged = _prepare(scorers, corpus, settings)
+    total = 0.0
+    for scorer in scorers:
+        given = [each for each, _ in attack_corpora(scorer, corpus, damaged)]
+        texts = sum(len(each.systems) for each in given) * len(corpus)
+        few = min(_TRIED, len(corpus) // 2)
+        if texts < _MANY or not few or scorer.plan(_first(given[0], few), runtime) is not None:
+            continue
+        scorer.score_corpus(_first(given[0], 1), runtime)  # loads what it needs
+        start = time.perf_counter()
+        scorer.score_corpus(_first(given[0], few), runtime)
+        tried = few * len(given[0].systems)
+        total += (time.perf_counter() - start) * texts / tried
+    return total
+
+
+def _first(corpus: Corpus, count: int) -> Corpus:
+    """The first sentences of a corpus."""
+    rows = range(count)
+    return replace(
+        corpus,
+        sources=corpus.sources[:count],
+        systems={name: version.take(rows) for name, version in corpus.systems.items()},
+        references=tuple(version.take(rows) for version in corpus.references),
+        gold=None if corpus.gold is None else corpus.gold[:count],
+        contexts=None if corpus.contexts is None else corpus.contexts[:count],
+        groups=None,
+        reference_sets={
+            name: partial(_first_of, read, count) for name, read in corpus.reference_sets.items()
+        },
+    )
+
+
+def _first_of(read: Callable[[], Sequence[Version]], count: int) -> list[Version]:
+    return [version.take(range(count)) for version in read()]
 
 
 def _prepare(

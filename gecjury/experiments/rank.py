@@ -129,7 +129,8 @@ class Ranked(ExperimentResult):
 
         Equal scores share a rank. With tests there are `ci95` (bounds of the score),
         `rank_range` (best and worst rank that the tests leave open; None without a score),
-        `ranks` (the same as text) and `cluster`.
+        `ranks` (the same as text), `cluster` and `p_next` (corrected p of the difference from the
+        next system; None for the last).
         """
         return [row for one in self.metrics for row in _rows(one, self.settings.aggregate)]
 
@@ -156,6 +157,8 @@ def _rows(one: MetricRanking, aggregate: Aggregate) -> list[dict[str, Any]]:
                 None if span is None else "–".join(str(end) for end in dict.fromkeys(span))
             )
             row["cluster"] = tests.clusters[number]
+            below = one.order[place + 1 :][:1]
+            row["p_next"] = float(tests.adjusted[number, below[0]]) if below else None
         rows.append(row)
     return rows
 

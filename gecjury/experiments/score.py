@@ -13,12 +13,22 @@ from gecjury.experiments.result import ExperimentResult
 if TYPE_CHECKING:
     # Nothing that needs numpy is imported before something is scored: `gecjury score --help`
     # reads its choices here and comes at once.
+    from gecjury.corpus.corpus import Corpus, Version
     from gecjury.corpus.m2 import M2Sentence
     from gecjury.experiments.inputs import Metrics, Texts
     from gecjury.runtime import Runtime
+    from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import ScoreTable
 
-__all__ = ["Scored", "TypeCounts", "TypeLevel", "score"]
+__all__ = [
+    "CostlySentence",
+    "Scored",
+    "TypeCounts",
+    "TypeLevel",
+    "costly_sentences",
+    "marked_correction",
+    "score",
+]
 
 TypeLevel = Literal[1, 2, 3]
 """How finely error types are told apart: 1 operation (M, R, U), 2 category, 3 both."""
@@ -164,6 +174,110 @@ class Scored(ExperimentResult):
                 "--by-type: none of the metrics named counts error types; errant does"
             )
         return found
+
+
+_CANDIDATES = 200
+_TOGETHER = 32  # corpora without one sentence that are scored at once
+
+
+@dataclass(frozen=True)
+class CostlySentence:
+    """A sentence that cost a system much.
+
+    Attributes:
+        system: whose output.
+        metric: the metric's label.
+        line: of the sentence, from 1.
+        score: of the sentence.
+        cost: by how much the corpus score is higher without it.
+        source: the sentence that was corrected.
+        marked: the correction, its edits as `[old→new]`.
+    """
+
+    system: str
+    metric: str
+    line: int
+    score: float
+    cost: float
+    source: str
+    marked: str
+
+
+def costly_sentences(
+    found: Scored, scorers: Sequence[Scorer], corpus: Corpus, count: int
+) -> list[CostlySentence]:
+    """The sentences without which each corpus score would be highest, by metric and system.
+
+    Tried are the five times `count`, 200 at least, with the lowest sentence scores, of equal ones
+    the longest.
+
+    Args:
+        found: scores of the corpus.
+        scorers: what made its tables, in their order.
+        corpus: the texts.
+        count: how many of each system, fewer where it has fewer that cost anything.
+    """
+    worst: list[CostlySentence] = []
+    sizes = [-len(text.split()) for text in corpus.sources]
+    for scorer, table in zip(scorers, found.tables, strict=True):
+        for number, system in enumerate(table.systems):
+            scores = table.sentences[number].tolist()
+            known = [line for line, score in enumerate(scores) if score == score]
+            known.sort(key=lambda line: (scores[line], sizes[line]))  # at once
+            tried = known[: max(_CANDIDATES, 5 * count)]
+            costs = _costs(scorer, table, number, tried)
+            order = sorted(zip(costs, tried, strict=True), key=lambda pair: (-pair[0], pair[1]))
+            worst += [
+                CostlySentence(
+                    system,
+                    table.signature.label,
+                    line + 1,
+                    scores[line],
+                    cost,
+                    corpus.sources[line],
+                    marked_correction(corpus.sources[line], corpus.systems[system], line),
+                )
+                for cost, line in order[:count]
+                if cost > 0
+            ]
+    return worst
+
+
+def _costs(scorer: Scorer, table: ScoreTable, system: int, lines: Sequence[int]) -> list[float]:
+    """By how much a system's corpus score is higher without each of the lines."""
+    import numpy as np
+
+    size = table.sentences.shape[1]
+    if size < 2:
+        return [0.0] * len(lines)
+    whole = float(table.by_system.score[system])
+    every = np.arange(size)
+    costs: list[float] = []
+    for start in range(0, len(lines), _TOGETHER):
+        draws = np.array([np.delete(every, line) for line in lines[start : start + _TOGETHER]])
+        scores = scorer.corpus_scores(table.statistics, draws).score[:, system]
+        costs += [float(score) - whole if score == score else 0.0 for score in scores]
+    return costs
+
+
+def marked_correction(source: str, version: Version, line: int) -> str:
+    """A correction with its edits as `[old→new]`: the file's own, else by the tokens kept."""
+    tokens = source.split()
+    if version.edits is not None and version.edits[line]:
+        spans = sorted((e.start, e.end, e.correction) for e in version.edits[line])
+    else:
+        from difflib import SequenceMatcher
+
+        mine = version.lines[line].split()
+        codes = SequenceMatcher(None, tokens, mine, autojunk=False).get_opcodes()
+        spans = [(a, b, " ".join(mine[c:d])) for kind, a, b, c, d in codes if kind != "equal"]
+    parts: list[str] = []
+    done = 0
+    for start, end, correction in spans:
+        parts += tokens[done:start]
+        parts.append(f"[{' '.join(tokens[start:end])}→{correction}]")
+        done = max(done, end)
+    return " ".join([*parts, *tokens[done:]])
 
 
 def _merged(counts: Mapping[str, Sequence[float]], level: TypeLevel) -> dict[str, list[float]]:

@@ -17,7 +17,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, OptionError
 from gecjury.jury.model import JuryModel, Member, identity, placeless, read_jury, same_identity
-from gecjury.runtime import Runtime, public_address
+from gecjury.runtime import Runtime, default_server, public_address
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.score_files import score_with_files
@@ -129,7 +129,8 @@ class Jury(MeanScorer):
                 and not Path(value).expanduser().is_dir()
             ]  # fmt: skip
             if judge:
-                server = public_address(self.base_url or "") or "where its backend is"
+                usual = "" if options.get("backend") == "vllm" else default_server()
+                server = public_address(self.base_url or usual) or "where its backend is"
                 asking.append(f"{member.label} sends the sentences to a language model ({server})")
             elif models:
                 asking.append(f"{member.label} fetches {', '.join(models)} where it is not at hand")

@@ -13,7 +13,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.metaeval.settings import Settings
 from gecjury.wording import listed, number
 
-__all__ = ["Effort", "effort", "told"]
+__all__ = ["Effort", "duration", "effort", "told"]
 
 _CHANCE = 3  # metrics that know nothing
 _SPA_PERMUTATIONS = 1000
@@ -124,11 +124,11 @@ def told(found: Effort) -> str:
     parts = []
     if found.total >= _TOLD:
         long = [
-            f"{what} {_duration(took)}"
+            f"{what} {duration(took)}"
             for what, took in sorted(found.seconds.items(), key=lambda part: -part[1])
             if took >= _SHARE * found.total
         ]
-        parts.append(f"about {_duration(found.total)} ({listed(long)})")
+        parts.append(f"about {duration(found.total)} ({listed(long)})")
     if found.memory >= _MEMORY:
         parts.append(f"about {found.memory / 1e9:.0f} GB of memory for the judged pairs")
     if not parts:
@@ -138,7 +138,8 @@ def told(found: Effort) -> str:
     return f"{size} will take {' and '.join(parts)}{remedy}. Ctrl-C stops it"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A time for people."""
     if seconds < 90:
         return f"{max(1, round(seconds))} seconds"
     if seconds < 5400:

@@ -353,9 +353,24 @@ def _download(name: str, revision: str | None, packaged: bool, **patterns: list[
             "pip install 'gecjury[refbased]'"
         ) from None
     try:
-        return Path(snapshot_download(name, revision=revision, **patterns))
+        with _quiet_hub():
+            return Path(snapshot_download(name, revision=revision, **patterns))
     except Exception as error:
         raise _hub_error(name, revision, packaged, error) from None
+
+
+@contextmanager
+def _quiet_hub() -> Iterator[None]:
+    """Keep the hub's client from telling of each retry: what comes of them is told in one line."""
+    import logging
+
+    logger = logging.getLogger("huggingface_hub")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _hub_error(name: str, revision: str | None, packaged: bool, error: Exception) -> DataError:

@@ -45,6 +45,7 @@ __all__ = [
 FORMATS = ("table", "json", "tsv", "markdown", "latex")
 
 _WIDE = 10_000  # characters: as wide as any table needs to be
+_PIPE = 100  # into a pipe or a file, where no terminal says how wide it is
 
 
 @dataclass(frozen=True)
@@ -207,13 +208,20 @@ def _print_rich(tables: Sequence[Table]) -> None:
             """Leave a reader that has gone to `gecjury.cli`; rich ends with status 1."""
             raise BrokenPipeError
 
-    # Width matters to people only: into a pipe or file a table is as wide as it needs to be.
     width = None if sys.stdout.isatty() else _WIDE
-    _draw(Screen(file=sys.stdout, width=width, highlight=False, soft_wrap=False), tables)
+    screen = Screen(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
+    _draw(screen, tables, width=None if width is None else _PIPE)
 
 
-def _draw(console: Any, tables: Sequence[Table]) -> None:
-    """Tables on a console of rich's, a blank line between two."""
+def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) -> None:
+    """Tables on a console of rich's, a blank line between two.
+
+    Args:
+        console: of rich's.
+        tables: what is drawn.
+        width: that tables keep to where no word and no number would be cut for it; by default the
+            console's, which cuts.
+    """
     from rich.text import Text
 
     for place, table in enumerate(tables):
@@ -222,8 +230,11 @@ def _draw(console: Any, tables: Sequence[Table]) -> None:
         if table.title:
             console.print(Text(visible(table.title)), style="bold")
         cells = [[_text(row, c, table) for c in table.columns] for row in table.rows]
-        for columns in _panels([visible(c.title) for c in table.columns], cells, console.width):
-            console.print(_panel(table, cells, columns))
+        titles = [visible(c.title) for c in table.columns]
+        needed = _needed(titles, cells)
+        for columns in _panels(cells, needed, width or console.width):
+            fits = None if width is None else max(width, _total([needed[i] for i in columns]))
+            console.print(_panel(table, cells, columns), width=fits)
         for note in table.notes:
             # A signature stays one line, so that it can be copied.
             console.print(Text(visible(note)), style="dim", soft_wrap=" " not in note)
@@ -250,23 +261,36 @@ _GAP = 3  # between two columns of a drawn table
 _FOLDED = 24  # a column of running text may be folded down to this width
 
 
-def _panels(titles: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """The columns of a table in as many panels as a terminal's width asks for.
+def _needed(titles: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
+    """The width that each column needs at least: running text may be folded."""
+    from rich.cells import cell_len
+
+    needed = []
+    for i, title in enumerate(titles):
+        column = [title, *(row[i] for row in cells)]
+        if _running(cells, i):
+            words = max(cell_len(word) for text in column for word in text.split() or [""])
+            needed.append(max(words, min(_FOLDED, max(map(cell_len, column)))))
+        else:
+            needed.append(max(map(cell_len, column)))
+    return needed
+
+
+def _panels(cells: Sequence[Sequence[str]], needed: Sequence[int], width: int) -> list[list[int]]:
+    """The columns of a table in as many panels as a width asks for.
 
     Running text is folded first. Where that is not enough, the columns go below each other, each
     panel with those that tell the rows apart, so that no figure is cut off.
-    """
-    from rich.cells import cell_len
 
-    wide = [
-        max([cell_len(title), *(cell_len(row[i]) for row in cells)])
-        for i, title in enumerate(titles)
-    ]
-    every = list(range(len(titles)))
-    needed = [min(size, _FOLDED) if _running(cells, i) else size for i, size in enumerate(wide)]
+    Args:
+        cells: the rows.
+        needed: the least width of each column.
+        width: of a terminal or a line.
+    """
+    every = list(range(len(needed)))
     if not every or _total(needed) <= width:
         return [every]
-    keys = _keys(cells, len(titles))
+    keys = _keys(cells, len(needed))
     panels, open_panel = [], list(keys)
     for index in every:
         if index in keys:

@@ -14,7 +14,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -265,6 +265,10 @@ def _line(record: Mapping[str, Any]) -> bytes:
     return text.encode() + b"\n"
 
 
+def _head(identity: Identity) -> bytes:
+    return _line({"format": STORE_FORMAT, "identity": identity.parts})
+
+
 class Store(AbstractContextManager["Store"]):
     """The replies of one identity, open for reading and appending.
 
@@ -285,16 +289,12 @@ class Store(AbstractContextManager["Store"]):
         self.aside: tuple[int, ...] = ()
         self._replies: dict[str, list[Reply]] = {}
         self._read: dict[str, Any] = {}
+        self._file, self._held = self._open()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: IO[bytes] = path.open("ab", buffering=0)
-        except OSError as error:
-            raise OutputError(f"{path}: the store cannot be written ({error.strerror})") from None
-        try:
-            self._lock()
             self._load()
         except BaseException:
             self._file.close()
+            self._held.close()
             raise
 
     def __exit__(
@@ -303,8 +303,8 @@ class Store(AbstractContextManager["Store"]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the file, which frees the lock."""
-        self._file.close()
+        """Close the file, which frees the lock; a store without a reply is not left behind."""
+        self._close()
 
     def __len__(self) -> int:
         return sum(map(len, self._replies.values()))
@@ -345,12 +345,49 @@ class Store(AbstractContextManager["Store"]):
         self._replies.setdefault(key, []).append(Reply.from_json(record["reply"]))
         self._read[key] = record.get("read")
 
-    def _lock(self) -> None:
-        if not lock(self._file, wait=False):
-            raise InputError(
-                f"{self.path}: another run is writing this store; wait for it to end, "
-                "or give this run its own with --cache DIR"
-            )
+    def _open(self) -> tuple[IO[bytes], IO[bytes]]:
+        """The file, and what holds its lock."""
+        while True:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                file = self.path.open("ab", buffering=0)
+            except OSError as error:
+                raise self._unwritable(error) from None
+            try:
+                held = lock(file, wait=False)
+                if held is None:
+                    raise InputError(
+                        f"{self.path}: another run is writing this store; wait for it to end, "
+                        "or give this run its own with --cache DIR"
+                    )
+                # Another run may have taken its empty store away in between.
+                if self.path.exists() and os.path.samestat(
+                    os.fstat(file.fileno()), self.path.stat()
+                ):
+                    return file, held
+            except OSError as error:
+                file.close()
+                raise self._unwritable(error) from None
+            except BaseException:
+                file.close()
+                raise
+            file.close()
+            held.close()
+
+    def _unwritable(self, error: OSError) -> OutputError:
+        return OutputError(f"{self.path}: the store cannot be written ({error.strerror})")
+
+    def _close(self) -> None:
+        """Close the file and free the lock; what holds nothing but its head is taken away."""
+        head = _head(self.identity)
+        with suppress(OSError):
+            if os.fstat(self._file.fileno()).st_size == len(head):
+                if self._held is not self._file:
+                    self._file.close()  # Windows removes no open file
+                if self.path.read_bytes() == head:
+                    self.path.unlink()
+        self._file.close()
+        self._held.close()
 
     def _load(self) -> None:
         size = os.fstat(self._file.fileno()).st_size
@@ -372,8 +409,11 @@ class Store(AbstractContextManager["Store"]):
             for record in records:
                 self._take(record)
             return
-        self._write(_line({"format": STORE_FORMAT, "identity": self.identity.parts}))
-        folder = os.open(self.path.parent, os.O_RDONLY)
+        self._write(_head(self.identity))
+        try:
+            folder = os.open(self.path.parent, os.O_RDONLY)
+        except PermissionError:
+            return  # Windows opens no folder
         try:
             os.fsync(folder)  # the new file's name has to last as well
         finally:

@@ -34,6 +34,7 @@ from gecjury.judges.backends.completion import mask_reply, read_completion
 from gecjury.judges.backends.pacing import Pace, backoff, retry_after
 from gecjury.runtime import (
     KEY_VARIABLE,
+    OPENAI_ADDRESS,
     check_address,
     key_variable,
     masked,
@@ -359,7 +360,9 @@ def make_client(
     try:
         return kind(
             api_key=key,
-            base_url=place or None,
+            # Named here too: the client would read the environment, which the request's key and
+            # its store know nothing of.
+            base_url=place or OPENAI_ADDRESS,
             # The client would hang its paths on behind a query.
             default_query=dict(urllib.parse.parse_qsl(query)) or None,
             max_retries=0,

@@ -206,7 +206,9 @@ def read_annotations(
     if not rows:
         raise InputError(f"{path}: holds no row; expected one rated sentence a row")
     known = list(rows[0])
+    given = columns
     columns = (columns or known_columns(known)).completed(str(path), known)
+    rated = {*columns.aspects, *known_columns(known).aspects, *known}
     if aspects and set(aspects) & set(columns.aspects):
         chosen = {a: cells for a, cells in columns.aspects.items() if a in aspects}
         columns = replace(columns, aspects=chosen)
@@ -216,7 +218,19 @@ def read_annotations(
             raise InputError(f"{path}: has no column {name!r}; it has {', '.join(known)}")
     found = _collect(str(path), first, rows, columns, scale)
     _refuse_constant(str(path), found)
-    return found
+    left = [a for a in ASPECTS if a in rated and a not in columns.aspects]
+    if not left:
+        return found
+    asked = "--aspects says" if aspects else "--column says" if given else "its columns say"
+    usual = known_columns(known).aspects
+    more = (f"--column {a}={','.join(usual.get(a, (a,)))}" for a in left)
+    hint = "name them with --aspects as well" if aspects else f"add {' '.join(more)}"
+    note = (
+        f"rates {', '.join(a for a in ASPECTS if a in rated)}; read: "
+        f"{', '.join(columns.aspects)}, as {asked}; "
+        f"left: {', '.join(left)} (to train {'it' if len(left) == 1 else 'them'} too, {hint})"
+    )
+    return replace(found, notes=(*found.notes, note))
 
 
 _Row = Mapping[str, object]

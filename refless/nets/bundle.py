@@ -45,16 +45,22 @@ __all__ = [
     "IMPARA_FORMAT",
     "KEYS_FILE",
     "MANIFEST",
+    "USUAL_WEIGHTS",
     "Bundle",
     "Linear",
     "assemble",
     "bundle_identity",
+    "metric_for",
     "open_bundle",
 ]
 
 BUNDLE_FORMAT = "gecjury-some/1"
 MANIFEST = "gecjury.json"
 KEYS_FILE = "training-sentences.txt"
+
+USUAL_WEIGHTS = (0.55, 0.43, 0.02)
+"""Of grammaticality, fluency and meaning: the paper's at sentence level."""
+
 _LONGEST_INPUT = 1_000_000  # word pieces
 
 _FOLDERS = {
@@ -205,6 +211,29 @@ def open_bundle(location: str, max_length: int = 0, device: str = "cpu") -> Bund
     if record is None:
         return _foreign(folder, location, max_length or 128, device)
     return assemble(folder, record, max_length, device, location)
+
+
+def metric_for(model: str, aspects: Sequence[str]) -> str:
+    """The metric to name for a folder: with weights of its own where it lacks an aspect.
+
+    The usual weights of the aspects that there are, made to sum to 1.
+
+    Args:
+        model: the folder.
+        aspects: those that it has.
+    """
+    named = f"some:model={model}".replace(",", "\\,")
+    if set(aspects) >= set(ASPECTS) or not set(aspects) & set(ASPECTS):
+        return named
+    kept = [
+        weight if a in aspects else 0.0 for a, weight in zip(ASPECTS, USUAL_WEIGHTS, strict=True)
+    ]
+    # To two digits, the heaviest taking what rounding leaves.
+    shares = [round(weight / sum(kept), 2) for weight in kept]
+    heaviest = shares.index(max(shares))
+    shares[heaviest] = round(1 - sum(shares) + shares[heaviest], 2)
+    weights = zip(("alpha", "beta", "gamma"), shares, strict=True)
+    return ",".join([named, *(f"{key}={share:g}" for key, share in weights)])
 
 
 def bundle_identity(location: str) -> dict[str, str]:

@@ -183,6 +183,7 @@ def _document(job: RankerJob, pairs: Mapping[str, Sequence[RankedPair]], figures
         "IMPARA: a ranker of corrections",
         "impara",
         base=job.encoder,
+        folder=job.folder,
         data={
             **job.origin,
             "corrections": str(len(job.corrections)),

@@ -8,7 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST
+from gecjury.refless.nets.probe import KERNEL_FILE
 from gecjury.scoring.signature import package_versions
+from gecjury.textfiles import read_json
 
 __all__ = ["figures_table", "model_card", "shown_name", "training_versions"]
 
@@ -40,11 +43,47 @@ def shown_name(name: str) -> str:
     return ",".join(Path(part).name if Path(part).exists() else part for part in name.split(","))
 
 
+_KNOWN = {
+    MANIFEST: "what gecjury reads: the parts, the scale of the ratings, the record of the training",
+    KEYS_FILE: "hashes of the sentences trained on, by which gecjury warns of leakage",
+    KERNEL_FILE: "kernel regression on the encoders' hidden states",
+    "config.json": "configuration of a transformers model",
+    "model.safetensors": "its weights",
+    "grid.json": "what each combination of the grid reached",
+}
+
+
+def _parts(folder: Path) -> str:
+    """A list of what a model's folder holds when its card and its manifest are written."""
+    lines = []
+    names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    for name in sorted((names | {MANIFEST}) - {"README.md", "checkpoints", "intermediate"}):
+        path = folder / name
+        if not path.is_dir():
+            known = "tokenizer" if name.startswith(("tokenizer", "vocab", "special_tok")) else ""
+            about = _KNOWN.get(name, known)
+            lines.append(f"- `{name}`" + (f": {about}" if about else ""))
+            continue
+        weights = any(path.glob("*.safetensors"))
+        if (path / "config.json").exists() and weights:
+            about = f"a transformers model ({_architecture(path)}), weights in safetensors"
+        else:
+            about = ", ".join(sorted(entry.name for entry in path.iterdir()))
+        lines.append(f"- `{name}/`: {about}")
+    return "\n".join(lines)
+
+
+def _architecture(folder: Path) -> str:
+    found = read_json(folder / "config.json", "a model's configuration")
+    return ", ".join(found.get("architectures") or [str(found.get("model_type"))])
+
+
 def model_card(
     title: str,
     metric: str,
     *,
     base: str,
+    folder: Path | None = None,
     data: Mapping[str, str],
     settings: Mapping[str, Any],
     results: str,
@@ -57,6 +96,7 @@ def model_card(
         title: heading.
         metric: `some` or `impara`.
         base: encoder that the training started from; written out only if it is a hub name.
+        folder: of the model, whose parts are listed as they lie there.
         data: what was trained on: name, fingerprint, split.
         settings: every setting in effect.
         results: Markdown with the figures.
@@ -72,8 +112,8 @@ def model_card(
     parts = [
         "\n".join([*head, "---"]),
         f"# {title}",
-        "Trained with gecjury; a plain transformers model for sequence classification, weights in "
-        "safetensors.",
+        "Trained with gecjury.",
+        *(["## What lies here\n\n" + _parts(folder)] if folder is not None else []),
         f"## Use\n\n```\n{usage}\n```",
         f"## Figures\n\n{results}",
         "## Data\n\n" + "\n".join(f"- {key}: {value}" for key, value in data.items()),

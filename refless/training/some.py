@@ -22,7 +22,14 @@ from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.splits import Split
 from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.annotations import Annotations
-from gecjury.refless.nets.bundle import BUNDLE_FORMAT, KEYS_FILE, MANIFEST, Bundle, assemble
+from gecjury.refless.nets.bundle import (
+    BUNDLE_FORMAT,
+    KEYS_FILE,
+    MANIFEST,
+    Bundle,
+    assemble,
+    metric_for,
+)
 from gecjury.refless.nets.probe import fit_probe, save_probe
 from gecjury.refless.nets.regressor import (
     load_model,
@@ -429,6 +436,7 @@ def _card(job: Job, report: Report) -> str:
         f"SOME: {', '.join(job.data.aspects)}",
         "some",
         base=job.recipe.encoder,
+        folder=job.folder,
         data={
             **job.origin,
             "rows": str(len(job.data)),
@@ -437,6 +445,6 @@ def _card(job: Job, report: Report) -> str:
         },
         settings=asdict(job.recipe),
         results=figures_table(report.figures),
-        usage=f"gecjury score SOURCE HYP -m some:model={job.folder.name}",
+        usage=f"gecjury score SOURCE HYP -m {metric_for(job.folder.name, job.data.aspects)}",
         notes=notes,
     )

@@ -161,11 +161,19 @@ def test_waiting_for_a_lock_ends_when_it_is_free(tmp_path: Path) -> None:
         assert path.read_bytes() == b"done"
 
 
-def test_without_locks_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fcntl", None)  # as on Windows
-    with (tmp_path / "file").open("ab") as mine, (tmp_path / "file").open("ab") as other:
-        assert lock(mine, wait=False)
-        assert lock(other, wait=True)
+def test_a_file_beside_is_locked_where_the_file_itself_cannot_be(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with path.open("ab") as mine, path.open("ab") as other:
+        held = lock(mine, wait=False, beside=True)
+        assert held is not None
+        assert held is not mine
+        assert lock(other, wait=False, beside=True) is None
+        assert lock(other, wait=False) is other  # the file itself is free, for all to read
+        held.close()
+        held = lock(other, wait=True, beside=True)
+        assert held is not None
+        held.close()
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "file.lock"]
 
 
 @pytest.mark.parametrize(

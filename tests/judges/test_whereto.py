@@ -12,6 +12,8 @@ import pytest
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
+from gecjury.judges.asking.store import Identity, store_path
+from gecjury.judges.backends.openai import make_client
 from gecjury.jury.model import JuryModel, Member, identity, write_jury
 from gecjury.runtime import Runtime, key_variable
 from gecjury.scoring.registry import load
@@ -53,6 +55,74 @@ def test_which_key_an_address_gets(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "https://own.example/v1")
     assert key_variable(url, named) == variable
+
+
+def test_the_variable_s_server_is_asked_named_and_has_a_store_of_its_own(
+    serve: Serve, corpus: Corpus, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    address = server.url.replace("http://", "http://user:a-key-in-an-address@")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-key-for-the-server")
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    scorer = load("llm-s:model=tiny")
+    plan = scorer.plan(corpus, runtime)
+    assert plan is not None
+    table = scorer.score_corpus(corpus, runtime)
+    assert server.bodies
+    assert f"base_url={server.url}" in str(table.signature)
+    told = [note for note in table.statistics.notes if "$OPENAI_BASE_URL" in note]
+    assert told == plan.details["notes"]
+    assert len(told) == 1
+    assert server.url in told[0]
+    (store,) = runtime.cache_folder("judgments").glob("*.jsonl")
+    head = json.loads(store.read_text().partition("\n")[0])
+    assert head["identity"]["base_url"] == server.url
+    assert "a-key-in-an-address" not in store.read_text() + str(table.signature) + told[0]
+    # Where the server was named it is the same one, which has answered.
+    asked = len(server.bodies)
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    named = load(f"llm-s:model=tiny,base_url={server.url}").score_corpus(corpus, runtime)
+    assert len(server.bodies) == asked
+    assert str(named.signature) == str(table.signature)
+    assert not [note for note in named.statistics.notes if "$OPENAI_BASE_URL" in note]
+
+
+def test_the_variable_fills_a_panel_s_gaps_and_no_other_backend(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://own.example/v1")
+    panel = load("llm-s:backend=openai+vllm,model=a+b")
+    assert [model.base_url for model in panel.models()] == ["http://own.example/v1", ""]  # type: ignore[attr-defined]
+    panel = load("llm-s:model=a+b,base_url=http://x/v1+")
+    urls = [model.base_url for model in panel.models()]  # type: ignore[attr-defined]
+    assert urls == ["http://x/v1", "http://own.example/v1"]
+    assert load("llm-s:backend=vllm").settings()["base_url"] is None
+
+
+@pytest.mark.parametrize(
+    "said", [None, "", "https://api.openai.com/v1", "https://api.openai.com/v1/"]
+)
+def test_stores_made_for_openai_are_found(
+    monkeypatch: pytest.MonkeyPatch, corpus: Corpus, runtime: Runtime, said: str | None
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    if said is not None:
+        monkeypatch.setenv("OPENAI_BASE_URL", said)
+    scorer = load("llm-s:model=gpt-4o")
+    assert scorer.settings()["base_url"] is None
+    (model,) = scorer.models()  # type: ignore[attr-defined]
+    question = scorer.questions(corpus, model, runtime)[0]  # type: ignore[attr-defined]
+    path = store_path(Path(), Identity.of(question.request))
+    assert question.request.base_url == ""
+    assert path.name == "sentence.v1-gpt-4o-23d29ddcc28e.jsonl"
+
+
+def test_what_is_kept_as_openai_s_is_asked_of_openai(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-key-of-somebody")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://own.example/v1")
+    client = make_client("", None, asynchronous=False)
+    assert str(client.base_url) == "https://api.openai.com/v1/"
 
 
 @pytest.mark.parametrize("named", [None, "MY_KEY"])

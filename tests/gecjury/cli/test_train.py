@@ -67,6 +67,29 @@ def test_some_from_ratings_to_scores(
     assert (paper["alpha"], paper["beta"], paper["gamma"]) == (0.55, 0.43, 0.02)
 
 
+def test_what_is_recommended_for_one_aspect_works(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
+) -> None:
+    data = ratings(tmp_path / "r.tsv", 40)
+    folder = tmp_path / "some"
+    out, _ = run(
+        capsys, "train", "some", str(data), "-o", str(folder), "--encoder", encoder, *QUICK,
+        "--column", "output=hyp", "--column", "grammaticality=g",
+    )  # fmt: skip
+    metric = out.rstrip().rpartition("-m ")[2]
+    assert metric == f"some:model={folder},alpha=1,beta=0,gamma=0"
+    (tmp_path / "s").write_text("the cat .\n")
+    texts = [str(tmp_path / "s"), str(tmp_path / "s"), "--device", "cpu"]
+    _, err = run(capsys, "score", *texts, "-m", f"some:model={folder}", status=2)
+    assert f"take -m {metric}" in err
+    run(capsys, "score", *texts, "-m", metric)
+    card = (folder / "README.md").read_text()
+    assert "-m some:model=some,alpha=1,beta=0,gamma=0" in card
+    assert "plain transformers model" not in card
+    listed = {line.split("`")[1].rstrip("/") for line in card.splitlines() if line[:3] == "- `"}
+    assert listed == {path.name for path in folder.iterdir()} - {"README.md"}
+
+
 def test_every_improvement_runs(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
 ) -> None:

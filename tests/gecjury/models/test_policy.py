@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import parse_m2
 from gecjury.errors import FAMILIES, InputError, OptionError
+from gecjury.models.checkpoints import _quiet_hub
 from gecjury.runtime import Runtime
 from tests import tiny
 
@@ -213,3 +215,12 @@ def test_no_other_room_loads_models() -> None:
         if path.suffix == ".py" and words.search(path.read_text(encoding="utf-8"))
     ]
     assert found == []
+
+
+def test_the_hub_s_retries_are_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    logger = logging.getLogger("huggingface_hub.utils._http")
+    with _quiet_hub():
+        logger.warning("Retrying in 1s [Retry 1/5].")
+    assert not caplog.records
+    logger.warning("afterwards")
+    assert [record.message for record in caplog.records] == ["afterwards"]

@@ -111,7 +111,7 @@ def test_a_head_cut_short_is_begun_anew(path: Path, length: int) -> None:
     with Store(path, IDENTITY) as store:
         assert store.cut == length
         assert len(store) == 0
-    assert read_store(path)[0] == IDENTITY
+        assert read_store(path)[0] == IDENTITY
 
 
 def with_sum(record: dict[str, object]) -> bytes:
@@ -278,6 +278,20 @@ def test_a_file_that_is_no_store_is_left(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a store of judgments"):
         Store(file, IDENTITY)
     assert file.read_text() == "my notes\n"
+
+
+def test_a_store_without_a_reply_is_not_left_behind(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    with Store(path, IDENTITY):
+        assert path.exists()
+    assert not list(tmp_path.iterdir())
+    with Store(path, IDENTITY), pytest.raises(InputError, match="another run is writing"):
+        Store(path, IDENTITY)
+    with Store(path, IDENTITY) as store:
+        store.append(other(7), REPLY)
+    with Store(path, IDENTITY) as store:
+        assert len(store) == 1
+    assert path.exists()
 
 
 def test_a_full_disk_keeps_what_was_there(path: Path) -> None:

@@ -113,6 +113,28 @@ def test_a_map_is_completed_by_columns_called_what_they_hold(tmp_path: Path) -> 
         read_annotations(bare, ColumnMap.parse(["output=hyp"]))
 
 
+@pytest.mark.parametrize(
+    ("columns", "aspects", "told"),
+    [
+        (["grammaticality=grammar", "output=output"], None, "--column says; left: fluency, meaning "
+         "(to train them too, add --column fluency=fluency --column meaning=meaning)"),
+        (None, ["meaning"], "--aspects says; left: fluency (to train it too, name them with"),
+        (None, None, ""),
+    ],
+)  # fmt: skip
+def test_the_aspects_found_asked_and_left_are_told(
+    tmp_path: Path, columns: list[str] | None, aspects: list[str] | None, told: str
+) -> None:
+    path = tmp_path / "r.tsv"
+    path.write_text("output\tgrammar\tfluency\tmeaning\na\t1\t2\t3\nb\t2\t3\t4\n")
+    given = ColumnMap.parse(columns) if columns else None
+    notes = read_annotations(path, given, aspects=aspects).notes
+    assert len(notes) == bool(told)
+    assert told in "".join(notes)
+    if columns:
+        assert "rates grammaticality, fluency, meaning; read: grammaticality, as" in notes[0]
+
+
 def test_aspects_that_are_not_wanted_need_no_ratings(tmp_path: Path) -> None:
     path = write(tmp_path, "output,fluency,meaning", "a,2,", "c,3,x")
     found = read_annotations(path, aspects=["fluency"])
