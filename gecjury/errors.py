@@ -12,6 +12,10 @@ GecjuryError (exit 2: wrong use, or unusable input, data or output)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "FAMILIES",
@@ -23,6 +27,7 @@ __all__ = [
     "OptionError",
     "OutputError",
     "family_of",
+    "install_hint",
     "known_name",
     "nearest",
     "nearest_of",
@@ -102,3 +107,74 @@ def known_name(what: str, name: str, names: Sequence[str]) -> str:
     if name in names:
         return name
     raise OptionError(f"unknown {what} {name!r}: {nearest_of(name, names)}")
+
+
+def install_hint(extra: str) -> str:
+    """The command that installs an extra of gecjury, as gecjury itself was installed.
+
+    A checkout is named as such, and what came from a file or an address by that; the program is
+    the one that belongs to this Python.
+
+    Args:
+        extra: `edits`, `refbased`, ...
+    """
+    # Here, since only errors need them.
+    import shlex
+    import shutil
+    import sys
+    from pathlib import Path
+
+    try:
+        here = Path.cwd()
+    except OSError:  # the folder has been removed
+        here = Path("/")
+    program = Path(sys.executable)
+    found = shutil.which("pip")
+    if found and Path(found).parent == program.parent:
+        pip = "pip"
+    else:
+        near = program.is_relative_to(here)
+        pip = f"{shlex.quote(str(program.relative_to(here) if near else program))} -m pip"
+    root = Path(__file__).resolve().parents[1]
+    if _is_checkout(root):
+        place = "." if root == here.resolve() else str(root)
+        return f"{pip} install -e " + _quoted(f"{place}[{extra}]")
+    return f"{pip} install " + _quoted(_requirement(extra))
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text) if "'" in text else f"'{text}'"
+
+
+def _is_checkout(root: Path) -> bool:
+    """Whether a folder is this project's, and not that of a program that packs gecjury."""
+    try:
+        return 'name = "gecjury"' in (root / "pyproject.toml").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+
+
+def _requirement(extra: str) -> str:
+    """What pip is to install: the file or the address that gecjury came from, or its name."""
+    import json
+    from importlib import metadata
+    from pathlib import Path
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        record = json.loads(metadata.distribution("gecjury").read_text("direct_url.json") or "{}")
+        url = str(record.get("url", ""))
+        local = Path(unquote(urlsplit(url).path))
+        if url.startswith("file:"):
+            return f"{local}[{extra}]" if local.exists() else f"gecjury[{extra}]"
+        version = record.get("vcs_info", {})
+        commit = version.get("requested_revision") or version.get("commit_id")
+    except (metadata.PackageNotFoundError, ValueError, AttributeError, OSError):
+        return f"gecjury[{extra}]"
+    if not url:
+        return f"gecjury[{extra}]"
+    if version:
+        url = f"{version.get('vcs', 'git')}+{url}" + (f"@{commit}" if commit else "")
+    return f"gecjury[{extra}] @ {url}"

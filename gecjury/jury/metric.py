@@ -46,6 +46,7 @@ class Jury(MeanScorer):
     family: ClassVar[str] = "jury"
     summary: ClassVar[str] = "scorers of any family, weighed as human preferences taught"
     paper: ClassVar[str] = "this package"
+    must_name: ClassVar[Mapping[str, str]] = {"file": "model"}
 
     file: str = ""
     # Where and whether, never what: they are no part of the settings.

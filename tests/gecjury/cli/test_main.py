@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.cli import COMMANDS, _parser
+from gecjury.cli import COMMANDS, command_parser
 from gecjury.cli.inputs import runtime_from
 from gecjury.scoring import registry
 from tests.gecjury.scoring import test_scorer
@@ -261,7 +261,7 @@ def test_a_damaged_score_file_is_left_alone(shell: Shell) -> None:
         (["scor"], "unknown command 'scor': did you mean score"),
         (["score"], "the following arguments are required: SOURCE, HYP, -m/--metric"),
         (["score", "source.txt"], "the following arguments are required: HYP"),
-        (["data"], "the following arguments are required: action\n"),
+        (["data"], "the following arguments are required: ACTION\n"),
         (["explain", "a b"], "the following arguments are required: HYP\n"),
         (["score", "source.txt", "mine.txt"], "required: -m/--metric"),
         ([*SCORE, "--format", "xml"], "argument --format: invalid choice: 'xml'"),
@@ -373,9 +373,22 @@ def test_check_reports_all_faults_at_once(shell: Shell) -> None:
 
 
 def test_global_options_reach_the_run() -> None:
-    argv = ["metrics", "--device", "cpu", "--batch-size", "3", "--workers", "2", "--no-cache"]
+    argv = [
+        "score",
+        "s",
+        "h",
+        "-m",
+        "green",
+        "--device",
+        "cpu",
+        "--batch-size",
+        "3",
+        "--workers",
+        "2",
+        "--no-cache",
+    ]
     argv += ["--cache", "c", "--concurrency", "4", "--max-cost", "1.5", "--dry-run", "--quiet"]
-    args = _parser(argv).parse_args(argv)
+    args = command_parser().parse_args(argv)
     runtime = runtime_from(args)
     assert (runtime.device, runtime.batch_size, runtime.workers) == ("cpu", 3, 2)
     assert (runtime.concurrency, runtime.max_cost, runtime.dry_run) == (4, 1.5, True)
