@@ -84,8 +84,11 @@ class _Store:
                 marks = ",".join("?" * len(batch))
                 query = f"SELECT key, value, used FROM entries WHERE scope = ? AND key IN ({marks})"
                 for key, value, used in store.execute(query, (row[0], *batch)):
+                    # A file that was tampered with may hold anything anywhere.
+                    if not isinstance(value, bytes):
+                        continue
                     stored[key] = value
-                    if now - used > _RECENT:
+                    if not isinstance(used, float) or now - used > _RECENT:
                         old.append((now, row[0], key))
             if old:
                 # Where the file cannot be written, or not now, what was found is still good.
@@ -230,9 +233,12 @@ class DiskCache:
         return self._store.trouble
 
     def get(self, keys: Sequence[str]) -> dict[str, str]:
-        """The stored values of those keys that have one."""
-        found = self._store.read([_data(key) for key in keys])
-        return {_text(key): _text(value) for key, value in found.items()}
+        """The stored values of those keys that have one that is text."""
+        found = {}
+        for key, value in self._store.read([_data(key) for key in keys]).items():
+            with contextlib.suppress(UnicodeDecodeError):
+                found[_text(key)] = _text(value)
+        return found
 
     def put(self, values: Mapping[str, str]) -> None:
         """Store values, replacing older ones of the same keys."""
@@ -267,11 +273,15 @@ class VectorCache:
         """Why the file could not be used; empty while all is well."""
         return self._store.trouble
 
-    def read(self, keys: Sequence[bytes]) -> dict[bytes, Float32Array]:
-        """The vectors, (dimensions,), of those keys that are there; they count as used now."""
+    def read(self, keys: Sequence[bytes], dimensions: int) -> dict[bytes, Float32Array]:
+        """The vectors, (dimensions,), of those keys that are there; they count as used now.
+
+        What is there but of another size is not given: a file that was tampered with.
+        """
         return {
             key: np.frombuffer(data, dtype="<f4").astype(np.float32)
             for key, data in self._store.read(keys).items()
+            if len(data) == 4 * dimensions
         }
 
     def write(self, vectors: Mapping[bytes, Float32Array]) -> None:

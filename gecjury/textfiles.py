@@ -277,9 +277,11 @@ def _deeper(value: Any, most: int) -> bool:
     return True
 
 
-def read_json(path: str | Path, expected: str, *, most: int = MOST_JSON) -> Any:
+def read_json(
+    path: str | Path, expected: str, *, most: int = MOST_JSON, halves: bool = False
+) -> Any:
     """Read a file of one JSON document; see `read_bytes` and `parse_json`."""
-    return parse_json(read_text(path, most=most), str(path), expected)
+    return parse_json(read_text(path, most=most), str(path), expected, halves=halves)
 
 
 def csv_rows(

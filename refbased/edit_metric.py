@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,17 +15,20 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, Edits, apply_edits, counted_edits
 from gecjury.errors import OptionError
 from gecjury.extraction.extract import CorpusEdits, corpus_edits, extraction_signature
+from gecjury.extraction.retyping import GoldTypes, is_retyped, typed_corpus_edits
 from gecjury.refbased.references import FirstBest, choose_best, choose_running
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
+from gecjury.scoring.signature import Signature
 
 __all__ = [
     "BestReference",
     "EditMetric",
     "Edits",
     "ScoreLevel",
+    "TypedEditMetric",
     "Types",
     "by_type",
     "check_beta",
@@ -126,6 +129,9 @@ class EditMetric(Scorer):
     Hypotheses and references that came as M2 keep their edits; of the others ERRANT's are
     extracted.
 
+    Class variable `apart`: whether a reference's edits must not overlap, since sentences are taken
+    apart at them, or single edits taken out of a corrected sentence.
+
     Attributes:
         tagger: `embedded`, or the name of a spaCy model.
         pos: part-of-speech scheme of the embedded tagger: `spacy2` (as in the official files,
@@ -134,6 +140,7 @@ class EditMetric(Scorer):
 
     family: ClassVar[str] = "refbased"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    apart: ClassVar[bool] = True
 
     tagger: str = "embedded"
     pos: Literal["spacy2", "spacy3"] = "spacy2"
@@ -145,6 +152,8 @@ class EditMetric(Scorer):
     def check(self, corpus: Corpus) -> None:
         """As usual, and the tagger must be there before any work is done."""
         super().check(corpus)
+        if self.apart:
+            corpus.refuse_overlaps(self.name)
         extraction_signature(self.tagger, self.pos)
 
     def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
@@ -174,6 +183,32 @@ class EditMetric(Scorer):
             scores["precision"] = float(by_sentence.precision[0, 0])
             scores["recall"] = float(by_sentence.recall[0, 0])
         return scores
+
+
+@dataclass(frozen=True)
+class TypedEditMetric(EditMetric):
+    """Base of metrics that hold a hypothesis' edits against gold edits, and count them by type.
+
+    Attributes:
+        types: of ready gold edits (M2): `auto` types those anew that have another scheme's, while
+            hypotheses have ERRANT's, `errant` all of them, as ERRANT's own `errant_m2 -gold`
+            does; `gold` keeps them.
+    """
+
+    later_settings: ClassVar[frozenset[str]] = frozenset({"types"})
+
+    types: GoldTypes = "auto"
+
+    def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
+        """The edits of all hypotheses and references, the gold ones typed as asked for."""
+        return typed_corpus_edits(corpus, self.types, self.tagger, self.pos, runtime)
+
+    def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
+        """As usual, and that gold edits were typed anew, where some were."""
+        made = super().signature(corpus, runtime)
+        if not is_retyped(corpus, self.types):
+            return made
+        return replace(made, extra={**made.extra, "gold": "retyped"})
 
 
 def by_type(

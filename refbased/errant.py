@@ -13,9 +13,9 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.refbased.edit_metric import (
     BestReference,
-    EditMetric,
     Edits,
     ScoreLevel,
+    TypedEditMetric,
     Types,
     by_type,
     check_beta,
@@ -36,7 +36,7 @@ _Key = tuple[int, int] | tuple[int, int, str]
 
 
 @dataclass(frozen=True)
-class ERRANT(BestReference, EditMetric):
+class ERRANT(BestReference, TypedEditMetric):
     """F-score over edits extracted and typed by ERRANT (Bryant et al. 2017).
 
     Range 0 to 1, higher is better. Precision is 1 without false positives, recall 1 without false
@@ -56,6 +56,7 @@ class ERRANT(BestReference, EditMetric):
     summary: ClassVar[str] = "F0.5 over typed edits"
     paper: ClassVar[str] = "Bryant et al. 2017"
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
+    apart: ClassVar[bool] = False
 
     mode: Mode = "correction"
     beta: float = 0.5

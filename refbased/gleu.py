@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.refbased.ngrams import count_overlaps
+from gecjury.refbased.ngrams import Unit, count_overlaps
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
@@ -18,11 +21,44 @@ from gecjury.stats.counts import ratio
 
 __all__ = ["GLEU", "OfficialGLEU"]
 
+Choices = Literal["seeded", "script", "script2"]
+
+_Chooser = Callable[[int], NDArray[np.int16]]
+"""From the number of sentences that come next to choices of their references, draws × sentences."""
+
 # Choices of references held at once (draws × sentences), so that memory does not grow with both.
 _CELLS = 10_000_000
 
-
 _MOST_DRAWS = 1_000_000
+_MOST_GENERATORS = 100_000  # one a draw, of 2.5 kB each, where the script's choices are made
+
+
+def _seeded(seed: int, repeats: int, references: int) -> _Chooser:
+    rng = np.random.default_rng(seed)
+    return lambda count: rng.integers(references, size=(repeats, count), dtype=np.int16)
+
+
+def _of_the_script(seed: int, repeats: int, references: int) -> _Chooser:
+    """`random.randint(0, references - 1)` for each sentence, seeded anew for every draw."""
+    generators = [random.Random(101 * draw) for draw in range(repeats)]
+    return lambda count: np.array(
+        [[g.randint(0, references - 1) for _ in range(count)] for g in generators], dtype=np.int16
+    )
+
+
+def _of_the_script_in_python2(seed: int, repeats: int, references: int) -> _Chooser:
+    """The same in Python 2, whose `randint` took the whole part of a random fraction."""
+    generators = [random.Random(101 * draw) for draw in range(repeats)]
+    return lambda count: np.array(
+        [[int(g.random() * references) for _ in range(count)] for g in generators], dtype=np.int16
+    )
+
+
+_CHOOSERS: Mapping[Choices, Callable[[int, int, int], _Chooser]] = {
+    "seeded": _seeded,
+    "script": _of_the_script,
+    "script2": _of_the_script_in_python2,
+}
 
 
 @dataclass(frozen=True)
@@ -32,16 +68,22 @@ class GLEU(Scorer):
     Range 0 to 1, higher is better: exp(min(0, 1 − r/c)) times the geometric mean of
     p_n = (TK + TI − UD) / (number of the hypothesis' n-grams), in GREEN's terms (Koyama et al.
     2024, figure 5); r and c are the lengths of reference and hypothesis. With several references
-    the corpus score is the mean over `draws` random choices of one reference a sentence, the
-    sentence score the mean over all references. A sum below 0 counts as 0, any p_n of 0 makes the
+    the corpus score is the mean over `draws` random choices of one reference a sentence, an
+    estimate of the mean over all combinations of references, the sentence score the mean over all
+    references. A sum below 0 counts as 0, any p_n of 0 makes the
     score 0 (there is no smoothing), an order in which the hypothesis has no n-grams has p_n = 1,
     and an empty hypothesis has length 1.
 
     Attributes:
         n: longest n-gram.
-        unit: `word` or `char`.
+        unit: `word`, `char` (blanks at the ends of a text are left out), or `line`: the
+            characters of the line as it stands.
         draws: choices of references averaged for the corpus score.
         seed: of the choices.
+        choices: `seeded` by `seed`; `script` makes the authors' script's own, whose generator is
+            seeded with 101·j for the j-th choice, as Python 3 draws them (gec-metrics does the
+            same), `script2` as Python 2 does, for which it was written. Resampled corpora always
+            draw by `seed`.
     """
 
     name: ClassVar[str] = "gleu"
@@ -54,9 +96,10 @@ class GLEU(Scorer):
     _absent_only: ClassVar[bool] = False
 
     n: int = 4
-    unit: Literal["word", "char"] = "word"
+    unit: Unit = "word"
     draws: int = 500
     seed: int = 0
+    choices: Choices = "seeded"
 
     def __post_init__(self) -> None:
         if not 1 <= self.n <= 100:
@@ -66,6 +109,11 @@ class GLEU(Scorer):
         if self.draws > _MOST_DRAWS:
             raise OptionError(
                 f"{self.name}: draws={self.draws} is too many; expected at most {_MOST_DRAWS}"
+            )
+        if self.choices != "seeded" and self.draws > _MOST_GENERATORS:
+            raise OptionError(
+                f"{self.name}: draws={self.draws} is too many for choices={self.choices}; "
+                f"expected at most {_MOST_GENERATORS}"
             )
         if self.seed < 0:
             raise OptionError(f"{self.name}: seed={self.seed} is negative; expected 0 or more")
@@ -105,13 +153,14 @@ class GLEU(Scorer):
         systems, count, references, width = values.shape
         if draws is None and references == 1:
             return Scores(self._corpus(values.sum(axis=1, dtype=np.int64)[:, 0]))
-        rng = np.random.default_rng(self.seed)
         repeats = self.draws if draws is None else len(draws)
+        how = self.choices if draws is None else "seeded"
+        draw = _CHOOSERS[how](self.seed, repeats, references)
         times = None if draws is None else draw_weights(draws, count)
         sums = np.zeros((repeats, systems * width))
         for start in range(0, count, max(1, _CELLS // repeats)):
             part = values[:, start : start + max(1, _CELLS // repeats)].swapaxes(0, 1)
-            chosen = rng.integers(references, size=(repeats, len(part)), dtype=np.int16)
+            chosen = draw(len(part))
             weights = None if times is None else times[:, start : start + len(part)]
             for reference in range(references):
                 flat = part[:, :, reference].reshape(len(part), -1).astype(np.float64)
@@ -140,7 +189,8 @@ class OfficialGLEU(GLEU):
     Range 0 to 1, higher is better. Differs from `gleu`: an n-gram that stands in both source and
     reference is never penalised, whatever its counts; numerators are floored at 0 for each
     sentence and order; in sentence scores every statistic of 0 becomes 1. The random choice of
-    references is this package's, so corpus scores agree with the script's to its draws' noise.
+    references is this package's unless `choices` says otherwise, so corpus scores agree with the
+    script's to its draws' noise.
     """
 
     name: ClassVar[str] = "gleu-official"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
-from gecjury.refbased.ngrams import count_overlaps
+from gecjury.refbased.ngrams import Unit, count_overlaps
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
@@ -34,7 +34,8 @@ class GREEN(Scorer):
 
     Attributes:
         n: longest n-gram; the paper takes 4 for words, 6 for characters, which are the defaults.
-        unit: `word` or `char`.
+        unit: `word`, `char` (blanks at the ends of a text are left out), or `line`: the
+            characters of the line as it stands, as the authors' program counts them.
         beta: weight of recall; 2.0 suits several data sets (paper, appendix A.2).
     """
 
@@ -52,7 +53,7 @@ class GREEN(Scorer):
     }
 
     n: int | None = None
-    unit: Literal["word", "char"] = "word"
+    unit: Unit = "word"
     beta: float = 2.0
 
     def __post_init__(self) -> None:

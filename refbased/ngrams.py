@@ -15,19 +15,23 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count as numbers
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import Int32Array
 
-__all__ = ["UNITS", "Overlaps", "count_overlaps"]
+__all__ = ["UNITS", "Overlaps", "Unit", "count_overlaps"]
 
+
+Unit = Literal["word", "char", "line"]
+"""Words; characters, those of white space at the ends left out; characters of the line as it is."""
 
 UNITS: dict[str, Callable[[str], list[str]]] = {
     "word": str.split,
     "char": lambda text: list(text.strip()),
+    "line": list,
 }
 
 # Tokens counted together: large enough that array work outweighs Python's, small enough that a
@@ -99,7 +103,7 @@ def count_overlaps(
         references: R lists of N sentences.
         order: longest n-gram.
         unit: `word` (tokens by any Unicode white space) or `char` (characters, inner spaces
-            included, outer white space not).
+            included, outer white space not), or `line` (outer white space, too).
         absent: also count `sh_not_r`.
         advance: told how many sentences are done.
 

@@ -12,8 +12,8 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.refbased.edit_metric import (
     BestReference,
-    EditMetric,
     ScoreLevel,
+    TypedEditMetric,
     Types,
     by_type,
     check_beta,
@@ -38,7 +38,7 @@ __all__ = ["PTERRANT"]
 
 
 @dataclass(frozen=True)
-class PTERRANT(BestReference, EditMetric):
+class PTERRANT(BestReference, TypedEditMetric):
     """F-score over weighted edits (Gong et al. 2022).
 
     An edit e weighs |BERTScore(S with e alone, R) − BERTScore(S, R)|, or BARTScore's change
@@ -62,6 +62,7 @@ class PTERRANT(BestReference, EditMetric):
     paper: ClassVar[str] = "Gong et al. 2022"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}
+    apart: ClassVar[bool] = False
 
     weights: Weights = "bertscore"
     model: str | None = None

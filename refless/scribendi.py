@@ -28,7 +28,8 @@ class Scribendi(Scorer):
 
     0 if the hypothesis equals its source. 1 if its perplexity is lower and the greater of token
     sort ratio and Levenshtein ratio (substitutions at cost 2, over characters) reaches the
-    threshold. Otherwise −1. An empty hypothesis or source has no perplexity: −1.
+    threshold. Otherwise −1. An empty hypothesis or source has no perplexity: −1. Two texts of
+    punctuation alone have the same words, none, and are alike, as in fuzzywuzzy.
 
     Attributes:
         model: folder or hub name of a causal language model.
@@ -40,8 +41,9 @@ class Scribendi(Scorer):
     summary: ClassVar[str] = "perplexity and closeness to the source, by any causal model"
     paper: ClassVar[str] = "Islam and Magnani 2021"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    # 2: the signature names the commit of a language model from the hub.
-    version: ClassVar[int] = 2
+    # 2: the signature names the commit of a language model from the hub. 3: texts without a word
+    # are alike.
+    version: ClassVar[int] = 3
 
     model: str = "openai-community/gpt2"
     threshold: float = 0.8

@@ -35,9 +35,12 @@ def token_sort_ratio(first: str, second: str) -> float:
     """Ratio of the sorted words in lower case, in whole hundredths as its program gives it.
 
     Characters that are no letter, digit or underscore separate words; those from U+0080 to U+00FF
-    are dropped beforehand (fuzzywuzzy 0.18, `token_sort_ratio`). 0 where either has no word.
+    are dropped beforehand (fuzzywuzzy 0.18, `token_sort_ratio`). 0 where one has no word, 1 where
+    neither has: texts of punctuation alone are alike, whatever it is.
     """
     left, right = _sorted_words(first), _sorted_words(second)
+    if left == right:
+        return 1.0
     if not left or not right:
         return 0.0
     return round(100 * indel_ratio(left, right)) / 100

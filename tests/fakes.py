@@ -58,8 +58,10 @@ def corpora(draw: st.DrawFn, references: int = 3) -> Texts:
 
 
 def tokens_of(text: str, unit: str) -> list[str]:
-    """Words split on white space, or characters without the outer white space."""
-    return text.split() if unit == "word" else list(text.strip())
+    """Words split on white space, or characters, those of outer white space with `line` alone."""
+    if unit == "word":
+        return text.split()
+    return list(text if unit == "line" else text.strip())
 
 
 def grams(text: str, n: int, unit: str) -> Counter[tuple[str, ...]]:

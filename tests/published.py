@@ -38,3 +38,27 @@ GJG15 = {
     "NTHU": (0.437, -0.142),
     "IPN": (0.300, -0.358),
 }
+
+# Koyama et al. 2024, table 2: r and ρ against Expected Wins, each of GREEN's with its own tuned β.
+GREEN_WIKI = {
+    "green:beta=1.12": ("pearson", 0.951),
+    "green:beta=1.04": ("spearman", 0.714),
+    "green:unit=char,beta=1.56": ("pearson", 0.974),
+    "green:unit=char,beta=1.92": ("spearman", 0.893),
+}
+GREEN_CHAR_CONLL = {1.85: ("pearson", 0.803), 1.96: ("spearman", 0.824)}
+CHAR_GLEU_WIKI = (0.964, 0.821)
+CHAR_GLEU_CONLL = (0.606, 0.593)
+WORD_GLEU_WIKI = (0.684, 0.429)
+I_MEASURE_WIKI = (0.892, 0.714)
+I_MEASURE_CONLL = (-0.250, -0.385)
+ERRANT_CONLL = {0.20: ("pearson", 0.714), 0.19: ("spearman", 0.742)}
+M2_CONLL = {0.17: ("pearson", 0.697), 0.15: ("spearman", 0.725)}
+
+# Goto et al. 2026, GMEG Wiki (test), TrueSkill against mean ratings: Pearson and Spearman.
+TACL_GMEG_WIKI = {
+    "gleu": (0.785, 0.619),
+    "green": (0.871, 0.786),
+    "errant": (0.780, 0.667),
+    "cleme:compat=published": (0.825, 0.667),
+}

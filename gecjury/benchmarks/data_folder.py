@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import importlib.resources
 import os
+import stat
 import sys
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
@@ -250,6 +251,8 @@ class DataFolder:
             raise DataError(
                 f"{path}: cannot be read ({error.strerror}); check its rights"
             ) from None
+        if not stat.S_ISREG(status.st_mode):
+            raise DataError(f"{path}: is no file; move it away and fetch the data anew")
         if status.st_size != file.size:
             return "altered"
         return (

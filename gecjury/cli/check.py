@@ -16,18 +16,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Report on all files; exit 2 if any finding makes scoring impossible."""
-    from gecjury.corpus.doctor import Finding, examine
-    from gecjury.errors import GecjuryError
+    from gecjury.corpus.doctor import examine
     from gecjury.report.tables import Column, Table, print_result
 
-    reports, findings = examine(args.source, args.hypotheses, args.references)
-    if args.m2:
-        from gecjury.corpus.reading import read_corpus
-
-        try:
-            read_corpus(args.source, [], gold=args.m2)
-        except GecjuryError as error:
-            findings.insert(0, Finding("error", args.m2, str(error)))
+    reports, findings = examine(args.source, args.hypotheses, args.references, args.m2)
     files = [
         {
             "role": report.role,

@@ -57,10 +57,12 @@ def add_files(parser: argparse.ArgumentParser) -> None:
         metavar="REF",
         action="append",
         default=[],
-        help="a reference: text, or M2 (one reference an annotator); repeat for more. NAME=REF "
-        "adds it to a set that members of a jury may name",
+        help="a reference: text, or M2 (one reference an annotator, and gold edits where --m2 is "
+        "not given); repeat for more. NAME=REF adds it to a set that members of a jury may name",
     )
-    parser.add_argument("--m2", metavar="GOLD", help="gold edits in the M2 format")
+    parser.add_argument(
+        "--m2", metavar="GOLD", help="gold edits in M2, and references where -r is not given"
+    )
 
 
 def add_metrics(parser: argparse.ArgumentParser) -> None:
@@ -253,8 +255,36 @@ def files_to_score(
     corpus = read_files(args)
     for scorer in scorers:
         scorer.check(corpus)
+    _tell_two_golds(args, scorers, corpus)
     runtime = runtime_from(args)
     return None if dry_run(scorers, corpus, runtime) else (scorers, corpus, runtime)
+
+
+def _tell_two_golds(args: argparse.Namespace, scorers: Sequence[Scorer], corpus: Corpus) -> None:
+    """Say where some metrics read other corrections as gold edits than others as references."""
+    import sys
+
+    from gecjury.corpus.corpus import gold_versions
+    from gecjury.wording import listed, visible
+
+    by_edits = [scorer.name for scorer in scorers if "gold" in scorer.needs]
+    by_text = [scorer.name for scorer in scorers if "references" in scorer.needs]
+    if corpus.gold is None or not by_edits or not by_text:
+        return
+    annotators = gold_versions(corpus.gold)
+    one, two = (
+        {tuple(" ".join(line.split()) for line in version.lines) for version in versions}
+        for versions in (annotators, corpus.references)
+    )
+    if one == two:
+        return
+    where = visible(args.m2) if args.m2 else "the M2 files among -r"
+    print(
+        f"note: {listed(list(dict.fromkeys(by_edits)))} by the gold edits of {where} "
+        f"({len(annotators)}), {listed(list(dict.fromkeys(by_text)))} by the references of -r "
+        f"({len(corpus.references)}), which hold other corrections",
+        file=sys.stderr,
+    )
 
 
 def runtime_from(args: argparse.Namespace) -> Runtime:

@@ -18,6 +18,8 @@ _ACTIONS = {
     "text": "the source sentences",
     "check": "every problem, with its line; compares sources where several files are given",
     "convert": "M2 anew: merge files as annotators, or pick annotators",
+    "retype": "M2 with every edit typed by ERRANT's rules, as `errant_m2 -gold`",
+    "reextract": "M2 with edits extracted from the corrected sentences, as `errant_m2 -auto`",
 }
 
 
@@ -33,7 +35,7 @@ def _declare(parser: CommandParser) -> None:
     parser.add_argument("files", metavar="FILE.m2", nargs="+")
     if action == "check":
         return
-    if action != "text":
+    if action in ("apply", "convert"):
         parser.add_argument(
             "--annotator",
             type=int,
@@ -43,6 +45,12 @@ def _declare(parser: CommandParser) -> None:
             else "which annotators; repeat for more (default: all)",
         )
     parser.add_argument("-o", "--output", metavar="FILE", help="write here, not to stdout")
+    if action in ("retype", "reextract"):  # both keep overlapping edits
+        parser.add_argument(
+            "--tagger", default="embedded", help="embedded, or a spaCy model's name"
+        )
+        parser.add_argument("--pos", choices=("spacy2", "spacy3"), default="spacy2")
+        return
     parser.add_argument(
         "--overlaps",
         choices=("reject", "keep"),
@@ -59,6 +67,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.action == "check":
         return _check(args)
+    if args.action in ("retype", "reextract"):
+        return _typed_anew(args)
     corpora = [read_m2(path, overlaps=args.overlaps) for path in args.files]
     if args.action == "text":
         return _write(args, "".join(f"{b.source}\n" for blocks in corpora for b in blocks))
@@ -75,6 +85,23 @@ def run(args: argparse.Namespace) -> int:
         # Some files end without the blank line; converting one must change nothing unasked.
         text = text.removesuffix("\n")
     return _write(args, text)
+
+
+def _typed_anew(args: argparse.Namespace) -> int:
+    """Give a file's edits ERRANT's types, or extract them anew."""
+    from gecjury.cli.inputs import runtime_from
+    from gecjury.corpus.m2 import format_m2, read_m2
+    from gecjury.errors import InputError
+    from gecjury.extraction.extract import extraction_signature
+    from gecjury.extraction.retyping import reextracted_blocks, retyped_blocks
+
+    if len(args.files) != 1:
+        raise InputError(f"m2 {args.action} takes one file, got {len(args.files)}")
+    # An unknown tagger is refused before any file is read.
+    extraction_signature(args.tagger, args.pos)
+    blocks = read_m2(args.files[0], overlaps="keep")
+    make = retyped_blocks if args.action == "retype" else reextracted_blocks
+    return _write(args, format_m2(make(blocks, args.tagger, args.pos, runtime_from(args))))
 
 
 def _write(args: argparse.Namespace, text: str) -> int:

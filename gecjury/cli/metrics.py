@@ -68,16 +68,17 @@ def _row(name: str) -> dict[str, Any]:
         return row | {"error": str(error)}
     named = [f"{what} ({option}=…)" for option, what in found.must_name.items()]
     signature = Signature(name, found.family, scorer.settings(), found.version)
+    options = options_of(scorer)
     return {
         "name": name,
         "family": found.family,
         "needs": ", ".join([*sorted(found.needs), *named]) or "nothing",
         "from": origin(name),
-        "options": ",".join(f"{key}={value}" for key, value in scorer.settings().items()),
+        "options": ",".join(f"{each.option}={each.default}" for each in options),
         "version": found.version,
         "signature": signature.own,
         "summary": found.summary,
-        "explained": [asdict(option) for option in options_of(scorer)],
+        "explained": [asdict(option) for option in options],
     }
 
 

@@ -33,7 +33,7 @@ _MODELS = (
     *("analyse norms", "analyse map", "analyse lambda", "analyse layers", "analyse solver"),
     *("train some", "train impara", "train weights"),
 )
-_EDITS = (*_MODELS, "edits", "analyse edits")
+_EDITS = (*_MODELS, "edits", "analyse edits", "m2 retype", "m2 reextract")
 _DATA = (
     *("compare", "maege", "attack", "analyse", "train", "tune", "data list", "data fetch"),
     *("data verify", "data path"),

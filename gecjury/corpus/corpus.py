@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from gecjury.corpus.edits import Edit
+from gecjury.corpus.edits import Edit, overlapping_edits
+from gecjury.corpus.gold import is_errant_type, other_types, untyped
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
 
-__all__ = ["Corpus", "Group", "Version", "corpus_of_texts", "distinct_groups"]
+__all__ = [
+    "Corpus",
+    "Group",
+    "Version",
+    "corpus_of_texts",
+    "distinct_groups",
+    "errant_typed",
+    "gold_versions",
+]
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,7 @@ class Corpus:
         default_factory=dict, repr=False, compare=False
     )
     _labels: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    _errant_typed: bool | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         count = len(self.sources)
@@ -133,6 +144,58 @@ class Corpus:
         """The system names in order."""
         return tuple(self.systems)
 
+    def overlaps(self, needs: Iterable[str]) -> tuple[str, ...]:
+        """What is to be told of edits of one annotator that overlap.
+
+        Args:
+            needs: what is read, of `references` and `gold`.
+        """
+        found = []
+        if "gold" in needs and self.gold is not None:
+            count = sum(
+                len(overlapping_edits(block.edits(annotator)))
+                for block in self.gold
+                for annotator in block.annotators
+            )
+            if count:
+                found.append(
+                    f"{self._labels.get('gold', 'the M2 gold')}: edits that overlap another of "
+                    f"the same annotator: {count}; all count as they stand, as in the official M2 "
+                    "scorer"
+                )
+        if "references" in needs:
+            for index, version in enumerate(self.references):
+                count = sum(len(overlapping_edits(line)) for line in version.edits or ())
+                if count:
+                    found.append(
+                        f"{self._labels.get(f'reference {index}', f'reference {index}')}: edits "
+                        f"that overlap another of the same annotator: {count}; where edits are "
+                        "compared all count as they stand, and the text has them applied one after "
+                        "another in the order of the file"
+                    )
+        return tuple(found)
+
+    def refuse_overlaps(self, metric: str) -> None:
+        """Refuse references whose edits overlap, for what must take sentences apart by them.
+
+        Args:
+            metric: who refuses.
+
+        Raises:
+            InputError: names the reference, the sentence and the edit.
+        """
+        for index, version in enumerate(self.references):
+            for row, line in enumerate(version.edits or ()):
+                if over := overlapping_edits(line):
+                    name = self._labels.get(f"reference {index}", f"reference {index}")
+                    raise InputError(
+                        f"{name}, sentence {row + 1}: the edit {over[0].start} {over[0].end} "
+                        f"{over[0].correction!r} overlaps another of the same annotator, and "
+                        f"{metric} takes sentences apart at the edits: remove one of the two, or "
+                        "give the reference as text (`gecjury m2 apply --overlaps keep`), whose "
+                        "edits are extracted anew"
+                    )
+
     def group_texts(self, group: Group) -> tuple[str, ...]:
         """The text of each place of a group."""
         if group.texts:
@@ -141,7 +204,11 @@ class Corpus:
 
     def with_systems(self, names: Iterable[str]) -> Corpus:
         """The same corpus with some systems only, in the order given."""
-        return replace(self, systems={name: self.systems[name] for name in names})
+        # By which types the gold edits are read must not depend on what is scored just now.
+        typed = self.errant_typed
+        return replace(
+            self, systems={name: self.systems[name] for name in names}, _errant_typed=typed
+        )
 
     def with_references(self, name: str) -> Corpus:
         """The same corpus with the references of a named set.
@@ -158,6 +225,21 @@ class Corpus:
             )
         versions = tuple(self.reference_sets[name]())
         return replace(self, references=versions, reference_name=name)
+
+    @cached_property
+    def errant_typed(self) -> bool:
+        """Whether hypotheses have ERRANT's error types: extracted ones do, ready ones may.
+
+        False where every hypothesis that tells a type came with edits of another scheme.
+        """
+        if self._errant_typed is not None:
+            return self._errant_typed
+        return errant_typed(self.systems.values())
+
+    @cached_property
+    def other_types(self) -> Counter[str]:
+        """Types of the references' ready edits that are not ERRANT's, with their numbers."""
+        return sum((other_types(v.edits or ()) for v in self.references), Counter())
 
     @cached_property
     def source_print(self) -> str:
@@ -205,7 +287,7 @@ def corpus_of_texts(
         sources: N tokenised sentences.
         hypotheses: system name → N sentences.
         references: R lists of N sentences; one list of strings counts as one reference.
-        gold: N M2 blocks, for metrics that match gold edits.
+        gold: N M2 blocks, for metrics that match gold edits; without references they give these.
 
     Raises:
         InputError: lengths differ, or something is no text.
@@ -217,12 +299,46 @@ def corpus_of_texts(
         )
     if len(references) and isinstance(references[0], str):
         references = [references]  # type: ignore[list-item]  # a single list of sentences
+    versions = tuple(Version(_texts(f"references[{i}]", r)) for i, r in enumerate(references))
     return Corpus(
         _texts("sources", sources),
         {n: Version(_texts(f"hypotheses[{n!r}]", lines)) for n, lines in hypotheses.items()},
-        tuple(Version(_texts(f"references[{i}]", r)) for i, r in enumerate(references)),
+        versions or gold_versions(gold or ()),
         None if gold is None else tuple(gold),
     )
+
+
+def gold_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
+    """Gold edits as references, one an annotator, who left a sentence without lines as it is.
+
+    Args:
+        blocks: one a sentence; none gives no reference.
+    """
+    if not blocks:
+        return ()
+    annotators = sorted({a for block in blocks for a in block.annotators}) or [0]
+    return tuple(
+        Version(
+            tuple(block.text(annotator) for block in blocks),
+            tuple(block.edits(annotator) for block in blocks),
+            tuple(block.source for block in blocks),
+        )
+        for annotator in annotators
+    )
+
+
+def errant_typed(hypotheses: Iterable[Version]) -> bool:
+    """Whether hypotheses have ERRANT's error types; see `Corpus.errant_typed`."""
+    told = [_errant_types(version) for version in hypotheses]
+    return any(told) or all(one is None for one in told)
+
+
+def _errant_types(version: Version) -> bool | None:
+    """Whether a version's edits have, or will have, ERRANT's types; None where none is typed."""
+    if version.edits is None:
+        return True
+    types = {edit.type for edits in version.edits for edit in edits if not untyped(edit.type)}
+    return all(map(is_errant_type, types)) if types else None
 
 
 def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:

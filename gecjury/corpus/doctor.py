@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gecjury.corpus.reading import read_sources, read_versions, system_name
-from gecjury.errors import InputError
+from gecjury.corpus.corpus import Version, errant_typed
+from gecjury.corpus.edits import overlapping_edits
+from gecjury.corpus.gold import named_types, other_types
+from gecjury.corpus.reading import read_corpus, read_sources, read_versions, system_name
+from gecjury.errors import GecjuryError, InputError
 from gecjury.textfiles import read_lines, read_text
 
 __all__ = ["FileReport", "Finding", "examine"]
@@ -49,7 +52,10 @@ class Finding:
 
 
 def examine(
-    source: str | Path, hypotheses: Sequence[str | Path], references: Sequence[str | Path] = ()
+    source: str | Path,
+    hypotheses: Sequence[str | Path],
+    references: Sequence[str | Path] = (),
+    gold: str | Path | None = None,
 ) -> tuple[list[FileReport], list[Finding]]:
     """Read every file and report on all of them; an unreadable one does not hide the others.
 
@@ -57,6 +63,7 @@ def examine(
         source: the sentences to correct.
         hypotheses: system outputs.
         references: corrections by people, text or M2.
+        gold: gold edits, M2.
 
     Returns:
         Counts for each file that could be read, and the findings, errors first.
@@ -64,6 +71,12 @@ def examine(
     reports: list[FileReport] = []
     findings: list[Finding] = []
     sources: tuple[str, ...] = ()
+    read: dict[str, dict[str, tuple[Version, ...]]] = {"hypothesis": {}, "reference": {}}
+    if gold is not None:
+        try:
+            read["reference"][str(gold)] = read_corpus(source, [], gold=gold).references
+        except GecjuryError as error:
+            findings.append(Finding("error", str(gold), str(error)))
     try:
         sources = read_sources(source)
         reports.append(_report("source", source, sources, None))
@@ -73,7 +86,7 @@ def examine(
     for role, paths in (("hypothesis", hypotheses), ("reference", references)):
         for path in paths:
             try:
-                versions = read_versions(path)
+                versions = read_versions(path, overlaps="keep" if role == "reference" else "reject")
             except InputError as error:
                 findings.append(Finding("error", str(path), str(error)))
                 continue
@@ -82,14 +95,41 @@ def examine(
                 message = f"M2 of {len(versions)} annotators; a hypothesis holds the edits of one"
                 findings.append(Finding("error", str(path), message))
                 continue
+            over = sum(len(overlapping_edits(e)) for v in versions for e in v.edits or ())
+            if over:
+                message = (
+                    f"edits that overlap another of the same annotator: {over}; metrics that take "
+                    "sentences apart at edits refuse the file, others take them as they stand"
+                )
+                findings.append(Finding("warning", str(path), message))
+            read[role][str(path)] = versions
             for version in versions:
                 new = _report(role, path, version.lines, sources)  # type: ignore[arg-type]  # a Role
                 reports.append(new)
                 if sources:
                     findings += _against_source(new, sources)
     findings += _twins(reports)
+    mine = [version for versions in read["hypothesis"].values() for version in versions]
+    if errant_typed(mine):
+        findings += _other_schemes(read["reference"])
     order = {"error": 0, "warning": 1, "note": 2}
     return reports, sorted(findings, key=lambda finding: order[finding.level])
+
+
+def _other_schemes(references: Mapping[str, Sequence[Version]]) -> list[Finding]:
+    """Gold edits whose types are not those that the hypotheses' edits have."""
+    found: list[Finding] = []
+    for path, versions in references.items():
+        lines = [line for version in versions for line in version.edits or ()]
+        if other := other_types(lines):
+            message = (
+                f"{other.total()} of {sum(map(len, lines))} gold edits have types of another "
+                f"scheme than ERRANT's ({named_types(other)}), which the hypotheses' edits have: "
+                "errant, pt-errant and uot-errant type them anew (types=gold keeps them), as "
+                "`gecjury m2 retype` does"
+            )
+            found.append(Finding("note", path, message))
+    return found
 
 
 def _report(

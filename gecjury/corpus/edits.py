@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from gecjury.errors import InputError
 
-__all__ = ["Edit", "Edits", "apply_edits", "counted_edits", "ordered_edits"]
+__all__ = [
+    "Edit",
+    "Edits",
+    "apply_edits",
+    "counted_edits",
+    "ordered_edits",
+    "overlapping_edits",
+]
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -52,6 +59,17 @@ def counted_edits(
     """
     left_out = {"noop"} | ({"UNK"} if not unknown else set()) | ({"Um"} if not unclear else set())
     return tuple(edit for edit in edits if edit.type not in left_out)
+
+
+def overlapping_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """The edits, from left to right, that begin before one to their left has ended."""
+    found = []
+    done = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        if edit.start < done:
+            found.append(edit)
+        done = max(done, edit.end)
+    return tuple(found)
 
 
 def ordered_edits(edits: Iterable[Edit], length: int) -> list[Edit]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.edits import Edit, apply_edits, overlapping_edits
 from gecjury.errors import InputError
 from gecjury.textfiles import read_lines
 
@@ -86,7 +86,7 @@ class M2Sentence:
         if not edits:
             return self.source
         tokens = self.source.split()
-        if _overlapping(edits) is None:
+        if not overlapping_edits(edits):
             return " ".join(apply_edits(tokens, edits))
         return " ".join(_apply_in_turn(tokens, edits))
 
@@ -228,15 +228,6 @@ def _check_order(before: Sequence[M2Annotation], new: M2Annotation, where: str) 
                     "and apart: sort them, or remove one of the two"
                 )
             return
-
-
-def _overlapping(edits: Sequence[Edit]) -> Edit | None:
-    done = 0
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        if edit.start < done:
-            return edit
-        done = edit.end
-    return None
 
 
 def _apply_in_turn(tokens: list[str], edits: Sequence[Edit]) -> list[str]:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.corpus import Corpus, Version, gold_versions
+from gecjury.corpus.gold import join_annotators
 from gecjury.corpus.m2 import M2Sentence, looks_like_m2, parse_m2
 from gecjury.errors import InputError
 from gecjury.textfiles import MOST_JSON, parse_json, read_lines
@@ -36,23 +37,31 @@ def read_versions(path: str | Path, *, overlaps: str = "reject") -> tuple[Versio
     Raises:
         InputError: names file and line.
     """
+    return _read_reference(path, overlaps=overlaps)[0]
+
+
+def _read_reference(
+    path: str | Path, *, overlaps: str = "reject"
+) -> tuple[tuple[Version, ...], tuple[M2Sentence, ...]]:
+    """The versions of a file (see `read_versions`), and the blocks that an M2 file has."""
     lines = read_lines(path)
     if looks_like_m2(lines):
-        return _m2_versions(parse_m2(lines, str(path), overlaps=overlaps))
+        blocks = parse_m2(lines, str(path), overlaps=overlaps)
+        return gold_versions(blocks), blocks
     if _is_json_lines(path, lines):
-        return (
-            Version(
-                tuple(
-                    _json_text(line, f"{path}, line {i + 1}", ("text", "hypothesis"))
-                    for i, line in enumerate(lines)
-                )
-            ),
-        )
-    return (Version(tuple(lines)),)
+        lines = [
+            _json_text(line, f"{path}, line {i + 1}", ("text", "hypothesis"))
+            for i, line in enumerate(lines)
+        ]
+    return (Version(tuple(lines)),), ()
 
 
-def read_gold(path: str | Path, *, overlaps: str = "reject") -> tuple[M2Sentence, ...]:
+def read_gold(path: str | Path, *, overlaps: str = "keep") -> tuple[M2Sentence, ...]:
     """Read gold edits, which must be M2.
+
+    Args:
+        path: the file.
+        overlaps: see `gecjury.corpus.m2.read_m2`; the official M2 scorer takes edits as they come.
 
     Raises:
         InputError: the file is not M2 or is malformed; names file and line.
@@ -74,13 +83,18 @@ def read_corpus(
 ) -> Corpus:
     """Read the files of one evaluation and check that they belong together.
 
+    Edits of one annotator that overlap are kept in references and gold, and told in the notes of
+    what is scored (`Corpus.overlaps`); in a hypothesis they are refused.
+
     Args:
         source: the sentences to correct: text, JSON lines (strings, or objects with `source`),
             or M2, whose S lines are taken.
         hypotheses: one file a system.
         references: text or M2 files, in order. `NAME=FILE` adds the file to a further set of
             references of that name; see `Corpus.with_references`.
-        gold: M2 file with the annotators' edits.
+        gold: M2 file with the annotators' edits. Where it is not given, M2 files among the
+            references are the gold edits too (not those of a named set); where no reference is,
+            it gives those.
 
     Raises:
         InputError: a file cannot be read, a system is named twice, or line counts differ.
@@ -106,9 +120,14 @@ def read_corpus(
     sources = read_sources(source)
     lists: list[Version] = []
     named: dict[str, list[Version]] = {}
+    found: list[tuple[M2Sentence, ...]] = []
     for given in references:
         name, path = _name_of(given)
-        for version in read_versions(path):
+        versions, edited = _read_reference(path, overlaps="keep")
+        if edited and not name:
+            found.append(edited)
+            labels.setdefault("gold", str(path))
+        for version in versions:
             # Sets by name stay apart: a metric takes them only where it is asked for that set.
             if name:
                 if (lines := len(version.lines)) != len(sources):
@@ -117,9 +136,15 @@ def read_corpus(
                 continue
             labels[f"reference {len(lists)}"] = str(path)
             lists.append(version)
-    blocks = None if gold is None else read_gold(gold)
     if gold is not None:
+        found = [read_gold(gold)]
         labels["gold"] = str(gold)
+        if not lists and len(found[0]) == len(sources):
+            lists += gold_versions(found[0])
+            labels |= {f"reference {index}": str(gold) for index in range(len(lists))}
+    elif any(len(blocks) != len(sources) for blocks in found):
+        found = []  # refused as references below
+    blocks = join_annotators(found) if found else None
     return Corpus(
         sources,
         systems,
@@ -150,18 +175,6 @@ def read_sources(path: str | Path) -> tuple[str, ...]:
             for i, line in enumerate(lines)
         )
     return tuple(lines)
-
-
-def _m2_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
-    annotators = sorted({a for block in blocks for a in block.annotators}) or [0]
-    return tuple(
-        Version(
-            tuple(block.text(annotator) for block in blocks),
-            tuple(block.edits(annotator) for block in blocks),
-            tuple(block.source for block in blocks),
-        )
-        for annotator in annotators
-    )
 
 
 def _is_json_lines(path: str | Path, lines: Sequence[str]) -> bool:

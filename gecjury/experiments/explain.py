@@ -11,7 +11,7 @@ from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError, OptionError
 from gecjury.experiments.inputs import scorers_of
 from gecjury.experiments.result import ExperimentResult
-from gecjury.extraction.extract import corpus_edits
+from gecjury.extraction.retyping import GoldTypes, typed_corpus_edits
 from gecjury.metaeval.edits.attribution import Attribution, Method, attribute
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import Explanation, edit_label
@@ -169,11 +169,12 @@ def _version(given: str | Version) -> Version:
 def _edits(
     scorer: Scorer, source: str, versions: Sequence[Version], runtime: Runtime
 ) -> list[tuple[Edit, ...]]:
-    """Each version's edits: its own, or extracted as the metric would."""
+    """Each version's edits: its own, typed as the metric would, or extracted as it would."""
     corpus = Corpus((source,), {"hypothesis": versions[0]}, tuple(versions[1:]))
     tagger = getattr(scorer, "tagger", "embedded")
     pos = getattr(scorer, "pos", "spacy2")
-    found = corpus_edits(corpus, tagger, pos, runtime)
+    types: GoldTypes = getattr(scorer, "types", "gold")
+    found = typed_corpus_edits(corpus, types, tagger, pos, runtime)
     return [found.systems["hypothesis"][0], *(lines[0] for lines in found.references)]
 
 

@@ -202,7 +202,7 @@ def score(
         hypotheses: system name → N sentences.
         references: R lists of N sentences; one list of strings counts as one reference.
         metrics: names, with options as on the command line, or scorers.
-        gold: N M2 blocks, for metrics that match gold edits.
+        gold: N M2 blocks, for metrics that match gold edits; without references they give these.
         folder: where score files are read and kept; by default nowhere.
         runtime: device, workers and the like.
 

@@ -28,10 +28,12 @@ from gecjury.runtime import Runtime
 __all__ = [
     "CorpusEdits",
     "Extraction",
+    "cache_parts",
     "corpus_edits",
     "extract",
     "extract_edits",
     "extraction_signature",
+    "tagging_pipeline",
 ]
 
 Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
@@ -195,7 +197,7 @@ def _edits_of(
     """Edits of distinct pairs, and how many of them were on disk."""
     if not pairs:
         return {}, 0
-    parts = _cache_parts(tagger, pos_scheme)
+    parts = {"what": "edits", **cache_parts(tagger, pos_scheme)}
     known: dict[TextPair, ExtractedEdits] = {}
     cache = None
     if runtime.use_cache:
@@ -224,8 +226,13 @@ def _made(
         from gecjury.extraction.workers import extract_in_workers
 
         return extract_in_workers(pairs, tagger, pos_scheme, runtime.workers)
-    version = json.dumps(_cache_parts(tagger, pos_scheme), sort_keys=True)
-    return Extractor(_pipeline(tagger, pos_scheme, version)).extract(pairs)
+    return Extractor(tagging_pipeline(tagger, pos_scheme)).extract(pairs)
+
+
+def tagging_pipeline(tagger: str, pos_scheme: str) -> Any:
+    """The spaCy pipeline of a tagger, loaded once for all metrics of a run."""
+    version = json.dumps(cache_parts(tagger, pos_scheme), sort_keys=True)
+    return _pipeline(tagger, pos_scheme, version)
 
 
 @lru_cache(maxsize=1)
@@ -237,9 +244,9 @@ def _pipeline(tagger: str, pos_scheme: str, version: str) -> Any:
     return load_tagger(tagger, pos_scheme)
 
 
-def _cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
-    """Everything besides the text that decides an edit."""
-    parts = {"what": "edits", "format": _FORMAT, **extraction_signature(tagger, pos_scheme)}
+def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
+    """Everything besides the text that decides an edit or its type, for caches."""
+    parts = {"format": _FORMAT, **extraction_signature(tagger, pos_scheme)}
     try:
         parts["spacy"] = metadata.version("spacy")
     except metadata.PackageNotFoundError:

@@ -254,10 +254,11 @@ class Encoder:
         prefix = self.identity.encode()
         keys = [_key(prefix, ids) for ids in pieces]
         by_key = dict(zip(keys, pieces, strict=True))
+        width = int(self._model.config.hidden_size)
         unknown = [key for key in by_key if key not in self._memory]
         vector_of = {key: self._memory[key] for key in by_key if key in self._memory}
         if self._cache is not None and unknown:
-            vector_of |= self._cache.read(unknown)
+            vector_of |= self._cache.read(unknown, width)
         todo = [key for key in by_key if key not in vector_of]
         fresh = self._pooled([by_key[key] for key in todo])
         new = dict(zip(todo, fresh, strict=True))
@@ -266,7 +267,6 @@ class Encoder:
         vector_of |= new
         self._remember(vector_of)
         key_of = dict(zip(distinct, keys, strict=True))
-        width = int(self._model.config.hidden_size)
         vectors = np.empty((len(texts), width), dtype=np.float32)
         for row, text in enumerate(texts):
             vectors[row] = vector_of[key_of[text]]

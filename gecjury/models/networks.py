@@ -75,6 +75,12 @@ def read_tokenizer(checkpoint: Checkpoint, config: Any) -> Any:
     most = position_limit(config)
     if most is not None:
         tokenizer.model_max_length = min(tokenizer.model_max_length, most)
+    if list(tokenizer.model_input_names[:1]) != ["input_ids"]:
+        # What pads batches takes the first of these names for the word pieces.
+        raise InputError(
+            f"{checkpoint.folder}: a tokenizer whose first output is not input_ids; copy the "
+            "model's tokenizer_config.json anew"
+        )
     return tokenizer
 
 

@@ -510,7 +510,7 @@ def _of_json(file: str, digest: str, text: str, metric: str) -> Given:
         raise InputError(
             f"{file}: more than {MOST_JSON // 1_000_000} million characters of JSON; give a table"
         )
-    document = parse_json(text, file, "numbers by system, rows, or a score file")
+    document = parse_json(text, file, "numbers by system, rows, or a score file", halves=True)
     ours = isinstance(document, Mapping) and isinstance(document.get("rows"), list)
     if not ours:
         if metric:

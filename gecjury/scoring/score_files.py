@@ -132,7 +132,9 @@ def read_rows(
     """
     try:
         record = read_json(
-            path, "a score file: delete this damaged score file to have it made anew"
+            path,
+            "a score file: delete this damaged score file to have it made anew",
+            halves=True,  # A system may be called by a file whose name is not UTF-8.
         )
         if record["format"] != SCORE_FORMAT:
             raise InputError(

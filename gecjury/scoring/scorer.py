@@ -22,7 +22,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -68,6 +68,8 @@ class Scorer(ABC):
       signature keeps the field's name, so that scores that lie in files are still found.
     - `must_name`: options without which nothing can be scored, with what they name (`model`).
     - `shared_options`: names that stand for several settings while they are tuned.
+    - `later_settings`: settings that came after scores and juries had been kept. They stand among
+      the settings only where they are not the default, so that what was kept is still found.
     """
 
     name: ClassVar[str]
@@ -85,6 +87,7 @@ class Scorer(ABC):
     shared_options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     typed: ClassVar[Mapping[str, str]] = {}
     must_name: ClassVar[Mapping[str, str]] = {}
+    later_settings: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
@@ -181,8 +184,12 @@ class Scorer(ABC):
         return {}
 
     def settings(self) -> dict[str, Setting]:
-        """All settings with the values in effect."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """All settings with the values in effect; of `later_settings` those that were changed."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name not in self.later_settings or getattr(self, field.name) != field.default
+        }
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """What would make this scorer's scores on this corpus."""
@@ -212,7 +219,7 @@ class Scorer(ABC):
         found = self.settings()
         if not any(f.default is MISSING and f.default_factory is MISSING for f in fields(self)):
             usual = type(self)().settings()
-            found = {key: value for key, value in found.items() if value != usual[key]}
+            found = {key: value for key, value in found.items() if value != usual.get(key)}
         return {self.typed.get(key, key): value for key, value in found.items()}
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
@@ -235,7 +242,8 @@ class Scorer(ABC):
             )
         if "gold" in self.needs and corpus.gold is None:
             raise InputError(
-                f"{self.name} needs gold edits: give an M2 file with --m2 FILE, or `gold` in Python"
+                f"{self.name} needs gold edits: give an M2 file with --m2 FILE or -r FILE, or "
+                "`gold` in Python"
             )
         if "rivals" in self.needs and len(corpus.systems) < 2:
             raise InputError(
@@ -268,6 +276,9 @@ class Scorer(ABC):
         self.check(corpus)
         start = time.perf_counter()
         statistics = self.statistics(corpus, runtime)
+        told = corpus.overlaps(self.needs)
+        if told:
+            statistics = replace(statistics, notes=(*statistics.notes, *told))
         return self.table(corpus, statistics, runtime, time.perf_counter() - start)
 
     def table(
@@ -299,7 +310,8 @@ class Scorer(ABC):
             sources: N tokenised sentences.
             hypotheses: system name → N sentences.
             references: R lists of N sentences; one list of strings counts as one reference.
-            gold: N M2 blocks, for metrics that match gold edits.
+            gold: N M2 blocks, for metrics that match gold edits; without references they give
+                these.
             runtime: device, workers and the like.
 
         Raises:

@@ -13,15 +13,18 @@ that nobody changes. Each chunk is one of
 
 either for each reference by itself (*dependent*) or for all together (*independent*: tp if any
 reference has it, fp_needed if any reference changes the chunk, fn if all change it). Counts are
-weighted by the length of the chunk, relative to the mean length of chunks that references change.
+weighted by the length of the chunk, relative to the mean length of chunks that references change,
+or by weights given from outside (CLEME2.0: how much the chunk's change moves a likeness to the
+reference).
 
 A chunk whose edits leave its text as it is counts as unchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +44,7 @@ __all__ = [
     "SENTENCE_WEIGHTS_DEPENDENT",
     "SENTENCE_WEIGHTS_INDEPENDENT",
     "UNWEIGHTED",
+    "Change",
     "LengthWeight",
     "Verdicts",
     "Weighting",
@@ -123,19 +127,25 @@ PUBLISHED_WEIGHTS_INDEPENDENT = Weighting(
 UNWEIGHTED = Weighting(*[LengthWeight(1.0, 1.0, 1.0)] * 3)
 
 
+Change: TypeAlias = tuple[int, int, str]
+"""A chunk's start and end over source tokens, and what it becomes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdicts:
     """What every chunk of one system's output is, for every reference.
 
     Attributes:
         usable: sentences × references; False for a reference that was dropped. One column when
-            judged independently.
+            judged independently of each single reference.
         sentence: sentence index of each verdict.
         reference: reference index of each verdict.
         kind: index into `CLEME_COUNTS` of each verdict.
         length: tokens of the chunk, the larger of source and hypothesis.
         mean_length: mean length of the chunks that references change, the larger of source and
             reference tokens; 0 if they change none.
+        changes: what each verdict is about, (start, end, new text) over source tokens: the
+            hypothesis' change of the chunk, the reference's where it is missed, None for tn.
     """
 
     usable: NDArray[np.bool_]
@@ -144,9 +154,20 @@ class Verdicts:
     kind: NDArray[np.int64]
     length: NDArray[np.int64]
     mean_length: float
+    changes: tuple[Change | None, ...]
+
+    def places(self) -> list[tuple[int, int]]:
+        """Sentence and reference of each verdict."""
+        return list(zip(self.sentence.tolist(), self.reference.tolist(), strict=True))
+
+    def changed(self) -> Iterator[tuple[tuple[int, int], Change]]:
+        """The verdicts but tn: sentence and reference, and the change they are about."""
+        for place, change in zip(self.places(), self.changes, strict=True):
+            if change is not None:
+                yield place, change
 
     def counts(self, weighting: Weighting = CORPUS_WEIGHTS) -> NDArray[np.float64]:
-        """Weighted counts: array of sentences × references × `CLEME_COUNTS`."""
+        """Counts weighted by length: array of sentences × references × `CLEME_COUNTS`."""
         weight = np.ones(len(self.kind))
         for kinds, by_length in (
             ((_TP,), weighting.tp),
@@ -155,6 +176,10 @@ class Verdicts:
         ):
             chosen = np.isin(self.kind, kinds)
             weight[chosen] = by_length(self.length[chosen], self.mean_length)
+        return self.weighted(weight)
+
+    def weighted(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """As `counts`, each verdict with the weight given."""
         rows, columns = self.usable.shape
         cell = (self.sentence * columns + self.reference) * len(CLEME_COUNTS) + self.kind
         flat = np.bincount(cell, weights=weight, minlength=rows * columns * len(CLEME_COUNTS))
@@ -193,6 +218,7 @@ def judge_chunks(
     references: Sequence[Sequence[Sequence[Edit]]],
     *,
     independent: bool = False,
+    repeated: bool = False,
 ) -> Verdicts:
     """Judge every chunk of one system's output.
 
@@ -203,18 +229,21 @@ def judge_chunks(
         hypothesis: N lists of edits, without `noop`.
         references: R × N lists of edits, without `noop`.
         independent: judge against all references together instead of one by one.
+        repeated: with `independent`, repeat the verdict for every reference.
 
     Raises:
         InputError: no reference, lists of different length, or edits that do not fit.
     """
     _check(len(sources), hypothesis, references)
-    columns = 1 if independent else len(references)
+    together = independent and not repeated
+    columns = 1 if together else len(references)
     usable = np.zeros((len(sources), columns), dtype=bool)
     rows: list[tuple[int, int, int, int]] = []
+    changes: list[Change | None] = []
     total = changed = 0
     for n, source in enumerate(sources):
         kept = _usable(source, [r[n] for r in references])
-        usable[n, 0 if independent else kept] = True
+        usable[n, 0 if together else kept] = True
         parts = partition(source, [hypothesis[n], *(references[k][n] for k in kept)])
         for m, (start, end) in enumerate(parts.spans):
             mine, *theirs = (text[m] for text in parts.texts)
@@ -225,15 +254,18 @@ def judge_chunks(
                     total += max(span, len(text))
                     changed += 1
             if independent:
-                rows.append((n, 0, _independent(mine, theirs), size))
+                kinds = [_independent(mine, theirs)] * (1 if together else len(kept))
             else:
-                rows += [
-                    (n, k, _dependent(mine, t), size) for k, t in zip(kept, theirs, strict=True)
-                ]
+                kinds = [_dependent(mine, text) for text in theirs]
+            places = [0] if together else kept
+            rows += [(n, k, verdict, size) for k, verdict in zip(places, kinds, strict=True)]
+            for verdict, text in zip(kinds, theirs, strict=False):
+                changed_to = text if verdict == _FN else None if verdict == _TN else mine
+                changes.append(None if changed_to is None else (start, end, " ".join(changed_to)))
     table = np.array(rows, dtype=np.int64).reshape(-1, 4)
     sentence, reference, kind, length = table.T
     mean = total / changed if changed else 0.0
-    return Verdicts(usable, sentence, reference, kind, length, mean)
+    return Verdicts(usable, sentence, reference, kind, length, mean, tuple(changes))
 
 
 def _check(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import counted_edits
+from gecjury.errors import OptionError
 from gecjury.refbased.chunks import partition
 from gecjury.refbased.cleme.counts import (
     CLEME_COUNTS,
@@ -22,6 +23,8 @@ from gecjury.refbased.cleme.counts import (
     SENTENCE_HIT_WEIGHTS,
     SENTENCE_WEIGHTS_DEPENDENT,
     SENTENCE_WEIGHTS_INDEPENDENT,
+    Change,
+    Verdicts,
     Weighting,
     combined,
     components,
@@ -37,10 +40,13 @@ from gecjury.refbased.edit_metric import (
     distinct_corrections,
 )
 from gecjury.refbased.references import FirstBest, RatioRule
+from gecjury.refbased.weighing.bertscore import BERTScore
+from gecjury.refbased.weighing.edit_weights import EditWeights
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
+from gecjury.scoring.signature import package_versions
 from gecjury.stats.counts import precision_recall_f
 
 __all__ = ["CLEME", "CLEME2"]
@@ -98,16 +104,40 @@ class CLEME(BestReference, EditMetric):
         """
         edits = self.edits(corpus, runtime)
         sources = [source.split() for source in corpus.sources]
-        independent = self.assumption == "independent"
-        tables = []
-        for name in runtime.track(edits.systems, f"{self.name}: chunks", len(corpus.systems)):
-            lines = edits.systems[name]
-            verdicts = judge_chunks(sources, lines, edits.references, independent=independent)
+        judged = [
+            judge_chunks(
+                sources,
+                edits.systems[name],
+                edits.references,
+                independent=self.assumption == "independent",
+                repeated=self._by_reference,
+            )
+            for name in runtime.track(edits.systems, f"{self.name}: chunks", len(corpus.systems))
+        ]
+        texts = [version.lines for version in corpus.references]
+        tables, notes = self._weighted(judged, corpus.sources, texts, runtime)
+        return Statistics(np.stack(tables), notes=(*edits.notes, *notes))
+
+    @property
+    def _by_reference(self) -> bool:
+        """Whether weights depend on the reference even where the verdict is one for all."""
+        return False
+
+    def _weighted(
+        self,
+        judged: Sequence[Verdicts],
+        sources: Sequence[str],
+        references: Sequence[Sequence[str]],
+        runtime: Runtime,
+    ) -> tuple[list[FloatArray], list[str]]:
+        """Counts of verdicts, N × references × 10 each (NaN: dropped), and notes for the user."""
+        tables: list[FloatArray] = []
+        for verdicts in judged:
             weightings = (CORPUS_WEIGHTS, self._sentence_weighting)
             counts = np.concatenate([verdicts.counts(w) for w in weightings], axis=-1)
             counts[~verdicts.usable] = np.nan
             tables.append(counts)
-        return Statistics(np.stack(tables), notes=edits.notes)
+        return tables, []
 
     def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
         """The counts with the length weights of a level, (..., columns)."""
@@ -175,9 +205,10 @@ class CLEME(BestReference, EditMetric):
             credit[number, usable] = hits
         if self.assumption == "independent":
             return EditCounts(np.nanmax(credit, axis=1), credit)
-        counts = judged.counts(self._sentence_weighting)
-        counts[~judged.usable] = np.nan
-        return self.credited(credit, counts, place)
+        sources = [corpus.sources[row] for row, _ in corrections]
+        texts = [[version.lines[row] for row, _ in corrections] for version in corpus.references]
+        tables, notes = self._weighted([judged], sources, texts, runtime)
+        return self.credited(credit, self.counts_at(tables[0], "sentence"), place, tuple(notes))
 
     def explain(
         self, source: str, hypothesis: Edits, reference: Edits, runtime: Runtime
@@ -212,14 +243,100 @@ class CLEME2(CLEME):
 
     Range 0 to 1, higher is better: w1·hit + w2·(1−wrong) + w3·(1−under) + w4·(1−over) with weights
     .45 .35 .15 .05 for the corpus and .35 .25 .20 .20 for sentences. The four components of every
-    system stand in the statistics' details.
+    system stand in the statistics' details. Judged dependently, the corpus score takes sentence by
+    sentence the reference with the best running score, unrounded in the authors' program too.
+
+    Attributes:
+        weights: chunks weigh by their `length`, as in CLEME, or, as in the authors' program for
+            CLEME2.0, by `bertscore`: how much the chunk's change alone moves the source's
+            BERTScore with the reference (a missed chunk weighs what the reference's change of it
+            does). Then the score of a sentence takes the best reference under either assumption.
+        model: encoder of BERTScore (`embedded` works offline); None for
+            google-bert/bert-base-uncased.
+        layer: hidden states BERTScore compares; None for those the bert-score package takes (9 of
+            bert-base-uncased, else the last).
+        revision: commit, tag or branch of a hub model.
     """
 
     name: ClassVar[str] = "cleme2"
+    version: ClassVar[int] = 2
     summary: ClassVar[str] = "hit, wrong, under- and over-correction of shared chunks"
     paper: ClassVar[str] = "Ye et al. 2025"
 
+    weights: Literal["length", "bertscore"] = "length"
+    model: str | None = None
+    layer: int | None = None
+    revision: str | None = None
+
     explain = Scorer.explain  # F, precision and recall of the chunks are not what it weighs
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weights == "bertscore":
+            if self.compat != "gecjury":
+                raise OptionError(
+                    f"{self.name}: compat={self.compat} chooses among weights by length, and "
+                    "weights=bertscore has none of them: leave one of the two out"
+                )
+            return
+        for option in ("model", "layer", "revision"):
+            value = getattr(self, option)
+            if value is not None:
+                raise OptionError(
+                    f"{self.name}: {option}={value} is for weights=bertscore; weights by length "
+                    "need no model"
+                )
+
+    @property
+    def bertscore(self) -> BERTScore:
+        """What weighs chunks under `weights=bertscore`; weights are relative, so not rescaled."""
+        return BERTScore(self.model or BERTScore.model, self.layer, self.revision, rescale=False)
+
+    def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
+        """What decides edits and, with weights by BERTScore, the model's files and its packages."""
+        extra = dict(super().extra_signature(runtime))
+        if self.weights == "bertscore":
+            versions = package_versions(("torch", "transformers"))
+            extra["model"] = self.bertscore.identity
+            extra |= {name: versions[name] for name in ("torch", "transformers")}
+        return extra
+
+    @property
+    def _by_reference(self) -> bool:
+        return self.weights == "bertscore"
+
+    def _weighted(
+        self,
+        judged: Sequence[Verdicts],
+        sources: Sequence[str],
+        references: Sequence[Sequence[str]],
+        runtime: Runtime,
+    ) -> tuple[list[FloatArray], list[str]]:
+        if self.weights == "length":
+            return super()._weighted(judged, sources, references, runtime)
+        lengths = [len(source.split()) for source in sources]
+        wanted: dict[tuple[int, int], dict[Change, None]] = {}
+        for verdicts in judged:
+            for (row, index), change in verdicts.changed():
+                # A change that leaves no text weighs nothing, as in the authors' program.
+                if change != (0, lengths[row], ""):
+                    wanted.setdefault((row, index), {})[change] = None
+        weights = EditWeights(sources, references)
+        for (row, index), changes in wanted.items():
+            weights.want(row, index, changes)
+        notes = weights.compute(self.bertscore, runtime)
+        moved = {place: weights.of(*place) for place in wanted}
+        tables: list[FloatArray] = []
+        for verdicts in judged:
+            each = [
+                1.0 if change is None else moved.get(place, {}).get(change, 0.0)
+                for place, change in zip(verdicts.places(), verdicts.changes, strict=True)
+            ]
+            one = verdicts.weighted(np.array(each, dtype=np.float64))
+            counts = np.concatenate([one, one], axis=-1)
+            counts[~verdicts.usable] = np.nan
+            tables.append(counts)
+        return tables, notes
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """As for CLEME, with the corpus components of each system in the details."""
@@ -237,6 +354,10 @@ class CLEME2(CLEME):
     def rule(self) -> FirstBest:
         """As for CLEME, by the combined score, which is no quotient of sums."""
         return self._running_keys
+
+    @property
+    def _digits(self) -> int:
+        return 12  # the authors' program rounds CLEME's running score, not that of CLEME2.0
 
     def sentence_keys(self, own: FloatArray) -> Sequence[FloatArray]:
         """The combined score, then hit, wrong, under and over, each without the last axis."""

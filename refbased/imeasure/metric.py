@@ -11,7 +11,10 @@ and correction". Source, hypothesis and reference are aligned exactly
     wrong  an error, changed to something else: counts as FP, FN and FPN at once
 
 and the counts give WAcc = (w·TP+TN) / (w·(TP+FP)+TN+FN-(w+1)·FPN/2) with w = 2. I sets the WAcc of
-the hypothesis against that of leaving the source as it is. References are never mixed.
+the hypothesis against that of leaving the source as it is. That baseline has an alignment of its
+own, of source, source and reference, as in the published official program (mfelice/imeasure,
+ieval.py): on the alignment with the hypothesis it would depend on the system that is judged (the
+program's first version read it there). References are never mixed.
 """
 
 from __future__ import annotations
@@ -43,8 +46,8 @@ __all__ = [
     "weighted_accuracy",
 ]
 
-_COUNTS = ("tp", "tn", "fp", "fn", "fpn")
-"""Names of the last axis of every count array of this module."""
+_COUNTS = ("tp", "tn", "fp", "fn", "fpn", "source_tn", "source_fn")
+"""Names of the last axis of every count array of this module; the last two are of the source."""
 
 _TP, _TN, _FP, _FN, _WRONG = range(5)
 
@@ -70,7 +73,8 @@ def sentence_counts(
 ) -> NDArray[np.int64]:
     """Counts of correction for every hypothesis and reference of one source sentence.
 
-    Equal hypotheses and equal references are aligned once.
+    Equal hypotheses and equal references are aligned once. The source's own counts, as if it were
+    the hypothesis, stand beside those of every hypothesis.
 
     Args:
         source: source tokens.
@@ -80,12 +84,14 @@ def sentence_counts(
     Returns:
         Array of hypotheses × references × `_COUNTS`.
     """
-    hyps = {h: n for n, h in enumerate(dict.fromkeys(map(tuple, hypotheses)))}
+    untouched = tuple(source)
+    hyps = {h: n for n, h in enumerate(dict.fromkeys([*map(tuple, hypotheses), untouched]))}
     refs = {r: n for n, r in enumerate(dict.fromkeys(map(tuple, references)))}
     counts = np.zeros((len(hyps), len(refs), len(_COUNTS)), dtype=np.int64)
     for m, row in enumerate(align_many(source, list(hyps), list(refs))):
         for n, columns in enumerate(row):
-            counts[m, n] = _column_counts(columns)
+            counts[m, n, :5] = _column_counts(columns)
+    counts[:, :, 5:] = counts[hyps[untouched], :, [_TN, _FN]].T
     rows = np.array([hyps[tuple(h)] for h in hypotheses], dtype=np.intp)
     cells = np.array([refs[tuple(r)] for r in references], dtype=np.intp)
     return counts[rows[:, None], cells[None, :]]
@@ -96,23 +102,24 @@ def detection(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
     A wrong correction of a real error detects it: TP, not FP and FN.
     """
-    tp, tn, fp, fn, fpn = np.moveaxis(counts, -1, 0)
-    return np.stack([tp + fpn, tn, fp - fpn, fn - fpn, np.zeros_like(fpn)], axis=-1)
+    tp, tn, fp, fn, fpn, *own = np.moveaxis(counts, -1, 0)
+    return np.stack([tp + fpn, tn, fp - fpn, fn - fpn, np.zeros_like(fpn), *own], axis=-1)
 
 
 def source_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Counts that leaving the source as it is gets on the same alignments (last axis `_COUNTS`).
+    """Counts that leaving the source as it is gets, aligned with the reference by itself.
 
-    They are the same for correction and detection, and have the shape of the given counts.
+    They are the same for correction and detection, and have the shape of the given counts (last
+    axis `_COUNTS`).
     """
-    tp, tn, fp, fn, fpn = np.moveaxis(counts, -1, 0)
-    zero = np.zeros_like(tp)
-    return np.stack([zero, tn + fp - fpn, zero, tp + fn, zero], axis=-1)
+    tn, fn = counts[..., 5], counts[..., 6]
+    zero = np.zeros_like(tn)
+    return np.stack([zero, tn, zero, fn, zero, tn, fn], axis=-1)
 
 
 def accuracy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """(TP+TN) / (TP+TN+FP+FN-FPN) over the last axis, which goes; 0 to 1, 1 without any column."""
-    tp, tn, fp, fn, fpn = np.moveaxis(counts.astype(np.float64), -1, 0)
+    tp, tn, fp, fn, fpn = np.moveaxis(counts[..., :5].astype(np.float64), -1, 0)
     return ratio(tp + tn, tp + tn + fp + fn - fpn, 1.0)
 
 
@@ -123,7 +130,7 @@ def weighted_accuracy(counts: NDArray[np.int64], weight: float = 2.0) -> NDArray
         counts: array whose last axis is `_COUNTS`.
         weight: w, how many times TP and FP count; 2 in the paper.
     """
-    tp, tn, fp, fn, fpn = np.moveaxis(counts.astype(np.float64), -1, 0)
+    tp, tn, fp, fn, fpn = np.moveaxis(counts[..., :5].astype(np.float64), -1, 0)
     below = weight * (tp + fp) + tn + fn - (weight + 1) * (fpn / 2)
     return ratio(weight * tp + tn, below, 1.0)
 
@@ -215,7 +222,8 @@ class IMeasure(Scorer):
     """I-measure (Felice and Briscoe 2015): gain in weighted accuracy over leaving the source.
 
     Range −1 (everything made worse) to 1 (everything corrected), 0 for the source itself, higher
-    is better. References are not mixed; each sentence takes the one that serves it best by WAcc,
+    is better. The source's weighted accuracy comes from aligning it with the reference by itself.
+    References are not mixed; each sentence takes the one that serves it best by WAcc,
     then I and accuracy of correction, then of detection. A reference that empties the sentence
     stands for the source, as in the official program.
 
@@ -225,6 +233,7 @@ class IMeasure(Scorer):
     """
 
     name: ClassVar[str] = "i-measure"
+    version: ClassVar[int] = 2
     family: ClassVar[str] = "refbased"
     summary: ClassVar[str] = "gain in weighted token accuracy over the source"
     paper: ClassVar[str] = "Felice and Briscoe 2015"
@@ -283,7 +292,7 @@ class IMeasure(Scorer):
     def _scores(self, counts: NDArray[Any]) -> Scores:
         if self.aspect == "detection":
             counts = detection(counts)
-        tp, _, fp, fn, _ = np.moveaxis(counts.astype(np.float64), -1, 0)
+        tp, _, fp, fn = np.moveaxis(counts[..., :4].astype(np.float64), -1, 0)
         return Scores(
             improvement(counts, self.weight), ratio(tp, tp + fp, 1.0), ratio(tp, tp + fn, 1.0)
         )

@@ -15,9 +15,9 @@ from gecjury.errors import OptionError
 from gecjury.models.encoder import DType, EncoderSpec, Pooling, load_encoder
 from gecjury.refbased.edit_metric import (
     BestReference,
-    EditMetric,
     Edits,
     ScoreLevel,
+    TypedEditMetric,
     check_beta,
     distinct_corrections,
     words,
@@ -57,7 +57,7 @@ def _finite(plan: FloatArray) -> FloatArray | None:
 
 
 @dataclass(frozen=True)
-class UOTERRANT(BestReference, EditMetric):
+class UOTERRANT(BestReference, TypedEditMetric):
     """F-score over transported edit vectors (Goto et al. 2026).
 
     0 is worst. TP is the transported mass, FP and FN what is left of the hypothesis' and of the

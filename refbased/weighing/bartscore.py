@@ -104,7 +104,7 @@ class BARTScore:
         if runtime.use_cache:
             cache = VectorCache(runtime.cache_folder("vectors") / "bartscore.sqlite")
         keys = {one: _key(model.identity, one) for one in directions}
-        known = {} if cache is None else cache.read(list(keys.values()))
+        known = {} if cache is None else cache.read(list(keys.values()), 1)
         todo = [one for one in directions if keys[one] not in known]
         fresh: dict[bytes, np.float32] = {}
         with runtime.progress.task(f"BARTScore with {self.model}", len(todo)) as bar:

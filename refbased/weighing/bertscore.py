@@ -113,7 +113,7 @@ class BERTScore:
         if runtime.use_cache:
             cache = VectorCache(runtime.cache_folder("vectors") / "bertscore.sqlite")
         keys = [_key(encoder.identity, pair) for pair in distinct]
-        known = {} if cache is None else cache.read(keys)
+        known = {} if cache is None else cache.read(keys, 2)
         todo = [pair for pair, key in zip(distinct, keys, strict=True) if key not in known]
         found = dict(self._fresh(todo, encoder, runtime))
         fresh = {_key(encoder.identity, pair): np.float64(f) for pair, f in found.items()}

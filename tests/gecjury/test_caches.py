@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from gecjury.caches import DiskCache, text_key
 
 PARTS = {"tagger": "one", "errant": "3.0.2"}
@@ -78,6 +80,24 @@ def test_damage_inside_a_file_costs_no_result(tmp_path: Path) -> None:
     cache.put({"key 1": "value"})
     assert cache.get(["key 1"]) == {"key 1": "value"}
     assert cache.trouble == ""
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "found"),
+    [("value", b"\xff", False), ("value", "text", False), ("value", 5, False), ("used", "?", True)],
+)
+def test_values_of_other_kinds_are_not_there(
+    tmp_path: Path, column: str, value: object, found: bool
+) -> None:
+    path = tmp_path / "cache.sqlite"
+    cache = DiskCache(path, PARTS)
+    cache.put({"key": "value", "other": "good"})
+    store = sqlite3.connect(path)
+    with contextlib.closing(store), store:
+        store.execute(f"UPDATE entries SET {column} = ? WHERE key = ?", (value, b"key"))
+    assert cache.get(["key", "other"]) == ({"key": "value"} if found else {}) | {"other": "good"}
+    cache.put({"key": "new"})
+    assert cache.get(["key"]) == {"key": "new"}
 
 
 def test_a_file_of_the_former_format_is_made_anew(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ def vector(value: float) -> np.ndarray:
 def test_vectors_come_back_in_a_later_run(tmp_path: Path) -> None:
     first = VectorCache(tmp_path / "deep" / "v.sqlite")
     first.write({b"a": vector(0.1), b"b": vector(2)})
-    again = VectorCache(tmp_path / "deep" / "v.sqlite").read([b"a", b"x", b"b"])
+    again = VectorCache(tmp_path / "deep" / "v.sqlite").read([b"a", b"x", b"b"], 4)
     assert set(again) == {b"a", b"b"}
     np.testing.assert_array_equal(again[b"a"], vector(0.1))
 
@@ -25,7 +27,7 @@ def test_vectors_come_back_in_a_later_run(tmp_path: Path) -> None:
 def test_many_keys_are_read_in_one_call(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "v.sqlite")
     cache.write({bytes([i // 256, i % 256]): vector(i) for i in range(1234)})
-    found = cache.read([bytes([i // 256, i % 256]) for i in range(1234)])
+    found = cache.read([bytes([i // 256, i % 256]) for i in range(1234)], 4)
     assert [found[k][0] for k in sorted(found)] == list(range(1234))
 
 
@@ -36,9 +38,9 @@ def test_least_recently_used_goes_first_and_the_file_stays_small(tmp_path: Path)
     cache = VectorCache(path, limit, clock=lambda: float(next(days)))
     for number in range(100):
         cache.write({b"%d" % number: np.full(1000, number, dtype=np.float32)})
-        assert set(cache.read([b"0"])) == {b"0"}
+        assert set(cache.read([b"0"], 1000)) == {b"0"}
         assert path.stat().st_size <= limit
-    kept = cache.read([b"%d" % number for number in range(100)])
+    kept = cache.read([b"%d" % number for number in range(100)], 1000)
     assert {b"0", b"99"} <= set(kept)
     assert b"1" not in kept
     assert len(kept) >= 20
@@ -49,7 +51,7 @@ def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
     path.write_bytes(b"this is no database, only text that is long enough to be read" * 50)
     cache = VectorCache(path)
     cache.write({b"a": vector(1)})
-    assert set(cache.read([b"a"])) == {b"a"}
+    assert set(cache.read([b"a"], 4)) == {b"a"}
 
 
 def test_a_place_that_cannot_be_written_breaks_nothing(tmp_path: Path) -> None:
@@ -57,4 +59,15 @@ def test_a_place_that_cannot_be_written_breaks_nothing(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "file" / "v.sqlite")
     cache.write({b"a": vector(1)})
     assert cache.trouble
-    assert cache.read([b"a"]) == {}
+    assert cache.read([b"a"], 4) == {}
+
+
+def test_a_vector_of_another_size_is_not_there(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path / "v.sqlite")
+    cache.write({b"a": vector(1), b"b": np.ones(5, dtype=np.float32)})
+    store = sqlite3.connect(tmp_path / "v.sqlite")
+    with contextlib.closing(store), store:
+        row = store.execute("SELECT scope, used FROM entries").fetchone()
+        for key, value in ((b"c", b"abc"), (b"d", "text of 16 bytes"), (b"e", 7)):
+            store.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (row[0], key, row[1], value))
+    assert set(cache.read([b"a", b"b", b"c", b"d", b"e"], 4)) == {b"a"}

@@ -11,12 +11,15 @@ import pytest
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Annotation, M2Sentence
+from gecjury.corpus.reading import read_corpus
+from gecjury.errors import InputError
 from gecjury.refbased.cleme.metric import CLEME
 from gecjury.refbased.errant import ERRANT
 from gecjury.refbased.gotoscorer.metric import GoToScorer
 from gecjury.refbased.m2.metric import M2
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
+from gecjury.scoring.registry import load
 
 SOURCE = "a b c d e"
 GO, IN, OUT = Edit(0, 1, "A", "R:X"), Edit(3, 3, "in", "M:X"), Edit(4, 5, "", "U:X")
@@ -154,3 +157,45 @@ def test_models_weigh_and_align(tiny_bert: Path) -> None:
              for lines in uot.reference_edits(corpus, Runtime())]  # fmt: skip
     mass = np.array([found.a for found in uot.align(pairs, Runtime(use_cache=False))])
     np.testing.assert_allclose((aligned.by_reference * mass.T).sum(axis=0), tp, rtol=1e-6)
+
+
+OVERLAPPING = """S a b c d
+A 1 2|||X|||B|||REQUIRED|||-NONE-|||0
+
+S e f
+A 0 2|||X|||x|||REQUIRED|||-NONE-|||0
+A 1 2|||X|||F|||REQUIRED|||-NONE-|||0
+
+"""
+
+
+@pytest.fixture
+def overlapping(tmp_path: Path) -> Corpus:
+    """A reference with two edits in its second sentence that overlap, as M2."""
+    files = {"source": "a b c d\ne f\n", "mine": "a B c d\ne F\n", "gold.m2": OVERLAPPING}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    return read_corpus(tmp_path / "source", [tmp_path / "mine"], [tmp_path / "gold.m2"])
+
+
+def test_reference_edits_that_overlap_count_as_they_stand(overlapping: Corpus) -> None:
+    statistics = load("errant").score_corpus(overlapping, Runtime(use_cache=False)).statistics
+    # Right in both sentences, of one and of two gold edits.
+    assert statistics.values[0, :, 0].tolist() == [[1, 0, 0], [1, 0, 1]]
+    assert any(
+        "overlap another of the same annotator: 1; where edits" in n for n in statistics.notes
+    )
+    # Of the text, e f -> x -> F: the second edit goes to where the first has left its place.
+    assert overlapping.references[0].lines == ("a B c d", "F")
+    notes = load("gleu").score_corpus(overlapping).statistics.notes
+    assert any("the text has them applied one after another" in note for note in notes)
+
+
+@pytest.mark.parametrize("name", ["cleme", "cleme2", "uot-errant"])
+def test_what_takes_sentences_apart_refuses_edits_that_overlap(
+    overlapping: Corpus, name: str
+) -> None:
+    with pytest.raises(
+        InputError, match=r"gold\.m2, sentence 2: the edit 1 2 'F' overlaps .* text"
+    ):
+        load(name).score_corpus(overlapping)

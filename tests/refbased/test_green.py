@@ -79,7 +79,7 @@ def naive(texts: Texts, n: int, unit: str, beta: float) -> tuple[list[list[float
 @given(
     corpora(),
     st.integers(1, 6),
-    st.sampled_from(["word", "char"]),
+    st.sampled_from(["word", "char", "line"]),
     st.sampled_from([0.0, 0.5, 1.0, 2.0, 5.0]),
 )
 def test_equals_the_literal_definition(texts: Texts, n: int, unit: str, beta: float) -> None:
@@ -225,3 +225,15 @@ def test_values_out_of_range_are_refused(options: dict[str, float]) -> None:
 def test_beta_that_is_not_a_number_is_refused() -> None:
     with pytest.raises(OptionError, match="beta=nan"):
         gecjury.load("green", beta=math.nan)
+
+
+def test_blanks_at_the_ends_count_with_the_line_alone() -> None:
+    # The authors' program takes every character of the line; n=1: the blank before is over-inserted
+    # (FP 1 beside TK 3), and two blanks less at the end are over-deleted where the source has them.
+    files = (["abc"], {"x": [" abc"]}, [["abc"]])
+    assert GREEN(n=1, unit="char").score(*files).totals["x"] == 1.0
+    line = GREEN(n=1, unit="line").score(*files)
+    assert line.precision is not None
+    assert line.precision["x"] == pytest.approx(3 / 4)
+    both = GREEN(n=1, unit="line").score(["abc  "], {"x": ["abc"]}, [["abc  "]])
+    assert both.statistics.values[0, 0, 0].tolist() == [[3, 2, 0]]

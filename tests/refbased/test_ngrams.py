@@ -52,7 +52,7 @@ def assert_equal(one: Overlaps, two: Overlaps) -> None:
 
 
 @settings(deadline=None, max_examples=50)
-@given(corpora(), st.integers(1, 6), st.sampled_from(["word", "char"]))
+@given(corpora(), st.integers(1, 6), st.sampled_from(["word", "char", "line"]))
 def test_equals_counting_one_by_one(texts: Texts, order: int, unit: str) -> None:
     assert_equal(counted(texts, order, unit), naive(texts, order, unit))
 

@@ -85,7 +85,7 @@ def own_info(path: Path) -> BenchmarkInfo:
         layout.name,
         layout.citation or "judgments of your own",
         sets,
-        ("official",) if layout.references else (),
+        ("official",) if layout.references or layout.gold else (),
         tuple(layout.judgments),
         "gecjury.benchmarks.loaders.own:load_own",
         path,

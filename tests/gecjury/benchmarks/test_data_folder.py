@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import http.server
+import os
 import signal
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import sys
 import threading
 import time
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -410,6 +411,18 @@ def test_an_altered_file_of_a_given_folder_is_an_error_and_stays(
             work()
     assert server.requests == []
     assert (given / BIG).read_bytes()[:1] == b"X"
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_file_is_told_and_never_waited_for(
+    table: Path, tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    (tmp_path / "SET").mkdir()
+    make(tmp_path / BIG)
+    folder = open_data(tmp_path, table=table)
+    for work in (lambda: folder.path(BIG), lambda: folder.fetch([big(folder)])):
+        with pytest.raises(DataError, match="is no file; move it away"):
+            work()
 
 
 def test_a_file_changed_after_it_was_verified_is_verified_again(

@@ -167,3 +167,112 @@ def test_a_file_of_other_length_is_called_by_its_name(
     (files / "one.txt").write_text("This is a sentence .\n")
     _, err = run(capsys, "edits", *(str(files / n) for n in ("source.txt", "one.txt")), status=2)
     assert f"{files / 'one.txt'} has 1 lines, but {files / 'source.txt'} has 2" in err
+
+
+NUCLE = """\
+S This are a sentence .
+A 0 2|||SVA|||This is|||REQUIRED|||-NONE-|||0
+A 2 3|||ArtOrDet|||the|||REQUIRED|||-NONE-|||0
+A 1 2|||SVA|||was|||REQUIRED|||-NONE-|||1
+
+S He go home .
+A -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0
+
+"""
+
+
+@pytest.fixture
+def gold(files: Path) -> Path:
+    (files / "gold.m2").write_text(NUCLE)
+    return files / "gold.m2"
+
+
+def test_m2_retyped_and_reextracted(
+    capsys: pytest.CaptureFixture[str], gold: Path, tmp_path: Path
+) -> None:
+    cache = ("--cache", str(tmp_path / "cache"))
+    noop = "\nS He go home .\nA -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0\n\n"
+    second = "A 1 2|||R:VERB:TENSE|||was|||REQUIRED|||-NONE-|||1\n"
+    retyped = (
+        "S This are a sentence .\nA 1 2|||R:VERB:SVA|||is|||REQUIRED|||-NONE-|||0\n"
+        "A 2 3|||R:DET|||the|||REQUIRED|||-NONE-|||0\n" + second + noop
+    )
+    assert run(capsys, "m2", "retype", str(gold), *cache)[0] == retyped
+    target = tmp_path / "out.m2"
+    assert run(capsys, "m2", "retype", str(gold), "-o", str(target), *cache)[0] == ""
+    assert target.read_text() == retyped
+    assert run(capsys, "m2", "reextract", str(gold), *cache)[0] == retyped
+    gold.write_text(NUCLE.replace("A 2 3|||ArtOrDet|||the", "A 2 4|||Others|||the phrase ,"))
+    found = run(capsys, "m2", "reextract", str(gold), *cache)[0].splitlines()
+    assert found[2:4] == [
+        "A 2 3|||R:DET|||the|||REQUIRED|||-NONE-|||0",
+        "A 3 4|||R:OTHER|||phrase ,|||REQUIRED|||-NONE-|||0",
+    ]
+    for action in ("retype", "reextract"):
+        _, err = run(capsys, "m2", action, str(gold), str(gold), status=2)
+        assert f"m2 {action} takes one file, got 2" in err
+        _, err = run(capsys, "m2", action, "gone.m2", "--tagger", "en_nothing_sm", status=2)
+        assert "en_nothing_sm" in err
+
+
+def _applied(capsys: pytest.CaptureFixture[str], gold: Path, annotator: int) -> Path:
+    path = gold.parent / f"by{annotator}.txt"
+    run(capsys, "m2", "apply", str(gold), "--annotator", str(annotator), "-o", str(path))
+    return path
+
+
+def test_one_gold_file_named_once_serves_every_metric(
+    capsys: pytest.CaptureFixture[str], files: Path, gold: Path
+) -> None:
+    names = [str(files / "source.txt"), str(files / "fixed.txt")]
+    metrics = ["-m", "errant", "-m", "m2", "-m", "gleu", "--format", "json"]
+    metrics += ["--cache", str(files / "cache")]
+    rows = []
+    for how in ("-r", "--m2"):
+        out, err = run(capsys, "score", *names, how, str(gold), *metrics)
+        assert err == ""
+        rows.append(json.loads(out)["rows"])
+    assert rows[0] == rows[1]
+    # Annotator 0 made two edits, the hypothesis the first of them: p 1, r 1/2 by both metrics.
+    errant, m2, gleu = rows[0]
+    assert errant["score"] == pytest.approx(1.25 * 0.5 / (0.25 + 0.5))
+    assert m2["score"] == pytest.approx(1.25 * 0.5 / (0.25 + 0.5))
+    assert 0 < gleu["score"] < 1
+    assert "gold=retyped" in errant["signature"]
+    # What each metric reads is told where it is not the same.
+    out, err = run(
+        capsys, "score", *names, "-r", names[1], "--m2", str(gold), "-m", "m2", "-m", "gleu",
+        "--format", "json",
+    )  # fmt: skip
+    assert err == (
+        f"note: m2 by the gold edits of {gold} (2), gleu by the references of -r (1), which hold "
+        "other corrections\n"
+    )
+    assert json.loads(out)["rows"][1]["score"] == 1
+    texts = [arg for n in (0, 1) for arg in ("-r", str(_applied(capsys, gold, n)))]
+    _, err = run(capsys, "score", *names, *texts, "--m2", str(gold), "-m", "m2", "-m", "gleu")
+    assert err == ""
+
+
+def test_types_of_another_scheme_are_told(
+    capsys: pytest.CaptureFixture[str], files: Path, gold: Path
+) -> None:
+    names = [str(files / "source.txt"), str(files / "fixed.txt")]
+    for how in ("-r", "--m2"):
+        out, _ = run(capsys, "check", *names, how, str(gold), "--format", "json")
+        (finding,) = [f for f in json.loads(out)["findings"] if "scheme" in f["message"]]
+        assert finding["level"] == "note"
+        assert (
+            "3 of 3 gold edits have types of another scheme than ERRANT's (SVA, ArtOrDet)"
+            in (finding["message"])
+        )
+    argv = ["score", *names, "-r", str(gold), "--by-type", "3", "--cache", str(files / "cache")]
+    out, _ = run(capsys, *argv, "-m", "errant", "--format", "json")
+    document = json.loads(out)
+    assert set(document["rows"][0]["by_type"]) == {"R:VERB:SVA", "R:DET"}
+    assert "typed anew by ERRANT's rules" in document["notes"][0]
+    out, _ = run(capsys, *argv, "-m", "errant:types=gold", "--format", "json")
+    document = json.loads(out)
+    assert set(document["rows"][0]["by_type"]) == {"R:VERB:SVA", "SVA"}
+    assert "false alarms under ERRANT's" in document["notes"][0]
+    assert "typed anew" in run(capsys, *argv, "-m", "errant")[0].replace("\n", " ")

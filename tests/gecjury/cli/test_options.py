@@ -45,7 +45,7 @@ from tests.shell import (
         (["tune", "green", "sample", "--folds", "0"], "--folds 0: expected 1"),
         (
             ["score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green:unit=1"],
-            "green: option unit: '1' is not one of word, char\n",
+            "green: option unit: '1' is not one of word, char, line\n",
         ),
         (
             ["train", "some", "x.csv", "-o", "x", "--signed"],
@@ -137,3 +137,9 @@ def test_all_names_are_told_once(shell: Shell) -> None:
     assert "there are: base, input, all" in err
     _, _, err = shell("compare", "sample", "-m", "green", "--systems", "inputs")
     assert "did you mean input? There are: base, input, all" in err
+
+
+def test_judgments_know_the_forms_of_results_like_all_commands(shell: Shell) -> None:
+    status, out, err = shell("judgments", "list", "--format", "xml")
+    assert (status, out) == (2, "")
+    assert "argument --format: invalid choice: 'xml'" in err

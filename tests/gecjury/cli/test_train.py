@@ -109,7 +109,7 @@ def test_the_grid_s_table_marks_the_chosen_combination(capsys: pytest.CaptureFix
         (["some", "r.tsv", "-o", "out", "--epochs", "0", *COLUMNS], "expected 1 or more"),
         (["some", "r.tsv", "-o", "out", "--aspects", "style", *COLUMNS], "rates grammaticality"),
         (["impara", "nowhere", "-o", "out"], "neither a set"),
-        (["weights", "sample", "--model", ""], "no model is named"),
+        (["weights", "sample", "--model", ""], "its value is empty"),
     ],
 )
 def test_wrong_use_ends_with_status_2(

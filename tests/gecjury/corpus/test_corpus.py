@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.corpus.corpus import Corpus, Group, Version
+from gecjury.corpus.corpus import Corpus, Group, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.reading import read_corpus, read_gold, read_sources, read_versions, system_name
 from gecjury.errors import InputError
@@ -129,6 +129,59 @@ def test_files_of_different_lengths_are_named_with_their_counts(files: Path) -> 
         read_corpus(s, [files / "mine.txt"], [files / "gold.m2", short])
     with pytest.raises(InputError, match=rf"^{files / 'gold.m2'} has 2 blocks, but {short} has 1"):
         read_corpus(short, [], gold=files / "gold.m2")
+    with pytest.raises(InputError, match=rf"^{files / 'gold.m2'} has 2 lines, but {short} has 1"):
+        read_corpus(short, [], [files / "gold.m2"])
+
+
+def test_one_gold_file_gives_references_and_gold_edits(files: Path) -> None:
+    source, mine, gold = files / "source.txt", [files / "mine.txt"], files / "gold.m2"
+    by_reference, by_gold = read_corpus(source, mine, [gold]), read_corpus(source, mine, gold=gold)
+    assert by_reference.references == by_gold.references == read_versions(gold)
+    assert by_reference.gold == by_gold.gold == read_gold(gold)
+    # Each reading keeps its own rule for annotator 2, who has no line on the second sentence: left
+    # as it is among references, not there among gold edits.
+    assert by_gold.references[1].lines[1] == "d"
+    assert by_gold.gold is not None
+    assert by_gold.gold[1].annotators == (0,)
+    # Text among the references adds none, named sets stay apart, and what is given is taken.
+    mixed = read_corpus(source, mine, [files / "mine.txt", gold, f"more={gold}"])
+    assert (len(mixed.references), mixed.gold) == (3, by_gold.gold)
+    assert read_corpus(source, mine, [files / "mine.txt", f"more={gold}"]).gold is None
+    both = read_corpus(source, mine, [files / "mine.txt"], gold)
+    assert (len(both.references), both.gold) == (1, by_gold.gold)
+    twice = read_corpus(source, mine, [gold, gold]).gold
+    assert twice is not None
+    assert [block.annotators for block in twice] == [(0, 2, 3, 5), (0, 3)]
+
+
+def test_gold_from_python_gives_references(files: Path) -> None:
+    blocks = read_gold(files / "gold.m2")
+    corpus = corpus_of_texts(["a b c", "d"], {"mine": ["x b c", "d"]}, gold=blocks)
+    assert corpus.references == read_versions(files / "gold.m2")
+    plain = corpus_of_texts(["a b c", "d"], {"mine": ["x b c", "d"]}, ["a b c", "d"], blocks)
+    assert plain.references == (Version(("a b c", "d")),)
+
+
+def test_whose_types_hypotheses_have() -> None:
+    def ready(*types: str) -> Version:
+        return Version(("x",), (tuple(Edit(0, 1, "x", kind) for kind in types),))
+
+    texts, own, errant, plain = Version(("x",)), ready("Nn", "R:DET"), ready("R:DET"), ready("")
+
+    def typed(*versions: Version) -> bool:
+        return Corpus(("a",), {str(n): v for n, v in enumerate(versions)}).errant_typed
+
+    assert typed(texts)
+    assert typed(errant)
+    assert typed(plain)
+    assert typed()
+    assert not typed(own)
+    assert not typed(own, plain)
+    assert typed(own, errant)
+    # What is scored just now does not change how the gold edits are read.
+    corpus = Corpus(("a",), {"own": own, "text": texts})
+    assert corpus.with_systems(["own"]).errant_typed
+    assert not corpus.with_systems(["own"]).with_systems([]).other_types
 
 
 @pytest.mark.parametrize("name", ["source", "gold", "reference 0"])

@@ -168,8 +168,8 @@ def test_m2_references_give_one_report_an_annotator(files: Files) -> None:
     gold = files.folder / "gold.m2"
     gold.write_text(
         "".join(
-            f"S {line}\nA 0 1|||T|||X|||REQUIRED|||-NONE-|||0\n"
-            f"A 1 2|||T|||Y|||REQUIRED|||-NONE-|||1\n\n"
+            f"S {line}\nA 0 1|||R:DET|||X|||REQUIRED|||-NONE-|||0\n"
+            f"A 1 2|||R:ADV|||Y|||REQUIRED|||-NONE-|||1\n\n"
             for line in SOURCE
         )
     )
@@ -180,3 +180,42 @@ def test_m2_references_give_one_report_an_annotator(files: Files) -> None:
     _, findings = examine(files.source, [gold])
     assert [finding.level for finding in findings] == ["error"]
     assert "2 annotators" in findings[0].message
+
+
+def test_gold_edits_of_another_scheme_than_the_hypotheses(files: Files) -> None:
+    def write(name: str, first: str, second: str) -> Path:
+        path = files.folder / name
+        path.write_text(
+            "".join(
+                f"S {line}\nA 0 1|||{first}|||{name}|||REQUIRED|||-NONE-|||0\n"
+                f"A 1 2|||{second}|||Y|||REQUIRED|||-NONE-|||0\n\n"
+                for line in SOURCE
+            )
+        )
+        return path
+
+    gold, mine = write("gold.m2", "Nn", "R:ADV"), files.write("mine.txt", FIXED)
+    for references, edits in (([gold], None), ([], gold), ([gold], gold)):
+        (finding,) = examine(files.source, [mine], references, edits)[1]
+        assert (finding.level, finding.path) == ("note", str(gold))
+        assert "6 of 12 gold edits have types of another scheme than ERRANT's (Nn)" in (
+            finding.message
+        )
+    # No edit is extracted where hypotheses come with edits of the same scheme.
+    own = write("own.m2", "Vt", "Nn")
+    assert examine(files.source, [own], [gold])[1] == []
+
+
+def test_reference_edits_that_overlap_are_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "source.txt").write_text("e f\n")
+    lines = ["S e f", *(f"A {s} 2|||X|||x|||REQUIRED|||-NONE-|||0" for s in (0, 1)), "", ""]
+    (tmp_path / "gold.m2").write_text("\n".join(lines))
+    source, gold = tmp_path / "source.txt", tmp_path / "gold.m2"
+    reports, findings = examine(source, [], [gold])
+    assert [report.role for report in reports] == ["source", "reference"]
+    assert [
+        f.level for f in findings if "overlap another of the same annotator: 1" in f.message
+    ] == ["warning"]
+    # A hypothesis with such edits is no sentence that a system wrote.
+    _, findings = examine(source, [gold])
+    assert findings[0].level == "error"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gecjury.cli import main
+from tests.published import M2_CONLL, TACL_GMEG_WIKI
 
 
 def compare(capsys: pytest.CaptureFixture[str], data: Path, *options: str) -> dict[str, Any]:
@@ -50,6 +51,42 @@ def test_errant_and_cleme_on_seeda(
     ours = found["cleme:compat=published", "edit"]["system"]
     assert ours["pearson"] == pytest.approx(cleme[0], abs=0.0025)
     assert ours["spearman"] == pytest.approx(cleme[1], abs=0.0005)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "gleu",
+        "green",
+        pytest.param("errant", marks=pytest.mark.slow),
+        pytest.param("cleme:compat=published", marks=pytest.mark.slow),
+    ],
+)
+def test_gmeg_wiki_of_the_uot_errant_paper(
+    capsys: pytest.CaptureFixture[str], data_dir: Path, metric: str
+) -> None:
+    """UOT-ERRANT paper (TACL 2026), GMEG Wiki, test: ref0 plays, ref1 to ref3 are references."""
+    found = compare(
+        capsys, data_dir, "gmeg-test-wiki", "--systems", "paper", "-m", metric, "--level", "system"
+    )
+    ours = found[metric, "sentence"]["system"]
+    r, rho = TACL_GMEG_WIKI[metric]
+    assert ours["pearson"] == pytest.approx(r, abs=0.0015 if metric == "errant" else 0.0006)
+    assert ours["spearman"] == pytest.approx(rho, abs=0.0005)
+
+
+@pytest.mark.slow
+def test_m2_on_conll_as_in_the_green_paper(
+    capsys: pytest.CaptureFixture[str], data_dir: Path
+) -> None:
+    """GREEN paper (NLP 2024), table 2, CoNLL: M2 r .697 at β .17, ρ .725 at β .15."""
+    names = {f"m2:beta={beta}": cell for beta, cell in M2_CONLL.items()}
+    found = compare(
+        capsys, data_dir, "gjg15", *(part for name in names for part in ("-m", name)),
+        "--aggregate", "corpus", "--human-scores", "expected-wins", "--level", "system",
+    )  # fmt: skip
+    for name, (statistic, printed) in names.items():
+        assert found[name, "sentence"]["system"][statistic] == pytest.approx(printed, abs=0.001)
 
 
 def test_m2_row_of_the_seeda_paper(capsys: pytest.CaptureFixture[str], data_dir: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,15 @@ def test_positions_are_those_that_the_model_has(
 @pytest.mark.parametrize("kind", ["xlnet", "t5"])
 def test_relative_positions_have_no_limit(kind: str) -> None:
     assert position_limit(transformers.AutoConfig.for_model(kind)) is None
+
+
+@pytest.mark.parametrize("names", [["--help", "input_ids"], []])
+def test_a_tokenizer_that_gives_no_pieces_is_refused(tmp_path: Path, names: list[str]) -> None:
+    checkpoint = resolve(str(tiny.encoder(tmp_path / "model")))
+    path = tmp_path / "model" / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_input_names": names}))
+    with pytest.raises(InputError, match="a tokenizer whose first output is not input_ids"):
+        read_tokenizer(checkpoint, read_config(checkpoint))
 
 
 def test_a_tokenizer_knows_the_positions(tmp_path: Path) -> None:

@@ -25,7 +25,13 @@ def test_options_of_a_metric() -> None:
     by_name = {option.option: option for option in options_of(load("green"))}
     # n has no default of its own: 4 for words.
     assert by_name["n"].default == 4
-    assert by_name["unit"] == Option("unit", "word", "word, char", "word or char.")
+    assert by_name["unit"] == Option(
+        "unit",
+        "word",
+        "word, char, line",
+        "word, char (blanks at the ends of a text are left out), or line: the characters of the "
+        "line as it stands, as the authors' program counts them.",
+    )
     # Options and their meanings come from base classes too, and entries may have several lines.
     inherited = {option.option: option for option in options_of(load("sent-errant"))}
     assert inherited["pos"].meaning.endswith("made with ERRANT 2) or spacy3.")

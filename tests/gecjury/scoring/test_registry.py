@@ -95,7 +95,7 @@ def test_every_kind_of_option() -> None:
         ("green:n=1,n=2", "option n is given twice"),
         ("green:beta=high", "green: option beta: 'high' is not of the kind number"),
         ("green:n=2.5", "green: option n: '2.5' is not of the kind whole number"),
-        ("green:unit=words", "'words' is not one of word, char; did you mean word?"),
+        ("green:unit=words", "'words' is not one of word, char, line; did you mean word?"),
         ("gleu:n=none", "gleu: option n: 'none' is not of the kind whole number"),
         ("green:n=0", "n=0 is out of range; expected 1 to 100"),
     ],

@@ -35,7 +35,9 @@ def align(s: list[str], h: list[str], r: list[str]) -> list[threeway.Column]:
 
 
 def counts_of(source: str, hypothesis: str, reference: str) -> list[int]:
-    return sentence_counts(source.split(), [hypothesis.split()], [reference.split()])[0, 0].tolist()
+    """TP, TN, FP, FN, FPN."""
+    counts = sentence_counts(source.split(), [hypothesis.split()], [reference.split()])
+    return counts[0, 0, :5].tolist()
 
 
 # --- hand-computed counts: TP, TN, FP, FN, FPN -------------------------------------------------
@@ -64,45 +66,55 @@ def test_identical_sequences() -> None:
 
 
 def test_paper_measures_by_hand() -> None:
-    counts = np.array([[1, 1, 2, 2, 1]])
+    counts = np.array([[1, 1, 2, 2, 1, 2, 3]])
     # WAcc = (2·1 + 1) / (2·(1+2) + 1 + 2 - 3·1/2) = 3 / 7.5
     assert weighted_accuracy(counts)[0] == pytest.approx(0.4)
     # Acc = (1 + 1) / (1 + 1 + 2 + 2 - 1) = 2 / 5: one for each of the five columns
     assert accuracy(counts)[0] == pytest.approx(0.4)
-    # Left alone, columns a and c are right (TN 2) and b, d, e wrong (FN 3): WAcc = 2 / 5, and
-    # as the hypothesis has 0.4 as well, I = floor(0.4) = 0.
-    assert source_counts(counts)[0].tolist() == [0, 2, 0, 3, 0]
+    # Left alone, a and c are right (TN 2) and b, d, e wrong (FN 3): WAcc = 2 / 5, and as the
+    # hypothesis has 0.4 as well, I = floor(0.4) = 0.
+    assert source_counts(counts)[0].tolist() == [0, 2, 0, 3, 0, 2, 3]
     assert improvement(counts)[0] == 0.0
     # Detection: the wrong correction is TP: TP 2, FP 1, FN 1; WAcc = (4+1)/(2·3+1+1) = 5/8,
     # source still 2/5: I = (0.625 - 0.4) / (1 - 0.4) = 0.375
-    assert detection(counts)[0].tolist() == [2, 1, 1, 1, 0]
+    assert detection(counts)[0].tolist() == [2, 1, 1, 1, 0, 2, 3]
     assert improvement(detection(counts))[0] == pytest.approx(0.375)
+
+
+def test_the_source_is_aligned_by_itself() -> None:
+    # With the hypothesis the alignment has a gap between a and b, so that the source seems to be
+    # wrong in four places: a, b, c and the gap. Source and reference alone: a x, b y, c -.
+    counts = sentence_counts(["a", "b", "c"], [["a", "x", "b", "c"]], [["x", "y"]])[0, 0]
+    assert source_counts(counts)[[1, 3]].tolist() == [0, 3]
+    # Nothing of this depends on who is judged beside whom, or on the hypothesis.
+    for h in (["a"], ["x", "y"], ["a", "b", "c"], []):
+        assert (sentence_counts(["a", "b", "c"], [h], [["x", "y"]])[0, 0, 5:] == [0, 3]).all()
 
 
 def test_improvement_branches() -> None:
     # worse: one right token spoiled of two, WAcc = 1/(2+1) = 1/3 against 1: I = 1/3 - 1
-    assert improvement(np.array([0, 1, 1, 0, 0])) == pytest.approx(-2 / 3)
+    assert improvement(np.array([0, 1, 1, 0, 0, 2, 0])) == pytest.approx(-2 / 3)
     # better: the one error of two tokens corrected: 1 against 1/2
-    assert improvement(np.array([1, 1, 0, 0, 0])) == 1.0
+    assert improvement(np.array([1, 1, 0, 0, 0, 1, 1])) == 1.0
     # equal and perfect: floor(1) = 1; equal and not perfect: floor(1/2) = 0
-    assert improvement(np.array([0, 2, 0, 0, 0])) == 1.0
-    assert improvement(np.array([0, 1, 0, 1, 0])) == 0.0
+    assert improvement(np.array([0, 2, 0, 0, 0, 2, 0])) == 1.0
+    assert improvement(np.array([0, 1, 0, 1, 0, 1, 1])) == 0.0
     # the weight is an argument: with w = 1, WAcc = 1/(1+1) against 1
-    assert improvement(np.array([0, 1, 1, 0, 0]), weight=1.0) == pytest.approx(-0.5)
+    assert improvement(np.array([0, 1, 1, 0, 0, 2, 0]), weight=1.0) == pytest.approx(-0.5)
     # nothing at all to judge: nothing wrong
-    assert improvement(np.array([0, 0, 0, 0, 0])) == 1.0
+    assert improvement(np.array([0, 0, 0, 0, 0, 0, 0])) == 1.0
 
 
 def test_reference_with_best_weighted_accuracy_then_improvement_first_on_ties() -> None:
     counts = np.array(
         [
             # WAcc 1/3 and 1: the second
-            [[0, 1, 1, 0, 0], [1, 0, 0, 0, 0]],
+            [[0, 1, 1, 0, 0, 2, 0], [1, 0, 0, 0, 0, 0, 1]],
             # both WAcc 1: I is 1 either way, so is everything else: the first
-            [[1, 1, 0, 0, 0], [0, 2, 0, 0, 0]],
+            [[1, 1, 0, 0, 0, 1, 1], [0, 2, 0, 0, 0, 2, 0]],
             # WAcc 1/2 = 2/4 for both; source 1/2 against (TN 1, FN 1) 1/2, and (2·1+0)/(2·(1+1)) =
             # 1/2 with source (TN 1, FN 1) 1/2: I 0; Acc 1/2 and 1/2; detection the same: the first
-            [[0, 1, 0, 1, 0], [1, 0, 1, 0, 0]],
+            [[0, 1, 0, 1, 0, 1, 1], [1, 0, 1, 0, 0, 1, 1]],
         ]
     )
     assert choose_references(counts).tolist() == [1, 0, 0]
@@ -111,7 +123,7 @@ def test_reference_with_best_weighted_accuracy_then_improvement_first_on_ties() 
 def test_ties_in_weighted_accuracy_are_broken_by_improvement() -> None:
     # Two wrong corrections: WAcc = 9 / (2·2 + 9 + 2 - 3·2/2) = 9/12, source 9/11, so I < 0.
     # Three missed errors: WAcc = 9/12, source 9/12, so I = 0.
-    counts = np.array([[0, 9, 2, 2, 2], [0, 9, 0, 3, 0]])
+    counts = np.array([[0, 9, 2, 2, 2, 9, 2], [0, 9, 0, 3, 0, 9, 3]])
     assert weighted_accuracy(counts).tolist() == [0.75, 0.75]
     assert choose_references(counts[None]).tolist() == [1]
 
@@ -211,7 +223,7 @@ def test_many_at_once_equal_one_by_one(
     s: list[str], hyps: list[list[str]], refs: list[list[str]]
 ) -> None:
     together = sentence_counts(s, hyps, refs)
-    assert together.shape == (len(hyps), len(refs), 5)
+    assert together.shape == (len(hyps), len(refs), 7)
     for m, h in enumerate(hyps):
         for n, r in enumerate(refs):
             assert (together[m, n] == sentence_counts(s, [h], [r])[0, 0]).all()
@@ -252,7 +264,7 @@ def split_punctuation(correction: str) -> str:
 
 
 def official_references(path: Path) -> tuple[list[list[str]], list[list[list[str]]]]:
-    """Sources and two references; see `test_official_program_on_seeda` for the rules."""
+    """Sources and two references; see `judged_sentences` for the rules."""
     sources: list[list[str]] = []
     references: list[list[list[str]]] = [[], []]
     for block in path.read_text(encoding="utf-8").strip().split("\n\n"):
@@ -272,11 +284,18 @@ def official_references(path: Path) -> tuple[list[list[str]], list[list[list[str
     return sources, references
 
 
-def test_official_program_on_seeda(data_dir: Path) -> None:
-    """mfelice/imeasure, `-nomix`, BART on SEEDA's 391 sentences.
+# What the official program prints with `-nomix` for SEEDA's 391 sentences, I in percent, correction
+# and detection. It aligns the source with the reference by itself; read from the alignment with the
+# hypothesis, the baseline would give REF-F -19.75 and T5 7.06.
+OFFICIAL_I = {"REF-F": (-19.11, None), "T5": (None, 8.58)}
 
-    The figures are those of the official program, which reads corrections through NLTK's tokeniser
-    and takes the source for a reference that its edits would empty (sentence 538, annotator 1).
+
+@pytest.fixture(scope="module")
+def judged_sentences(data_dir: Path) -> Corpus:
+    """SEEDA's 391 sentences with the references as the official program reads them.
+
+    It sends corrections through NLTK's tokeniser, and takes the source for a reference that its
+    edits would empty (sentence 538, annotator 1).
     """
     folder = data_dir / "SEEDA" / "outputs" / "subset"
     judged = read_lines(folder / "INPUT.txt")
@@ -284,16 +303,34 @@ def test_official_program_on_seeda(data_dir: Path) -> None:
     kept = {tuple(s) for s in judged}
     rows = [n for n, s in enumerate(sources) if tuple(s) in kept]
     assert [sources[n] for n in rows] == judged
-    corpus = Corpus(
+    return Corpus(
         joined(judged),
-        {"BART": Version(joined(read_lines(folder / "BART.txt")))},
+        {
+            name: Version(joined(read_lines(folder / f"{name}.txt")))
+            for name in ("BART", *OFFICIAL_I)
+        },
         tuple(Version(joined([reference[n] for n in rows])) for reference in references),
     )
-    total = IMeasure().statistics(corpus, Runtime()).values[0].sum(axis=0)
+
+
+def test_official_counts_on_seeda(judged_sentences: Corpus) -> None:
+    """mfelice/imeasure, `-nomix`, BART on SEEDA's 391 sentences."""
+    only = judged_sentences.with_systems(["BART"])
+    total = IMeasure().statistics(only, Runtime()).values[0].sum(axis=0)
     tp, tn, *_ = total.tolist()
     assert (tp, tn) == (332, 7456)
     detected = dict(zip(("tp", "tn", "fp", "fn"), detection(total).tolist(), strict=False))
     assert detected == {"tp": 392, "tn": 7456, "fp": 241, "fn": 596}
+
+
+@pytest.mark.parametrize("system", OFFICIAL_I)
+def test_official_improvement_on_seeda(judged_sentences: Corpus, system: str) -> None:
+    """mfelice/imeasure, `-nomix`, corpus level, as printed with two decimals."""
+    only = judged_sentences.with_systems([system])
+    for aspect, printed in zip(("correction", "detection"), OFFICIAL_I[system], strict=True):
+        if printed is not None:
+            found = IMeasure(aspect=aspect).score_corpus(only).totals[system]
+            assert 100 * found == pytest.approx(printed, abs=0.005)
 
 
 def test_a_line_too_long_for_its_tables_is_left_out_and_named(

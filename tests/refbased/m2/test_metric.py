@@ -9,7 +9,9 @@ import pytest
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.edits import overlapping_edits
 from gecjury.corpus.m2 import parse_m2
+from gecjury.corpus.reading import read_corpus, read_gold
 from gecjury.errors import InputError
 from gecjury.scoring.registry import load
 
@@ -85,3 +87,37 @@ def test_resampling_scores_the_resampled_corpus() -> None:
     scores = load("m2").corpus_scores(table.statistics, draws).score
     # Draw 1: correct 1+1+1, proposed 3, gold 2+2+1. Draw 2: correct 2, proposed 3, gold 3.
     assert scores.ravel() == pytest.approx([1.25 * 3 / (0.25 * 5 + 3), 1.25 * 2 / (0.25 * 3 + 3)])
+
+
+OVERLAPPING = """S a b c d
+A 0 2|||X|||x|||REQUIRED|||-NONE-|||0
+A 1 2|||X|||B|||REQUIRED|||-NONE-|||0
+
+"""
+
+
+def test_gold_edits_that_overlap_count_as_they_stand_and_are_told(tmp_path: Path) -> None:
+    for name, text in (("source", "a b c d\n"), ("mine", "a B c d\n"), ("gold.m2", OVERLAPPING)):
+        (tmp_path / name).write_text(text)
+    data = read_corpus(tmp_path / "source", [tmp_path / "mine"], gold=tmp_path / "gold.m2")
+    statistics = load("m2").score_corpus(data).statistics
+    # The one edit made is gold; the gold set has two.
+    assert statistics.values[0, 0].tolist() == [[1, 1, 2]]
+    assert statistics.notes == (
+        f"{tmp_path / 'gold.m2'}: edits that overlap another of the same annotator: 1; all count "
+        "as they stand, as in the official M2 scorer",
+    )
+    # What reads no gold edits says nothing of them, and says it of references it does read.
+    plain = read_corpus(tmp_path / "source", [tmp_path / "mine"], [tmp_path / "source"])
+    assert load("gleu").score_corpus(plain).statistics.notes == ()
+
+
+def test_the_six_files_of_bryant_and_ng_that_have_such_edits(data_dir: Path) -> None:
+    counts = {}
+    for number in range(1, 11):
+        path = data_dir / "conll14" / "10gec_annotations" / f"A{number}.m2"
+        blocks = read_gold(path)
+        counts[number] = sum(len(overlapping_edits(block.edits(0))) for block in blocks)
+    assert {n: count for n, count in counts.items() if count} == {
+        1: 2, 4: 3, 5: 1, 8: 4, 9: 25, 10: 2
+    }  # fmt: skip

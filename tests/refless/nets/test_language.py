@@ -55,6 +55,11 @@ def test_scribendi_by_its_rules(model: str) -> None:
     table = load("scribendi", model=model).score_corpus(corpus, RUNTIME)
     assert table.sentences.tolist() == [[0, 1, -1, -1, -1]]
     assert table.totals["x"] == -2
+    # Texts without a word are alike, whatever their marks: characters alone have a ratio of 1/2.
+    marks = [". . . . .", "..."]
+    marks.sort(key=lambda text: mean_log_probabilities(model, [text], RUNTIME)[0])
+    alike = Corpus((marks[0],), {"x": Version((marks[1],))})
+    assert load("scribendi", model=model).score_corpus(alike, RUNTIME).sentences.tolist() == [[1]]
     # With no likeness asked for, only perplexity decides.
     loose = load("scribendi", model=model, threshold=0.0).score_corpus(corpus, RUNTIME)
     assert loose.sentences[0, 3] == (1 if likely[len(near) + 1] > likely[0] else -1)

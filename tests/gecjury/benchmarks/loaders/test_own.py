@@ -236,6 +236,25 @@ def test_without_references(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert found["references"] == "1 given"
 
 
+def test_gold_edits_and_references_stand_in_for_each_other(folder: Path) -> None:
+    (folder / "judgments.csv").write_text("sentence,system_a,system_b,preference\n1,good,none,a\n")
+    (folder / "references/one.txt").unlink()
+    gold = (
+        "S he go home\nA 1 2|||SVA|||goes|||REQUIRED|||-NONE-|||0\n\n"
+        "S she like it\nA -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0\n\n"
+        "S a cat sit\nA 2 3|||SVA|||sits|||REQUIRED|||-NONE-|||0\n\n"
+    )
+    (folder / "gold.m2").write_text(gold)
+    by_gold = load_benchmark(str(folder)).corpus
+    assert [version.lines for version in by_gold.references] == [
+        ("he goes home", "she like it", "a cat sits")
+    ]
+    (folder / "gold.m2").rename(folder / "references/one.m2")
+    by_reference = load_benchmark(str(folder)).corpus
+    assert by_reference.gold == by_gold.gold
+    assert by_reference.references == by_gold.references
+
+
 def test_fingerprints_follow_judgments(folder: Path) -> None:
     path = folder / "judgments.csv"
     head = "sentence,system,score\n1,good,4\n1,none,"

@@ -1,0 +1,106 @@
+"""Gold edits: by whose types they are typed, and the annotators of several M2 files as one gold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from gecjury.corpus.edits import Edit
+from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
+from gecjury.wording import visible
+
+__all__ = [
+    "DETECTED_TYPES",
+    "is_errant_type",
+    "join_annotators",
+    "named_types",
+    "other_types",
+    "untyped",
+]
+
+# The categories that ERRANT's English rules can give (Bryant et al. 2017, release 3.0), after the
+# operation.
+_FORMS = {
+    "ADJ": ("FORM",),
+    "NOUN": ("INFL", "NUM", "POSS"),
+    "VERB": ("FORM", "INFL", "SVA", "TENSE"),
+}
+_PLAIN = ("ADV", "CONJ", "CONTR", "DET", "MORPH", "ORTH", "OTHER", "PART", "PREP", "PRON", "PUNCT")
+_CATEGORIES = {
+    *_PLAIN,
+    "SPELL",
+    "WO",
+    *_FORMS,
+    *(f"{part}:{form}" for part, forms in _FORMS.items() for form in forms),
+}
+# What a message shows of foreign types: so many, and so many characters of each.
+_SHOWN, _LONGEST = 3, 40
+
+DETECTED_TYPES = frozenset({"Um", "UNK"})
+"""Types of errors that were seen and not corrected: NUCLE's (the meaning is unclear), ERRANT's."""
+
+
+def is_errant_type(kind: str) -> bool:
+    """Whether a type is one of ERRANT's for English: `M:`, `R:` or `U:` and a category, or `UNK`.
+
+    Types of ERRANT's for other languages (`R:DIACR`) are not.
+    """
+    operation, _, category = kind.partition(":")
+    return kind == "UNK" or (operation in ("M", "R", "U") and category in _CATEGORIES)
+
+
+def untyped(kind: str) -> bool:
+    """Whether a type says nothing of a scheme: none is given, no edit, or no correction."""
+    return kind in ("", NOOP, "UNK")
+
+
+def other_types(lines: Iterable[Iterable[Edit]]) -> Counter[str]:
+    """How many edits have which type that is not ERRANT's.
+
+    Args:
+        lines: edits by sentence; a type that is missing ("") is among those counted.
+    """
+    return Counter(
+        edit.type
+        for edits in lines
+        for edit in edits
+        if edit.type != NOOP and not is_errant_type(edit.type)
+    )
+
+
+def named_types(types: Counter[str]) -> str:
+    """The most frequent types for a message: `Wci, ArtOrDet, Mec and 24 more`."""
+    ordered = sorted(types, key=lambda kind: (-types[kind], kind))
+    names = [visible(kind[:_LONGEST]) or "no type" for kind in ordered[: _SHOWN + 1]]
+    if len(ordered) <= _SHOWN + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:_SHOWN])} and {len(ordered) - _SHOWN} more"
+
+
+def join_annotators(files: Sequence[Sequence[M2Sentence]]) -> tuple[M2Sentence, ...]:
+    """Several M2 files of the same sentences as one, the annotators of later files numbered on.
+
+    A sentence without any line in a file was left as it is by that file's annotator, as if the
+    file stood alone; joined to others it would say nothing of it, so it gets a noop.
+
+    Args:
+        files: blocks of each file, equally many.
+    """
+    if len(files) == 1:
+        return tuple(files[0])
+    joined: list[list[M2Annotation]] = [[] for _ in files[0]]
+    base = 0
+    for blocks in files:
+        annotators = {annotator for block in blocks for annotator in block.annotators} or {0}
+        for row, block in enumerate(blocks):
+            silent = M2Annotation(-1, -1, NOOP, "-NONE-", annotator=min(annotators))
+            joined[row] += [
+                replace(each, annotator=each.annotator + base)
+                for each in block.annotations or (silent,)
+            ]
+        base += max(annotators) + 1
+    return tuple(
+        M2Sentence(block.source, tuple(annotations))
+        for block, annotations in zip(files[0], joined, strict=True)
+    )

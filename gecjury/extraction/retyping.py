@@ -1,0 +1,337 @@
+"""Gold edits typed anew by ERRANT's rules, or extracted anew, as errant's `errant_m2` does it.
+
+`errant_m2 -gold` keeps an annotator's edits, strips words that an edit leaves as they are from both
+its ends, and types it by the rules that type extracted edits. `errant_m2 -auto` extracts edits from
+the corrected sentence. In both an edit typed `Um` or `UNK` is an error that was seen and not
+corrected: it is not applied, keeps its place, and is typed `UNK`.
+
+Hypotheses given as text get ERRANT's types. Against gold edits of another scheme (NUCLE's
+`ArtOrDet`) a table by type would show the hits under one name and the false alarms under another,
+and an edit that holds unchanged words would match none that was extracted; so such gold edits are
+typed anew before they are compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from gecjury.caches import DiskCache, text_key
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit, Edits
+from gecjury.corpus.gold import DETECTED_TYPES, is_errant_type, named_types
+from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
+from gecjury.extraction.extract import (
+    CorpusEdits,
+    cache_parts,
+    corpus_edits,
+    extract,
+    tagging_pipeline,
+)
+from gecjury.extraction.merging import Span
+from gecjury.extraction.parsing import Parsed, Parser
+from gecjury.extraction.pipeline import Classifier
+from gecjury.runtime import Runtime
+
+__all__ = [
+    "GoldTypes",
+    "is_retyped",
+    "reextracted_blocks",
+    "retype",
+    "retyped_blocks",
+    "typed_corpus_edits",
+]
+
+GoldTypes = Literal["auto", "gold", "errant"]
+"""What becomes of the types of gold edits: `auto` types those anew that are not ERRANT's while
+hypotheses have ERRANT's, `gold` keeps all, `errant` types all anew."""
+
+_UNKNOWN = "UNK"
+# Sentences parsed at once.
+_WINDOW = 1024
+
+_Line = tuple[str, Edits]
+"""A source and one annotator's edits of it."""
+
+
+def is_retyped(corpus: Corpus, types: GoldTypes) -> bool:
+    """Whether some gold edit among a corpus' references is typed anew; nothing is parsed."""
+    if types == "errant":
+        return any(any(version.edits or ()) for version in corpus.references)
+    return types == "auto" and bool(corpus.other_types) and corpus.errant_typed
+
+
+def typed_corpus_edits(
+    corpus: Corpus, types: GoldTypes, tagger: str, pos: str, runtime: Runtime
+) -> CorpusEdits:
+    """As `gecjury.extraction.corpus_edits`, with the references' ready edits typed as asked for.
+
+    Args:
+        corpus: the texts.
+        types: see `GoldTypes`. With `auto` an edit that has one of ERRANT's types already stays as
+            it is.
+        tagger: `embedded` or the name of a spaCy model.
+        pos: part-of-speech scheme of the embedded tagger.
+        runtime: workers, cache, progress.
+
+    Raises:
+        MissingExtraError, OptionError: as `corpus_edits`.
+    """
+    found = corpus_edits(corpus, tagger, pos, runtime)
+    other = corpus.other_types
+    if not is_retyped(corpus, types):
+        if not other or not corpus.errant_typed:
+            return found
+        note = (
+            f"{other.total()} gold edits have types of another scheme than ERRANT's "
+            f"({named_types(other)}): counts by type put hits and misses under those, false alarms "
+            "under ERRANT's; types=errant types them anew"
+        )
+        return replace(found, notes=(*found.notes, note))
+    ready = [n for n, version in enumerate(corpus.references) if version.edits is not None]
+    wanted = [
+        (source, edits)
+        for n in ready
+        for source, edits in zip(corpus.sources, found.references[n], strict=True)
+        if any(types == "errant" or not is_errant_type(edit.type) for edit in edits)
+    ]
+    made = dict(zip(wanted, retype(wanted, tagger, pos, runtime), strict=True))
+
+    def line(source: str, edits: Edits) -> Edits:
+        if (source, edits) not in made:
+            return edits
+        both = zip(_in_order(edits), made[source, edits], strict=True)
+        return tuple(
+            new if types == "errant" or not is_errant_type(old.type) else old for old, new in both
+        )
+
+    references = list(found.references)
+    for n in ready:
+        both = zip(corpus.sources, references[n], strict=True)
+        references[n] = [line(source, edits) for source, edits in both]
+    notes = found.notes
+    if types == "auto":
+        note = (
+            f"{other.total()} gold edits had types of another scheme ({named_types(other)}) and "
+            "were typed anew by ERRANT's rules (types=gold keeps them); how they divide a "
+            "correction is still the annotator's, which `gecjury m2 reextract` or a reference as "
+            "text does as for hypotheses"
+        )
+        notes = (*notes, note)
+    return replace(found, references=tuple(references), notes=notes)
+
+
+def retype(lines: Sequence[_Line], tagger: str, pos: str, runtime: Runtime) -> list[Edits]:
+    """Edits stripped of unchanged words at their ends and typed by ERRANT's rules.
+
+    Args:
+        lines: sources, and one annotator's edits of each; overlapping edits are applied one after
+            another.
+        tagger: see `typed_corpus_edits`.
+        pos: see `typed_corpus_edits`.
+        runtime: cache and progress; never changes an edit.
+
+    Returns:
+        One tuple a line, its edits sorted by their spans; an edit that changes nothing is `UNK`.
+
+    Raises:
+        MissingExtraError, OptionError: as `corpus_edits`.
+    """
+    keys = [text_key(source, json.dumps([_fields(e) for e in edits])) for source, edits in lines]
+    known: dict[str, Edits] = {}
+    cache = None
+    if runtime.use_cache and lines:
+        parts = {"what": "types of gold edits", **cache_parts(tagger, pos)}
+        cache = DiskCache(runtime.cache_folder("edits") / "edits.sqlite", parts)
+        stored = cache.get(list(dict.fromkeys(keys))).items()
+        known = {key: tuple(Edit(*row) for row in json.loads(text)) for key, text in stored}
+    missing = {key: line for key, line in zip(keys, lines, strict=True) if key not in known}
+    if missing:
+        typing = _Typing(Parser(tagging_pipeline(tagger, pos)), Classifier())
+        rest = iter(runtime.track(missing.items(), "types of gold edits", len(missing)))
+        while batch := dict(islice(rest, _WINDOW)):
+            made = dict(zip(batch, typing.lines(list(batch.values())), strict=True))
+            known |= made
+            if cache is not None:
+                cache.put({k: json.dumps([_fields(e) for e in v]) for k, v in made.items()})
+    return [known[key] for key in keys]
+
+
+def retyped_blocks(
+    blocks: Sequence[M2Sentence],
+    tagger: str = "embedded",
+    pos: str = "spacy2",
+    runtime: Runtime | None = None,
+) -> tuple[M2Sentence, ...]:
+    """M2 with every annotator's edits typed anew, as `errant_m2 -gold` writes it.
+
+    Args:
+        blocks: of an M2 file.
+        tagger: see `typed_corpus_edits`.
+        pos: see `typed_corpus_edits`.
+        runtime: cache and progress.
+
+    Raises:
+        MissingExtraError, OptionError: as `corpus_edits`.
+    """
+    places = [(block, annotator) for block in blocks for annotator in block.annotators]
+    lines = [(place[0].source, _edits(*place)) for place in places]
+    made = retype(lines, tagger, pos, runtime or Runtime())
+    return _rewritten(blocks, dict(zip(places, made, strict=True)))
+
+
+def reextracted_blocks(
+    blocks: Sequence[M2Sentence],
+    tagger: str = "embedded",
+    pos: str = "spacy2",
+    runtime: Runtime | None = None,
+) -> tuple[M2Sentence, ...]:
+    """M2 with edits extracted from every annotator's sentence, as `errant_m2 -auto` writes it.
+
+    An annotator whose edits change nothing has no line then.
+
+    Args:
+        blocks: of an M2 file.
+        tagger: see `typed_corpus_edits`.
+        pos: see `typed_corpus_edits`.
+        runtime: workers, cache and progress.
+
+    Raises:
+        MissingExtraError, OptionError: as `corpus_edits`.
+    """
+    places = [(block, annotator) for block in blocks for annotator in block.annotators]
+    laid = [_laid(place[0].source, _edits(*place)) for place in places]
+    sources = [block.source for block, _ in places]
+    texts = [" ".join(one.corrected) for one in laid]
+    (found,) = extract(sources, [texts], tagger, pos, runtime).edits
+    made = {}
+    for place, one, edits in zip(places, laid, found, strict=True):
+        seen = (replace(edit, type=_UNKNOWN) for edit in one.edits if _is_detected(edit))
+        made[place] = tuple(_in_order((*seen, *edits)))
+    return _rewritten(blocks, made)
+
+
+class _Laid(NamedTuple):
+    """One annotator's edits, sorted, with the sentence that they make.
+
+    Attributes:
+        edits: sorted by their spans.
+        spans: of each, in the source and in the corrected sentence.
+        corrected: the tokens of the corrected sentence.
+    """
+
+    edits: list[Edit]
+    spans: list[Span]
+    corrected: list[str]
+
+
+def _laid(source: str, edits: Edits) -> _Laid:
+    """Apply edits as errant does: sorted, each moved by what the ones before added or took."""
+    tokens = source.split()
+    corrected = list(tokens)
+    ordered = _in_order(edits)
+    spans = []
+    offset = 0
+    for edit in ordered:
+        new = tokens[edit.start : edit.end] if _is_detected(edit) else edit.tokens
+        start = edit.start + offset
+        corrected[start : edit.end + offset] = new
+        spans.append((edit.start, edit.end, start, start + len(new)))
+        offset += len(new) - (edit.end - edit.start)
+    return _Laid(ordered, spans, corrected)
+
+
+def _in_order(edits: Sequence[Edit]) -> list[Edit]:
+    return sorted(edits, key=lambda edit: (edit.start, edit.end))
+
+
+def _is_detected(edit: Edit) -> bool:
+    return edit.type in DETECTED_TYPES
+
+
+@dataclass(frozen=True)
+class _Typing:
+    """What types edits: a parser and ERRANT's rules."""
+
+    parser: Parser
+    classifier: Classifier
+
+    def lines(self, lines: Sequence[_Line]) -> list[Edits]:
+        """The edits of each line typed anew; every distinct sentence is parsed once."""
+        sources = [" ".join(source.split()) for source, _ in lines]
+        laid = [_laid(*line) for line in lines]
+        texts = [" ".join(one.corrected) for one in laid]
+        parsed = self.parser.parse(dict.fromkeys((*sources, *texts)))
+        return [
+            self._line(one, parsed[source], parsed[text])
+            for one, source, text in zip(laid, sources, texts, strict=True)
+        ]
+
+    def _line(self, laid: _Laid, source: Parsed, corrected: Parsed) -> Edits:
+        spans = [
+            _within(span, corrected)
+            if _is_detected(edit)
+            else _stripped(_within(span, corrected), source, corrected)
+            for edit, span in zip(laid.edits, laid.spans, strict=True)
+        ]
+        types = self.classifier.types(spans, source, corrected)
+        return tuple(
+            replace(edit, type=_UNKNOWN)
+            if _is_detected(edit)
+            else Edit(start, end, " ".join(corrected.texts[first:last]), kind)
+            for edit, (start, end, first, last), kind in zip(laid.edits, spans, types, strict=True)
+        )
+
+
+def _within(span: Span, corrected: Parsed) -> Span:
+    """A span with a place in the corrected sentence that exists: overlapping edits may leave it."""
+    start, end, first, last = span
+    places = range(len(corrected))[first:last]
+    return start, end, places.start, max(places.start, places.stop)
+
+
+def _stripped(span: Span, source: Parsed, corrected: Parsed) -> Span:
+    """A span without the words at its ends that are the same on both sides."""
+    start, end, first, last = span
+    while start < end and first < last and source.texts[start] == corrected.texts[first]:
+        start, first = start + 1, first + 1
+    while start < end and first < last and source.texts[end - 1] == corrected.texts[last - 1]:
+        end, last = end - 1, last - 1
+    return start, end, first, last
+
+
+def _edits(block: M2Sentence, annotator: int) -> Edits:
+    """An annotator's edits; the remark in the place of a correction that was not given is kept."""
+    return tuple(
+        replace(each.edit, correction=" ".join(each.correction.split()))
+        if each.type in DETECTED_TYPES
+        else each.edit
+        for each in block.annotations
+        if each.annotator == annotator and not each.is_noop
+    )
+
+
+def _rewritten(
+    blocks: Sequence[M2Sentence], made: Mapping[tuple[M2Sentence, int], Edits]
+) -> tuple[M2Sentence, ...]:
+    """Blocks with other edits; an annotator who found nothing still says so."""
+    found = []
+    for block in blocks:
+        lines: list[M2Annotation] = []
+        # In the order of errant's own files, which compares the numbers as texts.
+        for annotator in sorted(block.annotators, key=str):
+            if not block.edits(annotator):
+                lines.append(M2Annotation(-1, -1, NOOP, "-NONE-", annotator=annotator))
+            lines += [
+                M2Annotation(e.start, e.end, e.type, e.correction, annotator=annotator)
+                for e in made[block, annotator]
+            ]
+        found.append(M2Sentence(block.source.rstrip(), tuple(lines)))
+    return tuple(found)
+
+
+def _fields(edit: Edit) -> tuple[int, int, str, str]:
+    return edit.start, edit.end, edit.correction, edit.type

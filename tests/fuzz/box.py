@@ -1,0 +1,271 @@
+"""An input's folder, the sound files that are laid into it, and what spoils them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.fuzz import fixtures
+from tests.fuzz.mutate import Mutator, dumps
+
+__all__ = ["Box", "Case", "Seed", "Shelf", "as_argument", "own_benchmark", "texts"]
+
+FORMATS = ("table", "table", "json", "tsv", "markdown", "latex")
+QUICK = (
+    "gleu", "gleu", "green", "changes", "gleu-official", "errant", "cleme", "cleme2", "i-measure",
+    "gotoscorer", "sent-errant", "green:unit=char",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A sound file.
+
+    Attributes:
+        data: bytes, or the values that JSON forms are written from.
+        form: `text`, `table` (cells apart by `separator`), `json`, `jsonl`, `flat` or `keep`.
+        separator: between the cells of a table.
+        paths: whether the texts of a JSON value name files.
+    """
+
+    data: Any
+    form: str = "text"
+    separator: str = ""
+    paths: bool = False
+
+    def plain(self) -> bytes:
+        if self.form == "json":
+            return dumps(self.data)
+        if self.form == "jsonl":
+            return b"".join(dumps(row) + b"\n" for row in self.data)
+        return bytes(self.data)
+
+
+@dataclass
+class Case:
+    """A command line with all that is needed to judge what it did.
+
+    Attributes:
+        argv: the words.
+        stdin: what standard input holds.
+        silent: whether it may print nothing although all is well.
+        verbatim: whether standard output repeats texts as they are (M2, sentences).
+        unusable: why an exit status of 0 would be wrong; empty where it would not.
+        strays: whether the user's own words name places elsewhere.
+        unasked: a server that nothing may be sent to.
+        out: what becomes of standard output: `full` or `closed`; kept where empty.
+    """
+
+    argv: list[str]
+    stdin: bytes = b""
+    silent: bool = False
+    verbatim: bool = False
+    unusable: str = ""
+    strays: bool = False
+    unasked: Any = None
+    out: str = ""
+
+
+class Shelf:
+    """What is made once a process: models, servers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._servers: dict[str, Any] = {}
+
+    def models(self) -> Path:
+        """A folder with `some`, `impara` and `encoder`."""
+        made = self.folder / "models"
+        if not made.is_dir():
+            import torch
+
+            torch.set_num_threads(1)
+            begun = self.folder / "begun"
+            shutil.rmtree(begun, ignore_errors=True)
+            fixtures.make_models(begun)
+            begun.rename(made)
+        return made
+
+    def hasten(self) -> None:
+        """Let the waits that a judge takes between tries be a thousandth of what they are."""
+        from gecjury.judges.backends import openai
+
+        if "backoff" not in self._servers:
+            plain = self._servers["backoff"] = openai.backoff
+
+            def backoff(attempt: int, asked: float | None, source: Random) -> float:
+                return plain(attempt, asked, source) / 1000
+
+            openai.backoff = backoff
+
+    def server(self, name: str) -> Any:
+        """A hostile server by name, `judge` or `files`."""
+        if name not in self._servers:
+            from tests.fuzz import servers
+
+            self._servers[name] = servers.SERVERS[name]()
+        return self._servers[name]
+
+
+@dataclass
+class Box:
+    """An input's folder with the generator that decides what goes into it."""
+
+    folder: Path
+    rng: Random
+    shelf: Shelf
+    spoiled: list[str] = field(default_factory=list)
+    broken: str = ""
+
+    @property
+    def mutate(self) -> Mutator:
+        return Mutator(self.rng)
+
+    def put(self, name: str, data: bytes) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    def lay(self, seeds: Mapping[str, Seed], likely: tuple[str, ...] = (), most: int = 2) -> None:
+        """Write files, some of them spoiled; of 20 inputs one is left sound."""
+        names = list(seeds)
+        roll = self.rng.random()
+        count = 0 if roll < 0.05 else 1 if roll < 0.85 else min(most, len(names))
+        chosen = set(self.rng.sample(names, count))
+        if count and likely and self.rng.random() < 0.8:
+            chosen = {self.rng.choice(likely)}
+        for name, seed in seeds.items():
+            data = seed.plain()
+            if name not in chosen:
+                self.put(name, data)
+                continue
+            self.spoiled.append(name)
+            if self.rng.random() < 0.02:
+                self._special(name, data)
+                continue
+            data = self.spoil(seed)
+            self.put(name, data)
+            self._note(name, seed, data)
+
+    def spoil(self, seed: Seed) -> bytes:
+        change, roll = self.mutate, self.rng.random()
+        if seed.form == "json":
+            return change.document(seed.data, seed.paths)
+        if seed.form == "jsonl":
+            if roll < 0.6:
+                rows = list(seed.data)
+                at = self.rng.randrange(len(rows))
+                lines = [dumps(row) for row in rows]
+                lines[at] = change.document(rows[at], seed.paths)
+                return b"\n".join(lines) + b"\n"
+            return change.lines(seed.plain()) if roll < 0.8 else change.flat(seed.plain())
+        if seed.form == "flat":
+            return change.flat(seed.data)
+        return change.lines(seed.data, seed.separator) if roll < 0.65 else change.flat(seed.data)
+
+    def _note(self, name: str, seed: Seed, data: bytes) -> None:
+        """Why a file cannot be used, where that is plain without the program that is tried."""
+        if data[:2] == b"\x1f\x8b":
+            return
+        try:
+            body = data.decode("utf-8").removeprefix("\ufeff")
+        except UnicodeDecodeError:
+            if seed.form not in ("flat", "keep"):
+                self.broken = f"{name} is not UTF-8"
+            return
+        if seed.form == "json":
+            try:
+                json.loads(body)
+            except (ValueError, RecursionError):
+                self.broken = f"{name} is not JSON"
+        elif name.endswith(".toml"):
+            try:
+                tomllib.loads(body.replace("\r\n", "\n"))
+            except (ValueError, RecursionError):
+                self.broken = f"{name} is not TOML"
+        elif not body:
+            self.broken = f"{name} is empty"
+
+    def unless(self, *unused: str) -> str:
+        """Why the files cannot be used, those left out that the command does not read."""
+        return "" if self.broken.startswith(unused) else self.broken
+
+    def _special(self, name: str, data: bytes) -> None:
+        """Something that is no file."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        kind = self.rng.randrange(7)
+        self.broken = f"{name} is no file"
+        if kind == 0:
+            path.mkdir()
+        elif kind == 1:
+            os.mkfifo(path)
+        elif kind == 2:
+            path.symlink_to(path.name)
+        elif kind == 3:
+            path.symlink_to("/proc/self/mem")
+        elif kind == 4 and self.rng.random() < 0.2:
+            path.symlink_to("/dev/zero")
+        elif kind == 5:
+            path.symlink_to("nowhere")
+        else:
+            self.broken = f"{name} is absent"
+
+    def gecjury(self, argv: list[str]) -> None:
+        """Run a command line soundly beforehand, for what it leaves."""
+        from gecjury.cli import main
+
+        here = Path.cwd()
+        os.chdir(self.folder)
+        plain = sys.stdout, sys.stderr
+        sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
+        try:
+            main(argv)
+        finally:
+            sys.stdout, sys.stderr = plain
+            os.chdir(here)
+
+    def tail(self, *more: str) -> list[str]:
+        """Options that commands share."""
+        return [*more, "--format", self.rng.choice(FORMATS), "--cache", "cache", "--quiet"]
+
+    def metric(self, count: int = 1) -> list[str]:
+        return [word for name in self.rng.sample(QUICK, count) for word in ("-m", name)]
+
+
+def texts() -> dict[str, Seed]:
+    """A source, two corrections and a reference."""
+    return {
+        "source.txt": Seed(fixtures.text(fixtures.SOURCE)),
+        "a.txt": Seed(fixtures.text(fixtures.A)),
+        "b.txt": Seed(fixtures.text(fixtures.B)),
+        "ref.txt": Seed(fixtures.text(fixtures.REF)),
+    }
+
+
+def own_benchmark(**more: Seed) -> dict[str, Seed]:
+    """The files of an own benchmark."""
+    return {
+        "own/source.txt": Seed(fixtures.text(fixtures.SOURCE)),
+        "own/outputs/a.txt": Seed(fixtures.text(fixtures.A)),
+        "own/outputs/b.txt": Seed(fixtures.text(fixtures.B)),
+        "own/outputs/c.txt": Seed(fixtures.text(fixtures.C)),
+        "own/references/ref.txt": Seed(fixtures.text(fixtures.REF)),
+        **more,
+    }
+
+
+def as_argument(word: str) -> str:
+    """A word as a process is given it: no NUL; bytes that are not UTF-8 as Python has them."""
+    word = word.replace("\0", "")
+    return word.encode("utf-8", "surrogatepass").decode("utf-8", "surrogateescape")

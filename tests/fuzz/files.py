@@ -1,0 +1,351 @@
+"""Kinds of input that are files: texts, M2, JSON, judgments, scores, juries, models, ratings."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+
+from tests.fuzz import fixtures
+from tests.fuzz.box import Box, Case, Seed, own_benchmark, texts
+from tests.fuzz.mutate import HOSTILE
+
+__all__ = [
+    "given_scores", "json_corpora", "juries", "loaders", "m2_gold", "model_folders",
+    "own_judgments", "own_toml", "score_files", "text_files", "training_rows",
+]  # fmt: skip
+
+
+def _scoring(box: Box, files: list[str], *more: str) -> list[str]:
+    """score, rank, check, attack or analyse over files."""
+    choice = box.rng.randrange(8)
+    if choice < 3:
+        extra = [[], ["--sentences"], ["-o", "out"]][box.rng.randrange(3)]
+        return ["score", *files, *box.metric(box.rng.choice((1, 1, 2))), *extra, *more]
+    if choice < 5:
+        ways = ["corpus", "mean", "trueskill", "expected-wins"]
+        extra = ["--resamples", "20", "--permutations", "20", "--aggregate", box.rng.choice(ways)]
+        return ["rank", *files, *box.metric(), *extra, *more]
+    if choice == 5:
+        return ["check", *files, *more]
+    if choice == 6:
+        return ["attack", *files, "-m", "gleu", "--resamples", "20", *more]
+    return ["analyse", "edits", *files, *more]
+
+
+def text_files(box: Box) -> Case:
+    """1: sources, hypotheses, references as text."""
+    box.lay(texts())
+    roll = box.rng.random()
+    if roll < 0.15:
+        argv = ["edits", "source.txt", "a.txt", "b.txt", *(["-o", "x.m2"] * (roll < 0.05))]
+        return Case(box.tail(*argv), verbatim=True, silent=True, unusable=box.unless("ref.txt"))
+    if roll < 0.3:
+        line = str(box.rng.choice((1, 2, 4, 5, 0, 10**20)))
+        name = box.rng.choice(("errant", "cleme", "gotoscorer", "i-measure", "m2"))
+        argv = ["explain", "source.txt", "a.txt", "ref.txt", "-m", name, "--line", line]
+        argv += ["--attribution", "shapley"] * (roll < 0.2)
+        return Case(box.tail(*argv))
+    argv = _scoring(box, ["source.txt", "a.txt", "b.txt"], "-r", "ref.txt")
+    return Case(box.tail(*argv), unusable=box.broken)
+
+
+def m2_gold(box: Box) -> Case:
+    """2: M2."""
+    seeds = {**texts(), "gold.m2": Seed(fixtures.GOLD.encode(), separator="|||"),
+             "more.m2": Seed(fixtures.GOLD.replace("is|||", "was|||").encode())}  # fmt: skip
+    box.lay(seeds, likely=("gold.m2", "gold.m2", "more.m2"))
+    roll = box.rng.randrange(8)
+    if roll < 3:
+        action = box.rng.choice(("apply", "text", "check", "convert"))
+        who = box.rng.choice(([], ["--annotator", "1"], ["--annotator", box.rng.choice(HOSTILE)]))
+        over = ["--overlaps", "keep"] * box.rng.randrange(2)
+        files = ["gold.m2", "more.m2"][: box.rng.choice((1, 2))]
+        argv = ["m2", action, *files, *who, *over, *(["-o", "x.out"] * (roll == 0))]
+        return Case(box.tail(*argv), verbatim=True, silent=True,
+                    unusable=box.broken if box.broken.startswith("gold") else "")  # fmt: skip
+    if roll < 5:
+        name = box.rng.choice(("m2", "sentm2", "errant", "gleu"))
+        how = ["--m2", "gold.m2"] + (["-r", "gold.m2"] if name in ("errant", "gleu") else [])
+        argv = ["score", "source.txt", "a.txt", "b.txt", "-m", name, *how]
+        return Case(box.tail(*argv), unusable=box.unless("ref.txt", "more.m2"))
+    if roll < 6:
+        argv = ["score", "gold.m2", "a.txt", "b.txt", "-m", "gleu", "-r", "more.m2"]
+        return Case(box.tail(*argv), unusable=box.unless("ref.txt", "source.txt"))
+    argv = ["maege", "gold.m2", "-m", box.rng.choice(("gleu", "green", "changes")),
+            "--seeds", "1", "--resamples", "20", "--means", "0", "1", *["--by-type"] * (roll == 6),
+            *["-o", "out"] * box.rng.randrange(2)]  # fmt: skip
+    return Case(box.tail(*argv), unusable=box.broken if box.broken.startswith("gold") else "")
+
+
+def json_corpora(box: Box) -> Case:
+    """3: JSON-lines corpora."""
+    seeds = {
+        "source.jsonl": Seed(fixtures.rows_json("source", fixtures.SOURCE), "jsonl"),
+        "a.jsonl": Seed(fixtures.rows_json("text", fixtures.A), "jsonl"),
+        "b.jsonl": Seed(fixtures.rows_json("hypothesis", fixtures.B), "jsonl"),
+        "ref.jsonl": Seed(list(fixtures.REF), "jsonl"),
+    }
+    box.lay(seeds)
+    argv = _scoring(box, ["source.jsonl", "a.jsonl", "b.jsonl"], "-r", "ref.jsonl")
+    return Case(box.tail(*argv), unusable=box.broken)
+
+
+def _comparing(box: Box, what: str) -> list[str]:
+    roll = box.rng.randrange(10)
+    if roll == 0:
+        return ["analyse", "scatter", what, "-m", "gleu"]
+    if roll == 1:
+        return ["attack", what, "-m", "gleu", "--resamples", "20"]
+    if roll == 2:
+        return ["tune", "green:beta=0:2:1", what, "--folds", "2"]
+    argv = ["compare", what, *box.metric(), "--resamples", "20"]
+    argv += box.rng.choice((
+        [], [], ["--windows", "--pairwise"], ["--ties", "calibrated"], ["--level", "sentence"],
+        ["--aggregate", "mean", "--html", "page.html"], ["--unknown-systems", "skip"],
+        ["--resample", "systems", "--statistic", "spa"], ["-o", "out"],
+    ))  # fmt: skip
+    return argv
+
+
+def own_judgments(box: Box) -> Case:
+    """4: judgments as CSV and TSV."""
+    name, body, cut = box.rng.choice((
+        ("judgments.csv", fixtures.RATINGS, ","), ("judgments.csv", fixtures.PREFERENCES, ";"),
+        ("judgments.tsv", fixtures.RANKINGS, "\t"),
+    ))  # fmt: skip
+    key = f"own/{name}"
+    box.lay(own_benchmark(**{key: Seed(body.encode(), separator=cut)}), likely=(key,))
+    return Case(box.tail(*_comparing(box, "./own")), unusable=box.broken)
+
+
+def own_toml(box: Box) -> Case:
+    """5: the TOML file of an own benchmark."""
+    body = fixtures.BENCHMARK_TOML
+    if box.rng.random() < 0.5:
+        body = _toml(box, body)
+    seeds = {
+        "own/source.txt": Seed(fixtures.text(fixtures.SOURCE)),
+        "own/outputs/a.txt": Seed(fixtures.text(fixtures.A)),
+        "own/outputs/b.txt": Seed(fixtures.text(fixtures.B)),
+        "own/outputs/c.txt": Seed(fixtures.text(fixtures.C)),
+        "own/ref.txt": Seed(fixtures.text(fixtures.REF)),
+        "own/gold.m2": Seed(fixtures.GOLD.encode()),
+        "own/judgments.csv": Seed(fixtures.RATINGS.encode(), separator=","),
+        "own/benchmark.toml": Seed(body.encode(), separator=" = "),
+    }
+    box.lay(seeds, likely=("own/benchmark.toml",) * 4)
+    what = box.rng.choice(("./own", "own/benchmark.toml"))
+    return Case(box.tail(*_comparing(box, what)), unusable=box.broken)
+
+
+def _toml(box: Box, body: str) -> str:
+    """A table whose values have other types, or name other places."""
+    values = (
+        "1", "-1", "1e999", "nan", "true", "[]", "[1]", "[[]]", "{}", "{edit = 1}", '"/*"', '"**"',
+        '["/*"]', '"../../*"', '["**/*"]', '"a\\u0000b"', '"\\u001b[31m"', '""', "1979-05-27",
+        "[" * 150 + "]" * 150, "9" * 5000, '"/"', '"."', '[""]', '"[a"', '"' + "a" * 300 + '"',
+        '{edit = "judgments.csv", sentence = "judgments.csv"}', '{"" = "a"}', "07:32:00",
+        '["/**/*"]', '["../../../../../**/*"]', '"../../../../../../*/*/*"',
+        '["a", "b", "a"]', '["a"]', '["\\u001b]0;x\\u0007"]', '"a\\nb"', '"~"', "0x10", "0",
+    )  # fmt: skip
+    rows = body.split("\n")
+    at = box.rng.choice([i for i, row in enumerate(rows) if " = " in row])
+    rows[at] = rows[at].split(" = ")[0] + " = " + box.rng.choice(values)
+    box.spoiled.append("value")
+    return "\n".join(rows)
+
+
+def score_files(box: Box) -> Case:
+    """6: score files that `-o` wrote, read again."""
+    sound = {name: Seed(seed.data, "keep") for name, seed in texts().items()}
+    for name, seed in sound.items():
+        box.put(name, seed.plain())
+    name = box.rng.choice(("gleu", "green", "changes", "gleu-official"))
+    files = ["source.txt", "a.txt", "b.txt"]
+    box.gecjury(["score", *files, "-r", "ref.txt", "-m", name, "-o", "out", "--quiet"])
+    (path,) = (box.folder / "out").glob("*.json")
+    where = f"out/{path.name}"
+    box.lay({where: Seed(json.loads(path.read_bytes()), "json")})
+    if box.rng.random() < 0.3:
+        if path.is_file() and not path.is_symlink():
+            shutil.copy(path, box.folder / "given.json")
+        argv = ["score", *files, "-m", "scores:file=given.json"]
+        return Case(box.tail(*argv))
+    command = box.rng.choice((["score", "--sentences"], ["rank", "--resamples", "20"], ["score"]))
+    argv = [command[0], *files, "-r", "ref.txt", "-m", name, "-o", "out", *command[1:]]
+    # What is no file is made anew.
+    return Case(box.tail(*argv), unusable=box.broken if "JSON" in box.broken else "")
+
+
+def given_scores(box: Box) -> Case:
+    """7: scores made elsewhere."""
+    name, seed = box.rng.choice((
+        ("given.tsv", Seed(fixtures.SCORES_LONG.encode(), separator="\t")),
+        ("given.csv", Seed(fixtures.SCORES_WIDE.encode(), separator=",")),
+        ("given.json", Seed(fixtures.numbers(), "json")),
+        ("given.json", Seed([["a", 1, 0.5], ["a", 2, None], {"system": "b", "line": 1, "score": 1},
+                             ["a", 4, 1], ["b", 4, 0]], "json")),
+        ("given/a.txt", Seed(b"0.1\n0.2\nnan\n0.4\n")),
+        ("given.json", Seed({"rows": [
+            {"system": n, "metric": "x", "sentences": row, "score": 0.5, "signature": "x|data=0"}
+            for n, row in fixtures.numbers().items()]}, "json")),
+    ))  # fmt: skip
+    sound = {n: Seed(s.data, "keep") for n, s in texts().items()}
+    sound["c.txt"] = Seed(fixtures.text(fixtures.C), "keep")
+    for other, text in sound.items():
+        box.put(other, text.plain())
+    box.lay({name: seed})
+    files = ["source.txt", "a.txt", "b.txt", "c.txt"]
+    where = "given" if name.startswith("given/") else name
+    more = box.rng.choice(("", "", ",label=mine", ",metric=x", ",label=\x1b[31m"))
+    what = f"scores:file={where}{more}"
+    if box.rng.random() < 0.7:
+        argv = ["score", *files, "-m", what, *["--sentences"] * box.rng.randrange(2)]
+    else:
+        argv = ["rank", *files, "-m", what, "--aggregate", "mean", "--resamples", "20"]
+    return Case(box.tail(*argv), unusable=box.broken)
+
+
+def juries(box: Box) -> Case:
+    """8: jury files, some with members that ask a server, read files or load models."""
+    document = json.loads(json.dumps(fixtures.JURY))
+    if box.rng.random() < 0.4:
+        url = box.shelf.server("judge").url
+        document["members"][0]["metric"] = box.rng.choice((
+            f"llm-s:base_url={url},context=secret.tsv,model=m", "llm-s:model=gpt-4o",
+            "jury:file=jury.json",
+            "scores:file=secret.tsv", "some:model=/tmp/x", "impara:model=../x", "uot-errant",
+            "scribendi", "errant:tagger=/tmp/x", "gleu@nowhere", "gleu:", "green:n=99999999",
+            "green:n=-1", "pt-errant:model=owner/name", "edit-verdict", "gleu:draws=100000000000",
+            f"llm-e:base_url={url}", "x" * 300, "\x1b[31m", "green:beta=nan", "green:beta=1e400",
+        ))  # fmt: skip
+        box.spoiled.append("member")
+    box.put("secret.tsv", b"source\tcontext\nSECRET-CONTEXT\tSECRET\n")
+    files = {**texts(), "jury.json": Seed(document, "json")}
+    box.lay(files, likely=("jury.json",) * 5)
+    argv = ["score", "source.txt", "a.txt", "b.txt", "-r", "ref.txt", "-m", "jury:file=jury.json"]
+    allowed = box.rng.random() < 0.15
+    argv += ["--allow-judges"] * allowed
+    asked = None if allowed else box.shelf.server("judge")
+    # Who allows judges allows OpenAI as well.
+    return Case(box.tail(*argv), unusable=box.broken, unasked=asked, strays=allowed)
+
+
+def model_folders(box: Box) -> Case:
+    """9: folders of trained SOME and IMPARA models."""
+    name = box.rng.choice(("some", "some", "impara"))
+    shelf = box.shelf.models()
+    shutil.copytree(shelf / name, box.folder / "model")
+    manifest = json.loads((box.folder / "model/gecjury.json").read_bytes())
+    if name == "some" and box.rng.random() < 0.4:
+        manifest["features"] = {"meaning": {k: [1.0] * 9 for k in ("mean", "deviation", "weights")}}
+        if box.rng.random() < 0.5:
+            manifest["kernel"] = {"encoder": "embedded", "base": "embedded", "models": {},
+                                  "file": "kernel.safetensors", "layers": [1]}  # fmt: skip
+        box.spoiled.append("features")
+    seeds = {"model/gecjury.json": Seed(manifest, "json", paths=True)}
+    for path in sorted((box.folder / "model").rglob("*")):
+        inner = str(path.relative_to(box.folder))
+        if path.suffix == ".json" and path.name != "gecjury.json":
+            seeds[inner] = Seed(json.loads(path.read_bytes()), "json", paths=True)
+        elif path.suffix == ".safetensors":
+            seeds[inner] = Seed(path.read_bytes(), "tensors")
+        elif path.is_file() and path.name != "gecjury.json":
+            seeds[inner] = Seed(path.read_bytes(), "text")
+    plain = {key: seed for key, seed in seeds.items() if seed.form != "tensors"}
+    for path in list(seeds):
+        (box.folder / path).unlink()
+    if box.rng.random() < 0.25:
+        for key, seed in seeds.items():
+            data = seed.data if seed.form == "tensors" else seed.plain()
+            box.put(key, tensors(box, data) if seed.form == "tensors" else data)
+    else:
+        for key in seeds.keys() - plain.keys():
+            box.put(key, seeds[key].data)
+        box.lay(plain, likely=("model/gecjury.json",) * 2)
+    for key, seed in texts().items():
+        box.put(key, seed.plain())
+    # Only these are sure to be wanted: a tokenizer's files stand in for each other.
+    sure = box.broken if "gecjury.json" in box.broken and "absent" not in box.broken else ""
+    argv = ["score", "source.txt", "a.txt", "-m", f"{name}:model=model", "--device", "cpu"]
+    return Case(box.tail(*argv), unusable=sure)
+
+
+def tensors(box: Box, data: bytes) -> bytes:
+    """A safetensors file with another head, or other bytes."""
+    box.spoiled.append("tensors")
+    size = int.from_bytes(data[:8], "little")
+    if box.rng.random() < 0.4:
+        return box.mutate.flat(data)
+    head = json.loads(data[8 : 8 + size])
+    changed = box.mutate.document(head)
+    told = len(changed) if box.rng.random() < 0.9 else box.rng.choice((0, 2**40, 2**63))
+    return told.to_bytes(8, "little") + changed + data[8 + size :]
+
+
+def training_rows(box: Box) -> Case:
+    """10: rated sentences to train on."""
+    rows = [dict(row) for row in fixtures.RATED]
+    flat = [{k: v if not isinstance(v, list) else f"{v[0]},{v[1]}" for k, v in r.items()}
+            for r in rows]  # fmt: skip
+    name = box.rng.choice(("rows.jsonl", "rows.jsonl", "rows.tsv", "rows.csv"))
+    if name == "rows.jsonl":
+        seed = Seed(rows, "jsonl")
+    else:
+        cut = "\t" if name.endswith("tsv") else ","
+        made = io.StringIO()
+        table = csv.DictWriter(made, list(flat[0]), delimiter=cut, lineterminator="\n")
+        table.writeheader()
+        table.writerows(flat)
+        seed = Seed(made.getvalue().encode(), separator=cut)
+    box.lay({name: seed})
+    encoder = str(box.shelf.models() / "encoder") if box.rng.random() < 0.25 else "nowhere/model"
+    argv = ["train", "some", name, "-o", "trained", "--encoder", encoder, "--epochs", "1",
+            "--max-length", "16", "--check"]  # fmt: skip
+    argv += box.rng.choice((
+        [], ["--column", "split=split"], ["--aspects", "meaning"], ["--scale", "0:5"], ["--shared"],
+        ["--column", "grammaticality=grammaticality,fluency"], ["--features"], ["--dev", name],
+    ))  # fmt: skip
+    return Case(box.tail(*argv), unusable=box.broken)
+
+
+def loaders(box: Box) -> Case:
+    """11: judgments as XML, a benchmark that its owner hands out, and folders of data."""
+    roll = box.rng.random()
+    if roll < 0.5:
+        key = "own/judgments.xml"
+        body = fixtures.JUDGMENTS_XML
+        if box.rng.random() < 0.15:
+            body = body.replace("<appraise", box.rng.choice((
+                '<!DOCTYPE a [<!ENTITY b "bbb">]><appraise',
+                '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><appraise',
+                "<!DOCTYPE a><appraise", '<?xml-stylesheet href="x"?><appraise',
+                "<a>" * 20_000 + "<appraise",
+            )), 1)  # fmt: skip
+            box.spoiled.append("head")
+        box.lay(own_benchmark(**{key: Seed(body.encode(), separator='"')}), likely=(key,) * 4)
+        return Case(box.tail(*_comparing(box, "./own")), unusable=box.broken)
+    if roll < 0.85:
+        seeds = {
+            f"data/{name}": Seed(
+                fixtures.text(lines), separator="," if name.endswith("csv") else ""
+            )
+            for name, lines in fixtures.GMEG.items()
+        }
+        box.lay(seeds, likely=tuple(n for n in seeds if n.endswith("csv")))
+        argv = ["compare", "gmeg-dev-yahoo", "-m", "gleu", "--resamples", "20", "--data", "data"]
+        argv += ["--systems", "all"] * box.rng.randrange(2)
+        return Case(box.tail(*argv))
+    box.lay({
+        "data/SEEDA/outputs/all/INPUT.txt": Seed(fixtures.text(fixtures.SOURCE)),
+        "data/GJG15/data/judgments.xml": Seed(fixtures.JUDGMENTS_XML.encode()),
+        "data/TMU-GFM-Dataset/tmu-gfm-dataset.csv": Seed(b"source,output,grammer\na,b,1\n"),
+    })  # fmt: skip
+    name = box.rng.choice(("seeda", "gjg15", "tmu-gfm", "jfleg", "all"))
+    action = box.rng.choice(("verify", "list", "path"))
+    argv = ["data", action, *([] if action == "list" else [name]), "--data", "data"]
+    if name != "all" and box.rng.random() < 0.3:
+        argv = ["compare", name, "-m", "gleu", "--data", "data"]
+    return Case(box.tail(*argv))

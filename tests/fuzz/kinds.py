@@ -1,0 +1,31 @@
+"""The seventeen kinds of input by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tests.fuzz import files, served, words
+from tests.fuzz.box import Box, Case
+
+__all__ = ["KINDS"]
+
+KINDS: Mapping[str, Callable[[Box], Case]] = {
+    "text": files.text_files,
+    "m2": files.m2_gold,
+    "json": files.json_corpora,
+    "judgments": files.own_judgments,
+    "toml": files.own_toml,
+    "scores": files.score_files,
+    "given": files.given_scores,
+    "jury": files.juries,
+    "models": files.model_folders,
+    "rows": files.training_rows,
+    "loaders": files.loaders,
+    "stores": served.stores,
+    "prices": served.prices,
+    "replies": served.replies,
+    "arguments": words.command_lines,
+    "downloads": served.downloads,
+    "sentences": words.sentences,
+}
+"""By the name that `--kind` takes."""

@@ -1,0 +1,56 @@
+"""Gold edits: whose types they are, and the annotators of several files as one gold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gecjury.corpus.edits import Edit
+from gecjury.corpus.gold import is_errant_type, join_annotators, named_types, other_types
+from gecjury.corpus.m2 import M2Annotation, M2Sentence, read_m2
+
+
+@pytest.mark.parametrize("kind", ["R:VERB:TENSE", "M:DET", "U:PUNCT", "R:WO", "R:NOUN:POSS", "UNK"])
+def test_errants_own_types(kind: str) -> None:
+    assert is_errant_type(kind)
+
+
+@pytest.mark.parametrize(
+    "kind", ["ArtOrDet", "", "R:", "R", "DET", "X:DET", "R:DIACR", "R:ORTH:CASING", "r:det", "Um"]
+)
+def test_types_of_other_schemes(kind: str) -> None:
+    assert not is_errant_type(kind)
+
+
+def test_every_type_in_errants_own_files_is_one(data_dir: Path) -> None:
+    for path in sorted((data_dir / "conll14-errant").glob("*.errant")):
+        blocks = read_m2(path, overlaps="keep")
+        assert not other_types(b.edits(a) for b in blocks for a in b.annotators), path
+
+
+def test_other_types_are_counted_and_the_most_frequent_named() -> None:
+    def typed(*kinds: str) -> list[Edit]:
+        return [Edit(0, 1, "x", kind) for kind in kinds]
+
+    found = other_types([typed("Nn", "R:DET", "noop", "Vt"), typed("Nn", "", "UNK", "Um")])
+    assert found == {"Nn": 2, "Vt": 1, "": 1, "Um": 1}
+    assert named_types(found) == "Nn, no type, Um, Vt"
+    more = other_types([typed("d", "c", "b", "a", "a", "\x1be")])
+    assert named_types(more) == "a, \\x1be, b and 2 more"
+    assert len(named_types(other_types([typed("x" * 10**6)]))) < 100
+
+
+def test_annotators_of_several_files_are_numbered_on() -> None:
+    def line(annotator: int, kind: str = "T") -> M2Annotation:
+        return M2Annotation(0, 1, kind, "x", annotator=annotator)
+
+    # The second file's annotator left sentence 2 without a line: alone it would be read as
+    # unchanged; beside the first file's lines it has to say so.
+    first = [M2Sentence("a", (line(0), line(2))), M2Sentence("b", (line(2),)), M2Sentence("c")]
+    second = [M2Sentence("a", (line(1),)), M2Sentence("b"), M2Sentence("c")]
+    joined = join_annotators([first, second])
+    assert [block.annotators for block in joined] == [(0, 2, 4), (2, 4), (0, 4)]
+    assert joined[1].annotations[-1].is_noop
+    assert [block.edits(4) for block in joined] == [(Edit(0, 1, "x", "T"),), (), ()]
+    assert join_annotators([first]) == tuple(first)

@@ -1,0 +1,151 @@
+"""Metrics that count by type against gold edits of another scheme: by hand and on real files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("errant")
+pytest.importorskip("spacy")
+
+from gecjury.corpus.corpus import Corpus, Version, gold_versions
+from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.m2 import read_m2
+from gecjury.errors import OptionError
+from gecjury.experiments.explain import explain
+from gecjury.extraction.retyping import retyped_blocks
+from gecjury.refbased.errant import ERRANT
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
+from gecjury.scoring.score_files import score_with_files
+from gecjury.textfiles import read_lines
+
+FRESH = Runtime(use_cache=False)
+SOURCE = "This are a sentence on the house ."
+MINE = "This is a sentence on house ."
+NUCLE = (Edit(0, 2, "This is", "SVA"), Edit(2, 3, "the", "ArtOrDet"), Edit(5, 7, "house", "Wci"))
+
+
+def gold(*edits: Edit) -> Version:
+    return Version((" ".join(apply_edits(SOURCE.split(), edits)),), (edits,), (SOURCE,))
+
+
+def corpus(**systems: Version) -> Corpus:
+    return Corpus((SOURCE,), systems or {"mine": Version((MINE,))}, (gold(*NUCLE),))
+
+
+def test_hits_and_false_alarms_stand_under_the_types_of_one_scheme() -> None:
+    # The hypothesis: are -> is (R:VERB:SVA), the -> nothing (U:DET). The annotator made both, each
+    # with a word that stays, and a -> the.
+    table = ERRANT().score_corpus(corpus(), FRESH)
+    assert table.statistics.values.tolist() == [[[[2, 0, 1]]]]
+    assert table.statistics.details["by_type"]["mine"] == {
+        "R:VERB:SVA": [1, 0, 0],
+        "U:DET": [1, 0, 0],
+        "R:DET": [0, 0, 1],
+    }
+    (note,) = table.statistics.notes
+    assert "3 gold edits had types of another scheme (ArtOrDet, SVA, Wci)" in note
+    # As they are, none has the span of an extracted edit, and each scheme has a part of the table.
+    kept = ERRANT(types="gold").score_corpus(corpus(), FRESH)
+    assert kept.statistics.values.tolist() == [[[[0, 2, 3]]]]
+    assert kept.statistics.details["by_type"]["mine"] == {
+        "R:VERB:SVA": [0, 1, 0],
+        "U:DET": [0, 1, 0],
+        "SVA": [0, 0, 1],
+        "ArtOrDet": [0, 0, 1],
+        "Wci": [0, 0, 1],
+    }
+    assert "counts by type" in kept.statistics.notes[0]
+    # sent-errant, too: its mean is that sentence's F0.5, p 1, r 2/3.
+    mean = load("sent-errant").score_corpus(corpus(), FRESH)
+    assert mean.totals["mine"] == pytest.approx(1.25 * (2 / 3) / (0.25 + 2 / 3))
+
+
+@pytest.mark.parametrize("name", ["pt-errant:model", "uot-errant:encoder"])
+def test_weights_stand_under_the_types_of_one_scheme(name: str, tiny_bert: Path) -> None:
+    table = load(f"{name}={tiny_bert}").score_corpus(corpus(), FRESH)
+    assert set(table.statistics.details["by_type"]["mine"]) == {"R:VERB:SVA", "U:DET", "R:DET"}
+    kept = load(f"{name}={tiny_bert},types=gold").score_corpus(corpus(), FRESH)
+    assert {"SVA", "ArtOrDet"} < set(kept.statistics.details["by_type"]["mine"])
+
+
+def test_the_signature_tells_that_gold_edits_were_typed_anew_and_nothing_else() -> None:
+    settings = "tagger=embedded,pos=spacy2,mode=correction,beta=0.5,compat=gecjury"
+    text = Corpus((SOURCE,), {"mine": Version((MINE,))}, (Version((MINE,)),))
+    plain = str(ERRANT().signature(text))
+    assert plain.startswith(f"errant|{settings}|v1|refs=given:1|tagger=")
+    assert "types=" not in plain
+    assert "gold=" not in plain
+    made = ERRANT().signature(corpus())
+    assert "|gold=retyped|" in str(made)
+    assert made.label == "errant"
+    kept = ERRANT(types="gold").signature(corpus())
+    assert "pos=spacy2,types=gold,mode=" in str(kept)
+    assert "gold=retyped" not in str(kept)
+    assert kept.label == "errant:types=gold"
+    assert len({made.key, kept.key, ERRANT(types="errant").signature(corpus()).key}) == 3
+
+
+def test_kept_scores_and_juries_still_know_the_metrics() -> None:
+    for name in ("errant", "sent-errant", "pt-errant", "uot-errant"):
+        assert "types" not in load(name).settings()
+        assert load(name, types="gold").settings()["types"] == "gold"
+        assert load(f"{name}:types=auto") == load(name)
+
+
+@pytest.mark.parametrize("name", ["cleme", "cleme2", "gotoscorer", "m2"])
+def test_metrics_that_read_no_types_have_no_option_for_them(name: str) -> None:
+    with pytest.raises(OptionError, match=f"{name} has no option 'types'"):
+        load(f"{name}:types=gold")
+
+
+def test_a_score_file_filled_in_parts_reads_the_gold_edits_in_one_way(tmp_path: Path) -> None:
+    # A system with edits of the gold edits' own scheme, beside one whose edits are extracted.
+    own = Version((MINE,), ((NUCLE[0], Edit(5, 6, "", "ArtOrDet")),), (SOURCE,))
+    alone = score_with_files(
+        ERRANT(), corpus(mine=Version((MINE,))), tmp_path, Runtime(use_cache=False)
+    )
+    both = corpus(mine=Version((MINE,)), own=own)
+    joined = score_with_files(ERRANT(), both, tmp_path, FRESH)
+    assert joined.statistics.values[0].tolist() == alone.statistics.values[0].tolist()
+    at_once = ERRANT().score_corpus(both, FRESH)
+    assert joined.statistics.values.tolist() == at_once.statistics.values.tolist()
+    assert len(list(tmp_path.glob("*.json"))) == 1
+    # By itself it is held against the gold edits as they are.
+    kept = ERRANT().score_corpus(corpus(own=own), FRESH)
+    assert kept.statistics.values.tolist() == [[[[1, 1, 2]]]]
+    assert kept.statistics.notes == ()
+
+
+def test_explaining_shows_the_edits_that_are_scored() -> None:
+    found = explain(SOURCE, Version((MINE,)), [gold(*NUCLE)], metric="errant", runtime=FRESH)
+    score = ERRANT().score_corpus(corpus(), FRESH).sentences[0, 0]
+    assert found.explanations[0].scores["score"] == score
+    assert {row["type"] for row in found.rows()} == {"R:VERB:SVA", "U:DET", "R:DET"}
+    kept = explain(
+        SOURCE, Version((MINE,)), [gold(*NUCLE)], metric="errant:types=gold", runtime=FRESH
+    )
+    assert "ArtOrDet" in json.dumps(kept.rows())
+
+
+def test_real_gold_edits_count_as_those_of_a_file_typed_before(data_dir: Path) -> None:
+    rows = slice(0, 1312, 30)
+    blocks = read_m2(data_dir / "conll14" / "official-2014.combined.m2")[rows]
+    lines = read_lines(data_dir / "SEEDA" / "outputs" / "all" / "T5.txt")[rows]
+    sources = tuple(block.source for block in blocks)
+    systems = {"T5": Version(tuple(lines))}
+    given = Corpus(sources, systems, gold_versions(blocks))
+    before = Corpus(sources, systems, gold_versions(retyped_blocks(blocks, runtime=FRESH)))
+    table = ERRANT().score_corpus(given, FRESH)
+    typed = ERRANT(types="gold").score_corpus(before, FRESH)
+    assert typed.statistics.notes == ()
+    assert table.statistics.values.tolist() == typed.statistics.values.tolist()
+    counts = table.statistics.details["by_type"]["T5"]
+    assert counts == typed.statistics.details["by_type"]["T5"]
+    # Some type has hits and false alarms now; as the file has it, none does.
+    kept = ERRANT(types="gold").score_corpus(given, FRESH).statistics.details["by_type"]["T5"]
+    assert any(tp and fp for tp, fp, _ in counts.values())
+    assert not any(tp and fp for tp, fp, _ in kept.values())
