@@ -118,63 +118,76 @@ def install_hint(extra: str) -> str:
     Args:
         extra: `edits`, `refbased`, ...
     """
-    # Here, since only errors need them.
+    # Here and below: what only errors need.
+    import sys
+    from importlib import metadata
+    from pathlib import Path
+
+    try:
+        record = metadata.distribution("gecjury").read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        record = None
+    return _hint(extra, Path(__file__).resolve().parents[1], record, Path(sys.executable))
+
+
+def _hint(extra: str, root: Path, record: str | None, program: Path) -> str:
+    """See `install_hint`.
+
+    Args:
+        extra: what is to be installed.
+        root: folder that holds the package.
+        record: what the installer wrote of where it took gecjury from, if anything.
+        program: the Python that runs.
+    """
     import shlex
     import shutil
-    import sys
     from pathlib import Path
 
     try:
         here = Path.cwd()
     except OSError:  # the folder has been removed
         here = Path("/")
-    program = Path(sys.executable)
     found = shutil.which("pip")
     if found and Path(found).parent == program.parent:
         pip = "pip"
     else:
-        near = program.is_relative_to(here)
-        pip = f"{shlex.quote(str(program.relative_to(here) if near else program))} -m pip"
-    root = Path(__file__).resolve().parents[1]
+        near = program.relative_to(here) if program.is_relative_to(here) else program
+        pip = f"{shlex.quote(str(near))} -m pip"
     if _is_checkout(root):
-        place = "." if root == here.resolve() else str(root)
-        return f"{pip} install -e " + _quoted(f"{place}[{extra}]")
-    return f"{pip} install " + _quoted(_requirement(extra))
-
-
-def _quoted(text: str) -> str:
-    import shlex
-
-    return shlex.quote(text) if "'" in text else f"'{text}'"
+        wanted = f"{'.' if root == here.resolve() else root}[{extra}]"
+        install = "install -e"
+    else:
+        wanted, install = _requirement(extra, record), "install"
+    return f"{pip} {install} " + (shlex.quote(wanted) if "'" in wanted else f"'{wanted}'")
 
 
 def _is_checkout(root: Path) -> bool:
-    """Whether a folder is this project's, and not that of a program that packs gecjury."""
+    """Whether a folder is this project's, and not one that gecjury was copied into."""
     try:
         return 'name = "gecjury"' in (root / "pyproject.toml").read_text(encoding="utf-8")
     except (OSError, ValueError):
         return False
 
 
-def _requirement(extra: str) -> str:
+def _requirement(extra: str, record: str | None) -> str:
     """What pip is to install: the file or the address that gecjury came from, or its name."""
     import json
-    from importlib import metadata
     from pathlib import Path
     from urllib.parse import unquote, urlsplit
 
+    by_name = f"gecjury[{extra}]"
     try:
-        record = json.loads(metadata.distribution("gecjury").read_text("direct_url.json") or "{}")
-        url = str(record.get("url", ""))
-        local = Path(unquote(urlsplit(url).path))
+        origin = json.loads(record or "{}")
+        url = str(origin.get("url") or "")
+        version = origin.get("vcs_info") or {}
         if url.startswith("file:"):
-            return f"{local}[{extra}]" if local.exists() else f"gecjury[{extra}]"
-        version = record.get("vcs_info", {})
-        commit = version.get("requested_revision") or version.get("commit_id")
-    except (metadata.PackageNotFoundError, ValueError, AttributeError, OSError):
-        return f"gecjury[{extra}]"
-    if not url:
-        return f"gecjury[{extra}]"
-    if version:
-        url = f"{version.get('vcs', 'git')}+{url}" + (f"@{commit}" if commit else "")
-    return f"gecjury[{extra}] @ {url}"
+            local = Path(unquote(urlsplit(url).path))
+            return f"{local}[{extra}]" if local.exists() else by_name
+        if not url:
+            return by_name
+        if version:
+            at = version.get("requested_revision") or version.get("commit_id")
+            url = f"{version.get('vcs', 'git')}+{url}" + (f"@{at}" if at else "")
+    except (AttributeError, OSError, ValueError):  # whatever an installer wrote
+        return by_name
+    return f"{by_name} @ {url}"

@@ -40,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "data": "find, fetch and verify benchmark data",
     "judgments": "move the stored replies of LLM judges from one machine to another",
     "demo": "the main job on the embedded sample: no data, no network",
+    "completion": "a script with which a shell completes commands, options and names",
 }
 
 _REFUSED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP)
