@@ -199,6 +199,12 @@ SCRIPTS: Mapping[str, Script] = {
         "nothing: intervals, tests and clusters of twelve metrics on SEEDA",
         "1 minute from score files",
     ),
+    "calibration": Script(
+        "calibration",
+        "nothing: how often tests and intervals are right, by simulation",
+        "5 minutes",
+        one_thread=True,
+    ),
     "many-systems": Script(
         "many_systems",
         "nothing: seconds and peak memory of comparing 2,000 systems",

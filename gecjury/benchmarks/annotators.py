@@ -1,10 +1,13 @@
-"""How far annotators agree with each other and with themselves, and what chance scores look like.
+"""How far annotators agree with each other and with themselves.
 
-The agreement of two annotators is the ceiling of what a metric can be asked for.
+The agreement A of two annotators is no upper bound for a metric, which may err less than either:
+where both err independently and equally often, a metric that always says what is right agrees
+with each in .5 + .5·√(2A − 1) of the pairs.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +21,14 @@ from gecjury.arrays import IntArray
 from gecjury.benchmarks.judgments import JudgmentPairs, RankedItem
 from gecjury.errors import OptionError
 
-__all__ = ["AnnotatorAgreement", "Kappa", "annotator_agreement", "annotator_kappa", "cohen_kappa"]
+__all__ = [
+    "AnnotatorAgreement",
+    "Kappa",
+    "annotator_agreement",
+    "annotator_kappa",
+    "cohen_kappa",
+    "doubly_judged",
+]
 
 _Key = tuple[int, str, str]
 
@@ -43,9 +53,21 @@ class AnnotatorAgreement:
     pairs: int
     kappa: float
 
+    @property
+    def perfect(self) -> float:
+        """Accuracy of a metric that is always right, if annotators err independently and alike.
+
+        With q the share in which an annotator is right, two agree in q² + (1 − q)² = A of the
+        pairs, and a metric that is always right agrees with each in q = .5 + .5·√(2A − 1). If they
+        err together, it is less, down to A. NaN where A is below one half.
+        """
+        if not self.accuracy >= 0.5:
+            return float("nan")
+        return 0.5 + 0.5 * math.sqrt(2 * self.accuracy - 1)
+
 
 def annotator_agreement(pairs: JudgmentPairs) -> AnnotatorAgreement:
-    """Agreement between annotators, the ceiling of sentence-level accuracy.
+    """Agreement between two annotators at sentence level.
 
     Every two annotators are compared on every pair of systems that both judged on the same
     sentence. Of an annotator who judged such a pair several times the first judgment counts. Pairs
@@ -58,23 +80,8 @@ def annotator_agreement(pairs: JudgmentPairs) -> AnnotatorAgreement:
     Returns:
         Agreement on decided comparisons and on all.
     """
-    judged = pairs.select(~pairs.shared)
-    size = len(pairs.systems)
-    place = (judged.sentence * size + judged.first) * size + judged.second
-    annotators = len(pairs.annotators)
-    keys, at = np.unique(place * max(annotators, 1) + judged.annotator, return_index=True)
-    places, by = np.divmod(keys, max(annotators, 1))
-    preference = judged.preference[at]
-    one: list[IntArray] = []
-    two: list[IntArray] = []
-    for a, b in combinations(range(annotators), 2):
-        _, in_a, in_b = np.intersect1d(
-            places[by == a], places[by == b], assume_unique=True, return_indices=True
-        )
-        one.append(preference[by == a][in_a])
-        two.append(preference[by == b][in_b])
-    x = np.concatenate(one) if one else np.array([], dtype=np.int64)
-    y = np.concatenate(two) if two else np.array([], dtype=np.int64)
+    one, two = _twice(pairs)
+    x, y = pairs.preference[one], pairs.preference[two]
     decided = (x != 0) & (y != 0)
     equal = x == y
     return AnnotatorAgreement(
@@ -84,6 +91,47 @@ def annotator_agreement(pairs: JudgmentPairs) -> AnnotatorAgreement:
         pairs=len(equal),
         kappa=cohen_kappa(x, y, pooled=True),
     )
+
+
+def doubly_judged(pairs: JudgmentPairs, *, ties: bool) -> IntArray:
+    """The judgments that `annotator_agreement` compares, so that metrics can be tried on the same.
+
+    Args:
+        pairs: as for `annotator_agreement`.
+        ties: also comparisons that an annotator tied.
+
+    Returns:
+        Rows of `pairs`, those of the first annotator of every comparison and then those of the
+        second; a judgment that is compared with several others stands there as often.
+    """
+    one, two = _twice(pairs)
+    if not ties:
+        kept = (pairs.preference[one] != 0) & (pairs.preference[two] != 0)
+        one, two = one[kept], two[kept]
+    return np.concatenate([one, two])
+
+
+def _twice(pairs: JudgmentPairs) -> tuple[IntArray, IntArray]:
+    """Rows of the two judgments of every comparison of `annotator_agreement`."""
+    rows = np.flatnonzero(~pairs.shared)
+    size = len(pairs.systems)
+    place = (pairs.sentence * size + pairs.first) * size + pairs.second
+    annotators = len(pairs.annotators)
+    keys, at = np.unique(
+        place[rows] * max(annotators, 1) + pairs.annotator[rows], return_index=True
+    )
+    places, by = np.divmod(keys, max(annotators, 1))
+    row = rows[at]
+    none = np.zeros(0, dtype=np.int64)
+    one: list[IntArray] = [none]
+    two: list[IntArray] = [none]
+    for a, b in combinations(range(annotators), 2):
+        _, in_a, in_b = np.intersect1d(
+            places[by == a], places[by == b], assume_unique=True, return_indices=True
+        )
+        one.append(row[by == a][in_a])
+        two.append(row[by == b][in_b])
+    return np.concatenate(one), np.concatenate(two)
 
 
 def cohen_kappa(first: NDArray[Any], second: NDArray[Any], *, pooled: bool = False) -> float:

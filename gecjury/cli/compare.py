@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_study_options(parser: argparse.ArgumentParser) -> None:
     """Declare what `compare` and `demo` share; the settings' types say which values there are."""
     from gecjury.benchmarks.table import UNKNOWN_SYSTEMS
-    from gecjury.metaeval.settings import CreditKind, Human, HumanKind, Level
+    from gecjury.metaeval.settings import ClusterTest, CreditKind, Human, HumanKind, Level
     from gecjury.stats.grouped import GroupBy
     from gecjury.stats.permutation import SystemStatistic
     from gecjury.stats.preferences import TieRule
@@ -101,6 +101,14 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
         choices=tuple(name.replace("_", "-") for name in get_args(SystemStatistic)),
         default="pearson",
         help="what the tests and clusters at system level compare (default: pearson)",
+    )
+    parser.add_argument(
+        "--cluster-test",
+        choices=get_args(ClusterTest),
+        default="perm-systems",
+        help="what the tests and clusters at system level swap between two metrics: whole systems "
+        "(default; holds for other systems as well), or single cells (perm-both, PERM-BOTH; holds "
+        "for other sentences by these systems)",
     )
     parser.add_argument(
         "--unknown-systems",
@@ -184,5 +192,6 @@ def _settings(args: argparse.Namespace) -> Settings:
         grouping=args.grouping,
         resampling=resampling_from(args),
         statistic=args.statistic.replace("-", "_"),
+        cluster_test=args.cluster_test,
         credit=None if args.credit is None else tuple(args.credit),
     )

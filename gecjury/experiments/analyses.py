@@ -142,7 +142,7 @@ def human_scatter(
     kind, target = _human(benchmark, corpus)
     points, correlations = [], []
     for scorer in scorers_of(metrics):
-        table = scorer.score_corpus(corpus, runtime)
+        table = scorer.score_corpus(corpus, runtime).settled()
         scores = aggregate_scores("trueskill", table.sentences, table.by_system.score)
         label = table.signature.label
         points += [

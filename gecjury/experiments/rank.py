@@ -11,7 +11,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Literal
 
-from gecjury.arrays import FloatArray
+from gecjury.arrays import FloatArray, settled
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import OptionError
 from gecjury.experiments.inputs import Metrics, Texts, scorers_of
@@ -201,7 +201,8 @@ def rank(
         runtime=runtime,
     )
     found = []
-    for scorer, table in zip(scorers, scored.tables, strict=True):
+    for scorer, given in zip(scorers, scored.tables, strict=True):
+        table = given.settled()
         tests = None
         if settings.resample != "none":
             check_resamples(settings.resamples, table.sentences.shape[1])
@@ -215,6 +216,8 @@ def rank(
                 level=settings.level,
                 seed=settings.seed,
             )
-        scores = aggregate_scores(settings.aggregate, table.sentences, table.by_system.score)
+        scores = settled(
+            aggregate_scores(settings.aggregate, table.sentences, table.by_system.score)
+        )
         found.append(MetricRanking(table, scores, tests))
     return Ranked(tuple(found), settings)

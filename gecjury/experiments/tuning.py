@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray, IntArray, settled
 from gecjury.benchmarks.table import View
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import normalise
@@ -254,6 +254,7 @@ def trial_of(
             resampled = (
                 None if draws is None else _resampled(scorer, statistics, draws, study.aggregate)
             )
+        scores = settled(scores)
         whole.append(study.system_scores(scores, own))
         if draws is not None and resampled is not None:
             parts.append(_of_draws(study, scores, resampled, draws))
@@ -379,7 +380,8 @@ def evaluate(
     return found
 
 
-def _measures(table: ScoreTable, study: Study, view: View) -> dict[str, float]:
+def _measures(given: ScoreTable, study: Study, view: View) -> dict[str, float]:
+    table = given.settled()
     scores = study.system_scores(table.sentences, table.by_system.score)
     human = study.human(view)
     figures = {"pearson": pearson(human, scores), "spearman": spearman(human, scores)}

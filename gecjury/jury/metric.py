@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -11,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.arrays import IntArray
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, OptionError
 from gecjury.jury.model import JuryModel, Member, identity, placeless, read_jury, same_identity
@@ -22,21 +24,27 @@ from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting, Signature
+from gecjury.stats.permutation import standardise
+from gecjury.textfiles import read_lines
 
 __all__ = ["Jury", "member_scores"]
 
 
 @dataclass(frozen=True)
 class Jury(MeanScorer):
-    """A trained combination of metrics of any family (`gecjury train jury`).
+    """A combination of metrics of any family: trained (`gecjury train jury`), or a plain sum.
 
-    0 to 1, higher is better: the probability with which people would prefer the correction to one
-    that is average for all members. The corpus score is the mean. A sentence that a member could
-    not score is not scored. The jury needs what its members need; members that name a set of
-    references (`gleu@10refs`) read that set, the others the references given.
+    Trained: 0 to 1, higher is better: the probability with which people would prefer the
+    correction to one that is average for all members. The plain sum is that of the members'
+    z-scores over all systems and sentences of the corpus, higher is better: it knows no human
+    judgment, and is what a trained jury has to pass. The corpus score is the mean. A sentence that
+    a member could not score is not scored. The jury needs what its members need; members that name
+    a set of references (`gleu@10refs`) read that set, the others the references given.
 
     Attributes:
         file: the JSON file that `gecjury train jury` wrote.
+        equal: instead of a file, members of a plain sum: `gleu@10refs+changes`, or the name of a
+            text file with one member a line, which may have options.
         allow_judges: use members that ask a server or fetch a model, which the file alone cannot
             decide.
         base_url: the server for members that are judges; the file never says it.
@@ -49,25 +57,41 @@ class Jury(MeanScorer):
     must_name: ClassVar[Mapping[str, str]] = {"file": "model"}
 
     file: str = ""
+    equal: str = ""
     # Where and whether, never what: they are no part of the settings.
     allow_judges: bool = False
     base_url: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if not self.file:
+        if self.file and self.equal:
+            raise OptionError(
+                "jury: file= is a trained jury and equal= a plain sum; give one of them"
+            )
+        if not self.members:
             return
         self._check_members()
         # What a jury needs, its members decide.
-        scorers = [self._member(member) for member in self.model.members]
-        pairs = list(zip(self.model.members, scorers, strict=True))
+        scorers = [self._member(member) for member in self.members]
+        pairs = list(zip(self.members, scorers, strict=True))
         needs = {need for member, s in pairs for need in s.needs
                  if not (need == "references" and member.references)}  # fmt: skip
         object.__setattr__(self, "needs", frozenset(needs))
-        object.__setattr__(self, "joint", any(s.joint for s in scorers))
+        # A z-score depends on all the scores that it is made over.
+        object.__setattr__(self, "joint", bool(self.equal) or any(s.joint for s in scorers))
         object.__setattr__(self, "fixed", any(s.fixed for s in scorers))
 
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The metrics; none where neither a file nor a sum is named."""
+        if self.equal:
+            path = Path(self.equal)
+            return _summed(self.equal, path.stat().st_mtime_ns if path.is_file() else 0)
+        return self.model.members if self.file else ()
+
     def settings(self) -> dict[str, Setting]:
-        """The file alone."""
+        """The file alone, or the members of the sum alone."""
+        if self.equal:
+            return {"equal": "+".join(member.label for member in self.members)}
         return {"file": self.file}
 
     def _member(self, member: Member) -> Scorer:
@@ -80,20 +104,23 @@ class Jury(MeanScorer):
             OptionError: there are such members, all of which it lists; or one names a server or a
                 file of sentences, which no file may choose.
         """
+        if self.equal and not Path(self.equal).is_file():
+            return  # The members were typed.
         asking = []
-        for member in self.model.members:
+        name_of_file = self.file or self.equal
+        for member in self.members:
             with _naming(member):
                 name, given = parse(member.metric)
                 options = {key.replace("-", "_"): value for key, value in given.items()}
                 judge = METRICS.get(name, "").startswith("gecjury.judges.")
                 if options.get("context", "none") not in ("corpus", "neighbours", "none"):
                     raise OptionError(
-                        f"{self.file} names a file whose lines would be sent "
+                        f"{name_of_file} names a file whose lines would be sent "
                         f"(context={options['context']}); a jury's file cannot choose that"
                     )
                 if options.get("base_url") and not self.base_url:
                     raise OptionError(
-                        f"{self.file} names a server ({public_address(options['base_url'])}); a "
+                        f"{name_of_file} names a server ({public_address(options['base_url'])}); a "
                         "jury's file cannot choose that: name the server with --base-url URL (in "
                         "Python base_url=...)"
                     )
@@ -109,15 +136,15 @@ class Jury(MeanScorer):
                 asking.append(f"{member.label} fetches {', '.join(models)} where it is not at hand")
         if asking and not self.allow_judges:
             raise OptionError(
-                f"{self.file} has members that need your word: {'; '.join(asking)}. If that is "
+                f"{name_of_file} has members that need your word: {'; '.join(asking)}. If that is "
                 "wanted, say so with --allow-judges (in Python allow_judges=True)"
             )
 
     def _folder_notes(self) -> list[str]:
         """The folders and files of this machine that members name."""
         return [
-            f"{self.file}: the member {member.label} reads {value}"
-            for member in self.model.members
+            f"{self.file or self.equal}: the member {member.label} reads {value}"
+            for member in self.members
             for value in parse(member.metric)[1].values()
             if ("/" in value or "model=" in member.metric) and Path(value).expanduser().exists()
         ]
@@ -134,22 +161,26 @@ class Jury(MeanScorer):
             raise OptionError(
                 "jury: no file is named, and none is distributed. Train one, e.g. `gecjury train "
                 "jury gjg15 -m gleu -m green -o my-jury.json`, and score with "
-                "-m jury:file=my-jury.json"
+                "-m jury:file=my-jury.json; or take a plain sum, -m jury:equal=gleu+changes"
             )
         path = Path(self.file)
         changed = path.stat().st_mtime_ns if path.exists() else 0
         return _model(self.file, changed)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
-        """The hash of members and weights."""
-        return {"jury": self.model.print} if self.file else {}
+        """The hash of members and weights; of a sum, of all that its members' scores rest on."""
+        if not self.equal:
+            return {"jury": self.model.print} if self.file else {}
+        scorers = [self._member(member) for member in self.members]
+        known = [identity(s, s.extra_signature(runtime)) for s in scorers]
+        return {"jury": hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]}
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """As of any scorer; references and packages are those of all members."""
         runtime = runtime or Runtime()
         own = super().signature(corpus, runtime)
         data, packages = dict(own.data), dict(own.packages)
-        for member in self.model.members:
+        for member in self.members:
             found = self._member(member).signature(member.corpus(corpus), runtime)
             packages |= found.packages
             marks = {k: v for k, v in found.data.items() if k not in data or data[k] != v}
@@ -161,7 +192,7 @@ class Jury(MeanScorer):
         """What all members together would send."""
         plans = [
             plan
-            for member in self.model.members
+            for member in self.members
             if (plan := self._member(member).plan(member.corpus(corpus), runtime)) is not None
         ]
         if not plans:
@@ -179,6 +210,11 @@ class Jury(MeanScorer):
             OptionError: no file is named, or a member is not the metric the jury was trained on.
             InputError: what a member needs is missing.
         """
+        if self.equal:
+            for member in self.members:
+                with _naming(member):
+                    self._member(member).check(member.corpus(corpus))
+            return
         model = self.model
         for member, recorded in zip(model.members, model.identities, strict=True):
             with _naming(member):
@@ -194,14 +230,15 @@ class Jury(MeanScorer):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """The members' sentence scores, systems × sentences × members."""
-        model = self.model
-        values = np.empty((len(corpus.systems), len(corpus), len(model.members)))
-        notes = [*model.leak_notes(corpus, self.file), *self._folder_notes()]
-        for k, member in enumerate(model.members):
+        members = self.members
+        values = np.empty((len(corpus.systems), len(corpus), len(members)))
+        notes = [] if self.equal else [*self.model.leak_notes(corpus, self.file)]
+        notes += self._folder_notes()
+        for k, member in enumerate(members):
             with _naming(member):
                 scorer = self._member(member)
                 extra = scorer.extra_signature(runtime)
-                recorded = dict(model.identities[k].get("extra", {}))
+                recorded = {} if self.equal else dict(self.model.identities[k].get("extra", {}))
                 if changed := same_identity({"extra": recorded}, {"extra": extra}):
                     raise OptionError(
                         f"{self.file} was trained with another model of it ({', '.join(changed)} "
@@ -213,12 +250,21 @@ class Jury(MeanScorer):
         return Statistics(values, notes=tuple(notes))
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """Logistic function of the weighted sums, systems × sentences."""
-        return Scores(self.model.scores(statistics.values))
+        """Logistic function of the weighted sums, or plain sums; systems × sentences."""
+        return Scores(self._combined(statistics.values))
+
+    def _combined(self, values: FloatArray) -> FloatArray:
+        if not self.equal:
+            return self.model.scores(values)
+        total = np.zeros(values.shape[:2])
+        # Summed member by member, so that equal cells give equal sums whatever the shape.
+        for k in range(values.shape[2]):
+            total += standardise(values[:, :, k])
+        return total
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Means of the sentence scores."""
-        return super().corpus_scores(Statistics(self.model.scores(statistics.values)), draws)
+        return super().corpus_scores(Statistics(self._combined(statistics.values)), draws)
 
 
 def member_scores(member: Member, scorer: Scorer, corpus: Corpus, runtime: Runtime) -> ScoreTable:
@@ -239,6 +285,27 @@ def _naming(member: Member) -> Iterator[None]:
 def _loaded(member: Member, base_url: str | None) -> Scorer:
     with _naming(member):
         return member.scorer(base_url)
+
+
+@lru_cache(maxsize=8)
+def _summed(text: str, changed: int) -> tuple[Member, ...]:
+    """Members of a plain sum, from `a+b@SET` or from a file of one member a line."""
+    del changed  # Part of the key: a file written anew is read anew.
+    if Path(text).is_file():
+        parts = [line.strip() for line in read_lines(text)]
+        parts = [line for line in parts if line and not line.startswith("#")]
+    else:
+        parts = [part.strip() for part in text.split("+")]
+    if not parts or not all(parts):
+        raise OptionError(
+            f"jury:equal={text}: expected members joined by `+`, e.g. gleu@10refs+changes, or a "
+            "file with one member a line"
+        )
+    members = tuple(Member.parse(part) for part in parts)
+    if len(set(members)) < len(members):
+        twice = next(m.label for m in members if members.count(m) > 1)
+        raise OptionError(f"jury:equal={text}: {twice} stands in it twice")
+    return members
 
 
 @lru_cache(maxsize=8)

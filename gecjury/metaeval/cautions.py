@@ -32,7 +32,9 @@ __all__ = [
 ]
 
 _LEAST = 3  # systems, for a correlation
+_FEW_SENTENCES = 20  # below, draws of them are no picture of other sentences
 _MANY_SYSTEMS = 20  # over so many a correlation needs no word of caution
+_SHOWN = 4  # names and groups in a note
 _MANY_TIES = 0.1  # share of the pairs
 _FEW = 100  # pairs
 _UNLIKE = 0.35  # `changes` then agrees with about 0.65, as much as most metrics do
@@ -192,6 +194,7 @@ def cautions(
         if settings.level in ("sentence", "all") and result.sentence is not None
     ]
     result_cautions += _of_few_systems(study, systems, settings)
+    result_cautions += _of_few_sentences(study, settings)
     result_cautions += _of_ties(study, sentences)
     result_cautions += _of_gaps(results)
     result_cautions += _of_undefined(study, systems)
@@ -240,6 +243,39 @@ def _of_few_systems(
             f"({how})."
         )
     yield Caution("Few systems", text)
+
+
+def _of_few_sentences(study: Study, settings: Settings) -> Iterator[Caution]:
+    """What intervals and tests over a handful of sentences are worth."""
+    count = len(study.benchmark.corpus)
+    if settings.resampling.over == "none" or count >= _FEW_SENTENCES:
+        return
+    text = f"Everything here rests on {count} sentence{'s' * (count > 1)}"
+    if count == 1:
+        yield Caution("Few sentences", f"{text}: one cannot be resampled, so it has no intervals.")
+        return
+    yield Caution(
+        "Few sentences", f"{text}: intervals and tests over so few are a guess, figures too."
+    )
+
+
+def _islands(study: Study, view: View) -> list[list[str]]:
+    """Groups of scored systems between which no judgment stands; one group where all hang together.
+
+    Ties are comparisons as well.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    pairs, size = study.pairs(view), len(study.benchmark.corpus.names)
+    links = coo_array((np.ones(len(pairs)), (pairs.first, pairs.second)), shape=(size, size))
+    _, label = connected_components(links, directed=False)
+    scored = ~np.isnan(study.human(view))
+    groups: dict[int, list[str]] = {}
+    for name, known, group in zip(study.benchmark.corpus.names, scored, label, strict=True):
+        if known:
+            groups.setdefault(int(group), []).append(name)
+    return list(groups.values())
 
 
 def _of_ties(study: Study, sentences: Sequence[Result]) -> Iterator[Caution]:
@@ -333,6 +369,15 @@ def _of_judgments(study: Study, view: View) -> list[str]:
             f"humans score all systems alike ({view}): correlations over systems are not defined"
         )
     if study.benchmark.rankings.get(view):
+        islands = _islands(study, view)
+        if len(islands) > 1:
+            told = " | ".join(", ".join(names[:_SHOWN]) + ", …" * (len(names) > _SHOWN)
+                              for names in islands[:_SHOWN])  # fmt: skip
+            notes.append(
+                f"the judgments ({view}) fall into {len(islands)} groups of systems that nobody "
+                f"compared with each other ({told}{' | …' * (len(islands) > _SHOWN)}): human "
+                "scores across them rest on nothing, and so do the correlations over all systems"
+            )
         if not len(study.pairs(view).decided):
             notes.append(
                 f"no judgment ({view}) prefers one of these systems to another: the sentence level "

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.annotators import annotator_kappa
 from gecjury.benchmarks.benchmark import Benchmark
@@ -22,7 +24,13 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.table import View
 from gecjury.errors import InputError, OptionError
 from gecjury.metaeval.cautions import cautions, check_scored, check_study, need_message
-from gecjury.metaeval.edits.comparison import EditTasks, compare_edits, edit_tasks, plan_edits
+from gecjury.metaeval.edits.comparison import (
+    EditResult,
+    EditTasks,
+    compare_edits,
+    edit_tasks,
+    plan_edits,
+)
 from gecjury.metaeval.ratings import one_rater, rating_agreement, resampled_ratings
 from gecjury.metaeval.resampled import Entry
 from gecjury.metaeval.result import (
@@ -45,7 +53,14 @@ from gecjury.metaeval.segments import (
 )
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
-from gecjury.metaeval.uncertainty import Significance, Uncertainty
+from gecjury.metaeval.uncertainty import (
+    LEAST_SENTENCES,
+    Difference,
+    Drawn,
+    Significance,
+    Uncertainty,
+    drawn_differences,
+)
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import check_writable, score_with_files
@@ -135,9 +150,11 @@ def compare(
     study, views = trial.study, trial.views
     corpus = study.benchmark.corpus
     tables = tuple(
-        metric
-        if isinstance(metric, ScoreTable)
-        else score_with_files(metric, corpus, score_files, runtime)
+        (
+            metric
+            if isinstance(metric, ScoreTable)
+            else score_with_files(metric, corpus, score_files, runtime)
+        ).settled()
         for metric in trial.scored
     )
     # Intervals and tests need all metrics at once, so results are first made without them.
@@ -145,6 +162,12 @@ def compare(
     results, chance, uncertainty = _weigh(trial, tables, plain, study.chance(views))
     check_scored(results)
     edits = compare_edits(trial.edits, study.benchmark, runtime, settings, score_files)
+    ratings, segments = _ratings(trial, tables, results, chance), _segments(trial, tables)
+    if uncertainty is not None:
+        more = _differences(trial, "ratings", ratings)
+        more += _differences(trial, "segment", segments.rows if segments else ())
+        more += _differences(trial, "edit", edits.results if edits else ())
+        uncertainty = replace(uncertainty, differences=(*uncertainty.differences, *more))
     annotators = _annotators(study, views)
     return Comparison(
         study=study,
@@ -156,8 +179,8 @@ def compare(
         annotators=annotators,
         uncertainty=uncertainty,
         edits=edits,
-        ratings=_ratings(trial, tables, results, chance),
-        segments=_segments(trial, tables),
+        ratings=ratings,
+        segments=segments,
         windows=tuple(_windows(study, results)) if settings.windows else (),
         pairwise=tuple(_pairwise(study, tables, views)) if settings.pairwise else (),
         audits=tuple(_audits(tables, results, annotators)),
@@ -299,7 +322,15 @@ def _weigh(
     entries = [_entry(*each) for each in zip(trial.scored, tables, strict=True)]
     known = len(entries)
     entries += [Entry(name, scores) for name, scores in study.chance_sentences.items()]
-    measured = Uncertainty(study, entries, settings.resampling, settings.statistic, settings.seed)
+    measured = Uncertainty(
+        study,
+        entries,
+        settings.resampling,
+        settings.statistic,
+        settings.seed,
+        settings.cluster_test,
+    )
+    differences: list[Difference] = []
     tests: dict[View, tuple[Significance, ...]] = {}
     dropped: dict[View, int] = {}
     # Results stand metric by metric, and for each metric view by view.
@@ -317,6 +348,9 @@ def _weigh(
         tests[view] = ()
         if known > 1:
             tests[view] = tuple(measured.significance(view, range(known)))
+            here = [results[number * len(views) + place] for number in range(known)]
+            for level, figures in _figures(here, settings).items():
+                differences += measured.differences(view, level, figures)
         for test in tests[view]:
             for number, cluster in enumerate(test.clusters):
                 at = number * len(views) + place
@@ -326,8 +360,23 @@ def _weigh(
         dropped=dropped,
         drawn=known * _STATISTICS * settings.resampling.resamples,
         tests=tests,
+        differences=tuple(differences),
     )
     return tuple(weighed[: len(results)]), tuple(weighed[len(results) :]), uncertainty
+
+
+def _figures(results: Sequence[Result], settings: Settings) -> dict[str, dict[str, list[float]]]:
+    """By level and statistic the figures of one view's results, of the levels compared."""
+    found = {}
+    if settings.level in ("system", "all"):
+        names = ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa")
+        found["system"] = {name: [getattr(r.system, name) for r in results] for name in names}
+    sentences = [result.sentence for result in results if result.sentence is not None]
+    if settings.level in ("sentence", "all") and len(sentences) == len(results):
+        found["sentence"] = {
+            name: [getattr(s, name) for s in sentences] for name in ("accuracy", "kendall")
+        }
+    return found
 
 
 def _entry(metric: Scorer | ScoreTable, table: ScoreTable) -> Entry:
@@ -395,14 +444,50 @@ def _ratings(
         drawn = {} if counts is None else resampled_ratings(benchmark, sentences, counts)
         for agreement in rating_agreement(benchmark, sentences, scores):
             statistics = drawn.get(agreement.aspect, {})
-            rows.append(Rated(label, family, agreement, _bounds(trial, statistics)))
+            figures = {name: float(getattr(agreement, name)) for name in statistics}
+            bounds = _bounds(trial, statistics, figures)
+            rows.append(Rated(label, family, agreement, bounds, statistics))
     rows += [Rated("one rater", "humans", agreement, {}) for agreement in one_rater(benchmark)]
     return tuple(rows)
 
 
-def _bounds(trial: _Trial, drawn: Mapping[str, FloatArray]) -> dict[str, Interval]:
+def _bounds(
+    trial: _Trial, drawn: Mapping[str, FloatArray], figures: Mapping[str, float]
+) -> dict[str, Interval]:
+    if len(trial.study.benchmark.corpus) < LEAST_SENTENCES:
+        return {}
     share = trial.settings.resampling.confidence
-    return {name: interval(values, share)[0] for name, values in drawn.items()}
+    return {name: interval(values, share, figures[name])[0] for name, values in drawn.items()}
+
+
+def _differences(
+    trial: _Trial, level: str, rows: Sequence[Rated | Segmented | EditResult]
+) -> list[Difference]:
+    """Between the metrics of a level whose statistics were drawn over sentences alone."""
+    found: list[Difference] = []
+    groups: dict[tuple[str, str], list[Rated | Segmented | EditResult]] = {}
+    for row in rows:
+        if row.drawn and row.family not in ("chance", "humans"):
+            # Where credits are missing, other edits are drawn: no pairs.
+            of = f"{row.agreement.cases}" if isinstance(row, EditResult) else ""
+            groups.setdefault((row.human, of), []).append(row)
+    for (human, _), members in groups.items():
+        names = [name for name in members[0].drawn if all(name in row.drawn for row in members)]
+        values = {name: np.stack([row.drawn[name] for row in members]) for name in names}
+        figures = {name: [float(getattr(row.agreement, name)) for row in members] for name in names}
+        observed = {name: np.array(figures[name]) for name in names}
+        found += drawn_differences(
+            {"sentences": Drawn(values, observed)},
+            level,
+            human,
+            [
+                f"{row.label} ({row.credit})" if isinstance(row, EditResult) else row.label
+                for row in members
+            ],
+            figures,
+            trial.settings.resampling.confidence,
+        )
+    return found
 
 
 def _segments(trial: _Trial, tables: Sequence[ScoreTable]) -> SegmentLevel | None:
@@ -421,7 +506,10 @@ def _segments(trial: _Trial, tables: Sequence[ScoreTable]) -> SegmentLevel | Non
 
     def add(label: str, family: str, human: str, found: Segments) -> None:
         drawn = {} if counts is None else found.resampled(counts)
-        rows.append(Segmented(label, family, human, found.agreement(), _bounds(trial, drawn)))
+        agreement = found.agreement()
+        figures = {name: float(getattr(agreement, name)) for name in drawn}
+        bounds = _bounds(trial, drawn, figures)
+        rows.append(Segmented(label, family, human, agreement, bounds, drawn))
 
     for label, family, sentences, items in entries:
         if benchmark.rated:
@@ -440,7 +528,7 @@ def _segments(trial: _Trial, tables: Sequence[ScoreTable]) -> SegmentLevel | Non
     for view in ranked:
         both = two_annotators(study, view)
         if both.pairs:
-            rows.append(Segmented("two annotators", "ceiling", view, both, {}))
+            rows.append(Segmented("two annotators", "humans", view, both, {}))
     return SegmentLevel(grouping, "rankings", tuple(rows))
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks.annotators import AnnotatorAgreement, Kappa
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
@@ -16,7 +17,7 @@ from gecjury.metaeval.ratings import RatingAgreement
 from gecjury.metaeval.segments import SegmentAgreement
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
-from gecjury.metaeval.uncertainty import Significance
+from gecjury.metaeval.uncertainty import Difference, Significance
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.grouped import GroupBy
@@ -59,7 +60,7 @@ class Annotators:
     """How far people agree with each other in one view: what a metric can be asked for.
 
     Attributes:
-        agreement: of two annotators on the pairs of the systems compared, the ceiling of
+        agreement: of two annotators on the pairs of the systems compared, beside the
             sentence-level accuracy.
         between: κ of two annotators on the corrections as they were ranked, of all systems.
         within: κ of an annotator with himself, on what he judged more than once.
@@ -82,12 +83,14 @@ class IntervalsAndTests:
         drawn: of how many.
         tests: by view the tests between the metrics, at system and at sentence level; none for a
             single metric.
+        differences: between the metrics, with paired intervals; none for a single metric.
     """
 
     human_resampled: Mapping[View, bool]
     dropped: Mapping[View, int]
     drawn: int
     tests: Mapping[View, tuple[Significance, ...]]
+    differences: tuple[Difference, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,12 +102,19 @@ class Rated:
         family: where it belongs; `chance`, or `humans` for raters.
         agreement: the figures.
         intervals: by figure; empty without resampled sentences.
+        drawn: by figure its values on every draw of sentences.
     """
 
     label: str
     family: str
     agreement: RatingAgreement
     intervals: Mapping[str, Interval]
+    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def human(self) -> str:
+        """The aspect rated."""
+        return self.agreement.aspect
 
 
 @dataclass(frozen=True)
@@ -113,10 +123,11 @@ class Segmented:
 
     Attributes:
         label: metric with its settings, `one rater` or `two annotators`.
-        family: where it belongs; `chance`, `humans` or `ceiling`.
+        family: where it belongs; `chance` or `humans`.
         human: the aspect rated, or the view of the rankings.
         agreement: the figures.
         intervals: by figure; empty without resampled sentences.
+        drawn: by figure its values on every draw of sentences.
     """
 
     label: str
@@ -124,6 +135,7 @@ class Segmented:
     human: str
     agreement: SegmentAgreement
     intervals: Mapping[str, Interval]
+    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -286,7 +298,7 @@ class Comparison:
             return self._edit_rows(self.edits)
         records = [self._row(result) for result in (*self.results, *self.chance)]
         for view, people in self.annotators.items():
-            record: dict[str, Any] = {"metric": "two annotators", "family": "ceiling"}
+            record: dict[str, Any] = {"metric": "two annotators", "family": "humans"}
             record |= {"human": view, "signature": ""}
             if self.settings.level != "system":
                 record |= {"accuracy": people.agreement.accuracy, "pairs": people.agreement.decided}
@@ -321,7 +333,7 @@ class Comparison:
         ]
         entries += [(name, "chance", "", e.agreement, 0.0) for name, e in edits.chance.items()]
         ceiling = edits.ceiling.agreement
-        entries.append(("one annotator by another", "ceiling", "", ceiling, 0.0))
+        entries.append(("one annotator by another", "humans", "", ceiling, 0.0))
         records = []
         for label, family, credit, agreement, seconds in entries:
             record: dict[str, Any] = {"metric": label, "family": family, "credit": credit}

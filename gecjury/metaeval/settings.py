@@ -14,7 +14,7 @@ from gecjury.stats.permutation import PERMUTATIONS, SystemStatistic
 from gecjury.stats.preferences import TieRule
 from gecjury.stats.ranking import Aggregate
 
-__all__ = ["CreditKind", "Human", "HumanKind", "Level", "Resampling", "Settings"]
+__all__ = ["ClusterTest", "CreditKind", "Human", "HumanKind", "Level", "Resampling", "Settings"]
 
 Human = Literal["edit", "sentence", "both"]
 """Human judgments by the view they were given in."""
@@ -22,6 +22,9 @@ HumanKind = Literal["trueskill", "expected-wins", "mean"]
 """Human scores of systems; where a benchmark has several, the first is taken unasked."""
 Level = Literal["system", "sentence", "edit", "all"]
 """What is compared; `all` leaves out, at the level of edits, what would cost much."""
+ClusterTest = Literal["perm-systems", "perm-both"]
+"""What is swapped between two metrics at system level: whole systems, which asks of other systems
+as well, or single cells, which asks of other sentences by these systems."""
 CreditKind = Literal["counts", "any", "share", "leave-one-out", "add-one", "shapley"]
 """How metrics credit single edits, see `gecjury.metaeval.edits.credit`."""
 
@@ -88,6 +91,7 @@ class Settings:
             and no segment level otherwise.
         resampling: of intervals and tests.
         statistic: what the tests and clusters at system level compare.
+        cluster_test: what they swap.
         credit: how metrics credit single edits, one or more ways; None for `counts`, and
             `leave-one-out` for metrics without.
 
@@ -107,6 +111,7 @@ class Settings:
     grouping: GroupBy | None = None
     resampling: Resampling = field(default_factory=Resampling)
     statistic: SystemStatistic = "pearson"
+    cluster_test: ClusterTest = "perm-systems"
     credit: tuple[CreditKind, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -119,6 +124,7 @@ class Settings:
             ("kind of human scores", self.human_scores, get_args(HumanKind)),
             ("grouping", self.grouping, get_args(GroupBy)),
             ("statistic", self.statistic, get_args(SystemStatistic)),
+            ("cluster test", self.cluster_test, get_args(ClusterTest)),
         ):
             if value is not None:
                 known_name(what, value, known)
@@ -126,6 +132,7 @@ class Settings:
             known_name("credit", kind, get_args(CreditKind))
         self._check_trueskill()
         self._check_statistic()
+        self._check_cluster_test()
         if self.grouping is not None and self.level in ("system", "edit"):
             raise OptionError(
                 f"--grouping {self.grouping} with --level {self.level}: it is for the segment "
@@ -160,6 +167,20 @@ class Settings:
             raise OptionError(
                 f"{self.statistic_option} with --level {self.level}: it is for the clusters at "
                 "system level; take --level system or all"
+            )
+
+    def _check_cluster_test(self) -> None:
+        if self.cluster_test == "perm-systems":
+            return
+        if self.aggregate == "corpus" and self.statistic != "spa":
+            raise OptionError(
+                f"--cluster-test {self.cluster_test} with --aggregate corpus: a corpus score has "
+                "no cells of single sentences; take --cluster-test perm-systems"
+            )
+        if self.resampling.over == "none" or self.level in ("sentence", "edit"):
+            raise OptionError(
+                f"--cluster-test {self.cluster_test}: nothing is tested at system level with "
+                "--resample none or --level sentence and edit; leave one of them"
             )
 
     @property

@@ -9,8 +9,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
-from gecjury.benchmarks.annotators import AnnotatorAgreement, annotator_agreement
+from gecjury.arrays import FloatArray, IntArray, settled
+from gecjury.benchmarks.annotators import (
+    AnnotatorAgreement,
+    annotator_agreement,
+    doubly_judged,
+)
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgmentPairs, expand_pairs
 from gecjury.benchmarks.table import View
@@ -81,6 +85,8 @@ class Result:
         missing: (system, sentence) cells that were not scored.
         sentence_ci95: intervals of the accuracy and of τ; empty without resampling.
         sentence_cluster: significance cluster at sentence level, 1 is best.
+        doubly_judged: agreement over the judgments by which two annotators are compared; None
+            where there are none.
     """
 
     metric: str
@@ -95,6 +101,7 @@ class Result:
     missing: int
     sentence_ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     sentence_cluster: int | None = None
+    doubly_judged: PreferenceAgreement | None = None
 
 
 @dataclass(frozen=True)
@@ -157,9 +164,10 @@ class Study:
             sentences: systems × sentences.
             corpus_scores: the metric's own corpus scores.
         """
-        return aggregate_scores(
+        found = aggregate_scores(
             self.aggregate, sentences, corpus_scores, shuffles=self.shuffles, seed=self.seed
         )
+        return settled(found)
 
     def evaluate(self, table: ScoreTable, views: Sequence[View]) -> list[Result]:
         """Try one metric's scores against each view.
@@ -186,6 +194,9 @@ class Study:
                 sentence=self.over_pairs(table.sentences, view, table.statistics.items),
                 seconds=table.seconds,
                 missing=table.missing,
+                doubly_judged=self.over_doubly_judged(
+                    table.sentences, view, table.statistics.items
+                ),
             )
             for view in views
         ]
@@ -314,6 +325,23 @@ class Study:
             table = np.column_stack([items, np.full(len(items), np.nan)])
         return table[pairs.first, column], table[pairs.second, column]
 
+    def over_doubly_judged(
+        self, sentences: FloatArray, view: View, items: FloatArray | None = None
+    ) -> PreferenceAgreement | None:
+        """Agreement over the judgments that `ceiling` compares; arguments as of `over_pairs`."""
+        rows = self._doubly_judged.get(view)
+        if rows is None or not len(rows):
+            return None
+        first, second = self.sides(view, sentences, items)
+        wanted = self.pairs(view).preference
+        return preference_agreement(wanted[rows], first[rows], second[rows], ties=self.ties)
+
+    @cached_property
+    def _doubly_judged(self) -> dict[View, IntArray]:
+        ties = self.ties == "calibrated"
+        ranked = [view for view, items in self.benchmark.rankings.items() if items]
+        return {view: doubly_judged(self.pairs(view), ties=ties) for view in ranked}
+
     def ceiling(self, view: View) -> AnnotatorAgreement | None:
         """How well two different annotators agree on pairs of the corpus' systems.
 
@@ -348,6 +376,7 @@ class Study:
                     sentence=self.over_pairs(sentences, view),
                     seconds=0.0,
                     missing=0,
+                    doubly_judged=self.over_doubly_judged(sentences, view),
                 )
                 for view in views
             ]

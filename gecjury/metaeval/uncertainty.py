@@ -5,8 +5,8 @@ Everything is computed from scores that are there: nothing is scored again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -20,9 +20,9 @@ from gecjury.metaeval.resampled import (
     resampled_system_scores,
     win_rates,
 )
-from gecjury.metaeval.settings import Resampling
+from gecjury.metaeval.settings import ClusterTest, Resampling
 from gecjury.metaeval.study import Study
-from gecjury.stats.bootstrap import Interval, Resampled, interval, make_resampled
+from gecjury.stats.bootstrap import Interval, Over, Resampled, interval, make_resampled
 from gecjury.stats.correlation import correlations
 from gecjury.stats.permutation import (
     SystemStatistic,
@@ -41,13 +41,20 @@ from gecjury.stats.soft_accuracy import (
 )
 
 __all__ = [
+    "LEAST_SENTENCES",
+    "LEAST_SYSTEMS",
+    "Difference",
+    "Drawn",
     "Intervals",
     "Significance",
     "Uncertainty",
     "calibrated_sums",
+    "drawn_differences",
     "drawn_sums",
 ]
 
+LEAST_SENTENCES = 2
+LEAST_SYSTEMS = 4
 _CHUNK = 200  # draws whose pair weights are held at once
 
 
@@ -65,8 +72,8 @@ class Significance:
 
     Attributes:
         level: `system` or `sentence`.
-        test: `perm-both`, `perm-systems` (PERM-BOTH with whole systems as cells) or
-            `paired-permutation`.
+        test: `perm-systems` (whole systems swapped: asks of other systems as well), `perm-both`
+            (cells swapped: asks of other sentences by these systems) or `paired-permutation`.
         statistic: what was compared.
         metrics: labels.
         values: the statistic of each metric.
@@ -88,6 +95,42 @@ class Significance:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """One metric's figure less another's, with paired intervals: both from the same draws.
+
+    Attributes:
+        level: `system`, `sentence`, `segment`, `ratings` or `edit`.
+        human: the view, or the aspect that was rated.
+        statistic: as the level's figures are called.
+        first: label of a metric.
+        second: of another.
+        difference: the first's figure less the second's.
+        ci95: interval by what was drawn: `both`, `sentences` or `systems`.
+    """
+
+    level: str
+    human: str
+    statistic: str
+    first: str
+    second: str
+    difference: float
+    ci95: Mapping[Over, Interval]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Statistics of all metrics on every draw.
+
+    Attributes:
+        values: by statistic, metrics × draws; NaN where a draw does not define it.
+        observed: by statistic, of the data themselves in the way of the draws; (metrics,).
+    """
+
+    values: Mapping[str, FloatArray]
+    observed: Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True)
 class Uncertainty:
     """Uncertainty of several metrics in one study.
 
@@ -97,6 +140,7 @@ class Uncertainty:
         resampling: how.
         statistic: what metrics are told apart by at system level.
         seed: of draws and permutations.
+        cluster_test: what the test at system level swaps.
     """
 
     study: Study
@@ -104,6 +148,13 @@ class Uncertainty:
     resampling: Resampling = field(default_factory=Resampling)
     statistic: SystemStatistic = "pearson"
     seed: int = 0
+    cluster_test: ClusterTest = "perm-systems"
+
+    @property
+    def kinds(self) -> tuple[Over, ...]:
+        """What differences are drawn over: from draws of both come those of either alone."""
+        over = self.resampling.over
+        return ("both", "sentences", "systems") if over == "both" else (over,)
 
     @cached_property
     def draws(self) -> Resampled:
@@ -131,6 +182,15 @@ class Uncertainty:
                 )
         return drawn
 
+    def _draws_of(self, view: View, over: Over) -> Resampled:
+        """The draws, of which only what is named is drawn."""
+        draws = self.judged_draws(view)
+        if over == "sentences":
+            return replace(draws, systems=None)
+        if over == "systems":
+            return replace(draws, sentences=None, counts=np.ones((1, draws.counts.shape[1])))
+        return draws
+
     @cached_property
     def scores(self) -> FloatArray:
         """System scores, metrics × draws × systems; one draw where sentences are kept."""
@@ -139,6 +199,11 @@ class Uncertainty:
             return resampled_system_scores(
                 self.study.aggregate, self.entries, draws.sentences, draws.counts
             )
+        return self.plain_scores
+
+    @cached_property
+    def plain_scores(self) -> FloatArray:
+        """System scores of the corpus itself, metrics × 1 × systems."""
         return np.stack([self._scores(entry)[None] for entry in self.entries])
 
     def _scores(self, entry: Entry) -> FloatArray:
@@ -153,63 +218,140 @@ class Uncertainty:
         """Human scores, draws × systems, and whether they were resampled with the sentences."""
         found = None
         if self.draws.sentences is not None:
-            pairs = self.study.pairs(view) if self.study.benchmark.rankings.get(view) else None
-            kind = self.study.human_kind(view)
-            found = resampled_human_scores(
-                self.study.benchmark, kind, view, pairs, self.draws.counts
-            )
+            found = self._human(view, self.draws.counts)
         return (self.study.human(view)[None], False) if found is None else (found, True)
+
+    def _human(self, view: View, counts: FloatArray) -> FloatArray | None:
+        pairs = self.study.pairs(view) if self.study.benchmark.rankings.get(view) else None
+        kind = self.study.human_kind(view)
+        return resampled_human_scores(self.study.benchmark, kind, view, pairs, counts)
 
     def over_systems(self, view: View) -> list[Intervals]:
         """Intervals of every metric's system-level statistics, SPA among them."""
-        human, _ = self.human(view)
-        draws, found = self.judged_draws(view), []
-        # Where systems are kept, those without a human score are left out, as in the figure itself.
-        judged = slice(None) if draws.systems is not None else ~np.isnan(self.study.human(view))
-        for scores, soft in zip(self.scores, self._soft(view), strict=True):
-            values = correlations(human[:, judged], scores[:, judged], draws.systems)
-            found.append(self._intervals(values | {"spa": soft}))
+        if self.undefined(self.resampling.over, "system"):
+            return [Intervals() for _ in self.entries]
+        return self._bounds(self.drawn_over_systems(view, self.resampling.over))
+
+    def drawn_over_systems(self, view: View, over: Over) -> Drawn:
+        """System-level statistics on every draw over what is named."""
+        found = self._kept.get(("system", view, over))
+        if found is None:
+            found = self._kept["system", view, over] = self._over_systems(view, over)
         return found
 
-    def _soft(self, view: View) -> list[FloatArray]:
-        """SPA of every metric on every draw."""
-        draws, study = self.judged_draws(view), self.study
+    @cached_property
+    def _kept(self) -> dict[tuple[str, View, Over], Drawn]:
+        return {}
+
+    def _over_systems(self, view: View, over: Over) -> Drawn:
+        draws, study = self._draws_of(view, over), self.study
+        human, scores = study.human(view)[None], self.plain_scores
+        first = human
+        if draws.sentences is not None:
+            human, scores = self.human(view)[0], self.scores
+            # The figure in the way of the draws: human scores of the same kind, from all sentences.
+            whole = self._human(view, np.ones((1, draws.counts.shape[1])))
+            first = human if whole is None else whole
+        # Where systems are kept, those without a human score are left out, as in the figure itself.
+        scored = ~np.isnan(study.human(view))
+        judged = slice(None) if draws.systems is not None else scored
+        parts = [correlations(human[:, judged], each[:, judged], draws.systems) for each in scores]
+        plain = [
+            correlations(first[:1, scored], each[:, scored], None) for each in self.plain_scores
+        ]
+        values = {name: np.stack([each[name] for each in parts]) for name in parts[0]}
+        observed = {name: np.array([each[name][0] for each in plain]) for name in plain[0]}
+        soft, known = self._soft(view, draws)
+        return Drawn(values | {"spa": np.stack(soft)}, observed | {"spa": known})
+
+    def _soft(self, view: View, draws: Resampled) -> tuple[list[FloatArray], FloatArray]:
+        """SPA of every metric on every draw, and of the corpus in the same way."""
+        study = self.study
         wanted = study.human_differences(view)
         if wanted is None or study.few(view):
-            return [np.full(draws.size, np.nan) for _ in self.entries]
+            undefined = np.full(len(self.entries), np.nan)
+            return [np.full(draws.size, np.nan) for _ in self.entries], undefined
         times = draws.multiplicity
         if draws.sentences is not None:
             given = [ScoreDifferences(entry.sentences) for entry in self.entries]
-            return resampled_soft_accuracy(wanted, given, draws.counts, times)
+            whole = np.ones((1, draws.counts.shape[1]))
+            known = resampled_soft_accuracy(wanted, given, whole)
+            return (
+                resampled_soft_accuracy(wanted, given, draws.counts, times),
+                np.array([each[0] for each in known]),
+            )
         human = study.confidence(view)
-        found = []
+        found, plain = [], []
         for entry in self.entries:
             p = study.confidence(view, entry.sentences)
             drawn = [_soft_accuracy(human, p, part) for part in _parts(times, len(p))]
             found.append(np.concatenate(drawn))
-        return found
+            plain.append(_soft_accuracy(human, p, None)[0])
+        return found, np.array(plain)
 
     def over_pairs(self, view: View) -> list[Intervals]:
         """Intervals of every metric's accuracy and τ; all judgments of a source go together."""
-        outcomes = self._outcomes(view)
-        if not outcomes:
+        ranked = self.study.benchmark.rankings.get(view)
+        if not ranked or self.undefined(self.resampling.over, "sentence"):
             return [Intervals() for _ in self.entries]
-        sums = [[self._sum(view, part) for part in _spread(outcome)] for outcome in outcomes]
+        return self._bounds(self.drawn_over_pairs(view, self.resampling.over))
+
+    def drawn_over_pairs(self, view: View, over: Over) -> Drawn:
+        """Every metric's accuracy and τ on every draw over what is named."""
+        found = self._kept.get(("sentence", view, over))
+        if found is None:
+            found = self._kept["sentence", view, over] = self._over_pairs(view, over)
+        return found
+
+    def _over_pairs(self, view: View, over: Over) -> Drawn:
+        draws, outcomes = self._draws_of(view, over), self._outcomes(view)
+        accuracy, tau = self._agreements(view, outcomes, draws)
+        whole = replace(draws, sentences=None, systems=None, size=1,
+                        counts=np.ones((1, draws.counts.shape[1])))  # fmt: skip
+        known, balance = self._agreements(view, outcomes, whole)
+        return Drawn(
+            {"accuracy": accuracy.T, "kendall": tau.T},
+            {"accuracy": known[0], "kendall": balance[0]},
+        )
+
+    def _agreements(
+        self, view: View, outcomes: Sequence[PairOutcomes], draws: Resampled
+    ) -> tuple[FloatArray, FloatArray]:
+        """Accuracy and τ, each draws × metrics."""
+        sums = [[self._sum(view, part, draws) for part in _spread(outcome)] for outcome in outcomes]
         right, balance, used = (np.stack(part, axis=1) for part in zip(*sums, strict=True))
         calibrated = self.study.ties == "calibrated"
         # Sums of whole numbers, which are the same however many draws are taken at a time.
         width = max(len(self.study.pairs(view)), BLOCK // _CHUNK)
-        for rows in blocks(self.draws.size if calibrated else 0, width):
-            weights = self._weights(view, rows)
+        for rows in blocks(draws.size if calibrated else 0, width):
+            weights = self._weights(view, rows, draws)
             for number, outcome in enumerate(outcomes):
                 right[rows, number] = calibrated_sums(outcome, weights[:, outcome.kept])
         with np.errstate(invalid="ignore", divide="ignore"):
             accuracy = np.where(used > 0, right / used, np.nan)
             tau = 2 * accuracy - 1 if calibrated else np.where(used > 0, balance / used, np.nan)
-        return [
-            self._intervals({"accuracy": accuracy[:, number], "kendall": tau[:, number]})
-            for number in range(len(outcomes))
-        ]
+        return accuracy, tau
+
+    def differences(
+        self, view: View, level: str, figures: Mapping[str, Sequence[float]]
+    ) -> list[Difference]:
+        """Paired intervals of all differences between the first metrics at one level.
+
+        Args:
+            view: which judgments.
+            level: `system` or `sentence`.
+            figures: by statistic, as they are shown, of as many `entries` as are compared.
+        """
+        kinds = [over for over in self.kinds if not self.undefined(over, level)]
+        drawn = {
+            over: self.drawn_over_systems(view, over)
+            if level == "system"
+            else self.drawn_over_pairs(view, over)
+            for over in kinds
+        }
+        share = self.resampling.confidence
+        labels = [entry.label for entry in self.entries]
+        return drawn_differences(drawn, level, view, labels, figures, share)
 
     def _outcomes(self, view: View) -> list[PairOutcomes]:
         if not self.study.benchmark.rankings.get(view):
@@ -219,17 +361,17 @@ class Uncertainty:
         sides = (self.study.sides(view, e.sentences, e.items) for e in self.entries)
         return [pair_outcomes(wanted, first, second, ties=ties) for first, second in sides]
 
-    def _sum(self, view: View, values: FloatArray) -> FloatArray:
+    def _sum(self, view: View, values: FloatArray, draws: Resampled) -> FloatArray:
         """Sum over all judged pairs of every draw; see `drawn_sums`."""
-        pairs, draws = self.study.pairs(view), self.judged_draws(view)
+        pairs = self.study.pairs(view)
         sums = drawn_sums(
             values, pairs.sentence, pairs.first, pairs.second, draws.counts, draws.multiplicity
         )
         return np.broadcast_to(sums, (draws.size,)).copy()
 
-    def _weights(self, view: View, rows: slice) -> FloatArray:
+    def _weights(self, view: View, rows: slice, draws: Resampled) -> FloatArray:
         """How often each judged pair stands in each of some draws."""
-        pairs, draws = self.study.pairs(view), self.judged_draws(view)
+        pairs = self.study.pairs(view)
         # Where sentences are kept there is one row of counts, which stands for every draw.
         counts = draws.counts if draws.sentences is None else draws.counts[rows]
         weights = counts[:, pairs.sentence]
@@ -238,11 +380,32 @@ class Uncertainty:
             weights = weights * times[rows][:, pairs.first] * times[rows][:, pairs.second]
         return np.broadcast_to(weights, (rows.stop - rows.start, len(pairs)))
 
-    def _intervals(self, values: dict[str, FloatArray]) -> Intervals:
-        bounds, dropped = {}, {}
-        for name, drawn in values.items():
-            bounds[name], dropped[name] = interval(drawn, self.resampling.confidence)
-        return Intervals(bounds, dropped)
+    def undefined(self, over: Over, level: str) -> str:
+        """Why intervals over what is named would say nothing; empty where they say something.
+
+        Args:
+            over: what is drawn.
+            level: `system` or `sentence`.
+        """
+        corpus = self.study.benchmark.corpus
+        if over in ("both", "sentences") and len(corpus) < LEAST_SENTENCES:
+            return f"{len(corpus)} sentence cannot be drawn anew"
+        drawn = level == "system" and over in ("both", "systems")
+        if drawn and len(corpus.names) < LEAST_SYSTEMS:
+            # Draws of three with three different ones are all of the same three.
+            return f"draws of {len(corpus.names)} systems hold the same ones or too few"
+        return ""
+
+    def _bounds(self, drawn: Drawn) -> list[Intervals]:
+        found = []
+        for number in range(len(self.entries)):
+            bounds, dropped = {}, {}
+            for name, values in drawn.values.items():
+                bounds[name], dropped[name] = interval(
+                    values[number], self.resampling.confidence, float(drawn.observed[name][number])
+                )
+            found.append(Intervals(bounds, dropped))
+        return found
 
     def significance(self, view: View, rows: Sequence[int]) -> list[Significance]:
         """Tests between some of the metrics, at system and at sentence level.
@@ -261,7 +424,7 @@ class Uncertainty:
         entries = [self.entries[row] for row in rows]
         if self.statistic == "spa":
             return self._soft_test(view, entries)
-        if aggregate == "corpus":
+        if self.cluster_test == "perm-systems":
             cells = [self._scores(entry)[:, None] for entry in entries]
         elif aggregate == "mean":
             cells = [entry.sentences for entry in entries]
@@ -276,8 +439,7 @@ class Uncertainty:
             permutations=how.permutations,
             seed=self.seed,
         )
-        test = "perm-systems" if aggregate == "corpus" else "perm-both"
-        return self._judge("system", test, self.statistic, entries, values, p)
+        return self._judge("system", self.cluster_test, self.statistic, entries, values, p)
 
     def _soft_test(self, view: View, entries: Sequence[Entry]) -> Significance:
         """PERM-BOTH on SPA, which rests on sentence scores whatever the aggregate."""
@@ -286,8 +448,14 @@ class Uncertainty:
         values, p = np.full(size, np.nan), np.full((size, size), np.nan)
         if wanted is not None:
             cells = [entry.sentences for entry in entries]
-            values, p = perm_both_spa(wanted, cells, permutations=how.permutations, seed=self.seed)
-        return self._judge("system", "perm-both", "spa", entries, values, p)
+            values, p = perm_both_spa(
+                wanted,
+                cells,
+                permutations=how.permutations,
+                seed=self.seed,
+                whole=self.cluster_test == "perm-systems",
+            )
+        return self._judge("system", self.cluster_test, "spa", entries, values, p)
 
     def _sentence_test(self, view: View, rows: Sequence[int]) -> Significance:
         how, pairs = self.resampling, self.study.pairs(view)
@@ -324,6 +492,40 @@ class Uncertainty:
         labels = tuple(entry.label for entry in entries)
         count = self.resampling.permutations
         return Significance(level, test, statistic, labels, values, p, adjusted, clusters, count)
+
+
+def drawn_differences(
+    drawn: Mapping[Over, Drawn],
+    level: str,
+    human: str,
+    labels: Sequence[str],
+    figures: Mapping[str, Sequence[float]],
+    confidence: float,
+) -> list[Difference]:
+    """Paired intervals of all differences between some metrics, from draws over one thing or more.
+
+    Args:
+        drawn: by what was drawn; each of the same metrics and statistics.
+        level: for the result.
+        human: for the result.
+        labels: of the metrics.
+        figures: by statistic, as they are shown, of the first metrics, which are compared.
+        confidence: of the intervals.
+    """
+    found = []
+    for statistic, known in figures.items():
+        for i, j in combinations(range(len(known)), 2):
+            bounds = {
+                over: interval(
+                    each.values[statistic][i] - each.values[statistic][j],
+                    confidence,
+                    float(each.observed[statistic][i] - each.observed[statistic][j]),
+                )[0]
+                for over, each in drawn.items()
+            }
+            gap = float(known[i] - known[j])
+            found.append(Difference(level, human, statistic, labels[i], labels[j], gap, bounds))
+    return found
 
 
 def _parts(times: FloatArray | None, pairs: int) -> Iterator[FloatArray | None]:

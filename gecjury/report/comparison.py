@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -15,13 +16,17 @@ from gecjury.metaeval.result import (
     IntervalsAndTests,
     SegmentLevel,
 )
+from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result
 from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.tables import Column, Table
-from gecjury.wording import number
+from gecjury.wording import listed, number
 
 __all__ = ["document", "tables"]
 
+# Metrics named beside the annotators; the others stand in JSON.
+_BESIDE = 6
+_TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
 _STATISTICS = {
     "pearson": "r",
     "spearman": "ρ",
@@ -74,6 +79,7 @@ def document(found: Comparison) -> dict[str, Any]:
                 "decided": people.agreement.decided,
                 "with_ties": people.agreement.with_ties,
                 "pairs": people.agreement.pairs,
+                "perfect": people.agreement.perfect,
             }
             for view, people in found.annotators.items()
         },
@@ -81,6 +87,18 @@ def document(found: Comparison) -> dict[str, Any]:
         "chance": _chance(found.chance),
         "uncertainty": None if found.uncertainty is None else _how(found, found.uncertainty),
         "significance": [] if found.uncertainty is None else _tests(found.uncertainty),
+        "differences": [
+            {
+                "level": each.level,
+                "human": each.human,
+                "statistic": each.statistic,
+                "first": each.first,
+                "second": each.second,
+                "difference": each.difference,
+                "ci95": {over: list(bounds) for over, bounds in each.ci95.items()},
+            }
+            for each in (found.uncertainty.differences if found.uncertainty else ())
+        ],
         "caveats": [caution.text for caution in found.cautions],
     }
     # From here on keys are there only where they were asked for or the data has them.
@@ -128,7 +146,7 @@ def document(found: Comparison) -> dict[str, Any]:
 
 
 def _main_table(found: Comparison) -> Table:
-    """Everything at one glance: a row for each metric and view, then chance, then the ceiling."""
+    """Everything at one glance: a row for each metric and view, then chance, then people."""
     level = found.settings.level
     system = [
         _column("pearson", interval="pearson_ci"),
@@ -183,7 +201,7 @@ def _setting_notes(found: Comparison) -> list[str]:
 
 
 def _annotator_notes(found: Comparison) -> list[str]:
-    """κ belongs to the sentence level, as the ceiling does."""
+    """What two annotators say of the same, and metrics beside them: of the sentence level."""
     if found.settings.level not in ("sentence", "all"):
         return []
     parts = [
@@ -192,11 +210,42 @@ def _annotator_notes(found: Comparison) -> list[str]:
     ]
     if not parts:
         return []
-    return [f"κ between annotators and within one, over all ranked systems: {', '.join(parts)}"]
+    kappas = f"κ between annotators and within one, over all ranked systems: {', '.join(parts)}"
+    return [*_beside_annotators(found), kappas]
+
+
+def _beside_annotators(found: Comparison) -> list[str]:
+    """Metrics on the judgments by which two annotators are compared, and what that bounds."""
+    notes = []
+    for view, people in found.annotators.items():
+        agreement = people.agreement
+        if not agreement.decided:
+            continue
+        told = (
+            f"two annotators ({view}) agree on {number(agreement.accuracy)} of "
+            f"{agreement.decided} pairs"
+        )
+        if not math.isnan(agreement.perfect):
+            told += (
+                "; that is no upper bound: a metric that is always right would have "
+                f"{number(agreement.accuracy)} to {number(agreement.perfect)} there, "
+                "more the less the two err together"
+            )
+        there = {
+            result.label: result.doubly_judged.accuracy
+            for result in found.results
+            if result.view == view and result.doubly_judged is not None
+        }
+        best = sorted(there, key=lambda label: -there[label])[:_BESIDE]
+        if best:
+            told += f"; there {listed([f'{label} has {number(there[label])}' for label in best])}"
+            told += f" ({len(there) - len(best)} more in JSON)" * (len(there) > len(best))
+        notes.append(told)
+    return notes
 
 
 def _kappas(people: Annotators) -> dict[str, Any]:
-    """κ as the papers give it (over all ranked systems), and on the pairs of the ceiling."""
+    """κ as the papers give it (over all ranked systems), and on the pairs compared here."""
     between, within, ceiling = people.between, people.within, people.agreement
     return {
         "kappa": {"between": between.mean, "within": within.mean, "ceiling": ceiling.kappa},
@@ -216,7 +265,7 @@ def _resampling_notes(found: Comparison) -> list[str]:
     how = settings.resampling
     drawn = {"both": "sentences and systems"}.get(how.over, how.over)
     notes = [
-        f"[low, high]: {how.confidence:.0%} percentile bootstrap over {drawn}, "
+        f"[low, high]: {how.confidence:.0%} bias-corrected bootstrap over {drawn}, "
         f"{how.resamples} resamples, seed {settings.seed}"
     ]
     fixed = [view for view, anew in uncertainty.human_resampled.items() if not anew]
@@ -225,18 +274,14 @@ def _resampling_notes(found: Comparison) -> list[str]:
             f"human scores ({', '.join(fixed)}) are held fixed: nothing to compute them from"
         )
     if any(uncertainty.tests.values()):
-        cells = {
-            "corpus": "whole systems' scores swapped",
-            "mean": "sentence scores swapped",
-        }.get(settings.aggregate, "each sentence's share of systems beaten swapped")
-        if settings.statistic == "spa":
-            cells = "sentence scores swapped"
         notes.append(
             f"cl: significance clusters, 1 is best, Holm-corrected at "
-            f"{how.level}: system level by PERM-BOTH on "
-            f"{_STATISTICS[settings.statistic]} ({cells}), sentence level by paired permutation of "
-            f"sources, {how.permutations} permutations each"
+            f"{how.level}: system level by {_TESTS[settings.cluster_test]} on "
+            f"{_STATISTICS[settings.statistic]} ({_swapped(settings)}), sentence level by paired "
+            "permutation of sources (holds for other sentences by these systems), "
+            f"{how.permutations} permutations each"
         )
+        notes += _leading_differences(found, uncertainty)
     return notes + [
         f"{view}: {dropped} of {uncertainty.drawn} resampled statistics were not "
         "defined (constant scores, fewer than 3 different systems, a system without "
@@ -244,6 +289,52 @@ def _resampling_notes(found: Comparison) -> list[str]:
         for view, dropped in uncertainty.dropped.items()
         if dropped
     ]
+
+
+def _swapped(settings: Settings) -> str:
+    """What the test at system level swaps, and what it therefore speaks of."""
+    if settings.cluster_test == "perm-systems":
+        return "whole systems swapped: holds for other systems as well"
+    cells = "each sentence's share of systems beaten swapped"
+    if settings.aggregate == "mean" or settings.statistic == "spa":
+        cells = "sentence scores swapped"
+    return f"{cells}: holds for other sentences by these systems"
+
+
+def _leading_differences(found: Comparison, uncertainty: IntervalsAndTests) -> Iterator[str]:
+    """How far the best metric of each view is ahead of the others, with paired intervals."""
+    settings = found.settings
+    level, statistic = "system", str(settings.statistic)
+    if settings.level == "sentence":
+        level, statistic = "sentence", "accuracy"
+    over = settings.resampling.over
+    drawn = {"both": "sentences and systems"}.get(over, over)
+    for view in found.views:
+        here = [
+            each
+            for each in uncertainty.differences
+            if (each.level, each.human, each.statistic) == (level, view, statistic)
+            and over in each.ci95
+            and not math.isnan(each.difference)
+        ]
+        # The best is ahead of all others: whose differences are all 0 or more, either way round.
+        ahead: dict[str, dict[str, tuple[float, float, float]]] = {}
+        for each in here:
+            low, high = each.ci95[over]
+            ahead.setdefault(each.first, {})[each.second] = (each.difference, low, high)
+            ahead.setdefault(each.second, {})[each.first] = (-each.difference, -high, -low)
+        best = next((k for k, v in ahead.items() if min(d for d, _, _ in v.values()) >= 0), None)
+        if best is None:
+            continue
+        nearest = sorted(ahead[best].items(), key=lambda item: item[1][0])[:_BESIDE]
+        told = ", ".join(
+            f"{name} {number(gap)} [{number(low)}, {number(high)}]"
+            for name, (gap, low, high) in nearest
+        )
+        yield (
+            f"{best} ({view}) is ahead in {_STATISTICS.get(statistic, statistic)} by, paired over "
+            f"{drawn}: {told}" + " (more in JSON)" * (len(ahead[best]) > len(nearest))
+        )
 
 
 def _how(found: Comparison, uncertainty: IntervalsAndTests) -> dict[str, Any]:
@@ -347,6 +438,9 @@ def _sentence(result: Result) -> dict[str, Any] | None:
         "epsilon": sentence.epsilon,
         "ci95": {name: list(bounds) for name, bounds in result.sentence_ci95.items()},
         "cluster": result.sentence_cluster,
+        "doubly_judged": None
+        if result.doubly_judged is None
+        else {"accuracy": result.doubly_judged.accuracy, "pairs": result.doubly_judged.pairs},
     }
 
 
@@ -407,7 +501,7 @@ def _edit_table(found: Comparison, edits: EditComparison) -> Table:
         for each in edits.results
     ]
     rows += [_edit_row(name, "chance", entry) for name, entry in record["edit_chance"].items()]
-    rows.append(_edit_row("one annotator by another", "ceiling", record["edit_ceiling"]))
+    rows.append(_edit_row("one annotator by another", "humans", record["edit_ceiling"]))
     columns = [
         Column("metric"),
         Column("family"),
@@ -456,8 +550,8 @@ def _edit_notes(edits: EditComparison) -> list[str]:
         "left out",
         "accuracy, balanced, κ: threshold chosen on one half of the sources and tried on the "
         f"other, both ways; calling every edit valid is right in {constant.accuracy:.3f}",
-        f"ceiling: {edits.ceiling.edits} edits with verdicts of more than one annotator, each "
-        "annotator held against each other; `AUC there` is a metric on the same verdicts",
+        f"one annotator by another: {edits.ceiling.edits} edits with verdicts of more than one, "
+        "each annotator held against each other; `AUC there` is a metric on the same verdicts",
     ]
     if edits.resamples:
         notes.append(f"intervals: 95%, {edits.resamples} resamples of sources with all their edits")

@@ -219,7 +219,7 @@ class Scorer(ABC):
         found = self.settings()
         if not any(f.default is MISSING and f.default_factory is MISSING for f in fields(self)):
             usual = type(self)().settings()
-            found = {key: value for key, value in found.items() if value != usual.get(key)}
+            found = {key: value for key, value in found.items() if value != usual.get(key, MISSING)}
         return {self.typed.get(key, key): value for key, value in found.items()}
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray, draw_weights
+from gecjury.arrays import FloatArray, IntArray, draw_weights, settled
 from gecjury.scoring.signature import Signature
 
 __all__ = ["Plan", "ScoreTable", "Scores", "Statistics", "SystemScores"]
@@ -135,6 +135,18 @@ class ScoreTable:
     def sentences(self) -> FloatArray:
         """Sentence scores, systems × sentences; NaN = not scored."""
         return self.by_sentence.score
+
+    def settled(self) -> ScoreTable:
+        """The table as scores are compared; see `gecjury.arrays.settled`."""
+        items = self.statistics.items
+        return replace(
+            self,
+            by_sentence=replace(self.by_sentence, score=settled(self.by_sentence.score)),
+            by_system=replace(self.by_system, score=settled(self.by_system.score)),
+            statistics=self.statistics
+            if items is None
+            else replace(self.statistics, items=settled(items)),
+        )
 
     @property
     def totals(self) -> SystemScores:

@@ -369,9 +369,10 @@ def perm_both_spa(
     *,
     permutations: int = PERMUTATIONS,
     seed: int = 0,
+    whole: bool = False,
     at_once: int = 8 * BLOCK,
 ) -> tuple[FloatArray, FloatArray]:
-    """Are two metrics' soft pairwise accuracies different? Two-sided, by PERM-BOTH.
+    """Are two metrics' soft pairwise accuracies different? Two-sided, by PERM-BOTH or PERM-SYS.
 
     As in `gecjury.stats.permutation.perm_both` every cell (a system on a sentence) of two
     standardised metrics is swapped with probability one half. SPA asks for a permutation test of
@@ -385,6 +386,7 @@ def perm_both_spa(
             out, for both metrics of a comparison.
         permutations: how many; all 2^(S·N) where there are not more.
         seed: of the permutations.
+        whole: swap all cells of a system together, so that systems vary (PERM-SYS).
         at_once: numbers held at once.
 
     Returns:
@@ -410,7 +412,15 @@ def perm_both_spa(
         return values, p
     difference = _difference_of(human, people, scaled, duels, at_once)
     observed = difference(np.ones((1, systems, width)))[0]
-    null, exact = _permuted(difference, systems, width, permutations, seed, at_once)
+    if whole:
+        signs, exact = permutation_signs(systems, permutations, seed)
+        parts = [
+            difference(np.repeat(signs[rows, :, None], width, axis=2))
+            for rows in blocks(len(signs), systems * width, at_once)
+        ]
+        null = np.concatenate(parts)
+    else:
+        null, exact = _permuted(difference, systems, width, permutations, seed, at_once)
     for (i, j), value in zip(duels, share_at_least(null, observed, exact), strict=True):
         p[i, j] = p[j, i] = value
     return values, p

@@ -190,7 +190,10 @@ def read_layout(path: Path) -> FolderLayout:
             expected.
     """
     if path.is_dir():
-        table = _read_toml(path / _TABLE) if (path / _TABLE).is_file() else {}
+        named = path / _TABLE
+        if (named.is_symlink() or named.exists()) and not named.is_file():
+            raise InputError(f"{named}: is no file; expected a table in TOML, or none at all")
+        table = _read_toml(named) if named.is_file() else {}
         return _layout(path, table, path / _TABLE if table else path)
     if path.suffix == ".toml" and path.is_file():
         return _layout(path.parent, _read_toml(path), path)
@@ -342,7 +345,10 @@ def _files(root: Path, given: Any, key: str, where: Path) -> tuple[Path, ...]:
     for name in parts:
         if _place(root, name, key, where).is_dir():
             _check_within(root, name, key, where)
-            files += _visible(root / name)
+            inside = _visible(root / name)
+            if not inside and name != key:
+                raise InputError(f"{where}: {key} names {name!r}, a folder without files")
+            files += inside
         elif (root / name).is_file():
             files.append(root / name)
         elif matches := _matching(root, name, key, where):

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray, IntArray, settled
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.m2 import M2Sentence
@@ -201,7 +201,7 @@ def score_pool(
     runtime = runtime or Runtime()
     corpus, cells = pool.corpus(scorer.joint, "gold" in scorer.needs, runtime)
     table = score_with_files(scorer, corpus, folder, runtime)
-    values = table.sentences[cells[:, 0], cells[:, 1]]
+    values = settled(table.sentences)[cells[:, 0], cells[:, 1]]
     found = []
     for drawn in draws:
         places = pool.corpora(drawn)

@@ -26,18 +26,26 @@ __all__ = ["annotator_pairs", "baselines", "cases_print", "edit_cases", "edit_ty
 
 
 def edit_cases(benchmark: Benchmark) -> list[EditCase]:
-    """The distinct edits that a benchmark's annotators judged.
+    """The distinct edits that a benchmark's annotators judged, of the systems compared.
 
-    An edit of the same correction that several annotators judged is one case.
+    An edit of the same correction that several annotators judged is one case. Verdicts name no
+    system: those on a correction that none of the corpus' systems made are left out.
 
     Raises:
         DataError: the benchmark has no verdicts on edits.
     """
     verdicts, sources, _ = benchmark.verdicts()
     rows = {" ".join(s.split()): row for row, s in enumerate(benchmark.corpus.sources)}
+    made = [
+        {" ".join(version.lines[row].split()) for version in benchmark.corpus.systems.values()}
+        for row in range(len(benchmark.corpus))
+    ]
     contexts = {source.sentence: (source.before, source.after) for source in sources}
     judged: dict[tuple[str, str], dict[Edit, list[bool]]] = {}
     for verdict in verdicts:
+        row = rows.get(verdict.sentence, -1)
+        if row >= 0 and verdict.correction not in made[row]:
+            continue
         edit = Edit(verdict.start, verdict.end, verdict.new)
         place = judged.setdefault((verdict.sentence, verdict.correction), {})
         place.setdefault(edit, []).append(verdict.valid)
@@ -83,7 +91,10 @@ def annotator_pairs(
     votes: dict[int, dict[str, list[bool]]] = {}
     for verdict in benchmark.verdicts()[0]:
         edit = Edit(verdict.start, verdict.end, verdict.new)
-        by_annotator = votes.setdefault(place[verdict.sentence, verdict.correction, edit], {})
+        number = place.get((verdict.sentence, verdict.correction, edit), -1)
+        if number < 0:  # Of a system that is not compared.
+            continue
+        by_annotator = votes.setdefault(number, {})
         by_annotator.setdefault(verdict.annotator, []).append(verdict.valid)
     pairs: list[tuple[int, float, float]] = []
     for number, by_annotator in votes.items():

@@ -72,6 +72,16 @@ class EditResult:
     beside_ceiling: Mapping[str, float]
     seconds: float
 
+    @property
+    def human(self) -> str:
+        """What people gave: the view in which they judged edits."""
+        return "edit"
+
+    @property
+    def drawn(self) -> Mapping[str, FloatArray]:
+        """By measure its values on every draw of sources."""
+        return self.agreement.drawn
+
 
 @dataclass(frozen=True)
 class EditBaseline:

@@ -67,6 +67,7 @@ class EditAgreement:
         split: edits on which annotators are evenly split, left out.
         ci95: 95% intervals of the measures, thresholds held fixed; empty without resamples.
         by_type: the same by error type, common types first; thresholds are those of all edits.
+        drawn: by measure its values on every draw of sources; the same draws for all scores.
     """
 
     auc: float
@@ -83,6 +84,7 @@ class EditAgreement:
     split: int
     ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     by_type: tuple[TypeAgreement, ...] = ()
+    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
 
 def ranking_measures(pos: FloatArray, neg: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -195,6 +197,7 @@ def edit_agreement(
     ones = np.ones((1, len(used)))
     measured = {k: float(v[0]) for k, v in _measures(sample, said, ones).items()}
     draws = _draws(sources, resamples, seed)
+    drawn = _drawn(sample, said, draws)
     return EditAgreement(
         **measured,
         threshold="other-half" if threshold is None else "fixed",
@@ -203,8 +206,9 @@ def edit_agreement(
         valid=int(sample.truth.sum()),
         missing=int(missing.sum()),
         split=int(split.sum()),
-        ci95=_intervals(sample, said, draws),
+        ci95={name: interval(drawn[name], CONFIDENCE, measured[name])[0] for name in drawn},
         by_type=_by_type(sample, said, draws),
+        drawn=drawn,
     )
 
 
@@ -309,16 +313,14 @@ def _weightings(sample: _Sample, draws: FloatArray) -> Iterator[FloatArray]:
         yield draws[start : start + _AT_ONCE][:, sample.source]
 
 
-def _intervals(
+def _drawn(
     sample: _Sample, said: Mapping[str, FloatArray], draws: FloatArray
-) -> dict[str, tuple[float, float]]:
+) -> dict[str, FloatArray]:
+    """Measures on every draw; none without draws."""
     if not len(draws):
         return {}
     parts = [_measures(sample, said, weights) for weights in _weightings(sample, draws)]
-    return {
-        name: interval(np.concatenate([p[name] for p in parts]), CONFIDENCE)[0]
-        for name in _MEASURES
-    }
+    return {name: np.concatenate([p[name] for p in parts]) for name in _MEASURES}
 
 
 def _by_type(

@@ -290,7 +290,7 @@ _MEANING = (
 
 def _metrics(document: Document, views: Sequence[str]) -> Markup:
     costs = judge_costs(document)
-    present = {row["family"] for row in document["rows"]} | {"chance", "ceiling"}
+    present = {row["family"] for row in document["rows"]} | {"chance", "humans"}
     return render(
         "metrics",
         legend=[family_mark(family) for family in FAMILY_NAMES if family in present],

@@ -32,7 +32,7 @@ _WINDOWS = (4, 8)
 
 
 def overview(document: Document, view: str, level: str) -> Markup | None:
-    """All metrics against one view at one level, with intervals, chance and ceiling."""
+    """All metrics against one view at one level, with intervals, chance and people."""
     key = tested_measure(document, view, level)
     found = best_rows(document, view, level, key)
     if not found:

@@ -62,7 +62,7 @@ def edit_section(document: Mapping[str, Any]) -> Markup | None:
         return None
     rest = [(name, "chance", e) for name, e in (document.get("edit_chance") or {}).items()]
     if document.get("edit_ceiling"):
-        rest.append(("one annotator by another", "ceiling", document["edit_ceiling"]))
+        rest.append(("one annotator by another", "humans", document["edit_ceiling"]))
     every = [entry for _, _, entry in (*found, *rest)]
     keys = [k for k in _MEASURES if any(not math.isnan(_float(e.get(k))) for e in every)]
     counts = [k for k in _COUNTS if any(e.get(k) is not None for e in every)]
@@ -137,14 +137,14 @@ def rating_section(document: Mapping[str, Any]) -> Markup | None:
         return None
     parts: dict[bool, list[TableRow]] = {False: [], True: []}
     for row in rows:
-        family = "ceiling" if row["family"] == "humans" else str(row["family"])
+        family = str(row["family"])
         bounds: Mapping[str, Any] = row.get("ci95") or {}
         cells = [
             family_cell(family),
             Cell(row["aspect"], ""),
             *(measure_cell(_float(row.get(key)), bounds.get(key)) for key in keys),
         ]
-        parts[family in ("chance", "ceiling")].append(TableRow(row["metric"], cells))
+        parts[family in ("chance", "humans")].append(TableRow(row["metric"], cells))
     headings = _headings(["metric", "family", "aspect"], [RATINGS[key] for key in keys])
     note = "Correlation of the scores of single corrections with their mean ratings, −1 to 1."
     return render("tabled", note=note, listed=[_metric_table("Ratings", headings, parts)])
@@ -174,7 +174,7 @@ def segment_section(document: Mapping[str, Any]) -> Markup | None:
         return None
     parts: dict[bool, list[TableRow]] = {False: [], True: []}
     for row in rows:
-        family = "ceiling" if row["family"] == "humans" else str(row["family"])
+        family = str(row["family"])
         bounds: Mapping[str, Any] = row.get("ci95") or {}
         epsilon = _float(row.get("epsilon"))
         plain = "" if math.isnan(epsilon) else f"{epsilon:.9g}"
@@ -185,7 +185,7 @@ def segment_section(document: Mapping[str, Any]) -> Markup | None:
             Cell(number(epsilon, 4), sort=plain),
             Cell(number(row.get("pairs")), sort=str(row.get("pairs") or 0)),
         ]
-        parts[family in ("chance", "ceiling")].append(TableRow(row["metric"], cells))
+        parts[family in ("chance", "humans")].append(TableRow(row["metric"], cells))
     titles = [*(SEGMENTS[key] for key in keys), "ε", "pairs"]
     headings = _headings(["metric", "family", "human"], titles)
     pairs = GROUPS.get(str(found.get("grouping")), "of corrections")

@@ -241,7 +241,7 @@ def intervals(
     Args:
         rows: from the top.
         label: what the plot shows, for those who hear it, and below the axis.
-        lines: (name, value) of vertical lines, such as chance and ceiling.
+        lines: (name, value) of vertical lines, such as chance and people.
     """
     names = [_cut(row.name, 21) for row in rows]
     left = 12 + max((text_width(name, 11) for name in names), default=0.0)

@@ -184,7 +184,7 @@ def _in_order(rows: Sequence[_Row]) -> list[_Row]:
 
 
 def family_table(document: Mapping[str, Any], view: str, costs: Mapping[str, str]) -> PageTable:
-    """All metrics against one view of the human judgments, with chance and ceiling below.
+    """All metrics against one view of the human judgments, with chance and people below.
 
     Args:
         document: the result of `compare`, as JSON has it.
@@ -296,7 +296,7 @@ def _chance_rows(
             here = (level, key) == ("sentence", "accuracy")
             bounds = (ceiling.get("ci95") or {}).get("accuracy") if here else None
             values.append(measure_cell(_float(ceiling["accuracy"]) if here else math.nan, bounds))
-        mark_cell = Cell(css="", mark=family_mark("ceiling"))
+        mark_cell = Cell(css="", mark=family_mark("humans"))
         rows.append(TableRow("two annotators", [mark_cell, *values, *rest]))
     return rows
 

@@ -36,7 +36,7 @@ FAMILY_NAMES: Mapping[str, str] = {
     "jury": "jury",
     "scores": "given scores",
     "chance": "chance",
-    "ceiling": "ceiling",
+    "humans": "people",
 }
 VIEWS: Mapping[str, str] = {"edit": "edit-based judgments", "sentence": "sentence-based judgments"}
 SHOWN_MEASURES: Mapping[str, str] = {
@@ -126,6 +126,7 @@ def proper(name: object) -> str:
     """How a test or a correction is written in running text."""
     known = {
         "perm-both": "PERM-BOTH",
+        "perm-systems": "PERM-SYS",
         "paired-permutation": "paired permutation test",
         "holm": "Holm",
         "bonferroni": "Bonferroni",
@@ -152,9 +153,9 @@ def summarise(
             text = _leader(document, view, level)
             if text:
                 statements.append(Statement(f"{level.capitalize()} level{place}", text))
-        text = _ceiling(document, view)
+        text = _two_annotators(document, view)
         if text:
-            statements.append(Statement(f"Ceiling{place}", text))
+            statements.append(Statement(f"People{place}", text))
         text = _first_system(document, view, human[view])
         if text:
             statements.append(Statement(f"Best system{place}", text))
@@ -238,31 +239,34 @@ def _other_leaders(
     return f"But {'; '.join(parts)}."
 
 
-def _ceiling(document: Document, view: str) -> str:
-    ceiling = (document.get("ceiling") or {}).get(view)
-    rows = best_rows(document, view, "sentence", "accuracy")
-    if not ceiling or ceiling.get("accuracy") is None or not rows:
+def _two_annotators(document: Document, view: str) -> str:
+    """How far people agree, what a metric could reach, and what metrics reach on the same pairs."""
+    people = (document.get("ceiling") or {}).get(view)
+    compared = best_rows(document, view, "sentence", "accuracy")
+    if not compared or not people or people.get("accuracy") is None:
         return ""
-    top, best = value_of(rows[0], "sentence", "accuracy"), ceiling["accuracy"]
-    people = (
-        f"Two annotators agree on {percent(best)} of the {number(ceiling['decided'])} pairs "
+    agreed = people["accuracy"]
+    text = (
+        f"Two annotators agree on {percent(agreed)} of the {number(people['decided'])} pairs "
         f"that both {'judged' if document.get('ties') == 'calibrated' else 'decided'}."
     )
-    name = rows[0]["metric"]
-    bounds = (rows[0]["sentence"].get("ci95") or {}).get("accuracy")
-    above = sum(value_of(row, "sentence", "accuracy") >= best for row in rows)
-    if top >= best:
-        count = "" if above == 1 else f" {above} metrics are at or above that."
-        return (
-            f"{people} {name} reaches that ceiling with {percent(top)}: these judgments cannot "
-            f"show whether a metric is better still.{count}"
+    perfect = people.get("perfect")
+    if perfect is not None and not math.isnan(perfect):
+        text += (
+            f" A metric that is always right would agree with them on {percent(agreed)} to "
+            f"{percent(perfect)} of these: more where they err independently of each other."
         )
-    if bounds and None not in bounds and bounds[1] >= best:
-        return f"{people} {name} ({percent(top)}) cannot be told from that ceiling."
-    return (
-        f"{people} The best metric, {name}, is {100 * (best - top):.1f} points below that ceiling "
-        f"({percent(top)})."
-    )
+    there = {
+        row["metric"]: row["sentence"]["doubly_judged"]["accuracy"]
+        for row in document["rows"]
+        if row["human"] == view and (row.get("sentence") or {}).get("doubly_judged")
+    }
+    if there:
+        best = max(there.values())
+        names = [name for name, value in there.items() if best - value < SAME]
+        verb = "has" if len(names) == 1 else "have"
+        text += f" On the same pairs {listed(names)} {verb} {percent(best)}."
+    return text
 
 
 def _first_system(document: Document, view: str, human: Mapping[str, float]) -> str:

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa, cohen_kappa
+from gecjury.benchmarks.annotators import (
+    AnnotatorAgreement,
+    annotator_agreement,
+    annotator_kappa,
+    cohen_kappa,
+    doubly_judged,
+)
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
 from gecjury.errors import OptionError
 from gecjury.metaeval.chance import constant_scores, random_scores
@@ -51,8 +57,23 @@ def test_agreement_by_hand() -> None:
     found = annotator_agreement(expand_pairs(items, ["A", "B", "C"]))
     assert (found.accuracy, found.decided) == (1.0, 1)
     assert (found.with_ties, found.pairs) == (pytest.approx(1 / 3), 3)
+    # The judgments compared, x's and then y's, of A-B alone where no tie is wanted.
+    pairs = expand_pairs(items, ["A", "B", "C"])
+    rows = doubly_judged(pairs, ties=False)
+    assert pairs.preference[rows].tolist() == [1, 1]
+    assert pairs.item[rows].tolist() == [0, 1]
+    assert pairs.preference[doubly_judged(pairs, ties=True)].tolist() == [1, 1, 0, 1, 0, -1]
     # Labels A-B 1, 1; A-C 1, 0; B-C 0, -1: of 1, 0, -1 there are 3, 2, 1 of 6, expected 14/36.
     assert found.kappa == pytest.approx((12 - 14) / (36 - 14))
+
+
+@given(st.floats(0.5, 1.0))
+def test_what_a_perfect_metric_reaches(right: float) -> None:
+    """Two annotators who are right in q of the pairs agree in q² + (1 − q)²."""
+    agreed = right**2 + (1 - right) ** 2
+    found = AnnotatorAgreement(agreed, 100, agreed, 100, 0.0)
+    assert found.perfect == pytest.approx(right, abs=1e-7)
+    assert np.isnan(AnnotatorAgreement(0.49, 100, 0.49, 100, 0.0).perfect)
 
 
 def test_pairs_with_the_same_text_do_not_count_as_agreement() -> None:
@@ -93,16 +114,18 @@ def seeda(data_dir: Path, kind: str) -> tuple[RankedItem, ...]:
     ("kind", "accuracy", "decided", "with_ties"),
     [("edit", 0.644, 519, 0.441), ("sent", 0.896, 694, 0.603)],
 )
-def test_ceiling_of_seeda(
+def test_two_annotators_of_seeda(
     data_dir: Path, kind: str, accuracy: float, decided: int, with_ties: float
 ) -> None:
-    # Known ceilings of Base: 64.4% of 519 (edit) and 89.6% of 694 (sentence) decided pairs, 44.1%
+    # Known of Base: 64.4% of 519 (edit) and 89.6% of 694 (sentence) decided pairs, 44.1%
     # and 60.3% when ties count. Exactly: 334/519, 622/694, 497/1126, 679/1126.
     found = annotator_agreement(expand_pairs(seeda(data_dir, kind), BASE))
     assert found.decided == decided
     assert found.accuracy == pytest.approx(accuracy, abs=6e-4)
     assert found.with_ties == pytest.approx(with_ties, abs=6e-4)
     assert found.pairs == 1126
+    # .5 + .5·√(2·334/519 − 1) = .7679, .5 + .5·√(2·622/694 − 1) = .9451.
+    assert found.perfect == pytest.approx({"edit": 0.7679, "sent": 0.9451}[kind], abs=5e-5)
 
 
 @pytest.mark.parametrize(

@@ -304,7 +304,9 @@ def test_fewer_than_three_systems(folder: Path, capsys: pytest.CaptureFixture[st
     assert "has 2 systems (good, none): a correlation needs three or more" in message
     found = accepted(capsys, str(folder), "-m", "green:n=2")
     assert found["caveats"] == [
-        "correlations over 2 systems are not defined: three or more are needed"
+        "correlations over 2 systems are not defined: three or more are needed",
+        "Everything here rests on 3 sentences: intervals and tests over so few are a guess, "
+        "figures too.",
     ]
     row = found["rows"][0]
     for measure in ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa"):

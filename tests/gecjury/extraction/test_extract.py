@@ -225,7 +225,7 @@ def test_what_a_cache_holds_is_read_only_if_it_was_written_so(tmp_path: Path) ->
 
     runtime = Runtime(cache=tmp_path)
     wanted = extract_edits(["He go ."], [["He goes ."]], runtime=runtime)
-    parts = extraction._cache_parts("embedded", "spacy2")
+    parts = extraction.cache_parts("embedded", "spacy2")
     cache = DiskCache(tmp_path / "edits/edits.sqlite", parts)
     for text in ("[" * 100_000, "3", "[[1]]", '[[0, "1", "a", "b"]]', "{"):
         cache.put({text_key("He go .", "He goes ."): text})

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.cautions import Caution, cautions
 from gecjury.metaeval.settings import Resampling, Settings
 from gecjury.metaeval.study import Result, Study, SystemAgreement
@@ -148,3 +150,50 @@ def test_what_is_not_shown_is_not_warned_of() -> None:
 def test_a_note_of_several_metrics_is_told_once() -> None:
     found = cautions(study(25), ("edit",), [], noted=["leakage", "leakage"])
     assert found == (Caution("Notes", "leakage"),)
+
+
+def small(sentences: int, *items: RankedItem) -> Study:
+    """Four systems with a judgment or two, and so many sentences."""
+    corpus = SAMPLE.corpus
+    names = list(corpus.names)[:4]
+    cut = Corpus(
+        corpus.sources[:sentences],
+        {name: Version(corpus.systems[name].lines[:sentences]) for name in names},
+        (Version(corpus.references[0].lines[:sentences]),),
+    )
+    benchmark = replace(
+        SAMPLE,
+        corpus=cut,
+        rankings={"edit": items},
+        human={"edit": {"trueskill": dict(zip(names, (4.0, 3.0, 2.0, 1.0), strict=True))}},
+        sample=False,
+    )
+    return Study(benchmark)
+
+
+def ranked(*names: str, sentence: int = 0) -> RankedItem:
+    ranks = tuple(range(1, len(names) + 1))
+    return RankedItem("1", sentence, "one", tuple((name,) for name in names), ranks)
+
+
+def test_systems_that_nobody_compared_are_told() -> None:
+    a, b, c, d = list(SAMPLE.corpus.names)[:4]
+    (told,) = [
+        caution.text
+        for caution in cautions(small(30, ranked(a, b), ranked(c, d)), ["edit"], [])
+        if "nobody compared" in caution.text
+    ]
+    assert f"2 groups of systems that nobody compared with each other ({a}, {b} | {c}, {d})" in told
+    whole = small(30, ranked(a, b), ranked(b, c), ranked(c, d))
+    assert not [c for c in cautions(whole, ["edit"], []) if "nobody compared" in c.text]
+
+
+def test_few_sentences_are_told() -> None:
+    a, b = list(SAMPLE.corpus.names)[:2]
+    texts = {
+        count: [c.text for c in cautions(small(count, ranked(a, b)), ["edit"], [])]
+        for count in (1, 3, 20)
+    }
+    assert any("rests on 1 sentence: one cannot be resampled" in text for text in texts[1])
+    assert any("rests on 3 sentences: intervals and tests" in text for text in texts[3])
+    assert not any("rests on" in text and "sentence" in text for text in texts[20])

@@ -210,9 +210,9 @@ def test_resampling_can_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("statistic", "words"),
     [
-        ("pearson", "PERM-BOTH on r "), ("spearman", "PERM-BOTH on ρ "),
-        ("kendall", "PERM-BOTH on τ "), ("spa", "PERM-BOTH on SPA (sentence scores"),
-        ("pairwise-accuracy", "PERM-BOTH on pairwise accuracy "),
+        ("pearson", "PERM-SYS on r "), ("spearman", "PERM-SYS on ρ "),
+        ("kendall", "PERM-SYS on τ "), ("spa", "PERM-SYS on SPA (whole systems"),
+        ("pairwise-accuracy", "PERM-SYS on pairwise accuracy "),
     ],
 )  # fmt: skip
 def test_clusters_by_any_statistic(

@@ -61,7 +61,9 @@ def test_correlations_on_seeda(
 # official implementations: reference set, view, GLEU, GREEN.
 OFFICIAL_TIES = [
     ("official-as-published", 0.6735, 0.6716, 0.5738, 0.5995),
-    ("10refs", 0.7666, 0.7436, 0.6208, 0.6334),
+    # GLEU on S was .7436 there: one pair of 9,381, whose GLEUs are means over references that
+    # differ in the last digit alone, is a tie here (to the later system) and was lost there.
+    ("10refs", 0.7666, 0.7437, 0.6208, 0.6334),
     ("e-minimal", 0.6197, 0.5963, 0.6335, 0.6165),
 ]
 

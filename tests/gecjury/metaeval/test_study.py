@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ import pytest
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark, ranked_groups
 from gecjury.benchmarks.judgments import RankedItem
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
 from gecjury.metaeval.chance import chance_scores
 from gecjury.metaeval.study import Study
+from gecjury.scoring.registry import load
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 from gecjury.stats.ranking import aggregate_scores
@@ -224,3 +227,16 @@ def test_the_ceiling_under_calibrated_counts_ties() -> None:
     # Sentence 1: A, B disagree; A, C and B, C agree. Sentence 0: A > C by one, A = C by two.
     assert (plain.accuracy, plain.decided) == (pytest.approx(2 / 3), 3)
     assert (found.accuracy, found.decided) == (pytest.approx(2 / 4), 4)
+
+
+def test_metrics_on_the_pairs_that_two_annotators_judged(data_dir: Path) -> None:
+    """GLEU with ten references: .705 of the 2 · 519 judgments by which annotators are compared.
+
+    Recomputed from outside; on all decided pairs it has .766, and the annotators agree on .644.
+    """
+    found = load_benchmark("seeda", references="10refs", data=data_dir)
+    study = Study(found)
+    (result,) = study.evaluate(load("gleu").score_corpus(found.corpus), ["edit"])
+    assert result.doubly_judged is not None
+    assert result.doubly_judged.pairs == 1038
+    assert result.doubly_judged.accuracy == pytest.approx(0.705, abs=5e-4)

@@ -11,10 +11,12 @@ import pytest
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.own_judgments import known_items
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.resampled import Entry, resampled_human_scores, win_rates
-from gecjury.metaeval.settings import Resampling
+from gecjury.metaeval.settings import ClusterTest, Resampling
 from gecjury.metaeval.study import Study
 from gecjury.metaeval.uncertainty import Uncertainty
+from gecjury.stats.bootstrap import interval
 from gecjury.stats.correlation import pearson
 from gecjury.stats.permutation import SystemStatistic, holm_matrix, perm_both
 from gecjury.stats.preferences import preference_agreement
@@ -42,6 +44,7 @@ def entries(benchmark: Benchmark) -> list[Entry]:
 def test_sentence_draws_equal_recomputation(sample: Benchmark, ties: str) -> None:
     study = Study(sample, ties=ties)  # type: ignore[arg-type]
     found = Uncertainty(study, entries(sample), Resampling("both", 6, 0.5))
+    drawn = found.drawn_over_pairs("edit", "both")
     intervals = found.over_pairs("edit")
     pairs, draws = study.pairs("edit"), found.draws
     assert draws.multiplicity is not None
@@ -50,7 +53,7 @@ def test_sentence_draws_equal_recomputation(sample: Benchmark, ties: str) -> Non
         * draws.multiplicity[:, pairs.first]
         * draws.multiplicity[:, pairs.second]
     ).astype(int)
-    for entry, got in zip(found.entries, intervals, strict=True):
+    for number, (entry, got) in enumerate(zip(found.entries, intervals, strict=True)):
         first, second = study.sides("edit", entry.sentences, None)
         values = []
         for times in weight:
@@ -62,10 +65,15 @@ def test_sentence_draws_equal_recomputation(sample: Benchmark, ties: str) -> Non
                 ties=ties,  # type: ignore[arg-type]
             )
             values.append(agreement.accuracy)
-        kept = np.array(values)[~np.isnan(values)]
-        expected = np.quantile(kept, [0.25, 0.75]) if len(kept) else [np.nan, np.nan]
-        assert got.bounds["accuracy"] == pytest.approx(expected, abs=1e-9, nan_ok=True)
-        assert got.dropped["accuracy"] == len(values) - len(kept)
+        accuracy = drawn.values["accuracy"][number]
+        assert accuracy == pytest.approx(values, abs=1e-9, nan_ok=True)
+        whole = preference_agreement(pairs.preference, first, second, ties=ties)  # type: ignore[arg-type]
+        observed = drawn.observed["accuracy"][number]
+        assert observed == pytest.approx(whole.accuracy, abs=1e-9, nan_ok=True)
+        assert got.bounds["accuracy"] == pytest.approx(
+            interval(accuracy, 0.5, float(observed))[0], nan_ok=True
+        )
+        assert got.dropped["accuracy"] == np.isnan(values).sum()
 
 
 @pytest.mark.parametrize("aggregate", ["trueskill", "expected-wins", "mean"])
@@ -76,7 +84,8 @@ def test_system_draws_equal_recomputation(sample: Benchmark, aggregate: str, ove
     draws = found.draws
     human, resampled = found.human("edit")
     assert resampled == (over != "systems")
-    for entry, got in zip(found.entries, found.over_systems("edit"), strict=True):
+    drawn = found.drawn_over_systems("edit", over)  # type: ignore[arg-type]
+    for entry, got in zip(found.entries, drawn.values["pearson"], strict=True):
         values = []
         for row in range(5):
             lines = slice(None) if draws.sentences is None else draws.sentences[row]
@@ -84,8 +93,7 @@ def test_system_draws_equal_recomputation(sample: Benchmark, aggregate: str, ove
             wanted = human[row if len(human) > 1 else 0]
             rows = np.arange(6) if draws.systems is None else draws.systems[row]
             values.append(pearson(wanted[rows], scores[rows]))
-        expected = np.nanquantile(values, [0.25, 0.75])
-        assert got.bounds["pearson"] == pytest.approx(expected, abs=1e-3)
+        assert got == pytest.approx(values, abs=2e-3, nan_ok=True)
 
 
 def test_human_scores_of_the_whole_are_the_published_ones(sample: Benchmark) -> None:
@@ -150,7 +158,7 @@ def test_intervals_hold_the_estimate(sample: Benchmark, over: str) -> None:
 def test_tests_between_metrics(sample: Benchmark) -> None:
     found = Uncertainty(Study(sample), entries(sample), Resampling(permutations=500))
     system, sentence = found.significance("edit", range(3))
-    assert (system.test, sentence.test) == ("perm-both", "paired-permutation")
+    assert (system.test, sentence.test) == ("perm-systems", "paired-permutation")
     assert system.metrics == ("good", "noise", "flat")
     for test in (system, sentence):
         known = ~np.isnan(test.p)
@@ -163,40 +171,59 @@ def test_tests_between_metrics(sample: Benchmark) -> None:
     assert turned.significance("edit", range(3))[1].clusters == (2, 2, 1)
 
 
+@pytest.mark.parametrize("swapped", ["perm-systems", "perm-both"])
 @pytest.mark.parametrize("statistic", ["pearson", "spearman", "kendall", "pairwise_accuracy"])
-def test_the_statistic_is_the_one_asked_for(sample: Benchmark, statistic: SystemStatistic) -> None:
+def test_statistic_and_test_are_those_asked_for(
+    sample: Benchmark, statistic: SystemStatistic, swapped: ClusterTest
+) -> None:
     some = entries(sample)[:2]
     how = Resampling(permutations=200)
-    found = Uncertainty(Study(sample), some, how, statistic, seed=3)
+    found = Uncertainty(Study(sample), some, how, statistic, seed=3, cluster_test=swapped)
     test = found.significance("edit", range(2))[0]
     values, p = perm_both(
         sample.human_scores("trueskill"),
-        [win_rates(entry.sentences) for entry in some],
+        [win_rates(entry.sentences) for entry in some]
+        if swapped == "perm-both"
+        else list(found.plain_scores[:, 0, :, None]),
         statistic=statistic,
         permutations=200,
         seed=3,
     )
-    assert (test.level, test.test, test.statistic) == ("system", "perm-both", statistic)
+    assert (test.level, test.test, test.statistic) == ("system", swapped, statistic)
     assert test.values == pytest.approx(values)
     assert test.p == pytest.approx(p, nan_ok=True)
     assert test.adjusted == pytest.approx(holm_matrix(p), nan_ok=True)
 
 
+@pytest.mark.parametrize("swapped", ["perm-systems", "perm-both"])
 @pytest.mark.parametrize("aggregate", ["trueskill", "corpus"])
-def test_soft_accuracy_is_tested_on_sentence_scores(sample: Benchmark, aggregate: str) -> None:
+def test_soft_accuracy_is_tested_on_sentence_scores(
+    sample: Benchmark, aggregate: str, swapped: ClusterTest
+) -> None:
     study, some = Study(sample, aggregate), entries(sample)  # type: ignore[arg-type]
     how = Resampling(permutations=200)
-    test = Uncertainty(study, some, how, "spa", seed=3).significance("edit", range(3))[0]
+    found = Uncertainty(study, some, how, "spa", seed=3, cluster_test=swapped)
+    test = found.significance("edit", range(3))[0]
     wanted = study.human_differences("edit")
     assert wanted is not None
-    values, p = perm_both_spa(wanted, [e.sentences for e in some], permutations=200, seed=3)
-    assert (test.test, test.statistic) == ("perm-both", "spa")
+    values, p = perm_both_spa(
+        wanted,
+        [e.sentences for e in some],
+        permutations=200,
+        seed=3,
+        whole=swapped == "perm-systems",
+    )
+    assert (test.test, test.statistic) == (swapped, "spa")
     assert test.values == pytest.approx(values)
     assert test.p == pytest.approx(p, nan_ok=True)
     # Near what is printed, which takes permutations instead of their normal limit.
     printed = [study.soft_accuracy(entry.sentences, "edit") for entry in some]
     assert test.values == pytest.approx(printed, abs=0.01)
-    assert test.clusters == (1, 2, 2)  # unlike r, SPA of a constant metric is defined
+    # Unlike r, SPA of a constant metric is defined.
+    if swapped == "perm-both":
+        assert test.clusters == (1, 2, 2)
+    else:  # Six systems have 64 swaps: no p is below 2/64, nor after Holm's correction below 6/64.
+        assert test.clusters == (1, 1, 1)
 
 
 def test_whole_systems_are_swapped_for_corpus_scores(sample: Benchmark) -> None:
@@ -210,3 +237,59 @@ def test_whole_systems_are_swapped_for_corpus_scores(sample: Benchmark) -> None:
     assert test.test == "perm-systems"
     # Six systems: all 64 swaps are listed, so p is a multiple of 1/64.
     assert (test.p[0, 1] * 64) % 1 == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("over", ["both", "sentences", "systems"])
+def test_differences_are_paired(sample: Benchmark, over: str) -> None:
+    """Of one metric and itself every draw's difference is 0; of two it is that of their draws."""
+    good, noise, _ = entries(sample)
+    found = Uncertainty(
+        Study(sample, "mean"),
+        [good, replace(good, label="again"), noise],
+        Resampling(over, 50, 0.9),  # type: ignore[arg-type]
+    )
+    figures = {"pearson": [0.9, 0.9, 0.2]}
+    same, other, _ = found.differences("edit", "system", figures)
+    kinds = {"both", "sentences", "systems"} if over == "both" else {over}
+    assert set(same.ci95) == set(other.ci95) == kinds
+    assert (same.first, same.second, same.difference) == ("good", "again", 0.0)
+    assert set(same.ci95.values()) == {(0.0, 0.0)}
+    assert (other.first, other.second) == ("good", "noise")
+    assert other.difference == pytest.approx(0.7)
+    drawn = found.drawn_over_systems("edit", over)  # type: ignore[arg-type]
+    gaps = drawn.values["pearson"][0] - drawn.values["pearson"][2]
+    observed = drawn.observed["pearson"][0] - drawn.observed["pearson"][2]
+    assert other.ci95[over] == interval(gaps, 0.9, float(observed))[0]  # type: ignore[index]
+
+
+def test_differences_at_sentence_level_hold_what_was_drawn(sample: Benchmark) -> None:
+    found = Uncertainty(Study(sample), entries(sample)[:2], Resampling("both", 200))
+    (gap,) = found.differences("edit", "sentence", {"accuracy": [0.8, 0.5]})
+    narrow, wide = gap.ci95["sentences"], gap.ci95["both"]
+    assert wide[1] - wide[0] > narrow[1] - narrow[0] > 0
+    assert narrow[0] > 0  # the one knows quality, the other nothing
+
+
+def cut(benchmark: Benchmark, systems: int, sentences: int) -> Uncertainty:
+    """The first systems and sentences, with a metric that knows quality."""
+    corpus = benchmark.corpus
+    names = corpus.names[:systems]
+    few = Corpus(
+        corpus.sources[:sentences],
+        {name: Version(corpus.systems[name].lines[:sentences]) for name in names},
+    )
+    kept = replace(benchmark, corpus=few, rankings={}, sample=False)
+    table = entries(benchmark)[0].sentences[:systems, 1 : sentences + 1]  # nothing missing
+    return Uncertainty(Study(kept, "mean"), [Entry("good", table)], Resampling("both", 50))
+
+
+def test_one_sentence_has_no_interval(sample: Benchmark) -> None:
+    """Drawn anew it is itself: an interval of no width, or of none but the draws of systems."""
+    assert cut(sample, 6, 1).over_systems("edit")[0].bounds == {}
+    assert cut(sample, 6, 2).over_systems("edit")[0].bounds["pearson"][0] < 1
+
+
+def test_three_systems_have_no_interval(sample: Benchmark) -> None:
+    """Three drawn from three are the same three, or too few for a correlation."""
+    assert cut(sample, 3, 20).over_systems("edit")[0].bounds == {}
+    assert cut(sample, 4, 20).over_systems("edit")[0].bounds["pearson"][0] < 1

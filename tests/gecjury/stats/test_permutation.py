@@ -19,6 +19,7 @@ from gecjury.stats.permutation import (
     perm_both,
     permutation_signs,
     share_at_least,
+    within_sentences,
 )
 
 NAN = float("nan")
@@ -225,3 +226,39 @@ def test_holm_only_raises_and_keeps_the_order(values: list[float]) -> None:
     assert (adjusted <= np.minimum(1, p * len(p)) + 1e-12).all() or len(p) > 1
     order = np.argsort(p, kind="stable")
     assert (np.diff(adjusted[order]) >= 0).all()
+
+
+def test_clusters_do_not_depend_on_the_order() -> None:
+    """The second and the third are equal; one of them alone is significantly worse."""
+    values = np.array([0.9, 0.8, 0.8, 0.7])
+    p = np.ones((4, 4))
+    p[0, 2] = p[2, 0] = 0.01
+    assert cluster_ranks(values, p) == [1, 2, 2, 2]
+    turned = [0, 2, 1, 3]
+    assert cluster_ranks(values[turned], p[np.ix_(turned, turned)]) == [1, 2, 2, 2]
+    # Equal but for the last digit is equal.
+    assert cluster_ranks(np.array([0.8, 0.8 + 1e-16, 0.9]), p[np.ix_([1, 2, 0], [1, 2, 0])]) == [
+        2, 2, 1,
+    ]  # fmt: skip
+
+
+def test_what_a_sentence_is_worth_moves_no_mean() -> None:
+    """Two systems: 1 2 | 3 8, sentence means 2 5: −1 −3 | 1 3, system means −2 2, rest ±1 · √2."""
+    found = within_sentences(np.array([[1.0, 2.0], [3.0, 8.0]]))
+    root = np.sqrt(2)
+    assert found == pytest.approx(np.array([[-2 + root, -2 - root], [2 - root, 2 + root]]))
+    worth = np.array([100.0, -7.0])
+    assert within_sentences(np.array([[1.0, 2.0], [3.0, 8.0]]) + worth) == pytest.approx(found)
+    holes = within_sentences(np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, 4.0]]))
+    assert np.isnan(holes).tolist() == [[False, True], [False, True], [True, False]]
+
+
+def test_sentences_worth_much_hide_no_difference() -> None:
+    """A metric that follows quality against one that does not, under a large sentence effect."""
+    rng = np.random.default_rng(3)
+    human = np.arange(8.0)
+    worth = 50 * rng.normal(size=40)
+    good = human[:, None] + worth + rng.normal(size=(8, 40))
+    bad = rng.permutation(human)[:, None] + 50 * rng.normal(size=40) + rng.normal(size=(8, 40))
+    _, p = perm_both(human, [good, bad], permutations=500)
+    assert p[0, 1] < 0.01

@@ -350,3 +350,20 @@ def test_a_published_file_of_appraise_gives_the_published_scores(
     assert own.human_scores("expected-wins") == pytest.approx(
         known.human_scores("expected-wins"), abs=0.0011
     )
+
+
+def test_what_stands_in_the_place_of_a_file_is_refused(folder: Path) -> None:
+    """A folder, or a link to itself, called as the table; a folder named as a reference."""
+    (folder / "judgments.csv").write_text("sentence,system,rating\n1,good,3\n1,none,1\n")
+    (folder / "empty.txt").mkdir()
+    (folder / "benchmark.toml").write_text('references = ["empty.txt"]\n')
+    with pytest.raises(InputError, match=r"references names 'empty\.txt', a folder without files"):
+        load_benchmark(str(folder))
+    (folder / "benchmark.toml").unlink()
+    (folder / "benchmark.toml").symlink_to("benchmark.toml")
+    with pytest.raises(InputError, match=r"benchmark\.toml: is no file"):
+        load_benchmark(str(folder))
+    (folder / "benchmark.toml").unlink()
+    (folder / "benchmark.toml").mkdir()
+    with pytest.raises(InputError, match=r"benchmark\.toml: is no file"):
+        load_benchmark(str(folder))

@@ -55,14 +55,15 @@ VERDICTS = [
 
 
 def benchmark() -> Benchmark:
-    corpus = Corpus(SOURCES, {"s": Version(SOURCES)}, (Version(("X b c", "d e f", "g h i")),))
+    systems = {"s": Version(("X Y c", "d Y f", "X h i")), "t": Version(("X b c", "d e f", "g h i"))}
+    corpus = Corpus(SOURCES, systems, (Version(("X b c", "d e f", "g h i")),))
     judged = [JudgedSource("one", "0", source, "before", "after", ()) for source in SOURCES]
     found = load_benchmark("sample")
     return replace(
         found,
         corpus=corpus,
         rankings={},
-        human={"edit": {"trueskill": {"s": 0.0}}},
+        human={"edit": {"trueskill": {"s": 0.0, "t": 1.0}}},
         _verdicts=lambda: (tuple(VERDICTS), tuple(judged), ()),
     )
 
@@ -79,6 +80,16 @@ def test_an_edit_of_a_correction_is_one_case() -> None:
     ]
     assert all(case.complete for case in cases)
     assert not replace(cases[0], edits=cases[0].edits[:1]).complete
+
+
+def test_edits_of_systems_that_are_not_compared_are_left_out() -> None:
+    whole = benchmark()
+    corpus = replace(whole.corpus, systems={"t": whole.corpus.systems["t"]})
+    cases = edit_cases(replace(whole, corpus=corpus))
+    assert [(c.row, c.correction, c.edit.correction) for c in cases] == [(0, "X b c", "X")]
+    pairs, _, place = annotator_pairs(replace(whole, corpus=corpus), cases)
+    assert not pairs  # One annotator judged it.
+    assert place.shape == (0,)
 
 
 def test_annotators_are_held_against_each_other_both_ways() -> None:
@@ -313,8 +324,8 @@ def test_a_dry_run_counts_the_requests_of_attribution() -> None:
     assert plan_edits(EditTasks(), benchmark(), Runtime()) == []
 
 
-def seeda(data_dir: Path, references: str = "official") -> Benchmark:
-    return load_benchmark("seeda", references=references, data=data_dir)
+def seeda(data_dir: Path, references: str = "official", systems: str = "all") -> Benchmark:
+    return load_benchmark("seeda", systems=systems, references=references, data=data_dir)
 
 
 def test_seeda_has_the_known_cases(data_dir: Path) -> None:
@@ -331,6 +342,18 @@ def test_seeda_has_the_known_cases(data_dir: Path) -> None:
     assert (len(set(place.tolist())), len(pairs)) == (975, 2222)
     # κ .465: the annotators among themselves.
     assert edit_agreement(pairs, scores).kappa == pytest.approx(0.4654, abs=5e-5)
+
+
+def test_seeda_judges_the_systems_compared(data_dir: Path) -> None:
+    """Every correction judged is an output of one of the 15 systems; of the 12 of Base fewer are.
+
+    Counted beside by comparing the corrections' texts with the lines of the output files.
+    """
+    base = edit_cases(seeda(data_dir, systems="base"))
+    assert len(base) == 3092
+    assert sum(case.valid == 0.5 for case in base) == 71
+    pairs, _, place = annotator_pairs(seeda(data_dir, systems="base"), base)
+    assert (len(set(place.tolist())), len(pairs)) == (672, 1488)
 
 
 @pytest.mark.slow

@@ -293,7 +293,7 @@ def test_the_segment_level_stands_on_the_page(tmp_path: Path) -> None:
     section = page.split('<section id="segments">')[1].split("</section>")[0]
     for words in ("acc_eq", "pairs of corrections in one ranking", "two annotators", "copy-source"):
         assert words in section
-    assert "p-values, system level, soft pairwise accuracy: PERM-BOTH" in page
+    assert "p-values, system level, soft pairwise accuracy: PERM-SYS" in page
     compare(path)
     assert 'id="segments"' not in path.read_text(encoding="utf-8")
 
