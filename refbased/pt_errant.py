@@ -48,9 +48,8 @@ class PTERRANT(BestReference, TypedEditMetric):
 
     Attributes:
         weights: `bertscore`, or `bartscore` (see `BARTScore`).
-        model: typed as `encoder`, as of other metrics: encoder of BERTScore (`embedded` works
-            offline) or sequence-to-sequence model of BARTScore; None for
-            google-bert/bert-base-uncased, facebook/bart-large-cnn.
+        model: encoder of BERTScore (`embedded` works offline) or sequence-to-sequence model of
+            BARTScore; None for google-bert/bert-base-uncased, facebook/bart-large-cnn.
         layer: hidden states BERTScore compares; None for those the bert-score package takes (9 of
             bert-base-uncased, else the last).
         revision: commit, tag or branch of a hub model.
@@ -61,7 +60,7 @@ class PTERRANT(BestReference, TypedEditMetric):
     summary: ClassVar[str] = "ERRANT with edits weighted by their effect on BERTScore or BARTScore"
     paper: ClassVar[str] = "Gong et al. 2022"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}
+    typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}  # as of other metrics
     apart: ClassVar[bool] = False
 
     weights: Weights = "bertscore"

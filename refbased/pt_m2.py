@@ -33,9 +33,8 @@ class PTM2(M2):
 
     Attributes:
         weights: `bertscore`, or `bartscore` (see `BARTScore`).
-        model: typed as `encoder`, as of other metrics: encoder of BERTScore (`embedded` works
-            offline) or sequence-to-sequence model of BARTScore; None for
-            google-bert/bert-base-uncased, facebook/bart-large-cnn.
+        model: encoder of BERTScore (`embedded` works offline) or sequence-to-sequence model of
+            BARTScore; None for google-bert/bert-base-uncased, facebook/bart-large-cnn.
         layer: hidden states BERTScore compares; None for those the bert-score package takes.
         revision: commit, tag or branch of a hub model.
     """
@@ -44,7 +43,7 @@ class PTM2(M2):
     summary: ClassVar[str] = "M2 with edits weighted by their effect on BERTScore or BARTScore"
     paper: ClassVar[str] = "Gong et al. 2022"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}
+    typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}  # as of other metrics
 
     weights: Weights = "bertscore"
     model: str | None = None
