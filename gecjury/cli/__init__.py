@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from gecjury.cli.parsers import CommandParser, add_actions
+from gecjury.cli.parsers import CommandParser, add_actions, leaves
 from gecjury.cli.streams import hold_streams, reader_has_gone, set_aside, tell
 from gecjury.errors import GecjuryError, family_of, install_hint
 from gecjury.runtime import __version__
@@ -151,11 +151,16 @@ def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
     if not word.startswith("-"):
         return f"{word!r} is one word too many (an option that takes one is repeated: -m A -m B)"
     from gecjury.errors import nearest
+    from gecjury.wording import listed
 
     known = [name for action in parser._actions for name in action.option_strings]
     if word in ("-r", "--reference") and "--references" in known:
         return f"unknown option {word}: references of a benchmark are named by --references"
-    close = nearest(word.partition("=")[0], [name for name in known if len(name) > 2])
+    flag = word.partition("=")[0]
+    readers = [each.path for each in leaves(command_parser()) if each.reads(flag)]
+    if readers:
+        return f"unknown option {word}: it is one of {listed([f'`{each}`' for each in readers])}"
+    close = nearest(flag, [name for name in known if len(name) > 2])
     return f"unknown option {word}" + (f": {close}" if close.startswith("did") else "")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -18,7 +18,7 @@ from gecjury.errors import OptionError, nearest
 from gecjury.report.tables import FORMATS
 from gecjury.wording import listed, visible
 
-__all__ = ["DRY_RUNS", "CommandParser", "Declare", "add_actions", "readers_of"]
+__all__ = ["DRY_RUNS", "CommandParser", "Declare", "add_actions", "leaves", "readers_of"]
 
 DRY_RUNS = ("score", "rank", "compare", "demo", "attack", "maege")
 """Commands that count what judges would be asked, and stop."""
@@ -315,6 +315,15 @@ def add_actions(
     if parser.path:
         for each in found.values():
             each.beside = found
+
+
+def leaves(parser: CommandParser) -> Iterator[CommandParser]:
+    """The parsers that read options, with their arguments: of commands, or of their actions."""
+    below = parser.declared().actions.values()
+    for each in below:
+        yield from leaves(each)
+    if not below:
+        yield parser
 
 
 def readers_of(flag: str, path: str = "") -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.cli import COMMANDS, command_parser
-from gecjury.cli.parsers import CommandParser, readers_of
+from gecjury.cli.parsers import leaves, readers_of
 from gecjury.scoring.registry import METRICS, load
 from tests.shell import FIXED, REPOSITORY, SOURCE, Shell
 
@@ -93,14 +93,6 @@ def test_command_lines_in_running_text_name_what_there_is(
 # --- help and refusals -------------------------------------------------------------------------
 
 
-def leaves(parser: CommandParser) -> Iterator[CommandParser]:
-    parser.declared()
-    if not parser.actions:
-        yield parser
-    for each in parser.actions.values():
-        yield from leaves(each)
-
-
 LEAVES = {parser.path: parser for parser in leaves(command_parser())}
 
 
@@ -175,6 +167,15 @@ def test_options_of_others_are_refused_by_name(shell: Shell, argv: list[str], me
 def test_a_reference_of_a_benchmark_has_another_name(shell: Shell) -> None:
     _, _, err = shell("compare", "sample", "-m", "green", "-r", "ref.txt")
     assert "unknown option -r: references of a benchmark are named by --references" in err
+
+
+def test_options_of_other_commands_alone_are_told_with_them(shell: Shell) -> None:
+    status, _, err = shell("score", "source.txt", "mine.txt", "-m", "green", "--chains", "3")
+    assert (status, err.splitlines()[0]) == (
+        2, "gecjury score: unknown option --chains: it is one of `maege`",
+    )  # fmt: skip
+    _, _, err = shell("check", "source.txt", "mine.txt", "--nothing-like-it")
+    assert err.startswith("gecjury check: unknown option --nothing-like-it\n")
 
 
 def test_unknown_actions_are_told_with_the_nearest(shell: Shell) -> None:
