@@ -12,6 +12,10 @@ GecjuryError (exit 2: wrong use, or unusable input, data or output)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "FAMILIES",
@@ -23,6 +27,7 @@ __all__ = [
     "OptionError",
     "OutputError",
     "family_of",
+    "install_hint",
     "known_name",
     "nearest",
     "nearest_of",
@@ -102,3 +107,87 @@ def known_name(what: str, name: str, names: Sequence[str]) -> str:
     if name in names:
         return name
     raise OptionError(f"unknown {what} {name!r}: {nearest_of(name, names)}")
+
+
+def install_hint(extra: str) -> str:
+    """The command that installs an extra of gecjury, as gecjury itself was installed.
+
+    A checkout is named as such, and what came from a file or an address by that; the program is
+    the one that belongs to this Python.
+
+    Args:
+        extra: `edits`, `refbased`, ...
+    """
+    # Here and below: what only errors need.
+    import sys
+    from importlib import metadata
+    from pathlib import Path
+
+    try:
+        record = metadata.distribution("gecjury").read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        record = None
+    return _hint(extra, Path(__file__).resolve().parents[1], record, Path(sys.executable))
+
+
+def _hint(extra: str, root: Path, record: str | None, program: Path) -> str:
+    """See `install_hint`.
+
+    Args:
+        extra: what is to be installed.
+        root: folder that holds the package.
+        record: what the installer wrote of where it took gecjury from, if anything.
+        program: the Python that runs.
+    """
+    import shlex
+    import shutil
+    from pathlib import Path
+
+    try:
+        here = Path.cwd()
+    except OSError:  # the folder has been removed
+        here = Path("/")
+    found = shutil.which("pip")
+    if found and Path(found).parent == program.parent:
+        pip = "pip"
+    else:
+        near = program.relative_to(here) if program.is_relative_to(here) else program
+        pip = f"{shlex.quote(str(near))} -m pip"
+    if _is_checkout(root):
+        wanted = f"{'.' if root == here.resolve() else root}[{extra}]"
+        install = "install -e"
+    else:
+        wanted, install = _requirement(extra, record), "install"
+    return f"{pip} {install} " + (shlex.quote(wanted) if "'" in wanted else f"'{wanted}'")
+
+
+def _is_checkout(root: Path) -> bool:
+    """Whether a folder is this project's, and not one that gecjury was copied into."""
+    try:
+        return 'name = "gecjury"' in (root / "pyproject.toml").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+
+
+def _requirement(extra: str, record: str | None) -> str:
+    """What pip is to install: the file or the address that gecjury came from, or its name."""
+    import json
+    from pathlib import Path
+    from urllib.parse import unquote, urlsplit
+
+    by_name = f"gecjury[{extra}]"
+    try:
+        origin = json.loads(record or "{}")
+        url = str(origin.get("url") or "")
+        version = origin.get("vcs_info") or {}
+        if url.startswith("file:"):
+            local = Path(unquote(urlsplit(url).path))
+            return f"{local}[{extra}]" if local.exists() else by_name
+        if not url:
+            return by_name
+        if version:
+            at = version.get("requested_revision") or version.get("commit_id")
+            url = f"{version.get('vcs', 'git')}+{url}" + (f"@{at}" if at else "")
+    except (AttributeError, OSError, ValueError):  # whatever an installer wrote
+        return by_name
+    return f"{by_name} @ {url}"

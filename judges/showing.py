@@ -24,7 +24,7 @@ import numpy as np
 
 from gecjury.corpus.corpus import Corpus, Group, fingerprint
 from gecjury.corpus.edits import Edit, Edits
-from gecjury.errors import InputError, MissingExtraError
+from gecjury.errors import InputError, MissingExtraError, install_hint
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_lines
 
@@ -235,7 +235,7 @@ def _extraction() -> ModuleType:
     except ModuleNotFoundError as error:
         raise MissingExtraError(
             f"edits have to be extracted, and the package {error.name} for that is not installed: "
-            "pip install 'gecjury[refbased]', or give hypotheses as M2 files"
+            f"{install_hint('edits')}, or give hypotheses as M2 files"
         ) from None
 
 

@@ -60,6 +60,7 @@ class PTERRANT(BestReference, TypedEditMetric):
     summary: ClassVar[str] = "ERRANT with edits weighted by their effect on BERTScore or BARTScore"
     paper: ClassVar[str] = "Gong et al. 2022"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}  # as of other metrics
     apart: ClassVar[bool] = False
 
     weights: Weights = "bertscore"

@@ -43,6 +43,7 @@ class PTM2(M2):
     summary: ClassVar[str] = "M2 with edits weighted by their effect on BERTScore or BARTScore"
     paper: ClassVar[str] = "Gong et al. 2022"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}  # as of other metrics
 
     weights: Weights = "bertscore"
     model: str | None = None

@@ -44,6 +44,7 @@ class Asano(MeanScorer):
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality from GUG, language model fluency, METEOR"
     paper: ClassVar[str] = "Asano et al. 2017"
+    must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     # 2: the signature names the commit of a language model from the hub.
     version: ClassVar[int] = 2

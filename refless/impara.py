@@ -54,6 +54,7 @@ class IMPARA(MeanScorer):
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "ranker trained on parallel text, with a similarity threshold"
     paper: ClassVar[str] = "Maeda et al. 2022"
+    must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
 
     model: str = ""

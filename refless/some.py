@@ -51,6 +51,7 @@ class SOME(MeanScorer):
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality, fluency and meaning by trained regressors"
     paper: ClassVar[str] = "Yoshimura et al. 2020"
+    must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     score_options: ClassVar[frozenset[str]] = frozenset({"alpha", "beta", "gamma"})
     tuning: ClassVar[Mapping[str, str]] = {

@@ -14,12 +14,12 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from gecjury.cli.inputs import CommandParser, global_options
+from gecjury.cli.parsers import CommandParser, add_actions, leaves
 from gecjury.cli.streams import hold_streams, reader_has_gone, set_aside, tell
-from gecjury.errors import GecjuryError, family_of
+from gecjury.errors import GecjuryError, family_of, install_hint
 from gecjury.runtime import __version__
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "command_parser", "main"]
 
 # A command is a module in gecjury.cli with add_arguments(parser) and run(args) -> int;
 # modules are imported only when their command is named, so that help comes at once.
@@ -40,12 +40,11 @@ COMMANDS: dict[str, str] = {
     "data": "find, fetch and verify benchmark data",
     "judgments": "move the stored replies of LLM judges from one machine to another",
     "demo": "the main job on the embedded sample: no data, no network",
+    "completion": "a script with which a shell completes commands, options and names",
 }
 
 _REFUSED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP)
 """What the system says of a file's name or of a folder's rights, wherever it is met."""
-
-_DRY_RUNS = ("score", "rank", "compare", "demo", "attack", "maege")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -68,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _unforeseen(error)
         tell(
             f"gecjury: {extra} needs the package {error.name}, which is not installed: "
-            f"pip install 'gecjury[{extra}]'"
+            f"{install_hint(extra)}"
         )
         return 2
     except MemoryError:
@@ -119,18 +118,11 @@ def _extra_of(error: ModuleNotFoundError) -> str | None:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
-        args, unknown = _parser(arguments).parse_known_args(arguments)
+        args, unknown = command_parser().parse_known_args(arguments)
         if unknown:
             args.parser.error(_unknown(unknown[0], args.parser))
         _check(args)
-        if getattr(args, "metrics", None) and (args.base_url or args.allow_judges):
-            from gecjury.cli.inputs import with_servers
-
-            args.metrics = with_servers(args.metrics, args.base_url, args.allow_judges)
-        elif getattr(args, "what", None) and (args.base_url or args.allow_judges):
-            from gecjury.cli.inputs import with_servers
-
-            (args.what,) = with_servers([args.what], args.base_url, args.allow_judges)
+        _complete_metrics(args)
         status = int(args.run(args))
     except SystemExit:
         sys.stdout.flush()
@@ -140,14 +132,35 @@ def _run(arguments: Sequence[str]) -> int:
     return status
 
 
+def _complete_metrics(args: argparse.Namespace) -> None:
+    """Give the metrics named what other options say of them; tell of options' former names."""
+    for name in ("metrics", "metric", "what"):
+        given = getattr(args, name, None)
+        if not given:
+            continue
+        from gecjury.cli.inputs import told_names, with_servers
+
+        texts = told_names([given] if isinstance(given, str) else given)
+        if args.base_url or args.allow_judges:
+            texts = with_servers(texts, args.base_url, args.allow_judges)
+        setattr(args, name, texts[0] if isinstance(given, str) else texts)
+
+
 def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
     """What is wrong with a word that the command does not know."""
     if not word.startswith("-"):
         return f"{word!r} is one word too many (an option that takes one is repeated: -m A -m B)"
     from gecjury.errors import nearest
+    from gecjury.wording import listed
 
     known = [name for action in parser._actions for name in action.option_strings]
-    close = nearest(word.partition("=")[0], [name for name in known if len(name) > 2])
+    if word in ("-r", "--reference") and "--references" in known:
+        return f"unknown option {word}: references of a benchmark are named by --references"
+    flag = word.partition("=")[0]
+    readers = [each.path for each in leaves(command_parser()) if each.reads(flag)]
+    if readers:
+        return f"unknown option {word}: it is one of {listed([f'`{each}`' for each in readers])}"
+    close = nearest(flag, [name for name in known if len(name) > 2])
     return f"unknown option {word}" + (f": {close}" if close.startswith("did") else "")
 
 
@@ -169,15 +182,10 @@ def _check(args: argparse.Namespace) -> None:
             raise OptionError(f"--{option} {getattr(args, name)}: expected 0 or more")
     if args.cache is not None and os.path.isfile(args.cache):  # noqa: PTH113  # pathlib is slow
         raise OptionError(f"--cache {args.cache}: is a file; expected a folder")
-    if args.dry_run and args.command not in _DRY_RUNS:
-        raise OptionError(
-            f"--dry-run: `gecjury {args.command}` has none, and would do its work; "
-            f"{', '.join(_DRY_RUNS)} count what judges would be asked"
-        )
 
 
-def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    shared: CommandParser = global_options()
+def command_parser() -> CommandParser:
+    """The program's parser, with one below it for every command."""
     parser = CommandParser(
         prog="gecjury",
         description="Score grammatical error correction with reference-based metrics, trained "
@@ -185,36 +193,13 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         epilog="`gecjury COMMAND --help` tells a command's options.",
     )
     parser.add_argument("--version", action="version", version=f"gecjury {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, summary in COMMANDS.items():
-        sub = commands.add_parser(
-            name,
-            parents=[shared],
-            help=summary,
-            description=summary[0].upper() + summary[1:] + ".",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        if name in arguments:
-            module = import_module(f"gecjury.cli.{name}")
-            module.add_arguments(sub)
-            sub.set_defaults(run=module.run, parser=sub)
-            _tell_defaults(sub)
-    first = next((word for word in arguments if not word.startswith("-")), None)
-    if first is not None and first not in COMMANDS:
-        from gecjury.errors import nearest
-
-        parser.error(f"unknown command {first!r}: {nearest(first, COMMANDS)}")
+    commands = {name: (summary, _declare) for name, summary in COMMANDS.items()}
+    add_actions(parser, "command", "COMMAND", commands)
     return parser
 
 
-def _tell_defaults(parser: argparse.ArgumentParser) -> None:
-    """Say the default of every option that takes a value, where its help does not."""
-    for action in parser._actions:
-        value = action.default
-        if isinstance(value, list):
-            value = " ".join(map(str, value))
-        if isinstance(value, bool) or value in (None, "", argparse.SUPPRESS):
-            continue
-        if action.option_strings and "default" not in (action.help or ""):
-            words = f"default: {value}".replace("%", "%%")
-            action.help = f"{action.help} ({words})" if action.help else words
+def _declare(parser: CommandParser) -> None:
+    """Import a command's module, which declares its arguments."""
+    module = import_module(f"gecjury.cli.{parser.path}")
+    module.add_arguments(parser)
+    parser.set_defaults(run=module.run)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import gecjury.report.figures as draw
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.cli.inputs import MOST_SEED, benchmark_or_files, runtime_from, up_to
+from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError, nearest
 from gecjury.experiments.analyses import (
@@ -34,15 +35,21 @@ Shown = tuple[list[Table], dict[str, Any]]
 """Tables for people, and what the JSON document holds besides the analysis' name."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
-    from gecjury.refbased.uot_errant.analyses import Layout
+def add_arguments(parser: CommandParser) -> None:
+    """Declare the kinds."""
+    kinds = {name: (kind.summary, _declare) for name, kind in ANALYSES.items()}
+    add_actions(parser, "kind", "KIND", kinds)
 
-    kinds = "\n".join(f"  {name:8} {kind.summary}" for name, kind in ANALYSES.items())
-    parser.epilog = f"kinds:\n{kinds}"
-    parser.add_argument("kind", choices=ANALYSES, metavar="KIND", help=", ".join(ANALYSES))
+
+def _declare(parser: CommandParser) -> None:
+    """What the kind of this parser takes."""
+    kind = parser.path.rpartition(" ")[2]
+    judged = kind in ("scatter", "lambda", "layers")  # which compare with human scores
     parser.add_argument(
-        "corpus", nargs="+", metavar="CORPUS", help="a benchmark's name, or SOURCE and HYP..."
+        "corpus",
+        nargs="+",
+        metavar="CORPUS",
+        help="a benchmark's name" if judged else "a benchmark's name, or SOURCE and HYP...",
     )
     parser.add_argument(
         "-r",
@@ -51,17 +58,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="REF",
-        help="with files: a reference, text or M2; repeat for more",
+        help=argparse.SUPPRESS
+        if judged
+        else "with files: a reference, text or M2; repeat for more",
     )
-    parser.add_argument(
-        "-m",
-        "--metric",
-        dest="metrics",
-        action="append",
-        default=[],
-        metavar="METRIC",
-        help="default: uot-errant; scatter and cost take several",
-    )
+    several = kind in ("scatter", "cost")
+    if kind != "edits":
+        parser.add_argument(
+            "-m",
+            "--metric",
+            dest="metrics",
+            action="append",
+            default=[],
+            metavar="METRIC",
+            help=f"default: uot-errant{'; repeat for more' if several else ''}",
+        )
     parser.add_argument("--systems", help="with a benchmark: its system set (default: base)")
     parser.add_argument(
         "--references",
@@ -72,19 +83,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with a benchmark: a reference set, or files (default: official)",
     )
     parser.add_argument("--only", metavar="SYSTEM", action="append", help="only these systems")
-    parser.add_argument(
-        "--min-count",
-        type=int,
-        default=50,
-        metavar="N",
-        help="norms, map: rarer types are left out",
-    )
-    parser.add_argument("--method", choices=get_args(Layout), default="pca", help="map: how")
-    parser.add_argument(
-        "--seed", type=up_to(MOST_SEED, least=0), default=0, help="map: seed of t-SNE"
-    )
-    parser.add_argument("--step", type=float, default=0.02, help="lambda: step (default: 0.02)")
-    parser.add_argument("--stop", type=float, default=1.0, help="lambda: end (default: 1.0)")
+    if kind in ("norms", "map"):
+        parser.add_argument(
+            "--min-count", type=int, default=50, metavar="N", help="rarer types are left out"
+        )
+    if kind == "map":
+        from gecjury.refbased.uot_errant.analyses import Layout
+
+        parser.add_argument("--method", choices=get_args(Layout), default="pca", help="how")
+        parser.add_argument(
+            "--seed", type=up_to(MOST_SEED, least=0), default=0, help="seed of t-SNE"
+        )
+    if kind == "lambda":
+        parser.add_argument("--step", type=float, default=0.02, help="from one to the next")
+        parser.add_argument("--stop", type=float, default=1.0, help="the last")
     parser.add_argument("--figure", metavar="FILE", help="draw it: .png, .pdf or .svg")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.cli.streams import print_data, tell
 
 if TYPE_CHECKING:
@@ -25,23 +26,39 @@ examples:
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the actions and what they take."""
+_ACTIONS = {
+    "list": "every data set and where it is",
+    "fetch": "download what is missing",
+    "verify": "check what is there by SHA-256 (exit 1: files missing, 2: files altered)",
+    "path": "print a data set's folder",
+}
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Declare the actions."""
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "action",
-        choices=("list", "fetch", "verify", "path"),
-        help="list: every data set and where it is; fetch: download what is missing; "
-        "verify: check what is there by SHA-256 (exit 1: files missing, 2: files altered); "
-        "path: print a data set's folder",
-    )
-    parser.add_argument("names", nargs="*", default=[], metavar="NAME", help="data sets, or `all`")
-    parser.add_argument(
-        "--url",
-        metavar="URL",
-        help="base of the addresses to fetch from, e.g. a mirror (default: $GECJURY_DATA_URL, "
-        "then GitHub)",
-    )
+    actions = {name: (summary, _declare) for name, summary in _ACTIONS.items()}
+    add_actions(parser, "action", "ACTION", actions)
+
+
+def _declare(parser: CommandParser) -> None:
+    """What the action of this parser takes."""
+    action = parser.path.rpartition(" ")[2]
+    meaning = {
+        "list": argparse.SUPPRESS,  # refused with a reason
+        "fetch": "data sets, or `all`",
+        "verify": "data sets (default: all)",
+        "path": "a data set",
+    }
+    parser.add_argument("names", nargs="*", default=[], metavar="NAME", help=meaning[action])
+    parser.set_defaults(url=None)
+    if action == "fetch":
+        parser.add_argument(
+            "--url",
+            metavar="URL",
+            help="base of the addresses to fetch from, e.g. a mirror (default: $GECJURY_DATA_URL, "
+            "then GitHub)",
+        )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
             Path(args.data).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataError(f"{args.data}: cannot be made ({error.strerror})") from None
-    folder = open_data(args.data, url=args.url, cache=getattr(args, "cache", None))
+    folder = open_data(args.data, url=args.url, cache=args.cache)
     if action == "list":
         return _list(folder, args.format)
     if action == "fetch":

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from gecjury.cli.compare import add_study_options, compare_metrics
 from gecjury.cli.streams import tell
+from gecjury.errors import install_hint
 
 __all__ = ["add_arguments", "run"]
 
@@ -36,5 +37,5 @@ def _usual() -> list[str]:
     """Metrics that run with what is installed: those over edits need spaCy and errant."""
     if all(find_spec(package) for package in ("errant", "spacy")):
         return _METRICS + EDIT_METRICS
-    tell(f"gecjury: {', '.join(EDIT_METRICS)} left out: pip install 'gecjury[edits]'")
+    tell(f"gecjury: {', '.join(EDIT_METRICS)} left out: {install_hint('edits')}")
     return _METRICS

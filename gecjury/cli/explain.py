@@ -30,7 +30,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="a sentence, or a file with --line")
     parser.add_argument("hypothesis", metavar="HYP", help="its correction: a sentence or a file")
     parser.add_argument(
-        "references", metavar="REF", nargs="*", default=[], help="references: sentences or files"
+        "references", metavar="REF", nargs="*", default=[], help="as -r, without a flag"
+    )
+    parser.add_argument(
+        "-r",
+        "--reference",
+        dest="named_references",
+        metavar="REF",
+        action="append",
+        default=[],
+        help="a reference: a sentence or a file; repeat for more",
     )
     parser.add_argument("-m", "--metric", default="uot-errant", help="default: uot-errant")
     parser.add_argument(
@@ -109,7 +118,8 @@ def _explain_worst(args: argparse.Namespace) -> int:
 
 def _texts(args: argparse.Namespace) -> tuple[str, Version, list[Version]]:
     """The source, its correction and the references, each a sentence or a line of a file."""
-    given = [args.source, args.hypothesis, *args.references]
+    reference_texts = [*args.references, *args.named_references]
+    given = [args.source, args.hypothesis, *reference_texts]
     for text in given:
         try:
             text.encode("utf-8")
@@ -131,7 +141,7 @@ def _texts(args: argparse.Namespace) -> tuple[str, Version, list[Version]]:
             f"{args.hypothesis}: an M2 file of {len(hypotheses)} annotators; "
             "a hypothesis file holds the edits of one"
         )
-    references = [version for text in args.references for version in _lines(text, args.line)]
+    references = [version for text in reference_texts for version in _lines(text, args.line)]
     source = args.source
     if _is_file(source):
         source = _take(source, read_sources(source), args.line)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 from gecjury.cli.streams import tell
-from gecjury.report.tables import FORMATS
-from gecjury.wording import visible
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
@@ -22,19 +19,18 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_DRAWS",
     "MOST_SEED",
-    "CommandParser",
     "add_files",
     "add_metrics",
     "benchmark_or_files",
     "decimal",
     "dry_run",
     "files_to_score",
-    "global_options",
     "load_scorers",
     "named_benchmark",
     "positive",
     "read_files",
     "runtime_from",
+    "told_names",
     "up_to",
     "whole",
     "with_servers",
@@ -105,6 +101,19 @@ def with_servers(names: Sequence[str], base_url: str | None, allow_judges: bool)
         if asks and base_url and "base_url" not in given:
             more.append("base_url=" + base_url.replace(",", "\\,"))
         found.append(text + (("," if given else ":") + ",".join(more) if more else ""))
+    return found
+
+
+def told_names(names: Sequence[str]) -> list[str]:
+    """Metrics with their options as they are called now; those that were renamed are told."""
+    from gecjury.scoring.registry import renamed
+
+    found = []
+    for text in names:
+        now = renamed(text)
+        if now != text:
+            tell(f"note: {text} is written {now} now; the old name is still read")
+        found.append(now)
     return found
 
 
@@ -278,32 +287,8 @@ def _tell_two_golds(args: argparse.Namespace, scorers: Sequence[Scorer], corpus:
     )
 
 
-class CommandParser(argparse.ArgumentParser):
-    """Says at the end of an error where help is; numbers of options are read within bounds."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        """As argparse's; its `int` and `float` are `whole` and `decimal`."""
-        super().__init__(*args, **options)
-        self.register("type", int, whole)
-        self.register("type", float, decimal)
-
-    def error(self, message: str) -> NoReturn:
-        """Print the error and where help is, and end with status 2."""
-        # The message quotes what was typed, line breaks and all.
-        tell(f"{self.prog}: {visible(message)}")
-        tell(f"see `{self.prog} --help`")
-        self.exit(2)
-
-    def _print_message(self, message: str, file: Any = None) -> None:
-        # argparse's own takes no notice of help that could not be written.
-        if file is sys.stdout:
-            file.write(message)
-        else:
-            super()._print_message(message, file)
-
-
 def runtime_from(args: argparse.Namespace) -> Runtime:
-    """The `Runtime` that the global options describe."""
+    """The `Runtime` that the shared options describe."""
     from pathlib import Path
 
     from gecjury.cli.progress import TerminalProgress
@@ -323,57 +308,6 @@ def runtime_from(args: argparse.Namespace) -> Runtime:
         batch=args.batch,
         progress=SilentProgress() if args.quiet else TerminalProgress(),
     )
-
-
-def global_options() -> CommandParser:
-    """Options that every command takes; none of them changes a score."""
-    parser = CommandParser(add_help=False)
-    group = parser.add_argument_group("global options (none of them changes a score)")
-    group.add_argument(
-        "--format",
-        choices=FORMATS,
-        default="table",
-        help="how results are printed (default: table)",
-    )
-    group.add_argument("--data", metavar="DIR", help="folder with benchmark data")
-    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:N or mps")
-    group.add_argument(
-        "--batch-size",
-        type=up_to(1_000_000),
-        default=64,
-        metavar="N",
-        help="texts a model reads at once",
-    )
-    group.add_argument("--workers", type=up_to(1_024), default=1, metavar="N", help="processes")
-    group.add_argument(
-        "--concurrency", type=up_to(10_000), default=32, metavar="N", help="requests at once"
-    )
-    group.add_argument("--cache", metavar="DIR", help="cache folder (default: the user's)")
-    group.add_argument("--no-cache", action="store_true", help="read and write no disk cache")
-    group.add_argument(
-        "--dry-run", action="store_true", help="judges: count requests and cost, send nothing"
-    )
-    group.add_argument("--max-cost", type=float, metavar="X", help="judges: stop before this cost")
-    group.add_argument("--prices", metavar="FILE", help="judges: another price table")
-    group.add_argument(
-        "--batch", action="store_true", help="judges: ask by batches (half the price, up to a day)"
-    )
-    group.add_argument(
-        "--api-key-env",
-        metavar="VAR",
-        help="judges: the variable with the key for servers that are not OpenAI's, which get none "
-        "otherwise",
-    )
-    group.add_argument(
-        "--base-url", metavar="URL", help="judges that name no server, a jury's too: the server"
-    )
-    group.add_argument(
-        "--allow-judges",
-        action="store_true",
-        help="juries: use members that ask a server or fetch a model",
-    )
-    group.add_argument("--quiet", action="store_true", help="no progress bars")
-    return parser
 
 
 def positive(text: str) -> int:

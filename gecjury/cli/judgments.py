@@ -5,33 +5,33 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gecjury.report.tables import FORMATS
+from gecjury.cli.parsers import CommandParser, add_actions
 
 __all__ = ["add_arguments", "run"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, what in (
-        ("list", "the stores in the cache folder"),
-        ("export", "write stores into one file"),
-        ("import", "add a file's replies to the stores"),
-    ):
-        action = actions.add_parser(name, help=what, description=what.capitalize() + ".")
-        action.add_argument(
-            "--cache", default=argparse.SUPPRESS, metavar="DIR", help="cache folder"
+_ACTIONS = {
+    "list": "the stores in the cache folder",
+    "export": "write stores into one file",
+    "import": "add a file's replies to the stores",
+}
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Declare the actions."""
+    actions = {name: (summary, _declare) for name, summary in _ACTIONS.items()}
+    add_actions(parser, "action", "ACTION", actions)
+
+
+def _declare(parser: CommandParser) -> None:
+    """What the action of this parser takes."""
+    action = parser.path.rpartition(" ")[2]
+    if action != "list":
+        parser.add_argument("file", metavar="FILE", help="JSON lines")
+    if action == "export":
+        parser.add_argument(
+            "stores", nargs="*", metavar="STORE", help="names from `list` (default: all)"
         )
-        action.add_argument(
-            "--format", choices=FORMATS, default=argparse.SUPPRESS, help=argparse.SUPPRESS
-        )
-        action.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS)
-        if name != "list":
-            action.add_argument("file", metavar="FILE", help="JSON lines")
-        if name == "export":
-            action.add_argument(
-                "stores", nargs="*", metavar="STORE", help="names from `list` (default: all)"
-            )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.cli.streams import print_data
 
 if TYPE_CHECKING:
@@ -22,30 +23,39 @@ _ACTIONS = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
-    lines = [f"  {name:9} {what}" for name, what in _ACTIONS.items()]
-    parser.epilog = "actions:\n" + "\n".join(lines)
-    parser.add_argument("action", choices=tuple(_ACTIONS))
+def add_arguments(parser: CommandParser) -> None:
+    """Declare the actions."""
+    actions = {name: (summary, _declare) for name, summary in _ACTIONS.items()}
+    add_actions(parser, "action", "ACTION", actions)
+
+
+def _declare(parser: CommandParser) -> None:
+    """What the action of this parser takes."""
+    action = parser.path.rpartition(" ")[2]
     parser.add_argument("files", metavar="FILE.m2", nargs="+")
-    parser.add_argument(
-        "--annotator", type=int, action="append", help="which annotators (default: apply 0, or all)"
-    )
+    if action == "check":
+        return
+    if action in ("apply", "convert"):
+        parser.add_argument(
+            "--annotator",
+            type=int,
+            action="append",
+            help="which annotator (default: 0)"
+            if action == "apply"
+            else "which annotators; repeat for more (default: all)",
+        )
     parser.add_argument("-o", "--output", metavar="FILE", help="write here, not to stdout")
+    if action in ("retype", "reextract"):  # both keep overlapping edits
+        parser.add_argument(
+            "--tagger", default="embedded", help="embedded, or a spaCy model's name"
+        )
+        parser.add_argument("--pos", choices=("spacy2", "spacy3"), default="spacy2")
+        return
     parser.add_argument(
         "--overlaps",
         choices=("reject", "keep"),
         default="reject",
-        help="what becomes of overlapping or unordered edits of one annotator (retype and "
-        "reextract keep them)",
-    )
-    parser.add_argument(
-        "--tagger",
-        default="embedded",
-        help="retype, reextract: embedded (the default), or a spaCy model's name",
-    )
-    parser.add_argument(
-        "--pos", choices=("spacy2", "spacy3"), default="spacy2", help="retype, reextract"
+        help="what becomes of overlapping or unordered edits of one annotator",
     )
 
 

@@ -33,9 +33,12 @@ def run(args: argparse.Namespace) -> int:
     for line in (*refused, *(row["error"] for row in rows if "error" in row)):
         tell(f"gecjury: {line}")
     keys = ["name", "family", "needs", "from", "summary"]
-    if args.format == "tsv":  # for programs, which want everything in one line
-        keys += ["options", "version"]
     notes = ["`gecjury metrics NAME...` tells the options of a metric"]
+    if args.format == "tsv":  # for programs, which want everything in one line
+        keys += ["options", "version", "signature"]
+    else:  # Below the table, since some are as wide as a screen.
+        notes += ["signatures, to which a score adds references, data and packages:"]
+        notes += [row["signature"] for row in rows if "signature" in row]
     tables = [Table([Column(key) for key in keys], rows, notes=notes)]
     if args.names:
         tables = [_option_table(row) for row in rows]
@@ -49,6 +52,7 @@ def _row(name: str) -> dict[str, Any]:
     from gecjury.errors import MissingExtraError, OptionError, family_of
     from gecjury.scoring.options import options_of
     from gecjury.scoring.registry import METRICS, load, origin, outside_metrics, scorer_class
+    from gecjury.scoring.signature import Signature
 
     try:
         found = scorer_class(name)
@@ -62,14 +66,17 @@ def _row(name: str) -> dict[str, Any]:
             raise
         row = {"name": name, "family": None, "needs": "cannot be used", "from": origin(name)}
         return row | {"error": str(error)}
+    named = [f"{what} ({option}=…)" for option, what in found.must_name.items()]
+    signature = Signature(name, found.family, scorer.settings(), found.version)
     options = options_of(scorer)
     return {
         "name": name,
         "family": found.family,
-        "needs": ", ".join(sorted(found.needs)) or "nothing",
+        "needs": ", ".join([*sorted(found.needs), *named]) or "nothing",
         "from": origin(name),
         "options": ",".join(f"{each.option}={each.default}" for each in options),
         "version": found.version,
+        "signature": signature.own,
         "summary": found.summary,
         "explained": [asdict(option) for option in options],
     }

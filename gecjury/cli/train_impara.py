@@ -3,8 +3,44 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-__all__ = ["train"]
+from gecjury.cli.inputs import up_to
+from gecjury.cli.train_options import (
+    add_check,
+    add_inputs,
+    add_optimisation,
+    data_folder,
+    settings_from,
+    warn_of_leaks,
+)
+
+if TYPE_CHECKING:
+    from gecjury.cli.parsers import CommandParser
+
+__all__ = ["add_options", "train"]
+
+
+def add_options(parser: CommandParser) -> None:
+    """Declare data and model."""
+    parser.epilog = (
+        "example:\n  gecjury train impara jfleg gmeg-dev -o my-impara --encoder embedded"
+    )
+    add_inputs(
+        parser,
+        "jfleg, gmeg-dev, an M2 file or SOURCE,REF[,REF...]",
+        "folder for the trained model",
+    )
+    group = parser.add_argument_group("data")
+    group.add_argument(
+        "--pairs",
+        type=up_to(100_000_000, least=0),
+        default=4096,
+        metavar="N",
+        help="pairs to make",
+    )
+    add_check(group)
+    add_optimisation(parser.add_argument_group("model and optimisation"))
 
 
 def train(args: argparse.Namespace) -> int:
@@ -12,7 +48,6 @@ def train(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from gecjury.cli.inputs import runtime_from
-    from gecjury.cli.train_options import data_folder, settings_from, warn_of_leaks
     from gecjury.refless.data.pairs import read_parallel
     from gecjury.refless.training.impara import RankerJob, train_impara
     from gecjury.refless.training.model_card import shown_name

@@ -7,23 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.inputs import up_to
 from gecjury.cli.streams import tell
+from gecjury.cli.train_options import add_check, add_inputs, add_judged
 
 if TYPE_CHECKING:
     from gecjury.arrays import FloatArray
+    from gecjury.cli.parsers import CommandParser
     from gecjury.jury.model import JuryModel, Member
     from gecjury.jury.pairs import TrainingPairs
     from gecjury.report.tables import Table
     from gecjury.runtime import Runtime
 
-__all__ = ["JURY", "add_jury_options", "train"]
+__all__ = ["add_options", "train"]
 
-JURY = "any metrics combined by a model of human preferences (see docs/jury.md)"
+_EPILOG = """\
+example:
+  gecjury train jury gjg15 -m gleu@10refs -m green -m errant --exclude seeda -o my-jury.json
+"""
 
 
-def add_jury_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what `train jury` takes besides the options of other targets."""
-    group = parser.add_argument_group("jury")
-    group.add_argument(
+def add_options(parser: CommandParser) -> None:
+    """Declare benchmarks, members and the model."""
+    parser.epilog = _EPILOG
+    add_inputs(parser, "one benchmark or several", "file for the jury")
+    parser.add_argument(
         "-m",
         "--metric",
         dest="metrics",
@@ -33,43 +39,43 @@ def add_jury_options(parser: argparse.ArgumentParser) -> None:
         help="a member: `name`, `name:option=value`, or `name@SET:...` for one that always reads "
         "the references of a set, e.g. gleu@10refs; repeat",
     )
-    group.add_argument(
+    parser.add_argument(
         "--exclude",
         nargs="+",
         default=[],
         metavar="WHAT",
         help="train on no source of these: benchmarks, or files of sentences",
     )
-    group.add_argument(
+    parser.add_argument(
         "--like",
         nargs="+",
         metavar="WHAT",
         help="let training pairs count as they are like the outputs to be judged: a benchmark, "
         "whose judgments are not looked at, or files, SOURCE HYPOTHESIS [HYPOTHESIS ...]",
     )
-    group.add_argument(
+    parser.add_argument(
         "--like-references",
         nargs="+",
         metavar="SET",
         help="what members without @SET read there: a set of that benchmark, or files (default: as "
         "--references; none with files)",
     )
-    group.add_argument(
+    parser.add_argument(
         "--references",
         nargs="+",
         default=["official"],
         metavar="SET",
         help="what members without @SET read (default: official)",
     )
-    group.add_argument("--scores", metavar="DIR", help="folder of score files to read and add to")
-    group.add_argument(
+    parser.add_argument("--scores", metavar="DIR", help="folder of score files to read and add to")
+    parser.add_argument(
         "--folds",
         type=up_to(100_000, least=0),
         default=10,
         metavar="N",
         help="folds of cross-validation",
     )
-    group.add_argument(
+    parser.add_argument(
         "--strength",
         type=float,
         nargs="+",
@@ -77,9 +83,11 @@ def add_jury_options(parser: argparse.ArgumentParser) -> None:
         help="pull towards equal weights; of several, cross-validation chooses (default: 1 to "
         "10000 by tens)",
     )
-    group.add_argument(
+    parser.add_argument(
         "--signed", action="store_true", help="let weights be negative (default: 0 or more)"
     )
+    add_judged(parser, "the folds")
+    add_check(parser, read=False)
 
 
 def train(args: argparse.Namespace) -> int:

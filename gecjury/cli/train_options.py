@@ -1,4 +1,4 @@
-"""The options of `gecjury train`, and what more than one target makes of them."""
+"""Options that several targets of `gecjury train` read, and what those make of them."""
 
 from __future__ import annotations
 
@@ -10,63 +10,59 @@ from gecjury.cli.streams import tell
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.data_folder import DataFolder
+    from gecjury.cli.parsers import CommandParser
     from gecjury.refless.training.recipe import TrainSettings
 
-__all__ = ["add_train_options", "data_folder", "settings_from", "warn_of_leaks"]
+__all__ = [
+    "add_check",
+    "add_inputs",
+    "add_judged",
+    "add_optimisation",
+    "data_folder",
+    "settings_from",
+    "warn_of_leaks",
+]
 
 
-def add_train_options(parser: argparse.ArgumentParser) -> None:
-    """Declare data, model, improvements beyond the paper, and weights."""
-    _add_data(parser)
-    _add_model(parser)
-    _add_improvements(parser)
-    _add_weights(parser)
+def add_inputs(parser: CommandParser, help: str, output: str) -> None:
+    """Declare what is trained on, and -o.
+
+    Args:
+        parser: of the target.
+        help: what DATA may be.
+        output: what -o names.
+    """
+    parser.add_argument("inputs", nargs="+", metavar="DATA", help=help)
+    parser.add_argument("-o", "--output", metavar="PATH", help=output)
 
 
-def _add_data(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("data")
-    group.add_argument(
-        "--column",
-        action="append",
-        default=[],
-        metavar="ROLE=COLUMN",
-        help="which column is output, source, grammaticality, fluency, meaning (several raters: "
-        "COL1,COL2 or several numbers in a cell) or split (train, dev, test); repeat",
-    )
-    group.add_argument(
-        "--scale", default="1:4", metavar="LOW:HIGH", help="lowest and highest rating"
-    )
-    group.add_argument("--aspects", nargs="+", metavar="ASPECT", help="train only these")
-    group.add_argument("--dev", metavar="FILE", help="dev ratings, instead of a drawn split")
-    group.add_argument("--test", metavar="FILE", help="test ratings; needs --dev")
-    group.add_argument(
-        "--split-seed",
-        type=up_to(MOST_SEED, least=0),
-        default=0,
-        help="seed of the split by source",
-    )
+def add_check(group: argparse._ActionsContainer, *, read: bool = True) -> None:
+    """Declare --check.
+
+    Args:
+        group: what it is added to.
+        read: False for targets that check nothing: an empty one, which says so, is no error.
+    """
     group.add_argument(
         "--check",
         nargs="*",
         default=["seeda"],
         metavar="BENCHMARK",
-        help="warn if training sentences stand in these (default: seeda; none: --check)",
+        help="warn if training sentences stand in these (default: seeda; none: --check)"
+        if read
+        else argparse.SUPPRESS,
     )
 
 
-def _add_model(parser: argparse.ArgumentParser) -> None:
-    from gecjury.refless.training.recipe import Loss, Recipe, TrainSettings
+def add_optimisation(group: argparse._ArgumentGroup) -> None:
+    """Declare encoder and optimisation, which regressors and rankers have in common."""
+    from gecjury.refless.training.recipe import Recipe, TrainSettings
 
     usual = TrainSettings()
-
-    group = parser.add_argument_group("model and optimisation")
     group.add_argument(
         "--encoder",
         default=Recipe.encoder,
         help="hub name or folder; `embedded` is the packaged one (default: bert-base-cased)",
-    )
-    group.add_argument(
-        "--shared", action="store_true", help="one encoder with all heads instead of a model each"
     )
     group.add_argument(
         "--max-length",
@@ -104,7 +100,6 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="stop after N epochs without a better dev score; 0: never",
     )
-    group.add_argument("--loss", choices=get_args(Loss), default=usual.loss)
     group.add_argument("--bf16", action="store_true", help="bfloat16 arithmetic")
     group.add_argument(
         "--seeds",
@@ -114,92 +109,22 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         metavar="N",
     )
     group.add_argument(
-        "--grid",
-        action="store_true",
-        help="the paper's grid: max length 128, 256; batch 8, 16; learning rate 2e-5, 3e-5, 5e-5",
-    )
-
-
-def _add_improvements(parser: argparse.ArgumentParser) -> None:
-    from gecjury.refless.training.recipe import Intermediate, Recipe
-
-    usual = Recipe()
-
-    group = parser.add_argument_group("beyond the paper (see docs/training.md for what each gives)")
-    group.add_argument(
-        "--features", action="store_true", help="add case, spelling and edit features"
-    )
-    group.add_argument(
-        "--kernel",
-        action="store_true",
-        help="kernel regression on hidden states and features instead of fine-tuning",
-    )
-    group.add_argument(
-        "--within",
-        type=float,
-        default=usual.within,
-        metavar="X",
-        help="with --kernel: how much more differences between corrections of one source count",
-    )
-    group.add_argument(
-        "--read-source",
-        action="store_true",
-        help="with --kernel: grammaticality and fluency read the source (not to compare systems)",
-    )
-    group.add_argument(
-        "--intermediate",
-        nargs="+",
-        default=[],
-        choices=get_args(Intermediate),
-        help="steps before the regression, in order",
-    )
-    group.add_argument(
-        "--intermediate-epochs",
-        type=up_to(1_000_000, least=0),
-        default=usual.intermediate_epochs,
-        metavar="N",
-    )
-    group.add_argument(
-        "--intermediate-rate", type=float, default=usual.intermediate_rate, metavar="X"
-    )
-    group.add_argument(
-        "--parallel",
-        nargs="+",
-        default=["jfleg", "gmeg-dev"],
-        metavar="TEXT",
-        help="parallel text for detection and ranking (default: jfleg gmeg-dev)",
-    )
-    group.add_argument(
-        "--clean", metavar="FILE", help="clean sentences, or en-ewt, to spoil for detection"
-    )
-    group.add_argument("--gug", action="store_true", help="GUG as extra grammaticality data")
-    group.add_argument(
         "--freeze-embeddings", action="store_true", help="leave word embeddings as they are"
     )
-    group.add_argument(
-        "--pairs",
-        type=up_to(100_000_000, least=0),
-        default=4096,
-        metavar="N",
-        help="impara: pairs to make",
-    )
 
 
-def _add_weights(parser: argparse.ArgumentParser) -> None:
+def add_judged(group: argparse._ActionsContainer, seed: str) -> None:
+    """Declare which judgments and systems of a benchmark are trained on.
+
+    Args:
+        group: what they are added to.
+        seed: what the seed is of.
+    """
     from gecjury.benchmarks.table import View
-    from gecjury.refless.training.recipe import WeightsFor
 
-    group = parser.add_argument_group("weights")
-    group.add_argument("--model", metavar="DIR", help="the trained SOME")
-    group.add_argument("--level", choices=get_args(WeightsFor), default="sentence")
-    group.add_argument("--human", choices=get_args(View))
-    group.add_argument("--systems", default="base")
-    group.add_argument(
-        "--share", type=float, default=1.0, metavar="X", help="search on this share of judgments"
-    )
-    group.add_argument(
-        "--seed", type=up_to(MOST_SEED, least=0), default=0, help="seed of the share drawn"
-    )
+    group.add_argument("--human", choices=get_args(View), help="which judgments")
+    group.add_argument("--systems", default="base", help="system set of the benchmark")
+    group.add_argument("--seed", type=up_to(MOST_SEED, least=0), default=0, help=f"seed of {seed}")
 
 
 def data_folder(args: argparse.Namespace) -> DataFolder:
@@ -210,7 +135,7 @@ def data_folder(args: argparse.Namespace) -> DataFolder:
 
 
 def settings_from(args: argparse.Namespace) -> TrainSettings:
-    """How one model is optimised."""
+    """How one model is optimised; only regressors have a choice of losses."""
     from gecjury.refless.training.recipe import TrainSettings
 
     return TrainSettings(
@@ -222,7 +147,7 @@ def settings_from(args: argparse.Namespace) -> TrainSettings:
         patience=args.patience,
         seed=args.seeds[0],
         bf16=args.bf16,
-        loss=args.loss,
+        loss=getattr(args, "loss", TrainSettings.loss),
     )
 
 

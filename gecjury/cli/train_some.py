@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from gecjury.cli.inputs import MOST_SEED, up_to
 from gecjury.cli.streams import tell
-from gecjury.cli.train_options import data_folder, settings_from, warn_of_leaks
+from gecjury.cli.train_options import (
+    add_check,
+    add_inputs,
+    add_optimisation,
+    data_folder,
+    settings_from,
+    warn_of_leaks,
+)
 
 if TYPE_CHECKING:
+    from gecjury.cli.parsers import CommandParser
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
     from gecjury.refless.training.grid import GridTrial
@@ -17,7 +26,121 @@ if TYPE_CHECKING:
     from gecjury.refless.training.recipe import Recipe
     from gecjury.refless.training.some import Report
 
-__all__ = ["print_grid", "train"]
+__all__ = ["add_options", "print_grid", "train"]
+
+
+def add_options(parser: CommandParser) -> None:
+    """Declare data, model and improvements beyond the paper."""
+    parser.epilog = """\
+examples:
+  gecjury train some tmu-gfm -o my-some --encoder embedded
+  gecjury train some ratings.tsv -o my-some --column output=hyp --column source=src \\
+      --column grammaticality=g1,g2,g3
+  torchrun --nproc_per_node 4 -m gecjury train some tmu-gfm -o my-some
+"""
+    add_inputs(
+        parser,
+        "tmu-gfm, gug, a CSV, TSV or JSON-lines file, or hf:NAME[:SPLIT]",
+        "folder for the trained model",
+    )
+    _add_data(parser)
+    _add_model(parser)
+    _add_improvements(parser)
+
+
+def _add_data(parser: CommandParser) -> None:
+    group = parser.add_argument_group("data")
+    group.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="ROLE=COLUMN",
+        help="which column is output, source, grammaticality, fluency, meaning (several raters: "
+        "COL1,COL2 or several numbers in a cell) or split (train, dev, test); repeat",
+    )
+    group.add_argument(
+        "--scale", default="1:4", metavar="LOW:HIGH", help="lowest and highest rating"
+    )
+    group.add_argument("--aspects", nargs="+", metavar="ASPECT", help="train only these")
+    group.add_argument("--dev", metavar="FILE", help="dev ratings, instead of a drawn split")
+    group.add_argument("--test", metavar="FILE", help="test ratings; needs --dev")
+    group.add_argument(
+        "--split-seed",
+        type=up_to(MOST_SEED, least=0),
+        default=0,
+        help="seed of the split by source",
+    )
+    add_check(group)
+
+
+def _add_model(parser: CommandParser) -> None:
+    from gecjury.refless.training.recipe import Loss, TrainSettings
+
+    group = parser.add_argument_group("model and optimisation")
+    add_optimisation(group)
+    group.add_argument(
+        "--shared", action="store_true", help="one encoder with all heads instead of a model each"
+    )
+    group.add_argument("--loss", choices=get_args(Loss), default=TrainSettings.loss)
+    group.add_argument(
+        "--grid",
+        action="store_true",
+        help="the paper's grid: max length 128, 256; batch 8, 16; learning rate 2e-5, 3e-5, 5e-5",
+    )
+
+
+def _add_improvements(parser: CommandParser) -> None:
+    from gecjury.refless.training.recipe import Intermediate, Recipe
+
+    usual = Recipe()
+    group = parser.add_argument_group("beyond the paper (see docs/training.md for what each gives)")
+    group.add_argument(
+        "--features", action="store_true", help="add case, spelling and edit features"
+    )
+    group.add_argument(
+        "--kernel",
+        action="store_true",
+        help="kernel regression on hidden states and features instead of fine-tuning",
+    )
+    group.add_argument(
+        "--within",
+        type=float,
+        default=usual.within,
+        metavar="X",
+        help="with --kernel: how much more differences between corrections of one source count",
+    )
+    group.add_argument(
+        "--read-source",
+        action="store_true",
+        help="with --kernel: grammaticality and fluency read the source (not to compare systems)",
+    )
+    group.add_argument(
+        "--intermediate",
+        nargs="+",
+        default=[],
+        choices=get_args(Intermediate),
+        help="steps before the regression, in order",
+    )
+    group.add_argument(
+        "--intermediate-epochs",
+        type=up_to(1_000_000, least=0),
+        default=usual.intermediate_epochs,
+        metavar="N",
+    )
+    group.add_argument(
+        "--intermediate-rate", type=float, default=usual.intermediate_rate, metavar="X"
+    )
+    group.add_argument(
+        "--parallel",
+        nargs="+",
+        default=["jfleg", "gmeg-dev"],
+        metavar="TEXT",
+        help="parallel text for detection and ranking (default: jfleg gmeg-dev)",
+    )
+    group.add_argument(
+        "--clean", metavar="FILE", help="clean sentences, or en-ewt, to spoil for detection"
+    )
+    group.add_argument("--gug", action="store_true", help="GUG as extra grammaticality data")
 
 
 def train(args: argparse.Namespace) -> int:

@@ -3,8 +3,34 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, get_args
 
-__all__ = ["train"]
+from gecjury.cli.train_options import add_check, add_inputs, add_judged
+
+if TYPE_CHECKING:
+    from gecjury.cli.parsers import CommandParser
+
+__all__ = ["add_options", "train"]
+
+
+def add_options(parser: CommandParser) -> None:
+    """Declare the model and the judgments that are searched on."""
+    from gecjury.refless.training.recipe import WeightsFor
+
+    parser.epilog = "example:\n  gecjury train weights gjg15 --model my-some --share 0.1"
+    add_inputs(parser, "a benchmark", "folder of score files to read and add to")
+    parser.add_argument("--model", metavar="DIR", help="the trained SOME")
+    parser.add_argument(
+        "--level",
+        choices=get_args(WeightsFor),
+        default="sentence",
+        help="Kendall τ over judged pairs, or Pearson over systems",
+    )
+    parser.add_argument(
+        "--share", type=float, default=1.0, metavar="X", help="search on this share of judgments"
+    )
+    add_judged(parser, "the share drawn")
+    add_check(parser, read=False)
 
 
 def train(args: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ from typing import Any
 from gecjury.caches import DiskCache, text_key
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits
-from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
 from gecjury.runtime import Runtime
 
@@ -172,7 +172,7 @@ def _errant_version() -> str:
         version = metadata.version("errant")
     except metadata.PackageNotFoundError:
         raise MissingExtraError(
-            "edits need the errant package, which is not installed: pip install 'gecjury[refbased]'"
+            f"edits need the errant package, which is not installed: {install_hint('edits')}"
         ) from None
     release = tuple(int(part) for part in version.split(".")[:2])
     low, high = _TESTED_ERRANT
@@ -251,7 +251,7 @@ def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
         parts["spacy"] = metadata.version("spacy")
     except metadata.PackageNotFoundError:
         raise MissingExtraError(
-            "edits need spaCy, which is not installed: pip install 'gecjury[refbased]'"
+            f"edits need spaCy, which is not installed: {install_hint('edits')}"
         ) from None
     from gecjury.extraction import tagger as package
 

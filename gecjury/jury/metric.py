@@ -54,6 +54,7 @@ class Jury(MeanScorer):
     family: ClassVar[str] = "jury"
     summary: ClassVar[str] = "scorers of any family, weighed as human preferences taught"
     paper: ClassVar[str] = "this package"
+    must_name: ClassVar[Mapping[str, str]] = {"file": "model"}
 
     file: str = ""
     equal: str = ""

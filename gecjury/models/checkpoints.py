@@ -18,7 +18,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gecjury.errors import DataError, GecjuryError, InputError, MissingExtraError, OptionError
+from gecjury.errors import (
+    DataError,
+    GecjuryError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+    install_hint,
+)
 
 __all__ = [
     "EMBEDDED",
@@ -254,7 +261,7 @@ def _embedded_folder() -> Path:
     spec = find_spec(_EMBEDDED_PACKAGE)
     if spec is None or spec.origin is None:
         raise MissingExtraError(
-            "the embedded encoder is not installed: pip install 'gecjury[embedded]'"
+            f"the embedded encoder is not installed: {install_hint('embedded')}"
         )
     return Path(spec.origin).parent / "model"
 
@@ -350,7 +357,7 @@ def _download(name: str, revision: str | None, packaged: bool, **patterns: list[
     except ImportError:
         raise MissingExtraError(
             f"model {name} needs the package transformers, which is not installed: "
-            "pip install 'gecjury[refbased]'"
+            f"{install_hint('refbased')}"
         ) from None
     try:
         with _quiet_hub():

@@ -11,7 +11,7 @@ import numpy as np
 
 from gecjury.arrays import Float32Array
 from gecjury.caches import VectorCache
-from gecjury.errors import MissingExtraError, OptionError
+from gecjury.errors import MissingExtraError, OptionError, install_hint
 from gecjury.models.batching import cpu_threads, equal_batches, pick_device, work_through
 from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.networks import cut_length, read_config, read_network, read_tokenizer
@@ -128,7 +128,7 @@ def load_encoder(spec: EncoderSpec, runtime: Runtime | None = None) -> Encoder:
     except ImportError as error:
         raise MissingExtraError(
             f"encoders need the package {error.name}, which is not installed: "
-            "pip install 'gecjury[refbased]'"
+            f"{install_hint('refbased')}"
         ) from None
     folder = runtime.cache_folder("vectors") if runtime.use_cache else None
     cache = None if folder is None else str(folder / "vectors.sqlite")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.errors import MissingExtraError, OptionError, OutputError
+from gecjury.errors import MissingExtraError, OptionError, OutputError, install_hint
 from gecjury.scoring.by_edit import HeatMap
 from gecjury.wording import shortened
 
@@ -43,7 +43,7 @@ def _pyplot() -> Any:
         import matplotlib
     except ImportError:
         raise MissingExtraError(
-            "figures need matplotlib, which is not installed: pip install 'gecjury[report]'"
+            f"figures need matplotlib, which is not installed: {install_hint('report')}"
         ) from None
     # Drawn to files only, so no display is needed.
     matplotlib.use("agg")

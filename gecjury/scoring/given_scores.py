@@ -219,6 +219,7 @@ class GivenScores(Scorer):
     family: ClassVar[str] = "scores"
     summary: ClassVar[str] = "scores made elsewhere, read from a file: file=PATH"
     paper: ClassVar[str] = "as given"
+    must_name: ClassVar[Mapping[str, str]] = {"file": "scores"}
     fixed: ClassVar[bool] = True
 
     file: str = ""

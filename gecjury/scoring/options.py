@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from gecjury.errors import OptionError, nearest
 from gecjury.scoring.scorer import Scorer
 
-__all__ = ["Option", "convert", "expected", "options_of", "parse"]
+__all__ = ["Option", "convert", "expected", "options_of", "parse", "split_options"]
 
 _LARGEST = 2**63 - 1
 _ENTRY = re.compile(r"(\w+): (.*)")
@@ -47,7 +47,7 @@ def options_of(scorer: Scorer) -> list[Option]:
         meanings |= _attributes(base.__doc__ or "")
     return [
         Option(
-            field.name,
+            scorer.typed.get(field.name, field.name),
             getattr(scorer, field.name),
             expected(hints[field.name]),
             meanings.get(field.name, ""),
@@ -81,7 +81,7 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
     """
     name, _, rest = text.partition(":")
     options: dict[str, str] = {}
-    for part in re.split(r"(?<!\\),", rest) if rest else []:
+    for part in split_options(rest):
         key, separator, value = part.replace("\\,", ",").partition("=")
         if not separator or not key:
             raise OptionError(
@@ -92,6 +92,11 @@ def parse(text: str) -> tuple[str, dict[str, str]]:
             raise OptionError(f"{text!r:.200}: option {key:.60} is given twice")
         options[key] = value
     return name, options
+
+
+def split_options(text: str) -> list[str]:
+    r"""The parts of `option=value,option=value`, in which `\,` is a comma inside a value."""
+    return re.split(r"(?<!\\),", text) if text else []
 
 
 def convert(value: object, hint: object, where: str) -> object:

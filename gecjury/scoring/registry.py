@@ -23,9 +23,10 @@ from gecjury.errors import (
     MissingExtraError,
     OptionError,
     family_of,
+    install_hint,
     nearest,
 )
-from gecjury.scoring.options import convert, parse
+from gecjury.scoring.options import convert, parse, split_options
 from gecjury.scoring.scorer import Ability, Scorer
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "origin",
     "outside_metrics",
     "paper_of",
+    "renamed",
     "scorer_class",
 ]
 
@@ -206,10 +208,26 @@ def paper_of(name: str) -> str | None:
 
 def missing_extra(what: str, family: str | None, error: ModuleNotFoundError) -> MissingExtraError:
     """The error for a package that an extra would bring, or that belongs to no extra of ours."""
-    wanted = f"'gecjury[{family}]'" if family else error.name
+    command = install_hint(family) if family else f"pip install {error.name}"
     return MissingExtraError(
-        f"{what} needs the package {error.name}, which is not installed: pip install {wanted}"
+        f"{what} needs the package {error.name}, which is not installed: {command}"
     )
+
+
+def renamed(text: str) -> str:
+    """A metric as it was typed, with the names that its options have now.
+
+    What cannot be read is left as it is, for `load` to refuse.
+    """
+    name, colon, rest = text.partition(":")
+    try:
+        typed = scorer_class(name.partition("@")[0]).typed if rest else {}
+    except GecjuryError:
+        return text
+    if not typed:
+        return text
+    parts = [part.partition("=") for part in split_options(rest)]
+    return name + colon + ",".join(typed.get(key, key) + equals + v for key, equals, v in parts)
 
 
 def load(name: str, /, **options: object) -> Scorer:
@@ -224,17 +242,18 @@ def load(name: str, /, **options: object) -> Scorer:
         OptionError: unknown metric or option, or a value that does not fit.
         MissingExtraError: a package is not installed.
     """
-    plain, given = parse(name)
+    plain, given = parse(renamed(name))
     metric_class = scorer_class(plain)
     settings = {field.name: field for field in fields(metric_class)}
     hints = typing.get_type_hints(metric_class)
+    field_of = {typed: field for field, typed in metric_class.typed.items()}
     values: dict[str, object] = {}
     for raw_key, value in {**given, **options}.items():
         key = raw_key.replace("-", "_")
+        key = field_of.get(key, key)
         if key not in settings:
-            raise OptionError(
-                f"{plain} has no option {raw_key!r:.60}: {nearest(key[:60], settings)}"
-            )
+            known = [metric_class.typed.get(setting, setting) for setting in settings]
+            raise OptionError(f"{plain} has no option {raw_key!r:.60}: {nearest(key[:60], known)}")
         values[key] = convert(value, hints[key], f"{plain}: option {raw_key}")
     try:
         scorer = metric_class(**values)

@@ -64,6 +64,9 @@ class Scorer(ABC):
     - `tuning`: what `gecjury tune` does where the command line is silent, as the paper did it: an
       option with its range (`{"beta": "0:5:0.01"}`), and the command's own `folds`, `aggregate`
       and `human-scores`. A metric with `search` may say what is searched (`searched`, `steps`).
+    - `typed`: names of settings where they are typed otherwise than the field is called. The
+      signature keeps the field's name, so that scores that lie in files are still found.
+    - `must_name`: options without which nothing can be scored, with what they name (`model`).
     - `shared_options`: names that stand for several settings while they are tuned.
     - `later_settings`: settings that came after scores and juries had been kept. They stand among
       the settings only where they are not the default, so that what was kept is still found.
@@ -82,6 +85,8 @@ class Scorer(ABC):
     score_options: ClassVar[frozenset[str]] = frozenset()
     tuning: ClassVar[Mapping[str, str]] = {}
     shared_options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    typed: ClassVar[Mapping[str, str]] = {}
+    must_name: ClassVar[Mapping[str, str]] = {}
     later_settings: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
@@ -210,13 +215,12 @@ class Scorer(ABC):
         )
 
     def _changed(self) -> dict[str, Setting]:
-        """The settings that are not the defaults; all of them where some have no default."""
-        if any(f.default is MISSING and f.default_factory is MISSING for f in fields(self)):
-            return self.settings()
-        usual = type(self)().settings()
-        return {
-            key: value for key, value in self.settings().items() if value != usual.get(key, MISSING)
-        }
+        """The settings that are not the defaults, as typed; all where some have no default."""
+        found = self.settings()
+        if not any(f.default is MISSING and f.default_factory is MISSING for f in fields(self)):
+            usual = type(self)().settings()
+            found = {key: value for key, value in found.items() if value != usual.get(key, MISSING)}
+        return {self.typed.get(key, key): value for key, value in found.items()}
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
         """What scoring would send to a service that may cost money; None if it sends nothing.

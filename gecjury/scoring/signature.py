@@ -43,14 +43,19 @@ class Signature:
 
     def __str__(self) -> str:
         """One line: `green|n=4,unit=word,beta=2.0|v1|refs=official:2|data=…|gecjury=0.1.0`."""
-        settings = ",".join(f"{key}={_plain(value)}" for key, value in self.settings.items())
-        parts = [self.metric, settings or "-", f"v{self.version}"]
+        parts = [self.own]
         if self.references:
             parts.append(f"refs={self.references}")
         parts += [f"{key}={value}" for key, value in self.extra.items()]
         parts.append("data=" + "+".join(value[:8] for value in self.data.values()))
         parts += [f"{key}={value}" for key, value in self.packages.items()]
         return "|".join(parts)
+
+    @property
+    def own(self) -> str:
+        """What the metric alone decides, whatever is scored: `green|n=4,unit=word,beta=2.0|v1`."""
+        settings = ",".join(f"{key}={_plain(value)}" for key, value in self.settings.items())
+        return f"{self.metric}|{settings or '-'}|v{self.version}"
 
     @property
     def label(self) -> str:

@@ -24,6 +24,7 @@ from gecjury.errors import (
     InputError,
     MissingExtraError,
     OptionError,
+    install_hint,
 )
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
 from gecjury.judges.asking.prices import Price
@@ -335,7 +336,7 @@ def make_client(
     except ImportError as error:
         raise MissingExtraError(
             f"backend=openai needs the package {error.name}, which is not installed: "
-            "pip install 'gecjury[judges]'"
+            f"{install_hint('judges')}"
         ) from None
     if url and (wrong := check_address(url)):
         raise OptionError(

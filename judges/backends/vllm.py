@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
 from gecjury.judges.asking.exchange import Attempt, Model, Reply, TokenLogprob
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.capabilities import no_template
@@ -74,7 +74,7 @@ class _Engine:
         except ImportError as error:
             raise MissingExtraError(
                 f"backend=vllm needs vLLM, which cannot be imported ({error}): "
-                "pip install 'gecjury[vllm]' on a machine with a GPU"
+                f"{install_hint('vllm')} on a machine with a GPU"
             ) from None
         self.vllm, self.model = vllm, model
         self.version = str(getattr(vllm, "__version__", "of unknown version"))

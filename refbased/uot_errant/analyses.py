@@ -12,7 +12,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits
-from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
 from gecjury.models.encoder import Pooling, load_encoder
 from gecjury.refbased.uot_errant.metric import UOTERRANT, best_scores, problems_of
 from gecjury.refbased.uot_errant.tally import Tally
@@ -208,7 +208,7 @@ def layout(vectors: FloatArray, method: Layout, seed: int) -> FloatArray:
         from sklearn.manifold import TSNE
     except ImportError:
         raise MissingExtraError(
-            "t-SNE needs scikit-learn, which is not installed: pip install 'gecjury[report]', or "
+            f"t-SNE needs scikit-learn, which is not installed: {install_hint('report')}, or "
             "take --method pca"
         ) from None
     tsne = TSNE(

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.errors import MissingExtraError, OptionError
+from gecjury.errors import MissingExtraError, OptionError, install_hint
 
 __all__ = [
     "Penalties",
@@ -269,5 +269,5 @@ def balanced_plan(problem: Problem) -> FloatArray:
 
 def _pot_missing() -> MissingExtraError:
     return MissingExtraError(
-        "POT is not installed: pip install 'gecjury[refbased]' (the package is called pot)"
+        f"POT is not installed: {install_hint('refbased')} (the package is called pot)"
     )

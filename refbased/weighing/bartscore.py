@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 from gecjury.caches import VectorCache
-from gecjury.errors import DataError, MissingExtraError, OptionError
+from gecjury.errors import DataError, MissingExtraError, OptionError, install_hint
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.networks import (
@@ -72,7 +72,7 @@ class BARTScore:
         except DataError as error:
             raise DataError(
                 f"{error}. BARTScore needs a sequence-to-sequence model, which 'embedded' is not; "
-                "BERTScore takes it (weights=bertscore,model=embedded)"
+                "BERTScore takes it (weights=bertscore,encoder=embedded)"
             ) from None
 
     def score(
@@ -185,7 +185,7 @@ def _require_packages() -> None:
     except ImportError as error:
         raise MissingExtraError(
             f"BARTScore needs the package {error.name}, which is not installed: "
-            "pip install 'gecjury[refbased]'"
+            f"{install_hint('refbased')}"
         ) from None
 
 

@@ -105,16 +105,19 @@ _OPTIONS = (
 
 @functools.cache
 def _takes(command: str) -> tuple[str, ...]:
-    """The options of a command that take a value."""
-    from gecjury.cli import _parser
+    """The options of a command and of its actions that take a value."""
+    from gecjury.cli import command_parser
 
-    found = _parser([command])._actions[-1].choices[command]  # type: ignore[index]
-    return tuple(
+    found = command_parser().declared().actions[command].declared()
+    parsers = [each.declared() for each in found.actions.values()] or [found]
+    options = [
         option
-        for action in found._actions
+        for parser in parsers
+        for action in parser._actions
         for option in action.option_strings[-1:]
         if action.nargs != 0
-    )
+    ]
+    return tuple(dict.fromkeys(options))
 
 
 def _options(argv: list[str]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gecjury.cli import main
+from gecjury.errors import install_hint
 from tests.judges.faultserver import FaultServer, Said, completion
 
 Serve = Callable[..., FaultServer]
@@ -187,7 +188,7 @@ def test_a_missing_client_names_the_extra(
     argv = ["score", *files, "-m", "llm-s", "--cache", str(tmp_path / "c")]
     status, _, err = call(capsys, *argv)
     assert status == 2
-    assert "pip install 'gecjury[judges]'" in err
+    assert install_hint("judges") in err
     assert err.count("\n") == 1
 
 

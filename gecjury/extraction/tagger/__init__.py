@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
 from gecjury.extraction.tagger.schemes import POS_SCHEMES, attribute_patterns
 from gecjury.textfiles import read_json
 
@@ -122,7 +122,7 @@ def _import_spacy() -> Any:
         import spacy
     except ImportError:
         raise MissingExtraError(
-            "edits need spaCy, which is not installed: pip install 'gecjury[refbased]'"
+            f"edits need spaCy, which is not installed: {install_hint('edits')}"
         ) from None
     version: str = vars(spacy)["__version__"]
     release = tuple(int(part) for part in version.split(".")[:2])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import functools
 import http.server
 import json
@@ -14,12 +13,12 @@ import pytest
 
 from gecjury.benchmarks.data_folder import dataset_files, manifest
 from gecjury.cli import data
+from gecjury.cli.parsers import CommandParser
 from gecjury.errors import DataError, OptionError
 
 
 def run(*arguments: str, data_folder: Path | None = None, form: str = "json") -> int:
-    parser = argparse.ArgumentParser()
-    data.add_arguments(parser)
+    parser = CommandParser(path="data", declare=data.add_arguments)
     args = parser.parse_args(arguments)
     args.format, args.data = form, None if data_folder is None else str(data_folder)
     return data.run(args)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gecjury.cli import COMMANDS, _parser
+from gecjury.cli import COMMANDS, command_parser
 from gecjury.cli.inputs import runtime_from
 from gecjury.scoring import registry
 from tests.gecjury.scoring import test_scorer
@@ -261,7 +261,7 @@ def test_a_damaged_score_file_is_left_alone(shell: Shell) -> None:
         (["scor"], "unknown command 'scor': did you mean score"),
         (["score"], "the following arguments are required: SOURCE, HYP, -m/--metric"),
         (["score", "source.txt"], "the following arguments are required: HYP"),
-        (["data"], "the following arguments are required: action\n"),
+        (["data"], "the following arguments are required: ACTION\n"),
         (["explain", "a b"], "the following arguments are required: HYP\n"),
         (["score", "source.txt", "mine.txt"], "required: -m/--metric"),
         ([*SCORE, "--format", "xml"], "argument --format: invalid choice: 'xml'"),
@@ -324,10 +324,19 @@ def test_metrics(shell: Shell) -> None:
     assert rows["green"]["from"] == "gecjury"
     assert rows["green"]["needs"] == "references"
     assert rows["green"]["options"] == "n=4,unit=word,beta=2.0"
+    assert rows["green"]["signature"] == "green|n=4,unit=word,beta=2.0|v1"
+    needs = {name: rows[name]["needs"] for name in ("some", "impara", "asano", "jury", "scores")}
+    assert needs == {
+        **dict.fromkeys(("some", "impara", "asano"), "model (model=…)"),
+        "jury": "model (file=…)",
+        "scores": "scores (file=…)",
+    }
     assert all(row["summary"] for row in rows.values())
     assert len(json.loads(shell("metrics", "gleu", "--format", "json")[1])) == 1
     # The list fits a wide screen; a named metric comes with every option.
-    assert max(map(len, shell("metrics")[1].splitlines())) <= 130
+    table, _, signatures = shell("metrics")[1].partition("\nsignatures, ")
+    assert max(map(len, table.splitlines())) <= 130
+    assert "\ngreen|n=4,unit=word,beta=2.0|v1\n" in signatures
     _, out, _ = shell("metrics", "green")
     assert ["beta", "2.0", "number", "weight", "of", "recall;"] in [
         line.split()[:6] for line in out.splitlines()
@@ -373,9 +382,10 @@ def test_check_reports_all_faults_at_once(shell: Shell) -> None:
 
 
 def test_global_options_reach_the_run() -> None:
-    argv = ["metrics", "--device", "cpu", "--batch-size", "3", "--workers", "2", "--no-cache"]
+    argv = ["score", "s", "h", "-m", "green", "--device", "cpu", "--batch-size", "3"]
+    argv += ["--workers", "2", "--no-cache"]
     argv += ["--cache", "c", "--concurrency", "4", "--max-cost", "1.5", "--dry-run", "--quiet"]
-    args = _parser(argv).parse_args(argv)
+    args = command_parser().parse_args(argv)
     runtime = runtime_from(args)
     assert (runtime.device, runtime.batch_size, runtime.workers) == ("cpu", 3, 2)
     assert (runtime.concurrency, runtime.max_cost, runtime.dry_run) == (4, 1.5, True)

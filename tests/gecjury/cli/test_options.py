@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.errors import install_hint
 from tests.shell import (
     FIXED,
     SCORE,
@@ -52,7 +53,7 @@ from tests.shell import (
         ),
         (
             ["train", "jury", "sample", "-m", "green", "-o", "x.json", "--gug"],
-            "--gug is an option of `train some` and `train impara`: `train jury` does not",
+            "--gug is an option of `train some`: `train jury` does not read it",
         ),
         (["train", "weights", "sample", "--epochs", "3"], "`train weights` does not read it"),
         ([*SCORE, "-r", "ref.txt", "--cache", "ref.txt"], "--cache ref.txt: is a file; expected"),
@@ -96,7 +97,7 @@ def test_help_tells_defaults(shell: Shell) -> None:
     assert "--seed SEED seed of shuffles and the random metric (default: 0)" in words
     assert "--batch-size N texts a model reads at once (default: 64)" in words
     assert words.count("(default: half)") == 1
-    _, out, _ = shell("train", "--help")
+    _, out, _ = shell("train", "some", "--help")
     assert "--epochs N at most (default: 10)" in " ".join(out.split())
 
 
@@ -109,7 +110,7 @@ def test_a_package_missed_late_is_told_with_its_extra(
     status, out, err = shell("score", "source.txt", "mine.txt", "-m", "scribendi")
     assert (status, out) == (2, "")
     assert err.startswith("gecjury: refless needs the package t")
-    assert err.endswith("which is not installed: pip install 'gecjury[refless]'\n")
+    assert err.endswith(f"which is not installed: {install_hint('refless')}\n")
 
 
 def test_a_json_list_has_no_lines(shell: Shell) -> None:

