@@ -192,7 +192,7 @@ def test_models_of_the_hub_are_pinned_by_their_commit(models: Path, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     bert = f"bert-base-cased@{COMMIT[:12]}"
-    assert found["2 scribendi"] == {"weights": f"someone/lm@{COMMIT[:12]}"}
+    assert found["3 scribendi"] == {"weights": f"someone/lm@{COMMIT[:12]}"}
     assert found["2 asano"] == {
         "weights": f"someone/some@{COMMIT[:12]}", "language-model": f"someone/lm@{COMMIT[:12]}",
     }  # fmt: skip
