@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from gecjury.cli import main
+<<<<<<< HEAD
 from gecjury.errors import install_hint
+=======
+from gecjury.judges.asking.store import Identity, store_path
+from gecjury.judges.judge import load_wording
+>>>>>>> manners
 from tests.judges.faultserver import FaultServer, Said, completion
 
 Serve = Callable[..., FaultServer]
@@ -168,9 +173,11 @@ def test_clear_lines_for_bad_input(
     status, _, err = call(capsys, "judgments", "export", str(tmp_path / "x"), *none)
     assert (status, err.count("\n")) == (2, 1)
     assert "no stored judgments" in err
-    # the failed run left a store without replies
-    (store,) = (tmp_path / "c" / "judgments").glob("*.jsonl")
-    store.write_bytes(store.read_bytes().replace(b"gpt-4", b"gpt-5"))
+    # the failed run left no store without replies
+    assert not list((tmp_path / "c" / "judgments").iterdir())
+    prompt = load_wording("sentence").id
+    identity = Identity("openai", "gpt-4-1106-preview", "", prompt)
+    store_path(tmp_path / "c" / "judgments", identity).write_text("{}\n")
     status, _, err = call(capsys, "score", *files, "-m", "llm-s", *cache)
     assert status == 2
     assert "not a store of judgments" in err
