@@ -10,12 +10,9 @@ from typing import Any
 import pytest
 
 from gecjury.cli import main
-<<<<<<< HEAD
 from gecjury.errors import install_hint
-=======
 from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.judge import load_wording
->>>>>>> manners
 from tests.judges.faultserver import FaultServer, Said, completion
 
 Serve = Callable[..., FaultServer]
