@@ -263,6 +263,10 @@ def _summary(
     return render("summary", overviews=plots, terms=terms, cards=cards, glossary=TERMS)
 
 
+# What nearly every comparison has; the other cautions are in sight.
+_CAN_WAIT = ("Ties", "Notes")
+
+
 def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]:
     """The cautions, and before their remarks those of the benchmark (the sample's is a caution)."""
     remarks = () if document["sample"] else document.get("notes") or ()
@@ -270,7 +274,7 @@ def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]
     rest = [caution for caution in cautions if caution.heading == "Notes"]
     every = [*named, *(Caution("Notes", str(remark)) for remark in remarks), *rest]
     return [
-        Statement(each.heading, f"{each.text.rstrip('.')}.", folded=each.heading == "Notes")
+        Statement(each.heading, f"{each.text.rstrip('.')}.", folded=each.heading in _CAN_WAIT)
         for each in every
     ]
 

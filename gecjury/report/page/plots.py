@@ -173,7 +173,7 @@ def windows(document: Document, study: Study, views: Sequence[View], shown: Show
             groups.append(_PanelGroup(_heading(view, views), panels))
     if not groups:
         return None
-    note = "What is left of r among 4, or 8, neighbours in the human ranking."
+    note = "r among 4, or 8, neighbours in the human ranking."
     folded = f"{sum(len(group.panels) for group in groups)} plots"
     return render("panels", note=note, folded=folded, groups=groups)
 
@@ -220,7 +220,7 @@ def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> 
             groups.append(_MatrixGroup(_heading(view, views), matrices))
     if not groups:
         return None
-    note = "Accuracy by pair of systems, in the human order; below .50 the metric is mostly wrong."
+    note = "Accuracy by pair of systems, in the human order; below .50 mostly wrong."
     return render("pairs", note=note, groups=groups)
 
 

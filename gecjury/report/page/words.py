@@ -379,4 +379,4 @@ def edit_statement(document: Document) -> Statement | None:
     ceiling = (document.get("edit_ceiling") or {}).get("auc")
     if ceiling is not None:
         text += f", one annotator by another {number(ceiling)}"
-    return Statement("Edit level", f"{text}).")
+    return Statement("Edit level", f"{text}).", folded=True)

@@ -256,6 +256,18 @@ def test_a_plot_comes_before_the_words_and_pictures_can_be_saved(tmp_path: Path)
     assert ".t{fill:" in first
 
 
+def test_cautions_are_in_sight_and_remarks_are_folded() -> None:
+    document, study, tables, _ = study_of("x")
+    cautions = [Caution("Notes", "a remark"), Caution("Few systems", "a caution")]
+    page = report_page(document, study, tables, cautions)
+    card = page.split("Read with care")[1].split("</div>")[0]
+    shown, folded = card.split("<details>")
+    assert "a caution." in shown
+    assert "a remark." in folded
+    card = report_page(document, study, tables, cautions[:1]).split("Read with care")[1]
+    assert card.startswith("</h3><details>")
+
+
 def test_values_are_told_where_the_pointer_is() -> None:
     page = report_page(*study_of("x"))
     assert "<title>two: people (trueskill) 2.000, x (mean) 0.300</title>" in page
