@@ -6,7 +6,7 @@ The agreement of two annotators is the ceiling of what a metric can be asked for
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import IntArray
-from gecjury.benchmarks.judgments import JudgmentPairs, RankedItem
+from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs, RankedItem
 from gecjury.errors import OptionError
 
 __all__ = ["AnnotatorAgreement", "Kappa", "annotator_agreement", "annotator_kappa", "cohen_kappa"]
@@ -44,7 +44,7 @@ class AnnotatorAgreement:
     kappa: float
 
 
-def annotator_agreement(pairs: JudgmentPairs) -> AnnotatorAgreement:
+def annotator_agreement(pairs: JudgmentPairs | JudgedEntries) -> AnnotatorAgreement:
     """Agreement between annotators, the ceiling of sentence-level accuracy.
 
     Every two annotators are compared on every pair of systems that both judged on the same
@@ -53,28 +53,17 @@ def annotator_agreement(pairs: JudgmentPairs) -> AnnotatorAgreement:
     judgments of SEEDA's Base systems that gives 64.4% of 519 (edit) and 89.6% of 694 (sentence).
 
     Args:
-        pairs: judgments, ties included, in file order.
+        pairs: judgments, ties included, in file order; as entries they are looked at some at a
+            time.
 
     Returns:
         Agreement on decided comparisons and on all.
     """
-    judged = pairs.select(~pairs.shared)
-    size = len(pairs.systems)
-    place = (judged.sentence * size + judged.first) * size + judged.second
-    annotators = len(pairs.annotators)
-    keys, at = np.unique(place * max(annotators, 1) + judged.annotator, return_index=True)
-    places, by = np.divmod(keys, max(annotators, 1))
-    preference = judged.preference[at]
-    one: list[IntArray] = []
-    two: list[IntArray] = []
-    for a, b in combinations(range(annotators), 2):
-        _, in_a, in_b = np.intersect1d(
-            places[by == a], places[by == b], assume_unique=True, return_indices=True
-        )
-        one.append(preference[by == a][in_a])
-        two.append(preference[by == b][in_b])
-    x = np.concatenate(one) if one else np.array([], dtype=np.int64)
-    y = np.concatenate(two) if two else np.array([], dtype=np.int64)
+    parts: Iterable[JudgmentPairs] = (
+        [pairs] if isinstance(pairs, JudgmentPairs) else pairs.repeated(within=False)
+    )
+    both = [_twice(part) for part in parts]
+    x, y = (np.concatenate([part[side] for part in both]) for side in (0, 1))
     decided = (x != 0) & (y != 0)
     equal = x == y
     return AnnotatorAgreement(
@@ -84,6 +73,30 @@ def annotator_agreement(pairs: JudgmentPairs) -> AnnotatorAgreement:
         pairs=len(equal),
         kappa=cohen_kappa(x, y, pooled=True),
     )
+
+
+def _twice(pairs: JudgmentPairs) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """Preferences of two annotators on the same pairs, for every two annotators."""
+    judged = pairs.select(~pairs.shared)
+    size = len(pairs.systems)
+    place = (judged.sentence * size + judged.first) * size + judged.second
+    annotators = len(pairs.annotators)
+    keys, at = np.unique(place * max(annotators, 1) + judged.annotator, return_index=True)
+    places, by = np.divmod(keys, max(annotators, 1))
+    preference = judged.preference[at]
+    one: list[IntArray] = []
+    two: list[IntArray] = []
+    # Of many annotators few meet on a sentence.
+    held = np.unique(by)
+    for a, b in combinations(held.tolist(), 2):
+        _, in_a, in_b = np.intersect1d(
+            places[by == a], places[by == b], assume_unique=True, return_indices=True
+        )
+        one.append(preference[by == a][in_a])
+        two.append(preference[by == b][in_b])
+    if not one:
+        return np.zeros(0, np.int8), np.zeros(0, np.int8)
+    return np.concatenate(one).astype(np.int8), np.concatenate(two).astype(np.int8)
 
 
 def cohen_kappa(first: NDArray[Any], second: NDArray[Any], *, pooled: bool = False) -> float:

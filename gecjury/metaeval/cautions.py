@@ -13,7 +13,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.judgments import JudgmentPairs
+from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.errors import InputError
 from gecjury.metaeval.settings import Settings
@@ -72,8 +72,13 @@ class Repeats:
     contradictory: int
 
 
-def count_repeats(pairs: JudgmentPairs) -> Repeats:
+def count_repeats(pairs: JudgmentPairs | JudgedEntries) -> Repeats:
     """Count overlapping and contradictory judgments; pairs of equal texts are left out."""
+    if isinstance(pairs, JudgedEntries):
+        parts = [count_repeats(part) for part in pairs.repeated(within=True)]
+        return Repeats(
+            sum(part.repeated for part in parts), sum(part.contradictory for part in parts)
+        )
     judged = pairs.select(~pairs.shared)
     if not len(judged):
         return Repeats(0, 0)
@@ -130,7 +135,7 @@ def check_study(study: Study, views: Sequence[View], level: str) -> None:
     for view in views:
         if level != "sentence" or not study.benchmark.rankings.get(view):
             continue
-        if not len(study.pairs(view).decided):
+        if not any(len(part.decided) for part in study.judged(view).parts()):
             raise InputError(
                 f"{study.benchmark.name}: no sentence has a judgment ({view}) that prefers one of "
                 f"the systems {', '.join(names)} to another; choose another set with --systems"
@@ -333,12 +338,12 @@ def _of_judgments(study: Study, view: View) -> list[str]:
             f"humans score all systems alike ({view}): correlations over systems are not defined"
         )
     if study.benchmark.rankings.get(view):
-        if not len(study.pairs(view).decided):
+        if not any(len(part.decided) for part in study.judged(view).parts()):
             notes.append(
                 f"no judgment ({view}) prefers one of these systems to another: the sentence level "
                 "is not defined"
             )
-        repeats = count_repeats(study.pairs(view))
+        repeats = count_repeats(study.judged(view))
         if repeats.repeated:
             notes.append(
                 f"{repeats.repeated} comparisons ({view}) were made more than once by one "
