@@ -499,14 +499,14 @@ def rank_ratings(
                 places.setdefault((-round(float(rating), RATING_DIGITS), text), []).append(name)
         if not places:
             continue
-        order = sorted({rating for rating, _ in places})
+        order = {rating: rank for rank, rating in enumerate(sorted({r for r, _ in places}), 1)}
         items.append(
             RankedItem(
                 str(row),
                 row,
                 annotator,
                 tuple(tuple(systems) for systems in places.values()),
-                tuple(order.index(rating) + 1 for rating, _ in places),
+                tuple(order[rating] for rating, _ in places),
             )
         )
     return tuple(items)

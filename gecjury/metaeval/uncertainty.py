@@ -471,7 +471,8 @@ def calibrated_sums(found: PairOutcomes, weights: FloatArray) -> FloatArray:
     last = np.append(gap[1:] != gap[:-1], True) if len(gap) else np.zeros(0, dtype=bool)
     drawn = weights[:, order]
     total = drawn @ decided.astype(np.float64)
-    gains = (drawn * (tie.astype(np.float64) - decided)).cumsum(axis=1)[:, last]
+    drawn *= tie.astype(np.float64) - decided
+    gains = np.cumsum(drawn, axis=1, out=drawn)[:, last]
     best = gains.max(axis=1, initial=-np.inf)
     if len(gap) and gap[0] > 0:
         best = np.maximum(best, 0.0)
