@@ -158,7 +158,9 @@ class Study:
     def parts(self, view: View) -> Iterator[JudgmentPairs]:
         """The same pairs in the same order, some at a time where they are very many."""
         judged = self.judged(view)
-        return self.pairs(view).parts() if len(judged) <= PAIRS_AT_ONCE else judged.parts()
+        if len(judged) <= PAIRS_AT_ONCE:
+            return self.pairs(view).parts()
+        return judged.parts(PAIRS_AT_ONCE)
 
     @cached_property
     def _pairs(self) -> dict[View, JudgmentPairs]:

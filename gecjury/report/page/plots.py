@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,14 @@ from markupsafe import Markup
 from gecjury.benchmarks.table import View
 from gecjury.metaeval.study import Study
 from gecjury.report.page.markup import render
-from gecjury.report.page.svg import Estimate, intervals, scatter, window_lines
+from gecjury.report.page.svg import (
+    MOST_DRAWN,
+    MOST_NAMED,
+    Estimate,
+    intervals,
+    scatter,
+    window_lines,
+)
 from gecjury.report.page.tables import PageTable, pair_matrix
 from gecjury.report.page.words import (
     SHOWN_MEASURES,
@@ -98,7 +106,12 @@ def scatters(document: Document, human: Mapping[str, Mapping[str, float]]) -> Ma
             panels.append(_Panel(row["metric"], f"r = {number(r)}", plot))
         if panels:
             groups.append(_PanelGroup(_heading(view, human), panels))
-    return render("panels", note="", groups=groups) if groups else None
+    systems, note = max((len(people) for people in human.values()), default=0), ""
+    if systems > MOST_NAMED:
+        note = f"Of more than {MOST_NAMED} systems none is named"
+        note += f", and {number(MOST_DRAWN)} are drawn" * (systems > MOST_DRAWN)
+        note += ": all scores are in the numbers at the end of the page."
+    return render("panels", note=note, groups=groups) if groups else None
 
 
 def _drawn(document: Document, view: str) -> list[Mapping[str, Any]]:
@@ -161,10 +174,22 @@ class _MatrixGroup:
 
 
 def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> Markup | None:
-    """A matrix of sentence accuracy by pair of systems for each metric and view."""
+    """A matrix of sentence accuracy by pair of systems for each metric and view.
+
+    Of more than `MOST_NAMED` systems there are words instead, whatever was judged.
+    """
     if study.ties == "calibrated":
         return None
     names = study.benchmark.corpus.names
+    if len(names) > MOST_NAMED:
+        if not tables or not any(study.benchmark.rankings.get(view) for view in views):
+            return None
+        note = (
+            f"Left out: {number(len(names))} systems are {number(math.comb(len(names), 2))} pairs, "
+            f"and a table that can be read has at most {MOST_NAMED} systems. Compare fewer, such "
+            "as a system set of the benchmark (--systems)."
+        )
+        return render("pairs", note=note, groups=[])
     groups = []
     for view in (view for view in views if study.benchmark.rankings.get(view)):
         order = np.argsort(-study.human(view), kind="stable")
