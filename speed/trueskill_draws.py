@@ -19,9 +19,9 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
-from gecjury.stats.bootstrap import make_draws
+from gecjury.stats.bootstrap import make_resampled
 from gecjury.stats.ranking import trueskill
-from gecjury.stats.trueskill import Game, rate_draws, score_waves
+from gecjury.stats.trueskill import Game, rate_resampled, score_waves
 from speed.harness import Claim, Options, checked, faster
 
 __all__ = ["measure"]
@@ -42,11 +42,11 @@ def measure(options: Options) -> list[Claim]:
         found = [score_with_files(load(m), benchmark.corpus, where, Runtime()) for m in METRICS]
     tables = [table.sentences for table in found]
     systems, lines = tables[0].shape
-    draws = make_draws("sentences", resamples, lines, systems, seed=0)
+    draws = make_resampled("sentences", resamples, lines, systems, seed=0)
     assert draws.sentences is not None
     start = time.process_time()
     game = Game(0.0, 0.5, 0.25, 0.0, 0.25)
-    together = rate_draws(score_waves(tables), draws.counts, systems, game, metrics=len(tables))
+    together = rate_resampled(score_waves(tables), draws.counts, systems, game, metrics=len(tables))
     middle = time.process_time()
     alone = np.array(
         [[trueskill(table[:, row]).scores for row in draws.sentences[:passes]] for table in tables]

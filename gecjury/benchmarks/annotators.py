@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import IntArray
-from gecjury.benchmarks.judgments import JudgmentPairs, RankedItem
+from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs, RankedItem
 from gecjury.errors import OptionError
 
 __all__ = [
@@ -66,7 +66,7 @@ class AnnotatorAgreement:
         return 0.5 + 0.5 * math.sqrt(2 * self.accuracy - 1)
 
 
-def annotator_agreement(pairs: JudgmentPairs) -> AnnotatorAgreement:
+def annotator_agreement(pairs: JudgmentPairs | JudgedEntries) -> AnnotatorAgreement:
     """Agreement between two annotators at sentence level.
 
     Every two annotators are compared on every pair of systems that both judged on the same
@@ -75,13 +75,19 @@ def annotator_agreement(pairs: JudgmentPairs) -> AnnotatorAgreement:
     judgments of SEEDA's Base systems that gives 64.4% of 519 (edit) and 89.6% of 694 (sentence).
 
     Args:
-        pairs: judgments, ties included, in file order.
+        pairs: judgments, ties included, in file order; as entries they are looked at some at a
+            time.
 
     Returns:
         Agreement on decided comparisons and on all.
     """
-    one, two = _twice(pairs)
-    x, y = pairs.preference[one], pairs.preference[two]
+    parts: Iterable[JudgmentPairs] = (
+        [pairs] if isinstance(pairs, JudgmentPairs) else pairs.repeated(within=False)
+    )
+    both = [(part.preference[one], part.preference[two]) for part in parts
+            for one, two in [_twice(part)]]  # fmt: skip
+    none = np.zeros(0, dtype=np.int64)
+    x, y = (np.concatenate([none, *(part[side] for part in both)]) for side in (0, 1))
     decided = (x != 0) & (y != 0)
     equal = x == y
     return AnnotatorAgreement(
@@ -125,7 +131,8 @@ def _twice(pairs: JudgmentPairs) -> tuple[IntArray, IntArray]:
     none = np.zeros(0, dtype=np.int64)
     one: list[IntArray] = [none]
     two: list[IntArray] = [none]
-    for a, b in combinations(range(annotators), 2):
+    # Of many annotators few meet on a sentence.
+    for a, b in combinations(np.unique(by).tolist(), 2):
         _, in_a, in_b = np.intersect1d(
             places[by == a], places[by == b], assume_unique=True, return_indices=True
         )

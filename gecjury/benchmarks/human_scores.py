@@ -7,30 +7,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray
-from gecjury.benchmarks.judgments import JudgmentPairs
+from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.errors import OptionError
 from gecjury.stats.ranking import Ranking, wins_to_scores
-from gecjury.stats.trueskill import Game, rate
+from gecjury.stats.trueskill import Game, Outcome, rate
 
 __all__ = ["human_expected_wins", "human_trueskill", "human_trueskill_sampled"]
 
 
-def _wins(pairs: JudgmentPairs) -> IntArray:
+def _wins(pairs: JudgmentPairs | JudgedEntries) -> IntArray:
     """How often the row was preferred to the column."""
     size = len(pairs.systems)
     wins = np.zeros((size, size), dtype=np.int64)
-    won, lost = pairs.preference > 0, pairs.preference < 0
-    np.add.at(wins, (pairs.first[won], pairs.second[won]), 1)
-    np.add.at(wins, (pairs.second[lost], pairs.first[lost]), 1)
+    for part in pairs.parts():
+        won, lost = part.preference > 0, part.preference < 0
+        np.add.at(wins, (part.first[won], part.second[won]), 1)
+        np.add.at(wins, (part.second[lost], part.first[lost]), 1)
     return wins
 
 
-def human_expected_wins(pairs: JudgmentPairs) -> Ranking:
+def human_expected_wins(pairs: JudgmentPairs | JudgedEntries) -> Ranking:
     """Expected Wins from human judgments; with all expanded pairs it gives the published columns.
 
     Args:
@@ -44,7 +46,7 @@ def human_expected_wins(pairs: JudgmentPairs) -> Ranking:
 
 
 def human_trueskill(
-    pairs: JudgmentPairs,
+    pairs: JudgmentPairs | JudgedEntries,
     *,
     mu: float = 0.0,
     sigma: float = 0.5,
@@ -83,12 +85,21 @@ def human_trueskill(
     size = len(pairs.systems)
     means, deviations = np.empty((passes, size)), np.empty(size)
     for row in means:
-        part = pairs if rng is None else pairs.select(rng.permutation(len(pairs)))
-        columns = (part.first.tolist(), part.second.tolist(), part.preference.tolist())
-        row[:], deviations, _ = rate(zip(*columns, strict=True), size, game)
+        part = pairs
+        if rng is not None:
+            whole = pairs if isinstance(pairs, JudgmentPairs) else pairs.whole()
+            part = whole.select(rng.permutation(len(whole)))
+        row[:], deviations, _ = rate(_outcomes(part), size, game)
     if passes > 1:
         deviations = means.std(axis=0)
     return Ranking(means.mean(axis=0), len(pairs), 0, deviations)
+
+
+def _outcomes(pairs: JudgmentPairs | JudgedEntries) -> Iterator[Outcome]:
+    """The judgments one by one."""
+    for part in pairs.parts():
+        columns = (part.first.tolist(), part.second.tolist(), part.preference.tolist())
+        yield from zip(*columns, strict=True)
 
 
 def human_trueskill_sampled(

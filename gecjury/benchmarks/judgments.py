@@ -12,7 +12,6 @@ import math
 import xml.sax.xmlreader
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Literal, NoReturn
 from xml.sax import SAXParseException
@@ -28,11 +27,14 @@ from gecjury.textfiles import read_bytes
 __all__ = [
     "FIRST_SENTENCE",
     "MOST_RANK",
+    "PAIRS_AT_ONCE",
     "RATING_DIGITS",
     "SKIP_UNKNOWN",
+    "JudgedEntries",
     "JudgmentPairs",
     "RankedItem",
     "expand_pairs",
+    "judged_entries",
     "mean_over_raters",
     "rank_ratings",
     "read_rankings",
@@ -50,6 +52,13 @@ SKIP_UNKNOWN = (
 
 MOST_RANK = 1_000_000_000
 """The last rank there is; nobody ranks so many, and tables of ranks hold no larger number."""
+
+
+PAIRS_AT_ONCE = 500_000
+"""Judged pairs that are held at once where there may be any number: some 40 MB of arrays.
+
+All pairs of published benchmarks are fewer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +133,10 @@ class JudgmentPairs:
     def decided(self) -> JudgmentPairs:
         """The pairs that the annotator did not tie."""
         return self.select(self.preference != 0)
+
+    def parts(self) -> Iterator[JudgmentPairs]:
+        """Themselves, in one part; see `JudgedEntries.parts`."""
+        yield self
 
 
 class _RankingHandler(xml.sax.handler.ContentHandler):
@@ -265,20 +278,179 @@ def read_rankings(
     return tuple(handler.items)
 
 
-def _sign(a: int, b: int) -> int:
-    """+1 if rank a is better than rank b, -1 if worse, 0 if equal."""
-    return (b > a) - (a > b)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedEntries:
+    """Rankings of the given systems as parallel arrays, whose pairs are made as they are needed.
+
+    2,000 systems ranked on one sentence are 2,000 entries and two million pairs.
+
+    Attributes:
+        item: index of the item of each entry, ascending.
+        system: index of its system, ascending within an item.
+        rank: the annotator's rank, 1 is best.
+        text: number of the correction within its item; systems that share one share the text.
+        sentence: of each item, its line in the full output files.
+        annotator: of each item, index into `annotators`.
+        systems: names of the systems.
+        annotators: names of the annotators, in order of first appearance.
+        shared: whether two systems with the same text make a pair.
+    """
+
+    item: IntArray
+    system: IntArray
+    rank: IntArray
+    text: IntArray
+    sentence: IntArray
+    annotator: IntArray
+    systems: tuple[str, ...]
+    annotators: tuple[str, ...]
+    shared: bool = True
+
+    def __len__(self) -> int:
+        """Pairs, those of the same text among them whether they are made or not."""
+        return int(self._later.sum())
+
+    @property
+    def _later(self) -> IntArray:
+        """How many entries of the same item come after each."""
+        ends = np.bincount(self.item, minlength=len(self.sentence)).cumsum()
+        return np.asarray(ends[self.item] - 1 - np.arange(len(self.item)), dtype=np.int64)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Items and systems."""
+        return len(self.sentence), len(self.systems)
+
+    @property
+    def cells(self) -> int:
+        """Numbers in a table of items × systems."""
+        return math.prod(self.shape)
+
+    @property
+    def compared(self) -> NDArray[np.bool_]:
+        """The systems that stand in some pair, shape (systems,)."""
+        held = np.bincount(self.item, minlength=len(self.sentence))
+        found = np.zeros(len(self.systems), dtype=np.bool_)
+        found[self.system[held[self.item] > 1]] = True
+        return found
+
+    def whole(self) -> JudgmentPairs:
+        """All pairs at once, in the order of items, then of first and second system."""
+        return self._pairs(np.arange(len(self.item)), self._later)
+
+    def parts(self, at_once: int = PAIRS_AT_ONCE) -> Iterator[JudgmentPairs]:
+        """The same pairs in the same order, a stretch of them at a time; one part at least.
+
+        Args:
+            at_once: pairs in a part, or those of one system in one item if they are more.
+        """
+        later = self._later
+        for part in _stretches(later, np.arange(len(later)), at_once):
+            yield self._pairs(part, later)
+
+    def repeated(self, *, within: bool, at_once: int = PAIRS_AT_ONCE) -> Iterator[JudgmentPairs]:
+        """Pairs whose first system stands in several items of the sentence, in no set order.
+
+        All judgments of two systems on one sentence are in one part, as they follow each other in
+        `whole`; what nobody judged again is in none.
+
+        Args:
+            within: look for several items of one annotator, not of anyone.
+            at_once: as for `parts`.
+        """
+        sentence, size = self.sentence[self.item], max(len(self.systems), 1)
+        place = sentence * size + self.system
+        who = self.annotator[self.item] if within else np.zeros(len(place), dtype=np.int64)
+        order = np.lexsort((np.arange(len(place)), place))
+        _, at, counts = np.unique(
+            place * max(len(self.annotators), 1) + who, return_inverse=True, return_counts=True
+        )
+        chosen = order[(counts[at] > 1)[order]]
+        later = self._later
+        for part in _stretches(later[chosen], place[chosen], at_once):
+            yield self._pairs(np.sort(chosen[part]), later)
+
+    def _pairs(self, firsts: IntArray, later: IntArray) -> JudgmentPairs:
+        """The pairs whose first entries these are."""
+        held = later[firsts]
+        one = np.repeat(firsts, held)
+        # Counts on from the entry after each first one.
+        two = one + 1 + np.arange(len(one)) - np.repeat(held.cumsum() - held, held)
+        same = self.text[one] == self.text[two]
+        if not self.shared:
+            one, two, same = one[~same], two[~same], same[~same]
+        item, first_rank, second_rank = self.item[one], self.rank[one], self.rank[two]
+        return JudgmentPairs(
+            sentence=self.sentence[item],
+            first=self.system[one],
+            second=self.system[two],
+            first_rank=first_rank,
+            second_rank=second_rank,
+            preference=np.sign(second_rank - first_rank),
+            annotator=self.annotator[item],
+            item=item,
+            shared=same,
+            systems=self.systems,
+            annotators=self.annotators,
+        )
 
 
-def _item_pairs(item: RankedItem, index: dict[str, int], mode: str) -> Iterator[tuple[int, ...]]:
-    """Pairs of one item: first and second system, their ranks, preference, same text or not."""
-    entries: list[tuple[int, int, int]] = []
-    for number, (group, rank) in enumerate(zip(item.groups, item.ranks, strict=True)):
-        members = sorted(index[system] for system in group if system in index)
-        kept = members if mode == "expanded" else members[:1]
-        entries += [(member, rank, number) for member in kept]
-    for (a, rank_a, text_a), (b, rank_b, text_b) in combinations(sorted(entries), 2):
-        yield a, b, rank_a, rank_b, _sign(rank_a, rank_b), text_a == text_b
+def _stretches(held: IntArray, label: IntArray, at_once: int) -> Iterator[IntArray]:
+    """Places in stretches that hold so much at most, equal labels together; one at least."""
+    total = held.cumsum()
+    if not len(held):
+        yield np.arange(0)
+        return
+    ends = np.flatnonzero(np.append(label[1:] != label[:-1], True)) + 1
+    start, done = 0, 0
+    while start < len(held):
+        # The last end within the bound, or the next one.
+        most = int(np.searchsorted(total, done + at_once, side="right"))
+        at = max(
+            int(np.searchsorted(ends, most, side="right")) - 1,
+            int(np.searchsorted(ends, start, side="right")),
+        )
+        stop = int(ends[at])
+        yield np.arange(start, stop)
+        start, done = stop, int(total[stop - 1])
+
+
+def judged_entries(
+    items: Sequence[RankedItem],
+    systems: Sequence[str],
+    mode: Literal["expanded", "unexpanded"] = "expanded",
+) -> JudgedEntries:
+    """Rankings of the given systems; arguments and errors are those of `expand_pairs`."""
+    if mode not in ("expanded", "unexpanded"):
+        raise OptionError(f"unknown mode {mode!r}: expected 'expanded' or 'unexpanded'")
+    index = {system: number for number, system in enumerate(systems)}
+    if len(index) != len(systems):
+        twice = next(system for system in systems if list(systems).count(system) > 1)
+        raise OptionError(f"system {twice!r} is named twice: name every system once")
+    annotators: dict[str, int] = {}
+    of_item: list[tuple[int, int]] = []
+    rows: list[tuple[int, int, int, int]] = []
+    for number, item in enumerate(items):
+        of_item.append((item.sentence, annotators.setdefault(item.annotator, len(annotators))))
+        entries = []
+        for text, (group, rank) in enumerate(zip(item.groups, item.ranks, strict=True)):
+            members = [index[system] for system in group if system in index]
+            if mode == "unexpanded":
+                members = [min(members)] if members else []
+            entries += [(number, member, rank, text) for member in members]
+        rows += sorted(entries)
+    item_of, system, rank_of, text_of = np.array(rows, dtype=np.int64).reshape(-1, 4).T.copy()
+    sentence, annotator = np.array(of_item, dtype=np.int64).reshape(-1, 2).T.copy()
+    return JudgedEntries(
+        item=item_of,
+        system=system,
+        rank=rank_of,
+        text=text_of,
+        sentence=sentence,
+        annotator=annotator,
+        systems=tuple(systems),
+        annotators=tuple(annotators),
+    )
 
 
 def expand_pairs(
@@ -301,34 +473,7 @@ def expand_pairs(
     Raises:
         OptionError: an unknown mode or a system named twice.
     """
-    if mode not in ("expanded", "unexpanded"):
-        raise OptionError(f"unknown mode {mode!r}: expected 'expanded' or 'unexpanded'")
-    index = {system: number for number, system in enumerate(systems)}
-    if len(index) != len(systems):
-        twice = next(system for system in systems if list(systems).count(system) > 1)
-        raise OptionError(f"system {twice!r} is named twice: name every system once")
-    annotators: dict[str, int] = {}
-    rows: list[tuple[int, ...]] = []
-    for number, item in enumerate(items):
-        annotator = annotators.setdefault(item.annotator, len(annotators))
-        rows += [
-            (item.sentence, annotator, number, *pair) for pair in _item_pairs(item, index, mode)
-        ]
-    columns = np.array(rows, dtype=np.int64).reshape(-1, 9).T.copy()
-    sentence, annotator_of, item_of, first, second, first_rank, second_rank, sign, same = columns
-    return JudgmentPairs(
-        sentence=sentence,
-        first=first,
-        second=second,
-        first_rank=first_rank,
-        second_rank=second_rank,
-        preference=sign,
-        annotator=annotator_of,
-        item=item_of,
-        shared=same.astype(bool),
-        systems=tuple(systems),
-        annotators=tuple(annotators),
-    )
+    return judged_entries(items, systems, mode).whole()
 
 
 RATING_DIGITS = 9
@@ -354,14 +499,14 @@ def rank_ratings(
                 places.setdefault((-round(float(rating), RATING_DIGITS), text), []).append(name)
         if not places:
             continue
-        order = sorted({rating for rating, _ in places})
+        order = {rating: rank for rank, rating in enumerate(sorted({r for r, _ in places}), 1)}
         items.append(
             RankedItem(
                 str(row),
                 row,
                 annotator,
                 tuple(tuple(systems) for systems in places.values()),
-                tuple(order.index(rating) + 1 for rating, _ in places),
+                tuple(order[rating] for rating, _ in places),
             )
         )
     return tuple(items)

@@ -88,13 +88,13 @@ class _Row:
             self.fail(f"{column} {value!s:.40} is out of range", f"expected {least} {top}")
         return value
 
-    def system(self, column: str, known: Sequence[str]) -> str:
+    def system(self, column: str, known: Mapping[str, object]) -> str:
         """The name of a system of the corpus."""
         name = self[column]
         if name not in known:
             self.fail(
                 f"unknown system {name!r:.200} in column {column}",
-                f"{nearest_of(name, known)}. {SKIP_UNKNOWN}",
+                f"{nearest_of(name, tuple(known))}. {SKIP_UNKNOWN}",
             )
         return name
 
@@ -246,11 +246,12 @@ def _expected() -> str:
 def _ratings(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgments:
     """Ratings: each annotator's ratings of one sentence make one ranking item."""
     names = corpus.names
+    place = {name: number for number, name in enumerate(names)}
     scores: dict[tuple[str, str, int, int], list[float]] = {}
     empty = 0
     for row in rows:
         sentence = row.sentence(first, len(corpus))
-        system = names.index(row.system("system", names))
+        system = place[row.system("system", place)]
         if not row["score"]:
             empty += 1
             continue
@@ -307,7 +308,7 @@ def _preferences(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgmen
     equal = 0
     for row in rows:
         sentence = row.sentence(first, len(corpus))
-        a, b = (row.system(column, corpus.names) for column in ("system_a", "system_b"))
+        a, b = (row.system(column, corpus.systems) for column in ("system_a", "system_b"))
         if a == b:
             row.fail(f"system {a!r} is compared with itself", "name two systems")
         ranks = _preference(row, a, b)
@@ -340,7 +341,7 @@ def _rankings(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgments:
     ranked: dict[tuple[str, str], tuple[int, dict[str, int]]] = {}
     for row in rows:
         sentence = row.sentence(first, len(corpus))
-        name = row.system("system", corpus.names)
+        name = row.system("system", corpus.systems)
         rank = row.number("rank", 1)
         if rank > MOST_RANK:
             row.fail(f"rank {rank!s:.40} is out of range", f"expected 1 to {MOST_RANK}")

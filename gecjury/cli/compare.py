@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, get_args
 
 from gecjury.cli.inputs import add_metrics, dry_run, load_scorers, runtime_from, up_to
 from gecjury.cli.resampling import add_resampling, resampling_from
+from gecjury.errors import OptionError
+from gecjury.wording import number
 
 if TYPE_CHECKING:
     from gecjury.metaeval.settings import Settings
 
 __all__ = ["add_arguments", "add_study_options", "compare_metrics", "run"]
+
+_MOST_PAIRED = 200  # systems whose pairs make a table that somebody can use
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -154,6 +158,13 @@ def compare_metrics(args: argparse.Namespace, name: str, metrics: Sequence[str])
         cache=args.cache,
         unknown_systems=args.unknown_systems,
     )
+    systems = len(benchmark.corpus.names)
+    if settings.pairwise and systems > _MOST_PAIRED:
+        raise OptionError(
+            f"--pairwise: {number(systems)} systems would make tables of {number(systems)} × "
+            f"{number(systems)} for every metric; expected at most {_MOST_PAIRED}: compare fewer "
+            "by --systems, or leave it out"
+        )
     runtime = runtime_from(args)
     if runtime.dry_run:
         dry_run([], benchmark.corpus, runtime, plans(benchmark, scorers, settings, runtime=runtime))

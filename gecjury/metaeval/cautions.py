@@ -13,7 +13,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.judgments import JudgmentPairs
+from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.errors import InputError
 from gecjury.metaeval.settings import Settings
@@ -74,8 +74,13 @@ class Repeats:
     contradictory: int
 
 
-def count_repeats(pairs: JudgmentPairs) -> Repeats:
+def count_repeats(pairs: JudgmentPairs | JudgedEntries) -> Repeats:
     """Count overlapping and contradictory judgments; pairs of equal texts are left out."""
+    if isinstance(pairs, JudgedEntries):
+        parts = [count_repeats(part) for part in pairs.repeated(within=True)]
+        return Repeats(
+            sum(part.repeated for part in parts), sum(part.contradictory for part in parts)
+        )
     judged = pairs.select(~pairs.shared)
     if not len(judged):
         return Repeats(0, 0)
@@ -132,7 +137,7 @@ def check_study(study: Study, views: Sequence[View], level: str) -> None:
     for view in views:
         if level != "sentence" or not study.benchmark.rankings.get(view):
             continue
-        if not len(study.pairs(view).decided):
+        if not any(len(part.decided) for part in study.judged(view).parts()):
             raise InputError(
                 f"{study.benchmark.name}: no sentence has a judgment ({view}) that prefers one of "
                 f"the systems {', '.join(names)} to another; choose another set with --systems"
@@ -267,13 +272,19 @@ def _islands(study: Study, view: View) -> list[list[str]]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    pairs, size = study.pairs(view), len(study.benchmark.corpus.names)
-    links = coo_array((np.ones(len(pairs)), (pairs.first, pairs.second)), shape=(size, size))
+    names = study.benchmark.corpus.names
+    index, size = {name: number for number, name in enumerate(names)}, len(names)
+    first, other = [], []
+    for item in study.benchmark.rankings[view]:
+        known = [index[name] for group in item.groups for name in group if name in index]
+        first += known[:1] * len(known)
+        other += known
+    links = coo_array((np.ones(len(first)), (first, other)), shape=(size, size))
     _, label = connected_components(links, directed=False)
     scored = ~np.isnan(study.human(view))
     groups: dict[int, list[str]] = {}
-    for name, known, group in zip(study.benchmark.corpus.names, scored, label, strict=True):
-        if known:
+    for name, human, group in zip(names, scored, label, strict=True):
+        if human:
             groups.setdefault(int(group), []).append(name)
     return list(groups.values())
 
@@ -378,12 +389,12 @@ def _of_judgments(study: Study, view: View) -> list[str]:
                 f"compared with each other ({told}{' | …' * (len(islands) > _SHOWN)}): human "
                 "scores across them rest on nothing, and so do the correlations over all systems"
             )
-        if not len(study.pairs(view).decided):
+        if not any(len(part.decided) for part in study.judged(view).parts()):
             notes.append(
                 f"no judgment ({view}) prefers one of these systems to another: the sentence level "
                 "is not defined"
             )
-        repeats = count_repeats(study.pairs(view))
+        repeats = count_repeats(study.judged(view))
         if repeats.repeated:
             notes.append(
                 f"{repeats.repeated} comparisons ({view}) were made more than once by one "

@@ -9,7 +9,7 @@ corrections alike, 1 where two families order two corrections in opposite ways.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -284,16 +284,41 @@ class Consensus:
 
 
 def consensus(
-    tables: Sequence[ScoreTable], pairs: JudgmentPairs, sides: Sequence[Camp]
+    tables: Sequence[ScoreTable], pairs: Iterable[JudgmentPairs], sides: Sequence[Camp]
 ) -> Consensus | None:
     """How often camps agree on the pairs that people decided, and are right when they do.
 
     A camp prefers the side that more of its metrics prefer; a camp without a majority is of no
     opinion and the pair is left out. None with fewer than two camps or no decided pair.
+
+    Args:
+        tables: one a metric.
+        pairs: judgments, in parts.
+        sides: the camps.
     """
-    decided = pairs.decided
-    if len(sides) < 2 or not len(decided):
+    if len(sides) < 2:
         return None
+    sums = [
+        _consensus(tables, part, sides) for part in (some.decided for some in pairs) if len(part)
+    ]
+    if not sums:
+        return None
+    kept, united, right, *split = np.sum(sums, axis=0).tolist()
+    return Consensus(
+        kept,
+        united,
+        right / united if united else float("nan"),
+        {
+            side.name: found / (kept - united) if kept > united else float("nan")
+            for side, found in zip(sides, split, strict=True)
+        },
+    )
+
+
+def _consensus(
+    tables: Sequence[ScoreTable], decided: JudgmentPairs, sides: Sequence[Camp]
+) -> list[int]:
+    """Pairs with a preference of every camp, united ones, right ones of those, right by camp."""
     votes = []
     for side in sides:
         total = np.zeros(len(decided))
@@ -310,12 +335,5 @@ def consensus(
     choices, human = choices[:, kept], decided.preference[kept]
     united = (choices == choices[0]).all(axis=0)
     right = choices == human
-    return Consensus(
-        int(kept.sum()),
-        int(united.sum()),
-        float(right[0, united].mean()) if united.any() else float("nan"),
-        {
-            side.name: float(right[at, ~united].mean()) if (~united).any() else float("nan")
-            for at, side in enumerate(sides)
-        },
-    )
+    alone = right[:, ~united].sum(axis=1)
+    return [int(kept.sum()), int(united.sum()), int(right[0, united].sum()), *alone.tolist()]

@@ -21,17 +21,21 @@ _TOLD = 300.0  # seconds from which it is said
 _SHARE = 0.1  # of the time from which a part is named
 _MEMORY = 1e9  # bytes from which it is said
 
-# Seconds for one number, measured on a machine that did nothing else.
-_GAME = 1e-6
-_RESAMPLED_GAME = 1e-8
+# Seconds of one processor for one number.
+_GAME = 8e-7
+_RESAMPLED_GAME = 1.5e-8
 _PRODUCT = 2e-10
 _CONFIDENCE = 3e-8
 _WINS = 2e-8
 _SUM = 1e-8
+_DENSE_SUM = 1e-9
 _CALIBRATED = 1e-7
 _SWAPPED_PAIR = 1e-6
 _RANKED = 5e-9
-_PAIR_BYTES = 350  # a judged pair with what is made of it
+# Bytes for a judged pair, where all are held at once.
+_PAIR = 150
+_OUTCOME = 50  # for every metric beside it
+_SEGMENT_PAIR = 300
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Effort:
         systems: how many are compared.
         sentences: on how many sentences.
         seconds: by what they are spent on.
-        memory: bytes for the judged pairs.
+        memory: bytes for the judged pairs, where all have to be held at once.
         quicker: options that would take less.
     """
 
@@ -97,15 +101,22 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
         compared * (every + 1) * tests * (_CONFIDENCE + 3 * lines * _PRODUCT)
     )
     seconds["correlations"] = pairs * every * draws * _RANKED
-    seconds["judged pairs"] = (
-        judged * every * draws * (_CALIBRATED if settings.ties == "calibrated" else _SUM)
-    )
+    calibrated, memory = settings.ties == "calibrated", 0.0
+    # Where most systems were compared on a sentence, their pairs are summed as a matrix.
+    a_sum = _DENSE_SUM if judged > systems * lines else _SUM
+    seconds["judged pairs"] = judged * every * draws * (_CALIBRATED if calibrated else a_sum)
+    if judged and calibrated:
+        # Otherwise they are made from the rankings, some at a time.
+        memory = judged * (_PAIR + _OUTCOME * every)
+        quicker.append("--ties half")
+    elif resampled and settings.human_scores == "expected-wins" and not benchmark.rated:
+        memory = judged * _PAIR
     segments = settings.grouping or ("item" if benchmark.rated else None)
     if segments is not None and settings.level in ("sentence", "all"):
         aspects = max(len(benchmark.rated), 1)
         seconds["segment level"] = judged * every * aspects * (1 + resampled) * _CALIBRATED
-        if benchmark.rated:
-            quicker.append("--level system")
+        memory = max(memory, judged * _SEGMENT_PAIR)
+        quicker.append("--level system" if benchmark.rated else "no --grouping")
     duels = math.comb(metrics, 2)
     if draws and duels and settings.statistic == "spa":
         seconds["tests of soft pairwise accuracy"] = (
@@ -116,7 +127,7 @@ def effort(benchmark: Benchmark, metrics: int, settings: Settings) -> Effort:
         seconds["tests"] = systems * how.permutations * duels * (_SUM * 10 + 2 * lines * _PRODUCT)
     if draws:
         quicker += [f"fewer --resamples than {number(how.resamples)}", "--resample none"]
-    return Effort(systems, lines, seconds, judged * _PAIR_BYTES, tuple(quicker))
+    return Effort(systems, lines, seconds, memory, tuple(quicker))
 
 
 def told(found: Effort) -> str:
@@ -134,7 +145,8 @@ def told(found: Effort) -> str:
     if not parts:
         return ""
     size = f"{number(found.systems)} systems × {number(found.sentences)} sentences"
-    remedy = f"; quicker: {', or '.join(found.quicker)}" if found.quicker else ""
+    word = "quicker" if found.memory < _MEMORY else "less"
+    remedy = f"; {word}: {', or '.join(found.quicker)}" if found.quicker else ""
     return f"{size} will take {' and '.join(parts)}{remedy}. Ctrl-C stops it"
 
 

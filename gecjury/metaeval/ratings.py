@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray
+from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RATING_DIGITS, mean_over_raters
 from gecjury.corpus.corpus import Corpus
@@ -30,6 +30,7 @@ __all__ = [
     "raters_with_mean",
     "rating_agreement",
     "resampled_ratings",
+    "weighted",
     "weighted_means",
 ]
 
@@ -264,14 +265,43 @@ def resampled_ratings(
     found = {}
     for aspect, ratings in benchmark.rated.items():
         points = rated_points(benchmark.corpus, ratings, sentences)
-        weights = counts[:, points.source]
-        human, metric = points.ratings[None], points.scores[None]
+        points_of = points.ratings, points.scores, counts, points.source
         found[aspect] = {
-            "pearson": pearsons(human, metric, weights),
-            "spearman": spearmans(human, metric, weights),
+            "pearson": weighted(pearsons, *points_of),
+            "spearman": weighted(spearmans, *points_of),
             "within": weighted_means(points.within, counts),
         }
     return found
+
+
+def weighted(
+    measure: Callable[[FloatArray, FloatArray, FloatArray], FloatArray],
+    human: FloatArray,
+    metric: FloatArray,
+    counts: FloatArray,
+    source: IntArray,
+    *,
+    at_once: int = 16 * BLOCK,
+) -> FloatArray:
+    """A correlation over resampled sources.
+
+    Args:
+        measure: of `gecjury.stats.correlation`.
+        human: ratings, shape (n,).
+        metric: scores, shape (n,).
+        counts: how often each source stands in each draw, B × sentences.
+        source: of each of the n.
+        at_once: weights beyond which fewer draws are taken at a time.
+
+    Returns:
+        Shape (B,).
+    """
+    if counts.shape[0] * len(source) <= at_once:
+        return measure(human[None], metric[None], counts[:, source])
+    parts = blocks(len(counts), len(source), at_once // 16)
+    return np.concatenate(
+        [measure(human[None], metric[None], counts[rows][:, source]) for rows in parts]
+    )
 
 
 def weighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.judgments import JudgmentPairs
+from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import View
 from gecjury.scoring.scores import Scores
 from gecjury.stats.ranking import Aggregate
@@ -204,7 +204,11 @@ def win_rates(scores: FloatArray) -> FloatArray:
 
 
 def resampled_human_scores(
-    benchmark: Benchmark, kind: str, view: View, pairs: JudgmentPairs | None, counts: FloatArray
+    benchmark: Benchmark,
+    kind: str,
+    view: View,
+    pairs: JudgmentPairs | JudgedEntries | None,
+    counts: FloatArray,
 ) -> FloatArray | None:
     """Human scores of systems on every resampled corpus, from the judgments of its sentences.
 
@@ -236,11 +240,13 @@ def resampled_human_scores(
         return None
     size = len(pairs.systems)
     if kind == "expected-wins":
-        return resampled_wins(_JudgedWins.of(pairs, sentences), counts)
+        whole = pairs if isinstance(pairs, JudgmentPairs) else pairs.whole()
+        return resampled_wins(_JudgedWins.of(whole, sentences), counts)
     if kind != "trueskill":
         return None
     net, met = np.zeros((2, sentences, size))
-    for side, sign in ((pairs.first, 1), (pairs.second, -1)):
-        np.add.at(net, (pairs.sentence, side), sign * pairs.preference)
-        np.add.at(met, (pairs.sentence, side), 1)
+    for part in pairs.parts():
+        for side, sign in ((part.first, 1), (part.second, -1)):
+            np.add.at(net, (part.sentence, side), sign * part.preference)
+            np.add.at(met, (part.sentence, side), 1)
     return np.where(counts @ met > 0, counts @ net, np.nan)

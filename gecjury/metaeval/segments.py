@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks
 from gecjury.benchmarks.annotators import annotator_agreement
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import expand_pairs, mean_over_raters
@@ -19,6 +19,7 @@ from gecjury.metaeval.ratings import (
     mean_of_known,
     rated_points,
     raters_with_mean,
+    weighted,
     weighted_means,
 )
 from gecjury.metaeval.study import Study
@@ -44,6 +45,7 @@ __all__ = [
 ]
 
 _CHUNK = 200  # draws whose pair weights are held at once
+_AT_ONCE = 8 * BLOCK  # of those weights; beyond, fewer draws are taken at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,10 +140,12 @@ class Segments:
         known = ~np.isnan(human)
         if self.grouping == "none":
             source = np.nonzero(known)[1]
-            weights = counts[:, source]
-            return {"pearson": pearsons(human[known][None], metric[known][None], weights)}
+            return {"pearson": weighted(pearsons, human[known], metric[known], counts, source)}
         rows = zip(known, human, metric, strict=True)
-        drawn = [pearsons(h[rated][None], m[rated][None], counts[:, rated]) for rated, h, m in rows]
+        drawn = [
+            weighted(pearsons, h[rated], m[rated], counts, np.flatnonzero(rated))
+            for rated, h, m in rows
+        ]
         return {"pearson": mean_over_raters(np.stack(drawn))}
 
     def _pearsons(self) -> FloatArray:
@@ -177,10 +181,14 @@ class Segments:
         )
         present, place, sizes = np.unique(pairs.group, return_inverse=True, return_counts=True)
         of_pair, share = source[pairs.group], 1 / sizes[place]
-        parts = [
-            calibrated_sums(found, counts[start : start + _CHUNK][:, of_pair] * share)
-            for start in range(0, len(counts), _CHUNK)
-        ]
+        at_once = _CHUNK * len(of_pair)
+        if at_once > _AT_ONCE:
+            at_once = BLOCK
+        parts = []
+        for rows in blocks(len(counts), len(of_pair), at_once):
+            weights = counts[rows][:, of_pair]
+            weights *= share
+            parts.append(calibrated_sums(found, weights))
         total = counts[:, source[present]].sum(axis=1)
         sums = np.concatenate(parts)
         return _share(sums, total)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray, settled
+from gecjury.arrays import BLOCK, FloatArray, Int32Array, IntArray, blocks, settled
 from gecjury.benchmarks.annotators import (
     AnnotatorAgreement,
     annotator_agreement,
     doubly_judged,
 )
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.benchmarks.judgments import JudgmentPairs, expand_pairs
+from gecjury.benchmarks.judgments import (
+    PAIRS_AT_ONCE,
+    JudgedEntries,
+    JudgmentPairs,
+    judged_entries,
+)
 from gecjury.benchmarks.table import View
 from gecjury.errors import InputError, OptionError, known_name
 from gecjury.metaeval.chance import chance_scores
@@ -27,8 +33,9 @@ from gecjury.stats.preferences import (
     PairTable,
     PreferenceAgreement,
     TieRule,
-    pair_table,
+    agreement_in_parts,
     preference_agreement,
+    table_in_parts,
 )
 from gecjury.stats.ranking import Aggregate, aggregate_scores
 from gecjury.stats.soft_accuracy import (
@@ -41,7 +48,7 @@ from gecjury.stats.soft_accuracy import (
 )
 from gecjury.stats.windows import Windows, human_ranks, window_correlations
 
-__all__ = ["Result", "Study", "SystemAgreement", "judged_differences"]
+__all__ = ["RankedDifferences", "Result", "Study", "SystemAgreement", "judged_differences"]
 
 HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
 
@@ -147,14 +154,32 @@ class Study:
         Under `calibrated`, where ties are answers, those of one text are left out: nobody could
         have decided them, and every metric ties them, so that each would be right on them for free.
         """
-        return self._pairs[view]
+        found = self._pairs.get(view)
+        if found is None:
+            found = self._pairs[view] = self.judged(view).whole()
+        return found
+
+    def judged(self, view: View) -> JudgedEntries:
+        """The same judgments, as what they are made from."""
+        return self._entries[view]
+
+    def parts(self, view: View) -> Iterator[JudgmentPairs]:
+        """The same pairs in the same order, some at a time where they are very many."""
+        judged = self.judged(view)
+        if len(judged) <= PAIRS_AT_ONCE:
+            return self.pairs(view).parts()
+        return judged.parts(PAIRS_AT_ONCE)
 
     @cached_property
     def _pairs(self) -> dict[View, JudgmentPairs]:
+        return {}
+
+    @cached_property
+    def _entries(self) -> dict[View, JudgedEntries]:
         names = self.benchmark.corpus.names
-        found = {v: expand_pairs(items, names) for v, items in self.benchmark.rankings.items()}
+        found = {v: judged_entries(items, names) for v, items in self.benchmark.rankings.items()}
         if self.ties == "calibrated":
-            found = {view: pairs.select(~pairs.shared) for view, pairs in found.items()}
+            found = {view: replace(entries, shared=False) for view, entries in found.items()}
         return found
 
     def system_scores(self, sentences: FloatArray, corpus_scores: FloatArray) -> FloatArray:
@@ -279,7 +304,11 @@ class Study:
             if self.benchmark.segment_scores is not None:
                 differences[view] = ScoreDifferences(self.benchmark.segment_scores)
             elif self.benchmark.rankings.get(view):
-                differences[view] = judged_differences(self.pairs(view), len(self.benchmark.corpus))
+                judged, lines = self.judged(view), len(self.benchmark.corpus)
+                if len(judged) > max(PAIRS_AT_ONCE, judged.cells):
+                    differences[view] = RankedDifferences(judged, lines)
+                else:
+                    differences[view] = judged_differences(self.pairs(view), lines)
         return differences
 
     def over_pairs(
@@ -294,9 +323,11 @@ class Study:
         """
         if not self.benchmark.rankings.get(view):
             return None
-        pairs = self.pairs(view)
-        first, second = self.sides(view, sentences, items)
-        return preference_agreement(pairs.preference, first, second, ties=self.ties)
+        parts = (
+            (pairs.preference, *self.sides(view, sentences, items, pairs))
+            for pairs in self.parts(view)
+        )
+        return agreement_in_parts(parts, ties=self.ties)
 
     def sides(
         self,
@@ -331,18 +362,25 @@ class Study:
         self, sentences: FloatArray, view: View, items: FloatArray | None = None
     ) -> PreferenceAgreement | None:
         """Agreement over the judgments that `ceiling` compares; arguments as of `over_pairs`."""
-        rows = self._doubly_judged.get(view)
-        if rows is None or not len(rows):
+        wanted: list[IntArray] = []
+        sides: list[tuple[FloatArray, FloatArray]] = []
+        for pairs, rows in self._doubly_judged.get(view, ()):
+            first, second = self.sides(view, sentences, items, pairs)
+            wanted.append(pairs.preference[rows])
+            sides.append((first[rows], second[rows]))
+        if not sum(map(len, wanted)):
             return None
-        first, second = self.sides(view, sentences, items)
-        wanted = self.pairs(view).preference
-        return preference_agreement(wanted[rows], first[rows], second[rows], ties=self.ties)
+        one, two = (np.concatenate([part[side] for part in sides]) for side in (0, 1))
+        return preference_agreement(np.concatenate(wanted), one, two, ties=self.ties)
 
     @cached_property
-    def _doubly_judged(self) -> dict[View, IntArray]:
+    def _doubly_judged(self) -> dict[View, list[tuple[JudgmentPairs, IntArray]]]:
         ties = self.ties == "calibrated"
-        ranked = [view for view, items in self.benchmark.rankings.items() if items]
-        return {view: doubly_judged(self.pairs(view), ties=ties) for view in ranked}
+        found: dict[View, list[tuple[JudgmentPairs, IntArray]]] = {}
+        for view, items in self.benchmark.rankings.items():
+            parts = self.judged(view).repeated(within=False) if items else ()
+            found[view] = [(pairs, doubly_judged(pairs, ties=ties)) for pairs in parts]
+        return found
 
     def ceiling(self, view: View) -> AnnotatorAgreement | None:
         """How well two different annotators agree on pairs of the corpus' systems.
@@ -351,7 +389,7 @@ class Study:
         """
         if not self.benchmark.rankings.get(view):
             return None
-        agreement = annotator_agreement(self.pairs(view))
+        agreement = annotator_agreement(self.judged(view))
         if self.ties == "calibrated":
             agreement = replace(agreement, accuracy=agreement.with_ties, decided=agreement.pairs)
         return agreement
@@ -394,19 +432,78 @@ class Study:
         """Sentence-level agreement by pair of systems, or by pair of their human ranks."""
         if self.ties == "calibrated":
             raise OptionError("pairwise analysis needs a tie rule other than calibrated")
-        pairs = self.pairs(view)
-        first, second = self.sides(view, table.sentences, table.statistics.items)
-        size = len(pairs.systems)
+        size = len(self.benchmark.corpus.names)
         label = np.arange(size) if by == "system" else human_ranks(self.human(view))
-        return pair_table(
-            label[pairs.first],
-            label[pairs.second],
-            pairs.preference,
-            first,
-            second,
-            size=size,
-            ties=self.ties,
+        parts = (
+            (
+                label[pairs.first],
+                label[pairs.second],
+                pairs.preference,
+                *self.sides(view, table.sentences, table.statistics.items, pairs),
+            )
+            for pairs in self.parts(view)
         )
+        return table_in_parts(parts, size=size, ties=self.ties)
+
+
+@dataclass(frozen=True)
+class RankedDifferences:
+    """What `judged_differences` gives, made from the rankings as it is needed.
+
+    Attributes:
+        judged: rankings of many systems each.
+        sentences: how many the corpus has.
+    """
+
+    judged: JudgedEntries
+    sentences: int
+
+    @property
+    def size(self) -> int:
+        """Pairs of systems."""
+        return math.comb(len(self.judged.systems), 2)
+
+    @cached_property
+    def _sides(self) -> tuple[IntArray, IntArray]:
+        first, second = np.triu_indices(len(self.judged.systems), 1)
+        return first, second
+
+    @cached_property
+    def _ranks(self) -> tuple[Int32Array, Int32Array]:
+        """Rank and text of every system in every item, items × systems; rank 0 for none."""
+        ranks, texts = np.zeros((2, *self.judged.shape), dtype=np.int32)
+        at = self.judged.item, self.judged.system
+        ranks[at], texts[at] = self.judged.rank, self.judged.text
+        return ranks, texts
+
+    @cached_property
+    def compared(self) -> IntArray:
+        """Pairs with a difference on some sentence."""
+        parts = [
+            part.start + np.flatnonzero(self._sums(part)[1].any(axis=0))
+            for part in blocks(self.size, max(self.sentences, 1), BLOCK // 4)
+        ]
+        return np.concatenate(parts)
+
+    def take(self, places: IntArray | slice) -> FloatArray:
+        """Sentences × pairs, NaN where nobody compared the two."""
+        total, met = self._sums(places)
+        found = np.full(met.shape, np.nan)
+        np.divide(total, met, out=found, where=met > 0)
+        return found
+
+    def _sums(self, places: IntArray | slice) -> tuple[FloatArray, FloatArray]:
+        """Sums of preferences and their number, each sentences × pairs."""
+        first, second = (side[places] for side in self._sides)
+        total, met = np.zeros((2, self.sentences, len(first)))
+        for line, ranks, texts in zip(self.judged.sentence, *self._ranks, strict=True):
+            one, two = ranks[first], ranks[second]
+            both = (one > 0) & (two > 0)
+            if not self.judged.shared:
+                both &= texts[first] != texts[second]
+            met[line] += both
+            total[line] += np.sign(two - one) * both
+        return total, met
 
 
 def judged_differences(pairs: JudgmentPairs, sentences: int) -> JudgedDifferences:

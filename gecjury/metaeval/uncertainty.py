@@ -12,7 +12,8 @@ from itertools import combinations
 
 import numpy as np
 
-from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks
+from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
+from gecjury.benchmarks.judgments import JudgmentPairs
 from gecjury.benchmarks.table import View
 from gecjury.metaeval.resampled import (
     Entry,
@@ -222,7 +223,7 @@ class Uncertainty:
         return (self.study.human(view)[None], False) if found is None else (found, True)
 
     def _human(self, view: View, counts: FloatArray) -> FloatArray | None:
-        pairs = self.study.pairs(view) if self.study.benchmark.rankings.get(view) else None
+        pairs = self.study.judged(view) if self.study.benchmark.rankings.get(view) else None
         kind = self.study.human_kind(view)
         return resampled_human_scores(self.study.benchmark, kind, view, pairs, counts)
 
@@ -304,25 +305,23 @@ class Uncertainty:
         return found
 
     def _over_pairs(self, view: View, over: Over) -> Drawn:
-        draws, outcomes = self._draws_of(view, over), self._outcomes(view)
-        accuracy, tau = self._agreements(view, outcomes, draws)
+        draws = self._draws_of(view, over)
+        accuracy, tau = self._agreements(view, draws)
         whole = replace(draws, sentences=None, systems=None, size=1,
                         counts=np.ones((1, draws.counts.shape[1])))  # fmt: skip
-        known, balance = self._agreements(view, outcomes, whole)
+        known, balance = self._agreements(view, whole)
         return Drawn(
             {"accuracy": accuracy.T, "kendall": tau.T},
             {"accuracy": known[0], "kendall": balance[0]},
         )
 
-    def _agreements(
-        self, view: View, outcomes: Sequence[PairOutcomes], draws: Resampled
-    ) -> tuple[FloatArray, FloatArray]:
+    def _agreements(self, view: View, draws: Resampled) -> tuple[FloatArray, FloatArray]:
         """Accuracy and τ, each draws × metrics."""
-        sums = [[self._sum(view, part, draws) for part in _spread(outcome)] for outcome in outcomes]
-        right, balance, used = (np.stack(part, axis=1) for part in zip(*sums, strict=True))
+        right, balance, used = self._sums(view, draws)
         calibrated = self.study.ties == "calibrated"
+        outcomes = self._outcomes(view) if calibrated else []
         # Sums of whole numbers, which are the same however many draws are taken at a time.
-        width = max(len(self.study.pairs(view)), BLOCK // _CHUNK)
+        width = max(len(self.study.judged(view)), BLOCK // _CHUNK)
         for rows in blocks(draws.size if calibrated else 0, width):
             weights = self._weights(view, rows, draws)
             for number, outcome in enumerate(outcomes):
@@ -356,18 +355,40 @@ class Uncertainty:
     def _outcomes(self, view: View) -> list[PairOutcomes]:
         if not self.study.benchmark.rankings.get(view):
             return []
-        wanted = self.study.pairs(view).preference
-        ties = self.study.ties
-        sides = (self.study.sides(view, e.sentences, e.items) for e in self.entries)
+        return self._outcomes_of(view, self.study.pairs(view), range(len(self.entries)))
+
+    def _outcomes_of(
+        self, view: View, pairs: JudgmentPairs, rows: Sequence[int]
+    ) -> list[PairOutcomes]:
+        """Of some entries on some of the judged pairs."""
+        ties, entries = self.study.ties, [self.entries[row] for row in rows]
+        sides = (self.study.sides(view, e.sentences, e.items, pairs) for e in entries)
+        wanted = pairs.preference
         return [pair_outcomes(wanted, first, second, ties=ties) for first, second in sides]
 
-    def _sum(self, view: View, values: FloatArray, draws: Resampled) -> FloatArray:
-        """Sum over all judged pairs of every draw; see `drawn_sums`."""
-        pairs = self.study.pairs(view)
-        sums = drawn_sums(
-            values, pairs.sentence, pairs.first, pairs.second, draws.counts, draws.multiplicity
-        )
-        return np.broadcast_to(sums, (draws.size,)).copy()
+    def _parts(
+        self, view: View, rows: Sequence[int]
+    ) -> Iterator[tuple[JudgmentPairs, list[PairOutcomes]]]:
+        """Judged pairs with the outcomes of some entries, some pairs at a time if they are many."""
+        study = self.study
+        # The threshold of `calibrated` is chosen on all pairs.
+        whole = study.ties == "calibrated"
+        for pairs in study.pairs(view).parts() if whole else study.parts(view):
+            yield pairs, self._outcomes_of(view, pairs, rows)
+
+    def _sums(self, view: View, draws: Resampled) -> FloatArray:
+        """Sums over all judged pairs of every draw, see `drawn_sums`: 3 × draws × metrics.
+
+        Of agreements, of what counts for τ, and of pairs used.
+        """
+        found = np.zeros((3, draws.size, len(self.entries)))
+        counts, times = draws.counts, draws.multiplicity
+        for pairs, outcomes in self._parts(view, range(len(self.entries))):
+            at = pairs.sentence, pairs.first, pairs.second
+            for number, outcome in enumerate(outcomes):
+                for total, values in zip(found, _spread(outcome), strict=True):
+                    total[:, number] += drawn_sums(values, *at, counts, times)
+        return found
 
     def _weights(self, view: View, rows: slice, draws: Resampled) -> FloatArray:
         """How often each judged pair stands in each of some draws."""
@@ -458,23 +479,27 @@ class Uncertainty:
         return self._judge("system", self.cluster_test, "spa", entries, values, p)
 
     def _sentence_test(self, view: View, rows: Sequence[int]) -> Significance:
-        how, pairs = self.resampling, self.study.pairs(view)
-        every = self._outcomes(view)
-        outcomes = [every[row] for row in rows]
+        how = self.resampling
         lines = len(self.study.benchmark.corpus)
         signs, exact = permutation_signs(lines, how.permutations, self.seed)
         duels = list(combinations(range(len(rows)), 2))
-        sums = [_by_sentence(outcomes[i], outcomes[j], pairs.sentence, lines) for i, j in duels]
-        won, used = (np.stack(part, axis=2) for part in zip(*sums, strict=True))
+        won, used = np.zeros((2, 2, lines, len(duels)))
+        right, pairs_used = np.zeros((2, len(rows)))
+        for pairs, outcomes in self._parts(view, rows):
+            for duel, (i, j) in enumerate(duels):
+                sums = _by_sentence(outcomes[i], outcomes[j], pairs.sentence, lines)
+                won[:, :, duel] += sums[0]
+                used[:, :, duel] += sums[1]
+            right += [found.right[found.used].sum() for found in outcomes]
+            pairs_used += [np.count_nonzero(found.used) for found in outcomes]
         null = _swapped_difference(won, used, signs)
         observed = _swapped_difference(won, used, np.ones((1, lines)))[0]
-        found = np.where(np.isnan(observed), np.nan, share_at_least(null, observed, exact))
+        shares = np.where(np.isnan(observed), np.nan, share_at_least(null, observed, exact))
         p = np.full((len(rows), len(rows)), np.nan)
-        for (i, j), value in zip(duels, found, strict=True):
+        for (i, j), value in zip(duels, shares, strict=True):
             p[i, j] = p[j, i] = value
-        values = np.array(
-            [found.right[found.used].mean() if found.used.any() else np.nan for found in outcomes]
-        )
+        with np.errstate(invalid="ignore"):
+            values = right / pairs_used
         entries = [self.entries[row] for row in rows]
         return self._judge("sentence", "paired-permutation", "accuracy", entries, values, p)
 
@@ -581,12 +606,46 @@ def drawn_sums(
         pairs = (times[:, :, None] * times[:, None, :]).reshape(draws, -1)
         return np.asarray((counts @ table * pairs).sum(axis=1))
     found = np.zeros(draws)
+    if len(values) * draws > at_once:
+        rest, dense = _dense_sums(values, sentence, first, second, counts, times)
+        found += dense
+        sentence, first, second = (column[rest] for column in (sentence, first, second))
+        values = values[rest]
     for part in blocks(len(values), draws, at_once):
         weights = counts[:, sentence[part]]
         weights *= times[:, first[part]]
         weights *= times[:, second[part]]
         found += weights @ values[part]
     return found
+
+
+def _dense_sums(
+    values: FloatArray,
+    sentence: IntArray,
+    first: IntArray,
+    second: IntArray,
+    counts: FloatArray,
+    times: FloatArray,
+) -> tuple[BoolArray, FloatArray]:
+    """`drawn_sums` of sentences on which most systems were compared, by products of matrices.
+
+    Returns:
+        The pairs that are left, and the sums of every draw.
+    """
+    rest, found = np.ones(len(values), dtype=np.bool_), np.zeros(len(times))
+    size = times.shape[1]
+    for line in np.flatnonzero(np.bincount(sentence) > size):
+        here = np.flatnonzero(sentence == line)
+        low, high = first[here].min(), first[here].max() + 1
+        if (high - low) * size > 4 * len(here):
+            continue
+        cell = (first[here] - low) * size + second[here]
+        table = np.bincount(cell, values[here], minlength=(high - low) * size)
+        drawn = times[:, low:high] @ table.reshape(-1, size)
+        drawn *= times
+        found += counts[:, line] * drawn.sum(axis=1)
+        rest[here] = False
+    return rest, found
 
 
 def _spread(found: PairOutcomes) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -613,7 +672,8 @@ def calibrated_sums(found: PairOutcomes, weights: FloatArray) -> FloatArray:
     last = np.append(gap[1:] != gap[:-1], True) if len(gap) else np.zeros(0, dtype=bool)
     drawn = weights[:, order]
     total = drawn @ decided.astype(np.float64)
-    gains = (drawn * (tie.astype(np.float64) - decided)).cumsum(axis=1)[:, last]
+    drawn *= tie.astype(np.float64) - decided
+    gains = np.cumsum(drawn, axis=1, out=drawn)[:, last]
     best = gains.max(axis=1, initial=-np.inf)
     if len(gap) and gap[0] > 0:
         best = np.maximum(best, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -17,9 +18,11 @@ __all__ = [
     "PairTable",
     "PreferenceAgreement",
     "TieRule",
+    "agreement_in_parts",
     "pair_outcomes",
     "pair_table",
     "preference_agreement",
+    "table_in_parts",
 ]
 
 TieRule = Literal["half", "official", "loss", "drop", "calibrated"]
@@ -148,6 +151,44 @@ def preference_agreement(
         missing=in_play - len(outcomes.wanted),
         ties=ties,
         epsilon=outcomes.epsilon,
+    )
+
+
+def agreement_in_parts(
+    parts: Iterable[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]], *, ties: TieRule = "half"
+) -> PreferenceAgreement:
+    """`preference_agreement` of pairs that come in parts, of which one is held at a time.
+
+    What is summed are halves, so that the parts make no difference. Under `calibrated`, whose ε is
+    chosen on all pairs, all are held.
+
+    Args:
+        parts: preferences, scores of the first and scores of the second corrections; at least one.
+        ties: the rule.
+    """
+    if ties == "calibrated":
+        human, first, second = (np.concatenate(side) for side in zip(*parts, strict=True))
+        return preference_agreement(human, first, second, ties=ties)
+    right = balance = 0.0
+    used = agree = tied = pairs = in_play = 0
+    for human, first, second in parts:
+        found = pair_outcomes(human, first, second, ties=ties)
+        right += float(found.right[found.used].sum())
+        balance += float(found.balance[found.used].sum())
+        used += int(np.count_nonzero(found.used))
+        agree += int(np.count_nonzero(found.sign == found.wanted))
+        tied += int(np.count_nonzero(found.sign == 0))
+        pairs += len(found.wanted)
+        in_play += int(np.count_nonzero(human))
+    return PreferenceAgreement(
+        accuracy=right / used if used else float("nan"),
+        kendall=balance / used if used else float("nan"),
+        agree=agree,
+        disagree=pairs - agree - tied,
+        tied=tied,
+        pairs=pairs,
+        missing=in_play - pairs,
+        ties=ties,
     )
 
 
@@ -287,8 +328,35 @@ def pair_table(
     Raises:
         OptionError: `calibrated`, an unknown rule, a label out of range or unequal lengths.
     """
+    return table_in_parts([(rows, columns, human, first, second)], size=size, ties=ties)
+
+
+def table_in_parts(
+    parts: Iterable[tuple[NDArray[Any], ...]], *, size: int, ties: TieRule = "half"
+) -> PairTable:
+    """`pair_table` of pairs that come in parts, each as its first five arguments."""
     if ties == "calibrated":
         raise OptionError("pairwise analysis with ties='calibrated': choose half, loss, drop, ...")
+    sums = np.zeros((2, size * size))
+    for part in parts:
+        for total, values in zip(sums, _cell_sums(*part, size=size, ties=ties), strict=True):
+            total += values
+    right, used = (np.maximum(table, table.T) for table in sums.reshape(2, size, size))
+    accuracy = np.divide(right, used, out=np.full((size, size), np.nan), where=used > 0)
+    return PairTable(accuracy, used.astype(np.int64), ties)
+
+
+def _cell_sums(
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    human: NDArray[Any],
+    first: NDArray[Any],
+    second: NDArray[Any],
+    *,
+    size: int,
+    ties: TieRule,
+) -> tuple[FloatArray, FloatArray]:
+    """Sums of agreements, and pairs used, of the cells on and above the diagonal."""
     one, two = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
     wanted = np.asarray(human, dtype=np.int64)
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
@@ -296,13 +364,11 @@ def pair_table(
         raise OptionError("pairs of different lengths: expected one label, preference and score")
     if len(one) and max(one.max(), two.max()) >= size:
         raise OptionError(f"label {max(one.max(), two.max())}: expected less than {size}")
-    accuracy = np.full((size, size), np.nan)
-    counts = np.zeros((size, size), dtype=np.int64)
-    cell = np.where((one < 0) | (two < 0), -1, np.minimum(one, two) * size + np.maximum(one, two))
-    for code in np.unique(cell[cell >= 0]):
-        here = cell == code
-        found = preference_agreement(wanted[here], a[here], b[here], ties=ties)
-        i, j = divmod(int(code), size)
-        accuracy[i, j] = accuracy[j, i] = found.accuracy
-        counts[i, j] = counts[j, i] = found.pairs - (found.tied if ties == "drop" else 0)
-    return PairTable(accuracy, counts, ties)
+    found = pair_outcomes(wanted, a, b, ties=ties)
+    cell = np.minimum(one, two) * size + np.maximum(one, two)
+    counted = found.used & (np.minimum(one, two) >= 0)[found.kept]
+    places = cell[found.kept][counted]
+    return (
+        np.bincount(places, found.right[counted], minlength=size * size).astype(np.float64),
+        np.bincount(places, minlength=size * size).astype(np.float64),
+    )

@@ -245,6 +245,9 @@ def aggregate_scores(
         return mean_score(sentences).scores
     if aggregate == "expected-wins":
         return expected_wins(sentences).scores
+    if not (np.fmax.reduce(sentences, axis=0) > np.fmin.reduce(sentences, axis=0)).any():
+        # Nothing is ever preferred, and a draw between equals moves nobody.
+        return np.full(len(sentences), _GAME.mu)
     if shuffles:
         return trueskill_shuffled(sentences, np.random.default_rng(seed), shuffles).scores
     return trueskill(sentences).scores

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from pathlib import Path
 
 import pytest
@@ -144,3 +145,8 @@ def test_what_is_lacking_is_said_and_is_no_failure(tmp_path: Path) -> None:
 
 def test_the_readme_lists_them_all() -> None:
     assert listing() in (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["many-systems", "trueskill-draws", "trueskill", "uncertainty"])
+def test_what_a_script_takes_from_the_package_is_there(name: str) -> None:
+    importlib.import_module(f"speed.{SCRIPTS[name].module}")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
-from gecjury.benchmarks.judgments import expand_pairs, mean_over_raters, read_rankings
+from gecjury.benchmarks.judgments import judged_entries, mean_over_raters, read_rankings
 from gecjury.benchmarks.own_judgments import OwnJudgments, known_items, read_judgments
 from gecjury.benchmarks.table import BENCHMARKS, UNKNOWN_SYSTEMS, BenchmarkInfo, View
 from gecjury.corpus.corpus import Corpus
@@ -169,9 +169,9 @@ def _human(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
         return {"mean": dict(zip(systems, mean_over_raters(mean.T).tolist(), strict=True))}
     from gecjury.benchmarks.human_scores import human_expected_wins, human_trueskill
 
-    pairs = expand_pairs(judged.items, systems)
+    pairs = judged_entries(judged.items, systems)
     skills = human_trueskill(pairs).scores.copy()
-    skills[np.setdiff1d(np.arange(len(systems)), [pairs.first, pairs.second])] = np.nan
+    skills[~pairs.compared] = np.nan
     wins = human_expected_wins(pairs).scores
     return {
         "trueskill": dict(zip(systems, skills.tolist(), strict=True)),

@@ -123,7 +123,7 @@ def report_page(
         view: dict(zip(plain["systems"], study.human(view).tolist(), strict=True)) for view in views
     }
     found: dict[str, Consensus | None] = {
-        view: consensus(tables, study.pairs(view), camps(tables))
+        view: consensus(tables, study.parts(view), camps(tables))
         if tables and study.benchmark.rankings.get(view)
         else None
         for view in views

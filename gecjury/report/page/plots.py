@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,14 @@ from gecjury.benchmarks.table import View
 from gecjury.metaeval.study import Study
 from gecjury.report.page.markup import render
 from gecjury.report.page.pictures import Picture, picture
-from gecjury.report.page.svg import Estimate, intervals, scatter, window_lines
+from gecjury.report.page.svg import (
+    MOST_DRAWN,
+    MOST_NAMED,
+    Estimate,
+    intervals,
+    scatter,
+    window_lines,
+)
 from gecjury.report.page.tables import PageTable, pair_matrix
 from gecjury.report.page.words import (
     SHOWN_MEASURES,
@@ -133,7 +141,12 @@ def scatters(
             panels.append(_Panel(metric, f"r = {number(r)}", file))
         if panels:
             groups.append(_PanelGroup(_heading(view, human), panels))
-    return render("panels", note="", folded="", groups=groups) if groups else None
+    systems, note = max((len(people) for people in human.values()), default=0), ""
+    if systems > MOST_NAMED:
+        note = f"Of more than {MOST_NAMED} systems none is named"
+        note += f", and {number(MOST_DRAWN)} are drawn" * (systems > MOST_DRAWN)
+        note += ": all scores are in the numbers at the end of the page."
+    return render("panels", note=note, folded="", groups=groups) if groups else None
 
 
 def _drawn(document: Document, view: str) -> list[Mapping[str, Any]]:
@@ -196,10 +209,22 @@ class _MatrixGroup:
 
 
 def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> Markup | None:
-    """A matrix of sentence accuracy by pair of systems for each metric and view."""
+    """A matrix of sentence accuracy by pair of systems for each metric and view.
+
+    Of more than `MOST_NAMED` systems there are words instead, whatever was judged.
+    """
     if study.ties == "calibrated":
         return None
     names = study.benchmark.corpus.names
+    if len(names) > MOST_NAMED:
+        if not tables or not any(study.benchmark.rankings.get(view) for view in views):
+            return None
+        note = (
+            f"Left out: {number(len(names))} systems are {number(math.comb(len(names), 2))} pairs, "
+            f"and a table that can be read has at most {MOST_NAMED} systems. Compare fewer, such "
+            "as a system set of the benchmark (--systems)."
+        )
+        return render("pairs", note=note, groups=[])
     groups = []
     for view in (view for view in views if study.benchmark.rankings.get(view)):
         order = np.argsort(-study.human(view), kind="stable")

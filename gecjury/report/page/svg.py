@@ -19,6 +19,8 @@ from gecjury.report.page.markup import clean
 from gecjury.report.tables import number
 
 __all__ = [
+    "MOST_DRAWN",
+    "MOST_NAMED",
     "Box",
     "Estimate",
     "intervals",
@@ -115,6 +117,12 @@ _LABEL = 10
 
 AxisScale = Callable[[float], float]
 """From values to places in the plot."""
+
+
+MOST_NAMED = 60
+"""Things that are named in a plot: of more the names would hide what they name."""
+MOST_DRAWN = 1000
+"""Points of a plot."""
 
 
 @dataclass(frozen=True)
@@ -321,6 +329,8 @@ def scatter(
 ) -> Markup:
     """Human scores (across) against a metric's (up), every system named, with the line of best fit.
 
+    Of more than `MOST_NAMED` systems none is named, of more than `MOST_DRAWN` so many are drawn.
+
     Args:
         human: one a system; systems without a finite pair of values are left out.
         scores: the metric's.
@@ -333,8 +343,15 @@ def scatter(
         for x, y, name in zip(human, scores, names, strict=True)
         if math.isfinite(x) and math.isfinite(y)
     ]
+    known = len(drawn)
+    if known > MOST_DRAWN:
+        # From the best to the worst system, so that all of the range is seen.
+        ordered = sorted(drawn, reverse=True)
+        drawn = [ordered[place * known // MOST_DRAWN] for place in range(MOST_DRAWN)]
     frame = (34.0, 8.0, WIDTH - 6.0, 262.0)
-    spoken = f"{labels[1]} against {labels[0]}, {len(drawn)} systems"
+    spoken = f"{labels[1]} against {labels[0]}, {known} systems"
+    if known > MOST_DRAWN:
+        spoken += f", of which {MOST_DRAWN} are drawn"
     if not drawn:
         return _plot(
             60, spoken, [_text(WIDTH / 2, 34, "no scores to draw", 11, "middle", "t mute")]
@@ -353,19 +370,18 @@ def scatter(
         (x1, y1), (x2, y2) = fit
         parts.append(_line(across(x1), up(y1), across(x2), up(y2), "fit"))
     points = [(across(x), up(y)) for x, y, _ in drawn]
-    shown = [_cut(name, 22) for _, _, name in drawn]
+    shown = [_cut(name, 22) for _, _, name in drawn] if known <= MOST_NAMED else []
     # Systems of like quality lie close together, so labels move and a line leads back to each.
-    boxes = place_labels(points, shown, frame, _LABEL)
-    for (x, y), box in zip(points, boxes, strict=True):
+    named = points[: len(shown)]
+    boxes = place_labels(named, shown, frame, _LABEL)
+    for (x, y), box in zip(named, boxes, strict=True):
         near = (min(max(x, box[0]), box[2]), min(max(y, box[1]), box[3]))
         if math.dist((x, y), near) > 10:
             parts.append(_line(x, y, *near, "lead"))
     for (x, y), (own, given, name) in zip(points, drawn, strict=True):
         words = f"{name}: {labels[0]} {number(own)}, {labels[1]} {number(given)}"
         parts.append(_told(words, [_marker(family, x, y)], (x - 6, y - 6, x + 6, y + 6)))
-    parts += [
-        _name(point, box, name) for point, box, name in zip(points, boxes, shown, strict=True)
-    ]
+    parts += [_name(point, box, name) for point, box, name in zip(named, boxes, shown, strict=True)]
     return _plot(300, spoken, parts)
 
 
@@ -428,7 +444,7 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
     frame = (34.0, 20.0, WIDTH - 8.0, 150.0)
     longest = max((len(values) for _, values in curves), default=1)
     spoken = f"{label}; " + "; ".join(
-        f"windows of {size}: {', '.join(number(v, 2) for v in values)}" for size, values in curves
+        f"windows of {size}: {_said(values)}" for size, values in curves
     )
 
     def across(place: float) -> float:
@@ -442,7 +458,7 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
         parts.append(_line(frame[0], up(value), frame[2], up(value), "grid" if value else "zero"))
         words = number(value, 1)
         parts.append(_text(frame[0] - 4, up(value) + 3, words, anchor="end", class_="t mute"))
-    for place in range(longest):
+    for place in range(0, longest, -(-longest // MOST_NAMED)):
         words = str(place + 1)
         parts.append(_text(across(place), frame[3] + 12, words, anchor="middle", class_="t mute"))
     for order, (size, values) in enumerate(curves):
@@ -455,6 +471,14 @@ def window_lines(curves: Sequence[tuple[int, Sequence[float]]], family: str, lab
     return _plot(182, spoken, parts)
 
 
+def _said(values: Sequence[float]) -> str:
+    """All values, or of very many the ends."""
+    if len(values) <= MOST_NAMED:
+        return ", ".join(number(v, 2) for v in values)
+    known = [v for v in values if math.isfinite(v)] or [float("nan")]
+    return f"{len(values)}, from {number(min(known), 2)} to {number(max(known), 2)}"
+
+
 def _curve(
     values: Sequence[float],
     size: int,
@@ -463,7 +487,7 @@ def _curve(
     family: str,
     order: int,
 ) -> Iterator[Element]:
-    """A line that breaks where a value is not defined."""
+    """A line that breaks where a value is not defined, with a mark at each of a few values."""
     run: list[str] = []
     for place, value in enumerate([*values, float("nan")]):
         if math.isfinite(value):
@@ -473,7 +497,7 @@ def _curve(
             class_ = f"curve c{order} f-{family}"
             yield _element("polyline", points=" ".join(run), class_=class_)
         run = []
-    for place, value in enumerate(values):
+    for place, value in enumerate(values if len(values) <= MOST_NAMED else ()):
         if math.isfinite(value):
             class_ = f"{'m' if order == 0 else 'ring'} f-{family}"
             x, y = across(place), up(value)

@@ -118,11 +118,12 @@ def test_consensus_counts_only_pairs_on_which_all_have_a_preference() -> None:
         RankedItem("3", 1, "ann", (("y",), ("z",)), (2, 1)),  # m says y, j says z, people z
         RankedItem("4", 1, "ann", (("x",), ("y",)), (1, 2)),  # j has no preference
     ]
-    found = consensus(tables, expand_pairs(items, CORPUS.names), camps(tables))
+    judged = [expand_pairs(part, CORPUS.names) for part in (items[:1], items[1:])]
+    found = consensus(tables, judged, camps(tables))
     assert found is not None
     assert (found.pairs, found.united, found.right) == (3, 2, 0.5)
     assert dict(found.split_right) == {"refbased": 0.0, "judges": 1.0}
-    assert consensus(tables[:1], expand_pairs(items, CORPUS.names), camps(tables[:1])) is None
+    assert consensus(tables[:1], judged, camps(tables[:1])) is None
 
 
 def test_missing_scores_take_no_part() -> None:

@@ -63,8 +63,23 @@ def test_every_setting_has_its_share(settings: Settings, part: str) -> None:
 
 
 def test_memory_of_judged_pairs_is_told() -> None:
-    text = told(effort(many(3000, 1, places=3000), 1, Settings(aggregate="mean", level="system")))
-    assert "GB of memory for the judged pairs" in text
+    ranked = many(3000, 1, places=3000)
+    settings = Settings(aggregate="mean", level="system", ties="calibrated")
+    text = told(effort(ranked, 1, settings))
+    assert "and about 2 GB of memory for the judged pairs; less: --ties half" in text
+    # Otherwise they are made from the rankings, some at a time.
+    assert effort(ranked, 1, replace(settings, ties="half")).memory == 0
+    grouped = effort(ranked, 1, Settings(aggregate="mean", grouping="item"))
+    assert grouped.memory > 1e9
+    assert "no --grouping" in grouped.quicker
+
+
+def test_pairs_of_one_ranking_are_summed_faster_than_single_ones() -> None:
+    settings = Settings(aggregate="mean")
+    one = effort(many(500, 1, places=500), 1, settings).seconds["judged pairs"]
+    # As many pairs on many sentences.
+    other = effort(many(500, 300, places=500), 1, settings).seconds["judged pairs"]
+    assert one * 5 < other
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,19 @@ import pytest
 
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark, ranked_groups
-from gecjury.benchmarks.judgments import RankedItem
+from gecjury.benchmarks.judgments import JudgedEntries, RankedItem
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
 from gecjury.metaeval.chance import chance_scores
-from gecjury.metaeval.study import Study
+from gecjury.metaeval.resampled import Entry
+from gecjury.metaeval.settings import Resampling
+from gecjury.metaeval.study import RankedDifferences, Study
+from gecjury.metaeval.uncertainty import Uncertainty
 from gecjury.scoring.registry import load
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
+from gecjury.stats.preferences import TieRule
 from gecjury.stats.ranking import aggregate_scores
 
 NAN = float("nan")
@@ -240,3 +244,37 @@ def test_metrics_on_the_pairs_that_two_annotators_judged(data_dir: Path) -> None
     assert result.doubly_judged is not None
     assert result.doubly_judged.pairs == 1038
     assert result.doubly_judged.accuracy == pytest.approx(0.705, abs=5e-4)
+
+
+@pytest.mark.parametrize("ties", ["half", "calibrated"])
+def test_very_many_pairs_are_looked_at_some_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, ties: TieRule
+) -> None:
+    rng = np.random.default_rng(0)
+    tables = [table(rng.integers(3, size=(3, 3)).astype(float).tolist()) for _ in range(2)]
+
+    def figures() -> list[object]:
+        study = Study(benchmark(), ties=ties)
+        entries = [Entry(str(number), each.sentences) for number, each in enumerate(tables)]
+        measured = Uncertainty(study, entries, Resampling("both", 30, permutations=20))
+        (test,) = measured.significance("edit", [0, 1])[1:]
+        differences = study.human_differences("edit")
+        assert differences is not None
+        return [
+            *(study.over_pairs(each.sentences, "edit") for each in tables),
+            *measured.over_pairs("edit"),
+            test.values.tolist(),
+            test.p.tolist(),
+            measured.human("edit")[0].tolist(),
+            differences.compared.tolist(),
+            differences.take(slice(None)).tolist(),
+            differences.take(np.array([0, 2])).tolist(),
+            [] if ties == "calibrated" else study.pairwise(tables[0], "edit", "system").accuracy,
+        ]
+
+    whole = figures()
+    monkeypatch.setattr("gecjury.metaeval.study.PAIRS_AT_ONCE", 1)
+    assert len(list(Study(benchmark()).parts("edit"))) > 3
+    monkeypatch.setattr(JudgedEntries, "cells", 1)
+    assert isinstance(Study(benchmark()).human_differences("edit"), RankedDifferences)
+    assert str(figures()) == str(whole)

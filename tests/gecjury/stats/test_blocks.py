@@ -10,10 +10,18 @@ import pytest
 
 from gecjury.arrays import FloatArray, blocks
 from gecjury.errors import OptionError
+from gecjury.metaeval.ratings import weighted
 from gecjury.metaeval.resampled import _ScoreWins, resampled_wins
-from gecjury.metaeval.uncertainty import drawn_sums
+from gecjury.metaeval.uncertainty import _dense_sums, drawn_sums
 from gecjury.stats.bootstrap import check_resamples, make_resampled
-from gecjury.stats.correlation import pairwise_accuracies, taus
+from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, taus
+from gecjury.stats.preferences import (
+    TieRule,
+    agreement_in_parts,
+    pair_table,
+    preference_agreement,
+    table_in_parts,
+)
 from gecjury.stats.ranking import trueskill
 from gecjury.stats.soft_accuracy import (
     JudgedDifferences,
@@ -131,6 +139,61 @@ def test_sums_over_judged_pairs_are_exact_in_any_order(drawn: str) -> None:
     if times is not None:
         weight = weight * times[-1, first] * times[-1, second]
     assert whole[-1] == (weight * values).sum()
+
+
+def test_sums_of_dense_sentences_are_those_of_single_pairs() -> None:
+    rng = np.random.default_rng(6)
+    one, two = np.triu_indices(30, 1)
+    # A sentence on which all were compared, some of them twice, and one of few comparisons.
+    first, second = (
+        np.concatenate([one, one[:50], one[:20]]),
+        np.concatenate([two, two[:50], two[:20]]),
+    )
+    sentence = np.repeat([0, 2], [len(one) + 50, 20])
+    values = rng.integers(3, size=len(first)) / 2
+    draws = make_resampled("both", 15, 3, 30, seed=0)
+    times = draws.multiplicity
+    assert times is not None
+    rest, _ = _dense_sums(values, sentence, first, second, draws.counts, times)
+    assert np.flatnonzero(rest).tolist() == list(range(len(one) + 50, len(first)))
+    weights = draws.counts[:, sentence] * times[:, first] * times[:, second]
+    found = drawn_sums(values, sentence, first, second, draws.counts, times, at_once=1000)
+    assert found.tolist() == (weights @ values).tolist()
+
+
+@pytest.mark.parametrize("ties", ["half", "official", "loss", "drop", "calibrated"])
+def test_agreement_of_parts_is_that_of_the_whole(ties: TieRule) -> None:
+    rng = np.random.default_rng(8)
+    human = rng.integers(-1, 2, size=60)
+    first, second = rng.integers(4, size=(2, 60)).astype(float)
+    first[::9] = NAN
+    cuts = [slice(0, 25), slice(25, 25), slice(25, 60)]
+    parts = [(human[cut], first[cut], second[cut]) for cut in cuts]
+    assert str(agreement_in_parts(parts, ties=ties)) == str(
+        preference_agreement(human, first, second, ties=ties)
+    )
+    labels = rng.integers(-1, 5, size=(2, 60))
+    if ties != "calibrated":
+        whole = pair_table(*labels, human, first, second, size=5, ties=ties)
+        split = [(*labels[:, cut], *part) for cut, part in zip(cuts, parts, strict=True)]
+        found = table_in_parts(split, size=5, ties=ties)
+        assert np.array_equal(found.accuracy, whole.accuracy, equal_nan=True)
+        assert found.counts.tolist() == whole.counts.tolist()
+        one, two = (labels == [[1], [3]]).all(axis=0), (labels == [[3], [1]]).all(axis=0)
+        here = one | two
+        alone = preference_agreement(human[here], first[here], second[here], ties=ties)
+        assert str(found.accuracy[1, 3]) == str(found.accuracy[3, 1]) == str(alone.accuracy)
+
+
+def test_correlations_over_draws_take_some_draws_at_a_time() -> None:
+    rng = np.random.default_rng(9)
+    human, metric = rng.normal(size=(2, 40))
+    source = np.repeat(np.arange(8), 5)
+    counts = make_resampled("sentences", 30, 8, 1, seed=0).counts
+    for measure in (pearsons, spearmans):
+        whole = weighted(measure, human, metric, counts, source)
+        parts = weighted(measure, human, metric, counts, source, at_once=1000)
+        assert parts == pytest.approx(whole, abs=1e-12)
 
 
 def test_rows_of_many_pairs_are_looked_at_some_at_a_time() -> None:

@@ -20,7 +20,13 @@ from gecjury.benchmarks.human_scores import (
 )
 from gecjury.benchmarks.judgments import JudgmentPairs, RankedItem, expand_pairs, read_rankings
 from gecjury.errors import OptionError
-from gecjury.stats.ranking import expected_wins, mean_score, trueskill, trueskill_shuffled
+from gecjury.stats.ranking import (
+    aggregate_scores,
+    expected_wins,
+    mean_score,
+    trueskill,
+    trueskill_shuffled,
+)
 from gecjury.stats.trueskill import Game
 from tests.published import GJG15, SEEDA
 
@@ -271,3 +277,12 @@ def test_human_trueskill_refuses_wrong_settings() -> None:
         human_trueskill_sampled(pairs, np.random.default_rng(0), runs=0)
     with pytest.raises(OptionError, match="draw_probability=0"):
         human_trueskill_sampled(pairs, np.random.default_rng(0), draw_probability=0.0)
+
+
+def test_where_nothing_is_preferred_no_skill_moves() -> None:
+    for scores in (np.ones((3, 4)), np.array([[1.0, NAN], [1.0, 2.0], [NAN, NAN]])):
+        found = aggregate_scores("trueskill", scores, np.zeros(3))
+        assert found.tolist() == trueskill(scores).scores.tolist() == [0.0, 0.0, 0.0]
+        shuffled = aggregate_scores("trueskill", scores, np.zeros(3), shuffles=2)
+        assert shuffled.tolist() == [0.0, 0.0, 0.0]
+    assert aggregate_scores("trueskill", np.eye(3), np.zeros(3)).any()

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.report.page.svg import (
+    MOST_DRAWN,
+    MOST_NAMED,
     Box,
     Estimate,
     intervals,
@@ -125,3 +127,25 @@ def test_windows_break_where_no_correlation_is_defined() -> None:
     for word in ("4 systems", "8 systems"):
         assert word in drawn
     assert math.isclose(float(re.findall(r'cy="([\d.]+)"', drawn)[0]), 20.0, abs_tol=0.1)
+
+
+def test_many_points_are_drawn_without_names_and_very_many_not_all() -> None:
+    for count, circles in ((MOST_NAMED, MOST_NAMED), (200, 200), (3000, MOST_DRAWN)):
+        values = [float(place) for place in range(count)]
+        names = [f"system-{place}" for place in range(count)]
+        svg = str(scatter(values, values, names, "refbased", ("people", "metric")))
+        assert svg.count("<circle") == circles
+        assert (">system-1<" in svg) == (count == MOST_NAMED)
+        assert f"{count} systems" in svg
+        assert (f"of which {MOST_DRAWN} are drawn" in svg) == (count == 3000)
+        # From one end of the frame to the other.
+        drawn = [float(x) for x in re.findall(r'<circle cx="([0-9.]+)"', svg)]
+        assert max(drawn) - min(drawn) > 240
+
+
+def test_windows_of_many_systems_are_not_all_spelled_out() -> None:
+    values = [(place % 7) / 10 for place in range(2000)]
+    svg = str(window_lines([(4, values), (8, values[:-4])], "refbased", "r"))
+    assert "windows of 4: 2000, from 0.00 to 0.60" in svg
+    assert svg.count("<text") < MOST_NAMED + 12
+    assert len(svg) < 100_000
