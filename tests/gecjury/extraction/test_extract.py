@@ -249,7 +249,7 @@ def test_missing_errant_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         raise extraction.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr("gecjury.extraction.extract.metadata.version", missing)
-    with pytest.raises(MissingExtraError, match=r"gecjury\[refbased\]"):
+    with pytest.raises(MissingExtraError, match=r"\[edits\]"):
         extract_edits(["a"], [["b"]], runtime=FRESH)
 
 

@@ -38,5 +38,5 @@ def test_tsne_keeps_neighbours_together() -> None:
 
 def test_tsne_without_scikit_learn_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
-    with pytest.raises(MissingExtraError, match=r"scikit-learn.*gecjury\[report\].*--method pca"):
+    with pytest.raises(MissingExtraError, match=r"scikit-learn.*\[report\].*--method pca"):
         layout(np.eye(4), "tsne", 0)
