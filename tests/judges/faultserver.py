@@ -178,7 +178,9 @@ class FaultServer:
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        # Looks for its end often: a test that starts a thousand servers waits for each of them.
+        poll = {"poll_interval": 0.02}
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs=poll, daemon=True)
         self._thread.start()
 
     def __enter__(self) -> FaultServer:

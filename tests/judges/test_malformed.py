@@ -25,7 +25,7 @@ from tests.judges.malformed import KINDS, malformed, malformed_text, of_kind
 
 Serve = Callable[..., FaultServer]
 Make = Callable[..., Scorer]
-REPLIES = int(os.environ.get("GECJURY_REPLIES", "1000"))
+REPLIES = int(os.environ.get("GECJURY_REPLIES", "250"))
 LIMITS = Limits(seconds=5.0)
 
 
