@@ -160,7 +160,8 @@ def _trained_with(location: str) -> tuple[str | None, frozenset[str]]:
     if (folder / MANIFEST).exists():
         record = read_json(inside(folder, MANIFEST), "the manifest of an IMPARA; train anew")
         found = record.get("format") if isinstance(record, dict) else record
-        if found != IMPARA_FORMAT:
+        # A text alone may read like the format.
+        if found != IMPARA_FORMAT or not isinstance(record, dict):
             raise InputError(
                 f"{location}: not an IMPARA model (format {found!r:.60}, expected "
                 f"{IMPARA_FORMAT!r}); a SOME model is used with -m some:model=..."

@@ -167,7 +167,10 @@ def test_a_changed_manifest_is_refused(tmp_path: Path, more: dict[str, object], 
         open_bundle(str(folder))
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, "[1]", "3", "", '"\\ud800"'])
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000 + "]" * 100_000, "[1]", "3", "", '"\\ud800"', '"gecjury-impara/1"'],
+)
 @pytest.mark.parametrize("metric", ["some", "impara"])
 def test_a_manifest_that_is_none_is_refused(tmp_path: Path, metric: str, text: str) -> None:
     (tmp_path / MANIFEST).write_text(text)
