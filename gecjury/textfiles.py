@@ -346,8 +346,6 @@ def write_text(path: str | Path, text: str) -> None:
     """
     if not str(path) or "\0" in str(path):
         raise OutputError(f"{str(path)!r} is no file name; give the path of a file")
-    if not str(path) or "\0" in str(path):
-        raise OutputError(f"{str(path)!r} is no file name; give the path of a file")
     target = Path(path)
     try:
         data = text.encode("utf-8")
