@@ -229,7 +229,7 @@ class Uncertainty:
 
     def over_systems(self, view: View) -> list[Intervals]:
         """Intervals of every metric's system-level statistics, SPA among them."""
-        if self.undefined(self.resampling.over, "system"):
+        if not self._has_draws(self.resampling.over, "system"):
             return [Intervals() for _ in self.entries]
         return self._bounds(self.drawn_over_systems(view, self.resampling.over))
 
@@ -293,7 +293,7 @@ class Uncertainty:
     def over_pairs(self, view: View) -> list[Intervals]:
         """Intervals of every metric's accuracy and τ; all judgments of a source go together."""
         ranked = self.study.benchmark.rankings.get(view)
-        if not ranked or self.undefined(self.resampling.over, "sentence"):
+        if not ranked or not self._has_draws(self.resampling.over, "sentence"):
             return [Intervals() for _ in self.entries]
         return self._bounds(self.drawn_over_pairs(view, self.resampling.over))
 
@@ -341,7 +341,7 @@ class Uncertainty:
             level: `system` or `sentence`.
             figures: by statistic, as they are shown, of as many `entries` as are compared.
         """
-        kinds = [over for over in self.kinds if not self.undefined(over, level)]
+        kinds = [over for over in self.kinds if self._has_draws(over, level)]
         drawn = {
             over: self.drawn_over_systems(view, over)
             if level == "system"
@@ -401,8 +401,8 @@ class Uncertainty:
             weights = weights * times[rows][:, pairs.first] * times[rows][:, pairs.second]
         return np.broadcast_to(weights, (rows.stop - rows.start, len(pairs)))
 
-    def undefined(self, over: Over, level: str) -> str:
-        """Why intervals over what is named would say nothing; empty where they say something.
+    def _has_draws(self, over: Over, level: str) -> bool:
+        """Whether draws of what is named differ enough for an interval to say something.
 
         Args:
             over: what is drawn.
@@ -410,12 +410,10 @@ class Uncertainty:
         """
         corpus = self.study.benchmark.corpus
         if over in ("both", "sentences") and len(corpus) < LEAST_SENTENCES:
-            return f"{len(corpus)} sentence cannot be drawn anew"
+            return False
         drawn = level == "system" and over in ("both", "systems")
-        if drawn and len(corpus.names) < LEAST_SYSTEMS:
-            # Draws of three with three different ones are all of the same three.
-            return f"draws of {len(corpus.names)} systems hold the same ones or too few"
-        return ""
+        # Draws of three systems with three different ones are all of the same three.
+        return not drawn or len(corpus.names) >= LEAST_SYSTEMS
 
     def _bounds(self, drawn: Drawn) -> list[Intervals]:
         found = []
