@@ -444,7 +444,7 @@ class Uncertainty:
         if self.statistic == "spa":
             return self._soft_test(view, entries)
         if self.cluster_test == "perm-systems":
-            cells = [self._scores(entry)[:, None] for entry in entries]
+            cells = [self.plain_scores[row, 0][:, None] for row in rows]
         elif aggregate == "mean":
             cells = [entry.sentences for entry in entries]
         else:
