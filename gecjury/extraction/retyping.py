@@ -13,7 +13,7 @@ typed anew before they are compared.
 
 from __future__ import annotations
 
-import json
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -33,7 +33,7 @@ from gecjury.extraction.extract import (
 )
 from gecjury.extraction.merging import Span
 from gecjury.extraction.parsing import Parsed, Parser
-from gecjury.extraction.pipeline import Classifier
+from gecjury.extraction.pipeline import Classifier, ExtractedEdits
 from gecjury.runtime import Runtime
 
 __all__ = [
@@ -140,14 +140,16 @@ def retype(lines: Sequence[_Line], tagger: str, pos: str, runtime: Runtime) -> l
     Raises:
         MissingExtraError, OptionError: as `corpus_edits`.
     """
-    keys = [text_key(source, json.dumps([_fields(e) for e in edits])) for source, edits in lines]
+    keys = [text_key(source, ExtractedEdits(edits).to_json()) for source, edits in lines]
     known: dict[str, Edits] = {}
     cache = None
     if runtime.use_cache and lines:
         parts = {"what": "types of gold edits", **cache_parts(tagger, pos)}
         cache = DiskCache(runtime.cache_folder("edits") / "edits.sqlite", parts)
-        stored = cache.get(list(dict.fromkeys(keys))).items()
-        known = {key: tuple(Edit(*row) for row in json.loads(text)) for key, text in stored}
+        for key, text in cache.get(list(dict.fromkeys(keys))).items():
+            # What cannot be read is made anew, as if it had never been kept.
+            with contextlib.suppress(ValueError):
+                known[key] = ExtractedEdits.from_json(text).edits
     missing = {key: line for key, line in zip(keys, lines, strict=True) if key not in known}
     if missing:
         typing = _Typing(Parser(tagging_pipeline(tagger, pos)), Classifier())
@@ -156,7 +158,7 @@ def retype(lines: Sequence[_Line], tagger: str, pos: str, runtime: Runtime) -> l
             made = dict(zip(batch, typing.lines(list(batch.values())), strict=True))
             known |= made
             if cache is not None:
-                cache.put({k: json.dumps([_fields(e) for e in v]) for k, v in made.items()})
+                cache.put({key: ExtractedEdits(edits).to_json() for key, edits in made.items()})
     return [known[key] for key in keys]
 
 
@@ -331,7 +333,3 @@ def _rewritten(
             ]
         found.append(M2Sentence(block.source.rstrip(), tuple(lines)))
     return tuple(found)
-
-
-def _fields(edit: Edit) -> tuple[int, int, str, str]:
-    return edit.start, edit.end, edit.correction, edit.type

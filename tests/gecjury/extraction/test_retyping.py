@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -196,3 +197,12 @@ def test_types_are_remembered_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert retype(lines, "embedded", "spacy2", runtime) == first
     with pytest.raises(AssertionError, match="parsed again"):
         retype(lines, "embedded", "spacy3", runtime)
+
+
+@pytest.mark.parametrize("text", ["", "[[1", "[[1, 2]]", "[7]", '{"a": 1}', "[" * 5000])
+def test_what_a_cache_holds_is_read_only_if_it_was_written_so(tmp_path: Path, text: str) -> None:
+    runtime = Runtime(cache=tmp_path)
+    first = retype([(SOURCE, NUCLE)], "embedded", "spacy2", runtime)
+    with sqlite3.connect(tmp_path / "edits/edits.sqlite") as store:
+        assert store.execute("UPDATE entries SET value = ?", (text.encode(),)).rowcount == 1
+    assert retype([(SOURCE, NUCLE)], "embedded", "spacy2", runtime) == first
