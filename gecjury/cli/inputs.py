@@ -27,7 +27,6 @@ __all__ = [
     "files_to_score",
     "load_scorers",
     "named_benchmark",
-    "positive",
     "read_files",
     "runtime_from",
     "told_names",
@@ -310,19 +309,6 @@ def runtime_from(args: argparse.Namespace) -> Runtime:
     )
 
 
-def positive(text: str) -> int:
-    """A whole number from 1, as an option's type."""
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r:.60} is not a whole number; expected 1 or more{_quoted(text)}"
-        ) from None
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text:.60} is too small; expected 1 or more")
-    return number
-
-
 _LARGEST = 2**63 - 1
 
 
@@ -361,7 +347,14 @@ def up_to(most: int, least: int = 1) -> Callable[[str], int]:
     """
 
     def read(text: str) -> int:
-        number = positive(text) if least == 1 else whole(text)
+        try:
+            number = int(text) if least == 1 else whole(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f"{text!r:.60} is not a whole number; expected 1 or more{_quoted(text)}"
+            ) from None
+        if number < least == 1:
+            raise argparse.ArgumentTypeError(f"{text:.60} is too small; expected 1 or more")
         if number > most:
             raise argparse.ArgumentTypeError(f"{text:.30} is too large; expected at most {most}")
         return number
