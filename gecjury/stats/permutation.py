@@ -178,9 +178,9 @@ def within_sentences(table: FloatArray) -> FloatArray:
     """Cells less their sentence's mean, as far from their system's mean as if that were known.
 
     A sentence's mean over S systems takes part of every cell's own noise with it: what is left
-    varies (S − 1)/S as much, and a test that swaps it would reject too often (.060 to .091 of true
-    null hypotheses at .05, 12 to 4 systems). The rest is drawn out by √(S/(S − 1)), by which the
-    level comes back (`python -m speed calibration`); system means keep their distances.
+    varies (S − 1)/S as much, and a test that swaps it would reject too often, the fewer the systems
+    the more. The rest is drawn out by √(S/(S − 1)), by which the level comes back (`python -m speed
+    calibration` shows both); system means keep their distances.
 
     Args:
         table: systems × sentences, NaN where there is no cell.
