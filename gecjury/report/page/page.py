@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -273,10 +275,33 @@ def _careful(document: Document, cautions: Sequence[Caution]) -> list[Statement]
     named = [caution for caution in cautions if caution.heading != "Notes"]
     rest = [caution for caution in cautions if caution.heading == "Notes"]
     every = [*named, *(Caution("Notes", str(remark)) for remark in remarks), *rest]
+    topics: dict[str, list[str]] = {}
+    for each in every:
+        topics.setdefault(each.heading, []).append(f"{each.text.rstrip('.')}.")
     return [
-        Statement(each.heading, f"{each.text.rstrip('.')}.", folded=each.heading in _CAN_WAIT)
-        for each in every
+        Statement(heading, text, folded=heading in _CAN_WAIT)
+        for heading, texts in topics.items()
+        for text in _once(texts)
     ]
+
+
+# The judgments that a remark is on, and numbers that stand by themselves.
+_DIFFERENT = re.compile(r"(?<=\()(?:edit|sentence)(?=\))|(?<!\S)[0-9]+(?:\.[0-9]+)?(?=[\s,;:]|\.$)")
+
+
+def _once(texts: Sequence[str]) -> list[str]:
+    """Remarks that say the same of both kinds of judgments said once: `159 / 57 of them`."""
+    alike: dict[str, list[str]] = {}
+    for text in texts:
+        on_view = "(edit)" in text or "(sentence)" in text
+        alike.setdefault(_DIFFERENT.sub("\0", text) if on_view else text, []).append(text)
+    found = []
+    for same in alike.values():
+        values = zip(*(_DIFFERENT.findall(text) for text in same), strict=True)
+        shown = [" / ".join(dict.fromkeys(each)) for each in values]
+        between = _DIFFERENT.split(same[0])
+        found.append("".join(chain(*zip_longest(between, shown, fillvalue=""))))
+    return found
 
 
 # What the first plots show is explained beside them, the rest beside the table.
@@ -372,7 +397,8 @@ def _settings(document: Document, study: Study, tables: Sequence[ScoreTable]) ->
     return render(
         "settings",
         facts=[(name, fact) for name, fact in facts.items() if fact],
-        notes=benchmark.notes,
+        # Elsewhere they stand in the summary, see `_careful`.
+        notes=benchmark.notes if benchmark.sample else (),
         signatures=[
             (text, paper_of(text.partition("|")[0]) or "cite its own paper") for text in signatures
         ],

@@ -320,12 +320,9 @@ def _agreement(document: Document, found: Consensus | None) -> str:
     who = "families" if len(families) > 1 else "metrics"
     share = found.united / found.pairs
     names = {name: FAMILY_NAMES.get(name, name) for name in found.split_right}
-    text = (
-        f"All {who} prefer the same correction on {percent(share)} of {number(found.pairs)} judged "
-        "pairs"
-    )
+    text = f"All {who} agree on {percent(share)} of {number(found.pairs)} judged pairs"
     if found.united:
-        text += f", and people agree on {percent(found.right)} of these"
+        text += f", people with them on {percent(found.right)} of these"
     known = {n: r for n, r in found.split_right.items() if not math.isnan(r)}
     if known:
         best = max(known, key=lambda name: known[name])

@@ -268,6 +268,27 @@ def test_cautions_are_in_sight_and_remarks_are_folded() -> None:
     assert card.startswith("</h3><details>")
 
 
+def test_remarks_on_both_kinds_of_judgments_are_made_once() -> None:
+    document, study, tables, _ = study_of("x")
+    texts = [
+        "12 pairs (edit) of 90 agree on 0.5.",
+        "T5 has no score (edit)",
+        "12 pairs (sentence) of 95 agree on 0.25",
+        "GPT3 has no score (sentence)",
+        "a remark of 3",
+        "a remark of 4",
+    ]
+    page = report_page(document, study, tables, [Caution("Notes", text) for text in texts])
+    told = re.findall(r"<dd>(.*?)</dd>", page.split("Read with care")[1].split("</div>")[0])
+    assert told[-5:] == [
+        "12 pairs (edit / sentence) of 90 / 95 agree on 0.5 / 0.25.",
+        "T5 has no score (edit).",
+        "GPT3 has no score (sentence).",
+        "a remark of 3.",
+        "a remark of 4.",
+    ]
+
+
 def test_values_are_told_where_the_pointer_is() -> None:
     page = report_page(*study_of("x"))
     assert "<title>two: people (trueskill) 2.000, x (mean) 0.300</title>" in page
