@@ -12,6 +12,7 @@ import json
 import math
 import re
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -219,8 +220,8 @@ def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) ->
     Args:
         console: of rich's.
         tables: what is drawn.
-        width: that tables keep to where no word and no number would be cut for it; by default the
-            console's, which cuts.
+        width: that tables keep to where no figure would be cut for it; by default the console's,
+            which cuts.
     """
     from rich.text import Text
 
@@ -228,19 +229,53 @@ def _draw(console: Any, tables: Sequence[Table], *, width: int | None = None) ->
         if place:
             console.print()
         if table.title:
-            console.print(Text(visible(table.title)), style="bold")
-        cells = [[_text(row, c, table) for c in table.columns] for row in table.rows]
-        titles = [visible(c.title) for c in table.columns]
-        needed = _needed(titles, cells)
-        for columns in _panels(cells, needed, width or console.width):
-            fits = None if width is None else max(width, _total([needed[i] for i in columns]))
-            console.print(_panel(table, cells, columns), width=fits)
+            console.print(Text(_wrapped(visible(table.title), width)), style="bold")
+        numbers = _numbers(table)
+        laid = _laid_out(table, numbers, width or console.width)
+        for columns in laid.panels:
+            fits = None if width is None else max(width, _total([laid.needed[i] for i in columns]))
+            console.print(_panel(table, laid, columns), width=fits)
         for note in table.notes:
             # A signature stays one line, so that it can be copied.
-            console.print(Text(visible(note)), style="dim", soft_wrap=" " not in note)
+            one = note in numbers or " " not in note
+            told = visible(f"[{numbers[note]}] {note}" if note in numbers else note)
+            console.print(Text(told if one else _wrapped(told, width)), style="dim", soft_wrap=one)
 
 
-def _panel(table: Table, cells: Sequence[Sequence[str]], columns: Sequence[int]) -> Any:
+def _wrapped(text: str, width: int | None) -> str:
+    """Running text in lines of a width, if one is given; no name or address is parted."""
+    if width is None:
+        return text
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def _numbers(table: Table) -> dict[str, int]:
+    """Numbers of the signatures below a table, if there are several, to stand at its metrics."""
+    if not any(column.key == "metric" for column in table.columns):
+        return {}
+    signatures = dict.fromkeys(str(row.get("signature", "")) for row in table.rows)
+    below = [note for note in table.notes if note in signatures]
+    return {note: number for number, note in enumerate(below, 1)} if len(below) > 1 else {}
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What stands where in a drawn table.
+
+    Attributes:
+        titles: of the columns.
+        cells: rows × columns.
+        needed: the width of each column, to which names are folded; running text may take more.
+        panels: columns, by index, that stand beside each other.
+    """
+
+    titles: Sequence[str]
+    cells: Sequence[Sequence[str]]
+    needed: Sequence[int]
+    panels: Sequence[Sequence[int]]
+
+
+def _panel(table: Table, laid: _Layout, columns: Sequence[int]) -> Any:
     """Some columns of a table as rich draws them."""
     from rich import box
     from rich.table import Table as RichTable
@@ -248,39 +283,95 @@ def _panel(table: Table, cells: Sequence[Sequence[str]], columns: Sequence[int])
 
     drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for index in columns:
-        column = table.columns[index]
-        right = _numeric(table, column)
-        heading = Text(visible(column.title))
+        right = _numeric(table, table.columns[index])
+        heading = Text(_folded(laid.titles[index], laid.needed[index]))
         drawn.add_column(heading, justify="right" if right else "left", overflow="fold")
-    for row in cells:
-        drawn.add_row(*(Text(row[index]) for index in columns))
+    running = {index for index in columns if _running(laid.cells, index)}
+    for row in laid.cells:
+        drawn.add_row(
+            *(Text(row[i] if i in running else _folded(row[i], laid.needed[i])) for i in columns)
+        )
     return drawn
 
 
 _GAP = 3  # between two columns of a drawn table
 _FOLDED = 24  # a column of running text may be folded down to this width
+_NAMES = (40, 24, 12)  # names, and words of running text, to the first of these that will do
 
 
-def _needed(titles: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
-    """The width that each column needs at least: running text may be folded."""
+def _laid_out(table: Table, numbers: Mapping[str, int], width: int) -> _Layout:
+    """A table in as many panels as a width asks for.
+
+    Running text is folded first, then long names. Where that is not enough, the columns go below
+    each other, each panel with those that tell the rows apart, so that no figure is cut off.
+
+    Args:
+        table: to be drawn.
+        numbers: of the signatures below it.
+        width: of a terminal or a line.
+    """
+    cells = [[_text(row, c, table) for c in table.columns] for row in table.rows]
+    if numbers:
+        at = [index for index, column in enumerate(table.columns) if column.key == "metric"]
+        for row, line in zip(table.rows, cells, strict=True):
+            number = numbers.get(str(row.get("signature", "")))
+            for index in at if number else ():
+                line[index] += f" [{number}]"
+    titles = [visible(c.title) for c in table.columns]
+    texts = [i for i, column in enumerate(table.columns) if not _numeric(table, column)]
+    needed = _needed(titles, cells, texts, _WIDE)
+    panels = _panels(cells, needed, width)
+    for name in _NAMES if len(panels) > 1 or _total(needed) > width else ():
+        needed = _needed(titles, cells, texts, name)
+        panels = _panels(cells, needed, width)
+        if all(_total([needed[i] for i in columns]) <= width for columns in panels):
+            break
+    return _Layout(titles, cells, needed, panels)
+
+
+def _needed(
+    titles: Sequence[str], cells: Sequence[Sequence[str]], texts: Sequence[int], name: int
+) -> list[int]:
+    """The width that each column needs at least, with the columns of text folded.
+
+    Args:
+        titles: of the columns.
+        cells: rows × columns.
+        texts: columns of text.
+        name: the width to which titles, names and words are folded.
+    """
     from rich.cells import cell_len
 
     needed = []
     for i, title in enumerate(titles):
-        column = [title, *(row[i] for row in cells)]
+        column = [row[i] for row in cells]
+        least = max(map(cell_len, column), default=0)
         if _running(cells, i):
             words = max(cell_len(word) for text in column for word in text.split() or [""])
-            needed.append(max(words, min(_FOLDED, max(map(cell_len, column)))))
-        else:
-            needed.append(max(map(cell_len, column)))
+            least = max(min(words, name), min(_FOLDED, least))
+        elif i in texts:
+            least = min(least, name)
+        needed.append(max(least, min(cell_len(title), name)))
     return needed
+
+
+def _folded(name: str, width: int) -> str:
+    """A name on as many lines as a width asks for, parted behind its signs where it has some."""
+    from rich.cells import cell_len, chop_cells
+
+    if cell_len(name) <= width:
+        return name
+    lines = [""]
+    for part in re.split(r"(?<=[\s,:;/=|+])", name):
+        if cell_len(lines[-1] + part.rstrip()) > width:
+            lines.append("")
+        *whole, rest = chop_cells(lines.pop() + part, width) or [""]
+        lines += [*whole, rest]
+    return "\n".join(line.rstrip() for line in lines if line)
 
 
 def _panels(cells: Sequence[Sequence[str]], needed: Sequence[int], width: int) -> list[list[int]]:
     """The columns of a table in as many panels as a width asks for.
-
-    Running text is folded first. Where that is not enough, the columns go below each other, each
-    panel with those that tell the rows apart, so that no figure is cut off.
 
     Args:
         cells: the rows.

@@ -76,7 +76,7 @@ def test_what_is_recommended_for_one_aspect_works(
         capsys, "train", "some", str(data), "-o", str(folder), "--encoder", encoder, *QUICK,
         "--column", "output=hyp", "--column", "grammaticality=g",
     )  # fmt: skip
-    metric = out.rstrip().rpartition("-m ")[2]
+    metric = " ".join(out.split()).rpartition("-m ")[2]
     assert metric == f"some:model={folder},alpha=1,beta=0,gamma=0"
     (tmp_path / "s").write_text("the cat .\n")
     texts = [str(tmp_path / "s"), str(tmp_path / "s"), "--device", "cpu"]

@@ -136,13 +136,16 @@ def test_latex_escapes(capsys: pytest.CaptureFixture[str], text: str, escaped: s
 
 def test_a_table_into_a_pipe_is_never_cut(capsys: pytest.CaptureFixture[str]) -> None:
     wide = {f"column {i}": "x" * 60 for i in range(30)}
-    note = "signature " * 60
-    print_table(list(wide), [wide], "table", notes=[note], title="A title")
+    note = "remark " * 60
+    print_table(list(wide), [wide], "table", notes=[note, "a" * 150], title="A title")
     out = capsys.readouterr().out
     assert "…" not in out
-    # The first column, which names the rows, stands in each panel.
-    assert out.count("x" * 60) == 2 * 29
-    assert note.strip() in out
+    # The first column, which names the rows, stands in each panel; two columns of names of sixty
+    # characters are folded, and nothing is lost.
+    assert out.count("x") == 60 * 2 * 29
+    assert out.count("remark") == 60
+    assert f"\n{'a' * 150}\n" in out  # one word, as an address is, stays one
+    assert max(len(line) for line in out.splitlines() if "aaa" not in line) <= 100
     assert all(name in out for name in wide)
     assert "\x1b" not in out  # no colours outside terminals
 
@@ -160,7 +163,59 @@ def test_a_table_into_a_pipe_keeps_to_a_hundred_columns(
     assert all(f"{i / 7:.3f}" in out for i in range(12))
     assert out.count("some") == 9
     print_table(["metric", "x"], [{"metric": "m" * 150, "x": 1.0}], "table")
-    assert "m" * 150 in capsys.readouterr().out  # no name is cut
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 100
+    assert out.count("m") == 151  # no name is cut
+
+
+LONG = "uot-errant:encoder=/models/all-mpnet-base-v2,layer=9,lambda1=0.25,pooling=mean"
+
+
+def test_long_names_are_folded_behind_their_signs(capsys: pytest.CaptureFixture[str]) -> None:
+    # Three columns of names tell the rows apart, and stand in every panel.
+    rows = [
+        {"metric": LONG, "system": one * 60, "human": two * 60, "text": "T" * 60}
+        | {f"figure {i} {'F' * 60}": i / 7 for i in range(4)}
+        for one, two in ("SH", "SI", "RH")
+    ]
+    print_table(list(rows[0]), rows, "table")
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 100
+    panels = out.count("metric")
+    assert panels > 1
+    counts = {letter: out.count(letter) for letter in "SRHITF"}
+    assert counts == {
+        "S": 2 * 60 * panels, "R": 60 * panels, "H": 2 * 60 * panels, "I": 60 * panels,
+        "T": 3 * 60, "F": 4 * 60,
+    }  # fmt: skip
+    assert all(out.count(f" {i / 7:.3f} ") == 3 for i in range(4))
+    print_table(["metric", "text"], [{"metric": LONG, "text": "long " * 30}], "table")
+    lines = [line.split()[0] for line in capsys.readouterr().out.splitlines()[3:-1]]
+    assert "".join(lines).replace("long", "") == LONG
+    assert all(line[-1] in ",/" for line in lines[: lines.index("pooling=mean")])
+
+
+def test_signatures_below_a_table_are_numbered(capsys: pytest.CaptureFixture[str]) -> None:
+    """So that one knows which is whose; they stay in one line, to be copied."""
+    signatures = ["green|n=4|" + "x" * 150, "jury|file=my jury.json|" + "y" * 150]
+    rows = [
+        {"metric": metric, "system": system, "signature": signature}
+        for metric, signature in zip(("green", LONG), signatures, strict=True)
+        for system in ("a", "b")
+    ] + [{"metric": "random", "system": "a", "signature": ""}]
+    table = Table([Column("metric"), Column("system")], rows, notes=["a note", *signatures])
+    print_result([table], {}, "table")
+    out = capsys.readouterr().out
+    assert out.count("green [1] ") == 2
+    assert re.findall(r"^.*\[2\]", out, re.MULTILINE)[:2] == [f" {LONG} [2]"] * 2
+    assert "random [" not in out
+    assert out.endswith(f"\na note\n[1] {signatures[0]}\n[2] {signatures[1]}\n")
+    # One metric needs no number, and other forms have none.
+    print_result([Table(table.columns, rows[:2], notes=signatures[:1])], {}, "table")
+    assert "[1]" not in capsys.readouterr().out
+    for form in ("tsv", "markdown", "latex"):
+        print_result([table], {}, form)
+        assert "[1]" not in capsys.readouterr().out
 
 
 class Terminal(io.StringIO):
