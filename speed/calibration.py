@@ -8,9 +8,9 @@ is worth to all systems, n noise. Humans' cells have no b. Two metrics with the 
 have the same correlation with humans in the population of systems; whatever a test of them rejects
 is rejected wrongly.
 
-- Level and power: PERM-SYS (whole systems swapped), PERM-BOTH (cells swapped), each at .05; where no
-  metric has a bias also PERM-BOTH without the correction for the noise that goes with the sentences'
-  means (`within_sentences`).
+- Level and power: PERM-SYS (whole systems swapped), PERM-BOTH (cells swapped), each at .05; where
+  no metric has a bias also PERM-BOTH without the correction for the noise that goes with the
+  sentences' means (`within_sentences`).
 - Coverage: 95% bootstrap intervals of r and of the difference of two metrics' r, bias-corrected
   and plain; the truth is that of the population of systems (`both`) or of these systems on all
   sentences (`sentences`).

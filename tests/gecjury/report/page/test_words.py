@@ -165,8 +165,8 @@ def test_where_families_agree() -> None:
         if s.topic == "Where they agree"
     )
     assert text == (
-        "All families agree on 75.0% of 1\u202f200 judged pairs, people with them on 80.0% of these. "
-        "Elsewhere LLM judge is right most often (60.0%)."
+        "All families agree on 75.0% of 1\u202f200 judged pairs, people with them on 80.0% of "
+        "these. Elsewhere LLM judge is right most often (60.0%)."
     )
 
 
