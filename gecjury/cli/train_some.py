@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, get_args
 
 from gecjury.cli.inputs import MOST_SEED, up_to
 from gecjury.cli.streams import tell
+from gecjury.cli.train_detection import (
+    add_detection,
+    add_detector,
+    detection_origin,
+    error_weight,
+    labelled_text,
+)
 from gecjury.cli.train_options import (
     add_check,
     add_inputs,
@@ -140,6 +147,8 @@ def _add_improvements(parser: CommandParser) -> None:
     group.add_argument(
         "--clean", metavar="FILE", help="clean sentences, or en-ewt, to spoil for detection"
     )
+    add_detection(group)
+    add_detector(group)
     group.add_argument("--gug", action="store_true", help="GUG as extra grammaticality data")
 
 
@@ -152,6 +161,8 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.refless.training.model_card import shown_name
     from gecjury.refless.training.some import Job, train_some
 
+    if args.detection and "detection" not in args.intermediate:
+        args.intermediate = ["detection", *args.intermediate]
     if len(args.inputs) > 1:
         raise OptionError("train some takes one set of ratings; join files beforehand")
     recipe = _recipe(args)
@@ -174,7 +185,7 @@ def train(args: argparse.Namespace) -> int:
         runtime=runtime,
         extra=extra,
         steps=steps,
-        origin={"data": name},
+        origin={"data": name, **detection_origin(args)},
         notes=notes,
     )
     if args.grid:
@@ -194,6 +205,8 @@ def _recipe(args: argparse.Namespace) -> Recipe:
         intermediate=tuple(args.intermediate),
         intermediate_epochs=args.intermediate_epochs,
         intermediate_rate=args.intermediate_rate,
+        detector=args.detector or "",
+        error_weight=error_weight(args),
         frozen=args.freeze_embeddings,
         kernel=args.kernel,
         within=args.within,
@@ -247,9 +260,10 @@ def _steps(args: argparse.Namespace) -> IntermediateData:
     from gecjury.textfiles import read_lines
 
     wanted = set(args.intermediate)
+    labelled = labelled_text(args, args.detection) if args.detection else None
     corrections = (
         read_parallel(args.parallel, lambda: data_folder(args))
-        if wanted & {"detection", "ranking"}
+        if wanted & ({"ranking"} if args.detection else {"detection", "ranking"})
         else []
     )
     clean: list[str] = []
@@ -260,7 +274,7 @@ def _steps(args: argparse.Namespace) -> IntermediateData:
     rated = read_rated_sets(args.data, args.cache) if "ratings" in wanted else []
     texts = [text for c in corrections for text in (c.source, c.text())]
     warn_of_leaks(args, texts, "the parallel text")
-    return IntermediateData(corrections, clean, rated)
+    return IntermediateData(corrections, clean, rated, labelled)
 
 
 def _print_report(args: argparse.Namespace, report: Report) -> int:
