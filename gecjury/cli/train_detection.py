@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from gecjury.cli.inputs import up_to
 from gecjury.cli.streams import tell
 from gecjury.cli.train_options import data_folder, tested_corpora
 
@@ -13,7 +14,16 @@ if TYPE_CHECKING:
 
     from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 
-__all__ = ["add_detection", "add_detector", "detection_origin", "error_weight", "labelled_text"]
+__all__ = [
+    "add_detection",
+    "add_detector",
+    "add_step_options",
+    "detection_origin",
+    "error_weight",
+    "labelled_text",
+    "step_choices",
+    "unread_of_detection",
+]
 
 
 def add_detection(group: argparse._ActionsContainer, *, named: bool = True) -> None:
@@ -52,6 +62,51 @@ def add_detector(group: argparse._ActionsContainer) -> None:
         metavar="DIR",
         help="start from what `gecjury train detector` made of --encoder",
     )
+
+
+def add_step_options(group: argparse._ActionsContainer) -> None:
+    """Declare how long and how fast steps beforehand learn."""
+    from gecjury.refless.training.recipe import Recipe
+
+    group.add_argument(
+        "--intermediate-epochs",
+        type=up_to(1_000_000, least=0),
+        metavar="N",
+        help=f"of each step (default: {Recipe.intermediate_epochs})",
+    )
+    group.add_argument(
+        "--intermediate-rate",
+        type=float,
+        metavar="X",
+        help=f"learning rate of each step (default: {Recipe.intermediate_rate:g})",
+    )
+
+
+def step_choices(args: argparse.Namespace) -> tuple[int, float]:
+    """Epochs and learning rate of steps, given or usual."""
+    from gecjury.refless.training.recipe import Recipe
+
+    epochs, rate = args.intermediate_epochs, args.intermediate_rate
+    return (
+        Recipe.intermediate_epochs if epochs is None else epochs,
+        Recipe.intermediate_rate if rate is None else rate,
+    )
+
+
+def unread_of_detection(args: argparse.Namespace) -> dict[str, str]:
+    """Options of steps that this command line would not read, with why."""
+    found: dict[str, str] = {}
+    if not args.detection:
+        why = "there is no labelled text, which --detection names"
+        found |= {"detection_dev": why, "detection_weight": why}
+    if not (args.intermediate or args.detection):
+        why = "there is no step beforehand (--intermediate, --detection)"
+        found |= {"intermediate_epochs": why, "intermediate_rate": why}
+    if args.detection or "detection" in args.intermediate:
+        found["detector"] = (
+            "detection is learnt here; `train detector --encoder DIR` goes on with one"
+        )
+    return found
 
 
 def labelled_text(args: argparse.Namespace, names: Sequence[str]) -> LabelledText:

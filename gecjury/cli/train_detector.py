@@ -6,7 +6,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from gecjury.cli.train_detection import add_detection, error_weight, labelled_text
-from gecjury.cli.train_options import add_check, add_inputs, add_optimisation, settings_from
+from gecjury.cli.train_options import (
+    add_check,
+    add_inputs,
+    add_optimisation,
+    refuse_unread,
+    settings_from,
+)
 
 if TYPE_CHECKING:
     from gecjury.cli.parsers import CommandParser
@@ -45,6 +51,8 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.refless.training.trainer import is_main_process
     from gecjury.report.tables import Column, print_table
 
+    if len(args.seeds) > 1:
+        refuse_unread(args, {"seeds": "a detector is one model, so give one seed"})
     settings = settings_from(args)
     job = DetectorJob(
         text=labelled_text(args, args.inputs),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, get_args
 
 from gecjury.cli.inputs import MOST_SEED, up_to
@@ -21,6 +21,7 @@ __all__ = [
     "add_judged",
     "add_optimisation",
     "data_folder",
+    "refuse_unread",
     "settings_from",
     "tested_corpora",
     "warn_of_leaks",
@@ -135,6 +136,23 @@ def data_folder(args: argparse.Namespace) -> DataFolder:
     from gecjury.benchmarks.data_folder import open_data
 
     return open_data(args.data, cache=args.cache)
+
+
+def refuse_unread(args: argparse.Namespace, reasons: Mapping[str, str]) -> None:
+    """Refuse options that were given and would do nothing.
+
+    Args:
+        args: of the target.
+        reasons: by attribute why its option is not read beside the others.
+
+    Raises:
+        OptionError: names the first such option, and why.
+    """
+    from gecjury.errors import OptionError
+
+    for name, why in reasons.items():
+        if getattr(args, name) != args.parser.get_default(name):
+            raise OptionError(f"--{name.replace('_', '-')} would do nothing: {why}")
 
 
 def settings_from(args: argparse.Namespace) -> TrainSettings:

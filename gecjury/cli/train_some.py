@@ -11,15 +11,19 @@ from gecjury.cli.streams import tell
 from gecjury.cli.train_detection import (
     add_detection,
     add_detector,
+    add_step_options,
     detection_origin,
     error_weight,
     labelled_text,
+    step_choices,
+    unread_of_detection,
 )
 from gecjury.cli.train_options import (
     add_check,
     add_inputs,
     add_optimisation,
     data_folder,
+    refuse_unread,
     settings_from,
     warn_of_leaks,
 )
@@ -34,6 +38,8 @@ if TYPE_CHECKING:
     from gecjury.refless.training.some import Report
 
 __all__ = ["add_options", "print_grid", "train"]
+
+_PARALLEL = ("jfleg", "gmeg-dev")
 
 
 def add_options(parser: CommandParser) -> None:
@@ -128,19 +134,10 @@ def _add_improvements(parser: CommandParser) -> None:
         choices=get_args(Intermediate),
         help="steps before the regression, in order",
     )
-    group.add_argument(
-        "--intermediate-epochs",
-        type=up_to(1_000_000, least=0),
-        default=usual.intermediate_epochs,
-        metavar="N",
-    )
-    group.add_argument(
-        "--intermediate-rate", type=float, default=usual.intermediate_rate, metavar="X"
-    )
+    add_step_options(group)
     group.add_argument(
         "--parallel",
         nargs="+",
-        default=["jfleg", "gmeg-dev"],
         metavar="TEXT",
         help="parallel text for detection and ranking (default: jfleg gmeg-dev)",
     )
@@ -166,6 +163,7 @@ def train(args: argparse.Namespace) -> int:
     if len(args.inputs) > 1:
         raise OptionError("train some takes one set of ratings; join files beforehand")
     recipe = _recipe(args)
+    refuse_unread(args, _unread(args))
     runtime = runtime_from(args)
     data, split = _parts(args)
     extra = []
@@ -195,16 +193,49 @@ def train(args: argparse.Namespace) -> int:
     return _print_report(args, train_some(job))
 
 
+def _unread(args: argparse.Namespace) -> dict[str, str]:
+    """Options that this command line would not read, with why."""
+    from gecjury.refless.data.rated_sets import NAMED_SETS
+
+    steps = set(args.intermediate)
+    found = unread_of_detection(args)
+    if args.inputs[0] in NAMED_SETS and not args.dev:
+        why = f"{args.inputs[0]} has known columns and ratings"
+        found |= {"column": why, "scale": why}
+    if args.dev:
+        found["split_seed"] = "the split is that of the files"
+    if "detection" not in steps or args.detection:
+        found["clean"] = "it is spoilt for --intermediate detection on parallel text"
+        if "ranking" not in steps:
+            found["parallel"] = "no step reads parallel text (--intermediate detection or ranking)"
+    if args.grid:
+        why = "the grid tries values of its own"
+        found |= dict.fromkeys(("max_length", "train_batch", "learning_rate"), why)
+    if not args.kernel:
+        found["read_source"] = "it is an option of kernel regression (--kernel)"
+        return found
+    why = "kernel regression (--kernel) is not fine-tuned"
+    found |= dict.fromkeys(("shared", "learning_rate", "epochs", "patience", "loss"), why)
+    found["features"] = "kernel regression (--kernel) reads the features by itself"
+    found["gug"] = "kernel regression (--kernel) learns from one set of ratings"
+    if not steps:
+        why = "kernel regression (--kernel) trains no network where no step stands before it"
+        names = ("train_batch", "accumulation", "bf16", "freeze_embeddings", "seeds")
+        found |= dict.fromkeys(names, why)
+    return found
+
+
 def _recipe(args: argparse.Namespace) -> Recipe:
     from gecjury.refless.training.recipe import Recipe
 
+    epochs, rate = step_choices(args)
     return Recipe(
         encoder=args.encoder,
         shared=args.shared,
         features=args.features,
         intermediate=tuple(args.intermediate),
-        intermediate_epochs=args.intermediate_epochs,
-        intermediate_rate=args.intermediate_rate,
+        intermediate_epochs=epochs,
+        intermediate_rate=rate,
         detector=args.detector or "",
         error_weight=error_weight(args),
         frozen=args.freeze_embeddings,
@@ -234,6 +265,7 @@ def _parts(args: argparse.Namespace) -> tuple[Annotations, Split]:
     except InputError as error:
         raise InputError(f"{args.inputs[0]}: {error}") from None
     if data.names:
+        refuse_unread(args, {"split_seed": f"{args.inputs[0]} has a split of its own"})
         return data, split
     tell(f"split by source: {split}")
     return data, split
@@ -262,7 +294,7 @@ def _steps(args: argparse.Namespace) -> IntermediateData:
     wanted = set(args.intermediate)
     labelled = labelled_text(args, args.detection) if args.detection else None
     corrections = (
-        read_parallel(args.parallel, lambda: data_folder(args))
+        read_parallel(args.parallel or _PARALLEL, lambda: data_folder(args))
         if wanted & ({"ranking"} if args.detection else {"detection", "ranking"})
         else []
     )

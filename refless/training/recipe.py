@@ -14,6 +14,7 @@ from gecjury.errors import OptionError
 __all__ = [
     "Intermediate",
     "Loss",
+    "RankerPooling",
     "Recipe",
     "TrainSettings",
     "WeightsFor",
@@ -25,6 +26,9 @@ Intermediate = Literal["detection", "ranking", "ratings"]
 
 Loss = Literal["mse", "huber"]
 """Of the regression; huber with δ = 1."""
+
+RankerPooling = Literal["cls", "mean"]
+"""What IMPARA's ranker reads: the first token's state (the paper), or the mean (IMPARA-GED)."""
 
 WeightsFor = Literal["sentence", "system"]
 """What SOME's weights are searched for: judged pairs of sentences, or scores of systems."""
