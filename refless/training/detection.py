@@ -54,6 +54,7 @@ def with_dev(text: LabelledText, seed: int) -> LabelledText:
     Raises:
         InputError: too few sentences, or a part without errors or with errors only.
     """
+    _refuse_few(text.train)
     if not text.dev:
         groups: dict[tuple[str, ...], list[LabelledSentence]] = {}
         for sentence in text.train:
@@ -64,14 +65,18 @@ def with_dev(text: LabelledText, seed: int) -> LabelledText:
         parts = [[s for row in rows for s in groups[keys[row]]] for rows in
                  (order[held:], order[:held])]  # fmt: skip
         text = replace(text, train=tuple(parts[0]), dev=tuple(parts[1]))
-    if len(text.train) < _LEAST:
-        raise InputError(
-            f"{len(text.train)} labelled sentences are too few to learn error detection from; "
-            f"expected {_LEAST} or more"
-        )
+        _refuse_few(text.train)
     refuse_one_class(text.train, "the labelled text")
     refuse_one_class(text.dev, "the dev part of the labelled text")
     return text
+
+
+def _refuse_few(sentences: Sequence[LabelledSentence]) -> None:
+    if len(sentences) < _LEAST:
+        raise InputError(
+            f"{len(sentences)} labelled sentences are too few to learn error detection from; "
+            f"expected {_LEAST} or more"
+        )
 
 
 def joined_words(sentence: LabelledSentence) -> tuple[str, list[tuple[int, int]], list[int]]:
