@@ -23,7 +23,14 @@ from gecjury.models.checkpoints import (
 )
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config, read_network, read_tokenizer
-from gecjury.refless.nets.bundle import IMPARA_FORMAT, KEYS_FILE, MANIFEST, Bundle
+from gecjury.refless.nets.bundle import (
+    IMPARA_FORMAT,
+    IMPARA_POOLED_FORMAT,
+    KEYS_FILE,
+    MANIFEST,
+    Bundle,
+)
+from gecjury.refless.nets.pooled import open_pooled
 from gecjury.refless.nets.regressor import Regressor
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
@@ -40,13 +47,14 @@ class IMPARA(MeanScorer):
 
     sigmoid(QE(hypothesis)) where cos(Enc(source), Enc(hypothesis)) ≥ `threshold`, with means of
     the last hidden states as vectors. 0 to 1, higher is better. The corpus score is the mean.
+    IMPARA-GED (Sakai et al. 2025) is a model trained after error detection, with threshold=none.
 
     Attributes:
         model: folder that `gecjury train impara` wrote, or the folder or hub name of any
             single-output sequence classification model.
         encoder: for the similarity; empty takes the encoder that the training used, which lies in
             the model's folder or is named by it, or bert-base-cased where that is not told.
-        threshold: least similarity.
+        threshold: least similarity; `none` reads no similarity, and needs no encoder for it.
         max_length: longest input in word pieces.
     """
 
@@ -59,13 +67,17 @@ class IMPARA(MeanScorer):
 
     model: str = ""
     encoder: str = ""
-    threshold: float = 0.9
+    threshold: float | None = 0.9
     max_length: int = 128
 
     def __post_init__(self) -> None:
-        if not -1 <= self.threshold <= 1:
+        if self.threshold is not None and not -1 <= self.threshold <= 1:
             raise OptionError(
-                f"impara: threshold={self.threshold:g} is no cosine; expected −1 to 1"
+                f"impara: threshold={self.threshold:g} is no cosine; expected −1 to 1, or none"
+            )
+        if self.threshold is None and self.encoder:
+            raise OptionError(
+                "impara: threshold=none reads no similarity, for which encoder= is; leave one out"
             )
         if not 0 < self.max_length <= 1_000_000:
             raise OptionError(f"impara: max_length={self.max_length}; expected 1 to 1000000")
@@ -74,8 +86,10 @@ class IMPARA(MeanScorer):
         """The trained weights' hash, or name and commit on the hub; the encoder's files."""
         if not self.model:
             return {}
-        encoder = EncoderSpec(self._encoder()).checkpoint().identity
-        return {"weights": weights_identity(self.model), "encoder": encoder}
+        found = {"weights": weights_identity(self.model)}
+        if self.threshold is None:
+            return found
+        return found | {"encoder": EncoderSpec(self._encoder()).checkpoint().identity}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Scores, systems × sentences; details say how often the filter decided."""
@@ -85,14 +99,17 @@ class IMPARA(MeanScorer):
                 "`gecjury train impara jfleg gmeg-dev -o my-impara --encoder embedded`, and "
                 "score with -m impara:model=my-impara"
             )
-        encoder = self._encoder()
+        threshold = self.threshold
+        encoder = "" if threshold is None else self._encoder()
         ranker, keys = _open(self.model, self.max_length, runtime.device)
         texts, (sources, hypotheses), text_of, pair_of = distinct_pairs(corpus)
         quality = 1.0 / (1.0 + np.exp(-ranker.predict(texts, None, runtime)[:, 0]))
-        similarity = self._similarity(encoder, sources, hypotheses, runtime)
-        kept = similarity[pair_of] >= self.threshold
-        values = np.where(kept, quality[text_of], 0.0)
         notes = Bundle((), keys=keys, where=self.model).leak_notes(corpus)
+        if threshold is None:
+            return Statistics(quality[text_of], details={"filtered": 0}, notes=tuple(notes))
+        similarity = self._similarity(encoder, sources, hypotheses, runtime)
+        kept = similarity[pair_of] >= threshold
+        values = np.where(kept, quality[text_of], 0.0)
         named = None if self.encoder else _trained_with(self.model)[0]
         if named == encoder != EMBEDDED:
             notes.append(f"{self.model} names its encoder: {encoder} of the Hugging Face hub")
@@ -138,7 +155,10 @@ def _open(location: str, max_length: int, device: str) -> tuple[Regressor, froze
     checkpoint = resolve(location, packaged=False)
     inside(checkpoint.folder, ".")
     config = read_config(checkpoint)
-    model, _ = read_network(checkpoint, config, "sentences")
+    if _is_pooled(location):
+        model = open_pooled(checkpoint, config)
+    else:
+        model, _ = read_network(checkpoint, config, "sentences")
     if model.config.num_labels != 1:
         raise InputError(
             f"{location}: a model with {model.config.num_labels} outputs "
@@ -146,6 +166,15 @@ def _open(location: str, max_length: int, device: str) -> tuple[Regressor, froze
         )
     tokenizer = read_tokenizer(checkpoint, config)
     return Regressor(model.to(device).eval(), tokenizer, ("rank",), max_length), keys
+
+
+def _is_pooled(location: str) -> bool:
+    """Whether a folder, which `_trained_with` has looked at, says that its ranker reads means."""
+    path = Path(location).expanduser() / MANIFEST
+    if not path.exists():
+        return False
+    record = read_json(path, "the manifest of an IMPARA; train anew")
+    return isinstance(record, dict) and record.get("format") == IMPARA_POOLED_FORMAT
 
 
 def _trained_with(location: str) -> tuple[str | None, frozenset[str]]:
@@ -161,7 +190,7 @@ def _trained_with(location: str) -> tuple[str | None, frozenset[str]]:
         record = read_json(inside(folder, MANIFEST), "the manifest of an IMPARA; train anew")
         found = record.get("format") if isinstance(record, dict) else record
         # A text alone may read like the format.
-        if found != IMPARA_FORMAT or not isinstance(record, dict):
+        if found not in (IMPARA_FORMAT, IMPARA_POOLED_FORMAT) or not isinstance(record, dict):
             raise InputError(
                 f"{location}: not an IMPARA model (format {found!r:.60}, expected "
                 f"{IMPARA_FORMAT!r}); a SOME model is used with -m some:model=..."

@@ -84,6 +84,7 @@ DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "gug": ("gug-data/",),
         "conll14-errant": ("conll14-errant/",),
         "en-ewt": ("ud/en_ewt/",),
+        "multiged-2023": ("multiged-2023/",),
     }
 )
 """What can be fetched by name: the beginnings of the paths that belong to it."""

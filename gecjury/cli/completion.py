@@ -60,6 +60,7 @@ def _words_of_all() -> list[_Words]:
     from gecjury.benchmarks.data_folder import DATASETS
     from gecjury.benchmarks.table import BENCHMARKS
     from gecjury.cli import command_parser
+    from gecjury.refless.data.labelled import LABELLED_SETS
     from gecjury.scoring.registry import metric_names
 
     lists = {
@@ -68,6 +69,7 @@ def _words_of_all() -> list[_Words]:
         "dataset": (*DATASETS, "all"),
         "rated": ("tmu-gfm", "gug"),
         "parallel": ("jfleg", "gmeg-dev"),
+        "labelled": tuple(LABELLED_SETS),
         "annotated": ("conll14",),
     }
     # Names of other packages' metrics stand in a script that a shell runs.
@@ -98,6 +100,9 @@ _TAKES = {
     ("train some", "inputs"): "rated",
     ("train some", "test"): "",
     ("train impara", "inputs"): "parallel",
+    ("train detector", "inputs"): "labelled",
+    "detection": "labelled",
+    "detection_dev": "labelled",
     ("maege", "corpus"): "annotated",
     "parallel": "parallel",
     ("data fetch", "names"): "dataset",

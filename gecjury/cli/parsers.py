@@ -31,7 +31,7 @@ _ANY_METRIC = (
 _MODELS = (
     *_ANY_METRIC,
     *("analyse norms", "analyse map", "analyse lambda", "analyse layers", "analyse solver"),
-    *("train some", "train impara", "train weights"),
+    *("train some", "train impara", "train detector", "train weights"),
 )
 _EDITS = (*_MODELS, "edits", "analyse edits", "m2 retype", "m2 reextract")
 _DATA = (

@@ -14,6 +14,7 @@ TARGETS = {
     "some": "regressors of grammaticality, fluency and meaning on rated sentences",
     "weights": "weights α, β, γ of a trained SOME, found on a benchmark",
     "impara": "a ranker on parallel text",
+    "detector": "an encoder that tells wrong tokens, for SOME and IMPARA to start from",
     "jury": "any metrics combined by a model of human preferences (see docs/jury.md)",
 }
 """Each target's module is gecjury.cli.train_TARGET, with `add_options(parser)`, `train(args)`."""
@@ -22,6 +23,7 @@ _EPILOG = """\
 examples:
   gecjury train some tmu-gfm -o my-some --encoder embedded
   gecjury train impara jfleg gmeg-dev -o my-impara --encoder embedded
+  gecjury train detector multiged-en -o my-detector --encoder embedded
   gecjury train weights gjg15 --model my-some --share 0.1
   gecjury train jury gjg15 -m gleu@10refs -m green -m errant --exclude seeda -o my-jury.json
 A run that was killed goes on where it stopped when the same command is given again.

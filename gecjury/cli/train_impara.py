@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from gecjury.cli.inputs import up_to
+from gecjury.cli.train_detection import (
+    add_detection,
+    add_detector,
+    add_step_options,
+    detection_origin,
+    error_weight,
+    labelled_text,
+    step_choices,
+    unread_of_detection,
+)
 from gecjury.cli.train_options import (
     add_check,
     add_inputs,
     add_optimisation,
     data_folder,
+    refuse_unread,
     settings_from,
     warn_of_leaks,
 )
@@ -23,9 +34,12 @@ __all__ = ["add_options", "train"]
 
 def add_options(parser: CommandParser) -> None:
     """Declare data and model."""
-    parser.epilog = (
-        "example:\n  gecjury train impara jfleg gmeg-dev -o my-impara --encoder embedded"
-    )
+    parser.epilog = """\
+examples:
+  gecjury train impara jfleg gmeg-dev -o my-impara --encoder embedded
+  gecjury train impara jfleg gmeg-dev -o my-impara-ged --encoder embedded \\
+      --detection multiged-en --pooling mean
+"""
     add_inputs(
         parser,
         "jfleg, gmeg-dev, an M2 file or SOURCE,REF[,REF...]",
@@ -41,6 +55,30 @@ def add_options(parser: CommandParser) -> None:
     )
     add_check(group)
     add_optimisation(parser.add_argument_group("model and optimisation"))
+    _add_improvements(parser)
+
+
+def _add_improvements(parser: CommandParser) -> None:
+    from gecjury.refless.training.recipe import RankerPooling
+
+    group = parser.add_argument_group("beyond the paper, as IMPARA-GED (see docs/training.md)")
+    group.add_argument(
+        "--pooling",
+        choices=get_args(RankerPooling),
+        default="cls",
+        help="what the ranker reads: the first token, or the mean of all",
+    )
+    group.add_argument(
+        "--intermediate",
+        nargs="+",
+        default=[],
+        choices=["detection"],
+        help="error detection before the ranking, on the parallel text where --detection names "
+        "nothing",
+    )
+    add_step_options(group)
+    add_detection(group)
+    add_detector(group)
 
 
 def train(args: argparse.Namespace) -> int:
@@ -49,32 +87,57 @@ def train(args: argparse.Namespace) -> int:
 
     from gecjury.cli.inputs import runtime_from
     from gecjury.refless.data.pairs import read_parallel
-    from gecjury.refless.training.impara import RankerJob, train_impara
+    from gecjury.refless.training.impara import RankerJob, ranker_metric, train_impara
+    from gecjury.refless.training.intermediate import IntermediateData, step_settings
     from gecjury.refless.training.model_card import shown_name
     from gecjury.refless.training.trainer import is_main_process
     from gecjury.report.tables import Column, print_table
 
+    refuse_unread(args, _unread(args))
+    steps = bool(args.intermediate or args.detection)
+    settings = settings_from(args)
+    runtime = runtime_from(args)
     corrections = read_parallel(args.inputs, lambda: data_folder(args))
     texts = [text for c in corrections for text in (c.source, c.text())]
     name = " ".join(map(shown_name, args.inputs))
     notes = warn_of_leaks(args, texts, name)
+    detection = None
+    if args.detection:
+        detection = IntermediateData(labelled=labelled_text(args, args.detection))
+    elif steps:
+        detection = IntermediateData(corrections)
+    epochs, rate = step_choices(args)
     job = RankerJob(
         corrections=corrections,
         encoder=args.encoder,
-        settings=settings_from(args),
+        settings=settings,
         folder=Path(args.output),
-        runtime=runtime_from(args),
+        runtime=runtime,
         count=args.pairs,
         frozen=args.freeze_embeddings,
-        origin={"data": name},
+        pooling=args.pooling,
+        detector=args.detector or "",
+        detection=detection,
+        detection_settings=step_settings(settings, epochs, rate) if steps else None,
+        error_weight=error_weight(args),
+        origin={"data": name, **detection_origin(args)},
         notes=notes,
     )
     figures = train_impara(job)
     if is_main_process():
+        metric = ranker_metric(args.output, args.pooling)
         print_table(
             [Column(key) for key in ("part", "accuracy", "pairs")],
             figures,
             args.format,
-            notes=[f"model: {args.output}; score with -m impara:model={args.output}"],
+            notes=[f"model: {args.output}; score with -m {metric}"],
         )
     return 0
+
+
+def _unread(args: argparse.Namespace) -> dict[str, str]:
+    """Options that this command line would not read, and what does."""
+    found = unread_of_detection(args)
+    if len(args.seeds) > 1:
+        found["seeds"] = "a ranker is one model, so give one seed"
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, get_args
 
 from gecjury.cli.inputs import MOST_SEED, up_to
@@ -11,6 +12,7 @@ from gecjury.cli.streams import tell
 if TYPE_CHECKING:
     from gecjury.benchmarks.data_folder import DataFolder
     from gecjury.cli.parsers import CommandParser
+    from gecjury.corpus.corpus import Corpus
     from gecjury.refless.training.recipe import TrainSettings
 
 __all__ = [
@@ -19,7 +21,9 @@ __all__ = [
     "add_judged",
     "add_optimisation",
     "data_folder",
+    "refuse_unread",
     "settings_from",
+    "tested_corpora",
     "warn_of_leaks",
 ]
 
@@ -134,6 +138,23 @@ def data_folder(args: argparse.Namespace) -> DataFolder:
     return open_data(args.data, cache=args.cache)
 
 
+def refuse_unread(args: argparse.Namespace, reasons: Mapping[str, str]) -> None:
+    """Refuse options that were given and would do nothing.
+
+    Args:
+        args: of the target.
+        reasons: by attribute why its option is not read beside the others.
+
+    Raises:
+        OptionError: names the first such option, and why.
+    """
+    from gecjury.errors import OptionError
+
+    for name, why in reasons.items():
+        if getattr(args, name) != args.parser.get_default(name):
+            raise OptionError(f"--{name.replace('_', '-')} would do nothing: {why}")
+
+
 def settings_from(args: argparse.Namespace) -> TrainSettings:
     """How one model is optimised; only regressors have a choice of losses."""
     from gecjury.refless.training.recipe import TrainSettings
@@ -151,19 +172,26 @@ def settings_from(args: argparse.Namespace) -> TrainSettings:
     )
 
 
-def warn_of_leaks(args: argparse.Namespace, texts: list[str], what: str) -> list[str]:
-    """Warn on stderr of sentences shared with benchmarks whose data is here; the warnings."""
+def tested_corpora(args: argparse.Namespace, names: Iterable[str]) -> Iterator[tuple[str, Corpus]]:
+    """Benchmarks by name with their texts; those whose data is not here are told on stderr."""
     from gecjury.benchmarks.load import load_benchmark
-    from gecjury.corpus.leakage import corpus_texts, find_leaks, warning
     from gecjury.errors import DataError
 
-    found = []
-    for name in args.check:
+    for name in names:
         try:
             corpus = load_benchmark(name, systems="all", data=args.data, cache=args.cache).corpus
         except DataError as error:
             tell(f"leakage into {name} was not checked: {error}")
             continue
+        yield name, corpus
+
+
+def warn_of_leaks(args: argparse.Namespace, texts: list[str], what: str) -> list[str]:
+    """Warn on stderr of sentences shared with benchmarks whose data is here; the warnings."""
+    from gecjury.corpus.leakage import corpus_texts, find_leaks, warning
+
+    found = []
+    for name, corpus in tested_corpora(args, args.check):
         line = warning(find_leaks(texts, corpus_texts(corpus)), what, name)
         if line:
             found.append(line)

@@ -8,11 +8,22 @@ from typing import TYPE_CHECKING, get_args
 
 from gecjury.cli.inputs import MOST_SEED, up_to
 from gecjury.cli.streams import tell
+from gecjury.cli.train_detection import (
+    add_detection,
+    add_detector,
+    add_step_options,
+    detection_origin,
+    error_weight,
+    labelled_text,
+    step_choices,
+    unread_of_detection,
+)
 from gecjury.cli.train_options import (
     add_check,
     add_inputs,
     add_optimisation,
     data_folder,
+    refuse_unread,
     settings_from,
     warn_of_leaks,
 )
@@ -27,6 +38,8 @@ if TYPE_CHECKING:
     from gecjury.refless.training.some import Report
 
 __all__ = ["add_options", "print_grid", "train"]
+
+_PARALLEL = ("jfleg", "gmeg-dev")
 
 
 def add_options(parser: CommandParser) -> None:
@@ -121,25 +134,18 @@ def _add_improvements(parser: CommandParser) -> None:
         choices=get_args(Intermediate),
         help="steps before the regression, in order",
     )
-    group.add_argument(
-        "--intermediate-epochs",
-        type=up_to(1_000_000, least=0),
-        default=usual.intermediate_epochs,
-        metavar="N",
-    )
-    group.add_argument(
-        "--intermediate-rate", type=float, default=usual.intermediate_rate, metavar="X"
-    )
+    add_step_options(group)
     group.add_argument(
         "--parallel",
         nargs="+",
-        default=["jfleg", "gmeg-dev"],
         metavar="TEXT",
         help="parallel text for detection and ranking (default: jfleg gmeg-dev)",
     )
     group.add_argument(
         "--clean", metavar="FILE", help="clean sentences, or en-ewt, to spoil for detection"
     )
+    add_detection(group)
+    add_detector(group)
     group.add_argument("--gug", action="store_true", help="GUG as extra grammaticality data")
 
 
@@ -152,9 +158,12 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.refless.training.model_card import shown_name
     from gecjury.refless.training.some import Job, train_some
 
+    if args.detection and "detection" not in args.intermediate:
+        args.intermediate = ["detection", *args.intermediate]
     if len(args.inputs) > 1:
         raise OptionError("train some takes one set of ratings; join files beforehand")
     recipe = _recipe(args)
+    refuse_unread(args, _unread(args))
     runtime = runtime_from(args)
     data, split = _parts(args)
     extra = []
@@ -174,7 +183,7 @@ def train(args: argparse.Namespace) -> int:
         runtime=runtime,
         extra=extra,
         steps=steps,
-        origin={"data": name},
+        origin={"data": name, **detection_origin(args)},
         notes=notes,
     )
     if args.grid:
@@ -184,16 +193,51 @@ def train(args: argparse.Namespace) -> int:
     return _print_report(args, train_some(job))
 
 
+def _unread(args: argparse.Namespace) -> dict[str, str]:
+    """Options that this command line would not read, with why."""
+    from gecjury.refless.data.rated_sets import NAMED_SETS
+
+    steps = set(args.intermediate)
+    found = unread_of_detection(args)
+    if args.inputs[0] in NAMED_SETS and not args.dev:
+        why = f"{args.inputs[0]} has known columns and ratings"
+        found |= {"column": why, "scale": why}
+    if args.dev:
+        found["split_seed"] = "the split is that of the files"
+    if "detection" not in steps or args.detection:
+        found["clean"] = "it is spoilt for --intermediate detection on parallel text"
+        if "ranking" not in steps:
+            found["parallel"] = "no step reads parallel text (--intermediate detection or ranking)"
+    if args.grid:
+        why = "the grid tries values of its own"
+        found |= dict.fromkeys(("max_length", "train_batch", "learning_rate"), why)
+    if not args.kernel:
+        found["read_source"] = "it is an option of kernel regression (--kernel)"
+        return found
+    why = "kernel regression (--kernel) is not fine-tuned"
+    found |= dict.fromkeys(("shared", "learning_rate", "epochs", "patience", "loss"), why)
+    found["features"] = "kernel regression (--kernel) reads the features by itself"
+    found["gug"] = "kernel regression (--kernel) learns from one set of ratings"
+    if not steps:
+        why = "kernel regression (--kernel) trains no network where no step stands before it"
+        names = ("train_batch", "accumulation", "bf16", "freeze_embeddings", "seeds")
+        found |= dict.fromkeys(names, why)
+    return found
+
+
 def _recipe(args: argparse.Namespace) -> Recipe:
     from gecjury.refless.training.recipe import Recipe
 
+    epochs, rate = step_choices(args)
     return Recipe(
         encoder=args.encoder,
         shared=args.shared,
         features=args.features,
         intermediate=tuple(args.intermediate),
-        intermediate_epochs=args.intermediate_epochs,
-        intermediate_rate=args.intermediate_rate,
+        intermediate_epochs=epochs,
+        intermediate_rate=rate,
+        detector=args.detector or "",
+        error_weight=error_weight(args),
         frozen=args.freeze_embeddings,
         kernel=args.kernel,
         within=args.within,
@@ -221,6 +265,7 @@ def _parts(args: argparse.Namespace) -> tuple[Annotations, Split]:
     except InputError as error:
         raise InputError(f"{args.inputs[0]}: {error}") from None
     if data.names:
+        refuse_unread(args, {"split_seed": f"{args.inputs[0]} has a split of its own"})
         return data, split
     tell(f"split by source: {split}")
     return data, split
@@ -247,9 +292,10 @@ def _steps(args: argparse.Namespace) -> IntermediateData:
     from gecjury.textfiles import read_lines
 
     wanted = set(args.intermediate)
+    labelled = labelled_text(args, args.detection) if args.detection else None
     corrections = (
-        read_parallel(args.parallel, lambda: data_folder(args))
-        if wanted & {"detection", "ranking"}
+        read_parallel(args.parallel or _PARALLEL, lambda: data_folder(args))
+        if wanted & ({"ranking"} if args.detection else {"detection", "ranking"})
         else []
     )
     clean: list[str] = []
@@ -260,7 +306,7 @@ def _steps(args: argparse.Namespace) -> IntermediateData:
     rated = read_rated_sets(args.data, args.cache) if "ratings" in wanted else []
     texts = [text for c in corrections for text in (c.source, c.text())]
     warn_of_leaks(args, texts, "the parallel text")
-    return IntermediateData(corrections, clean, rated)
+    return IntermediateData(corrections, clean, rated, labelled)
 
 
 def _print_report(args: argparse.Namespace, report: Report) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, get_args
 
-from gecjury.cli.train_options import add_check, add_inputs, add_judged
+from gecjury.cli.train_options import add_check, add_inputs, add_judged, refuse_unread
 
 if TYPE_CHECKING:
     from gecjury.cli.parsers import CommandParser
@@ -45,6 +45,11 @@ def train(args: argparse.Namespace) -> int:
 
     if len(args.inputs) > 1:
         raise OptionError("train weights takes one benchmark")
+    if args.level == "system":
+        why = "over systems (--level system) every judgment is searched on"
+        refuse_unread(args, {"share": why, "seed": why})
+    elif args.share == 1:
+        refuse_unread(args, {"seed": "it draws judgments, and --share takes all"})
     benchmark = load_benchmark(
         args.inputs[0], systems=args.systems, view=args.human, data=args.data, cache=args.cache
     )

@@ -43,6 +43,7 @@ from gecjury.textfiles import read_json, read_text
 __all__ = [
     "BUNDLE_FORMAT",
     "IMPARA_FORMAT",
+    "IMPARA_POOLED_FORMAT",
     "KEYS_FILE",
     "MANIFEST",
     "USUAL_WEIGHTS",
@@ -381,3 +382,6 @@ def _member(folder: Path, aspects: tuple[str, ...], max_length: int, device: str
 
 
 IMPARA_FORMAT = "gecjury-impara/1"
+
+IMPARA_POOLED_FORMAT = "gecjury-impara/2"
+"""Of a ranker that reads means, which versions that know the former alone would misread."""

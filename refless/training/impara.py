@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +16,35 @@ from gecjury.corpus.leakage import normalise, sentence_key
 from gecjury.errors import InputError, OptionError
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.refless.data.pairs import Correction, RankedPair, impact_pairs, pairs_print
-from gecjury.refless.nets.bundle import IMPARA_FORMAT, KEYS_FILE, MANIFEST
+from gecjury.refless.nets.bundle import (
+    IMPARA_FORMAT,
+    IMPARA_POOLED_FORMAT,
+    KEYS_FILE,
+    MANIFEST,
+)
+from gecjury.refless.nets.pooled import HEAD_FILE, fresh_pooled, save_pooled
 from gecjury.refless.nets.regressor import (
     load_model,
     load_tokenizer,
     output_errors,
     save_model,
 )
-from gecjury.refless.training.intermediate import freeze_embeddings, pair_accuracy, pair_examples
-from gecjury.refless.training.model_card import model_card
-from gecjury.refless.training.recipe import TrainSettings
+from gecjury.refless.training.detection import figures_in_words, step_figures
+from gecjury.refless.training.intermediate import (
+    IntermediateData,
+    Step,
+    freeze_embeddings,
+    pair_accuracy,
+    pair_examples,
+    run_intermediate,
+)
+from gecjury.refless.training.model_card import model_card, shown_name
+from gecjury.refless.training.recipe import RankerPooling, TrainSettings, refuse_error_weight
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_json, write_text
 
-__all__ = ["RankerJob", "split_corrections", "train_impara"]
+__all__ = ["RankerJob", "ranker_metric", "split_corrections", "train_impara"]
 
 _LEAST = 8
 _ENCODER = "encoder"
@@ -64,6 +78,13 @@ class RankerJob:
         runtime: device and progress.
         count: pairs for training; an eighth each for dev and test.
         frozen: leave the word embeddings as they are.
+        pooling: what the ranker reads: the first token as transformers' own classes do, or the
+            mean of the last hidden states.
+        detector: folder or hub name of a model that learnt to detect errors, from which the ranker
+            starts instead of from `encoder`; empty for none.
+        detection: what an error detector is trained on beforehand; None for no such step.
+        detection_settings: of that step.
+        error_weight: how much errors weigh in it, where its text is labelled.
         origin: names of the data, for the model card.
         notes: warnings for the model card.
     """
@@ -75,8 +96,29 @@ class RankerJob:
     runtime: Runtime
     count: int = 4096
     frozen: bool = False
+    pooling: RankerPooling = "cls"
+    detector: str = ""
+    detection: IntermediateData | None = None
+    detection_settings: TrainSettings | None = None
+    error_weight: float = 1.5
     origin: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        refuse_error_weight(self.error_weight)
+
+    @property
+    def beyond(self) -> list[str]:
+        """What decides the weights besides the paper's settings, for fingerprints."""
+        found: list[str] = [self.pooling] if self.pooling != "cls" else []
+        found += [f"detector {self.detector}"] if self.detector else []
+        if self.detection is not None and self.detection_settings is not None:
+            data = self.detection
+            found += [json.dumps(asdict(self.detection_settings)), *data.clean]
+            found += [f"{c.source}\t{c.text()}" for c in data.corrections]
+            if data.labelled is not None:
+                found += [str(self.error_weight), data.labelled.print]
+        return found
 
 
 def train_impara(job: RankerJob) -> _Figures:
@@ -92,23 +134,30 @@ def train_impara(job: RankerJob) -> _Figures:
     settings, folder, runtime = job.settings, job.folder, job.runtime
     pairs = _make_pairs(job)
     run = fingerprint(
-        [job.encoder, *(pairs_print(p) for p in pairs.values()), json.dumps(asdict(settings))]
+        [
+            job.encoder,
+            *(pairs_print(p) for p in pairs.values()),
+            json.dumps(asdict(settings)),
+            *job.beyond,
+        ]
     )
     done = _finished(folder, run)
     if done is not None:
         return done
+    work = folder / "checkpoints"
+    start, detected = _detect(job, work)
     from transformers import set_seed
 
     set_seed(settings.seed)
-    tokenizer = load_tokenizer(job.encoder)
-    model = load_model(job.encoder, ("rank",))
+    tokenizer = load_tokenizer(start)
+    pooled = job.pooling == "mean"
+    model = fresh_pooled(start, ("rank",)) if pooled else load_model(start, ("rank",))
     if job.frozen:
         freeze_embeddings(model)
 
     def accuracy(model: Any, part: str) -> float:
         return pair_accuracy(model, tokenizer, pairs[part], settings, runtime)
 
-    work = folder / "checkpoints"
     task = LearningTask(
         model=model,
         tokenizer=tokenizer,
@@ -117,25 +166,74 @@ def train_impara(job: RankerJob) -> _Figures:
         objective="ranking",
         label="impara: training",
     )
-    result = fit(task, settings, work, runtime)
+    result = fit(task, settings, work if job.detection is None else work / "ranker", runtime)
     figures: _Figures = [
         {"part": part, "accuracy": accuracy(result.model, part), "pairs": len(pairs[part])}
         for part in ("dev", "test")
     ]
     if is_main_process():
-        save_model(result.model, tokenizer, folder)
-        _document(job, pairs, figures)
+        (save_pooled if pooled else save_model)(result.model, tokenizer, folder)
+        _document(job, pairs, figures, detected)
         encoder = job.encoder
         if Path(encoder).is_dir():
             # One that is nowhere but on this machine goes with the model, which names it.
             with output_errors(folder / _ENCODER):
                 shutil.copytree(encoder, folder / _ENCODER, dirs_exist_ok=True)
             encoder = _ENCODER
-        record = {"format": IMPARA_FORMAT, "encoder": encoder, "run": run, "figures": figures}
+        record: dict[str, Any] = {
+            "format": IMPARA_POOLED_FORMAT if pooled else IMPARA_FORMAT,
+            "encoder": encoder,
+            "run": run,
+            "figures": figures,
+        }
+        record |= {"pooling": job.pooling} if pooled else {}
+        record |= {"steps": detected} if detected else {}
         write_text(folder / MANIFEST, json.dumps(record, indent=1))
         shutil.rmtree(work, ignore_errors=True)
     wait_for_all()
     return figures
+
+
+def _detect(job: RankerJob, work: Path) -> tuple[str, dict[str, float]]:
+    """Train the error detector that is wanted; returns where the ranker starts, and its figures."""
+    start = job.detector or job.encoder
+    if job.detection is None:
+        return start, {}
+    settings = job.detection_settings or job.settings
+    # The ranker is tried on sentences that the detector must not have learnt from.
+    parts = split_corrections(job.corrections, job.settings.seed)
+    held = {normalise(c.source) for part in ("dev", "test") for c in parts[part]}
+    held |= {normalise(c.text()) for part in ("dev", "test") for c in parts[part]}
+    data = job.detection
+    labelled = data.labelled
+    if labelled is not None:
+        kept = tuple(s for s in labelled.train if normalise(s.text) not in held)
+        labelled = replace(labelled, train=kept)
+    step = Step(
+        kind="detection",
+        start=start,
+        folder=work / "detection",
+        data=replace(
+            data,
+            corrections=[c for c in data.corrections if normalise(c.source) not in held],
+            labelled=labelled,
+        ),
+        settings=settings,
+        runtime=job.runtime,
+        frozen=job.frozen,
+        error_weight=job.error_weight,
+    )
+    found = run_intermediate(step)
+    path = step.folder / "score.json"
+    if found and is_main_process():
+        kind = step.kind
+        kept_figures = step_figures(kind, found) if step.labelled else {kind: found["score"]}
+        write_text(path, json.dumps(kept_figures))
+    wait_for_all()
+    known = read_json(path, "figures of a step") if path.exists() else {}
+    if not isinstance(known, dict) or not all(isinstance(v, float) for v in known.values()):
+        raise InputError(f"{path}: no table of figures; delete the folder to train anew")
+    return str(step.folder / "model"), {str(name): float(v) for name, v in known.items()}
 
 
 def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
@@ -174,11 +272,22 @@ def _finished(folder: Path, run: str) -> _Figures | None:
     return figures
 
 
-def _document(job: RankerJob, pairs: Mapping[str, Sequence[RankedPair]], figures: _Figures) -> None:
+def _document(
+    job: RankerJob,
+    pairs: Mapping[str, Sequence[RankedPair]],
+    figures: _Figures,
+    detected: Mapping[str, float],
+) -> None:
     texts = {text for c in job.corrections for text in (c.source, c.text())} - {""}
     write_text(job.folder / KEYS_FILE, "\n".join(sorted(map(sentence_key, texts))) + "\n")
     table = ["| part | accuracy | pairs |", "|---|---|---|"]
     table += [f"| {f['part']} | {f['accuracy']:.3f} | {f['pairs']} |" for f in figures]
+    notes = []
+    if job.pooling == "mean":
+        notes.append(
+            f"The ranker reads the mean of the last hidden states through {HEAD_FILE}; plain "
+            "transformers loads the encoder alone"
+        )
     card = model_card(
         "IMPARA: a ranker of corrections",
         "impara",
@@ -190,9 +299,27 @@ def _document(job: RankerJob, pairs: Mapping[str, Sequence[RankedPair]], figures
             "pairs": ", ".join(f"{part} {len(p)} ({pairs_print(p)})" for part, p in pairs.items()),
             "split": "by source",
         },
-        settings=asdict(job.settings),
-        results="\n".join(table),
-        usage=f"gecjury score SOURCE HYP -m impara:model={job.folder.name}",
-        notes=job.notes,
+        settings=asdict(job.settings) | _further_settings(job),
+        results="\n\n".join(["\n".join(table), *figures_in_words(detected)]),
+        usage=f"gecjury score SOURCE HYP -m {ranker_metric(job.folder.name, job.pooling)}",
+        notes=[*job.notes, *notes],
     )
     write_text(job.folder / "README.md", card)
+
+
+def _further_settings(job: RankerJob) -> dict[str, Any]:
+    """What a card says of choices beyond the paper's; nothing where there are none."""
+    found: dict[str, Any] = {}
+    if job.pooling != "cls":
+        found["pooling"] = job.pooling
+    if job.detector:
+        found["detector"] = shown_name(job.detector)
+    if job.detection is not None and job.detection_settings is not None:
+        found["detection"] = asdict(job.detection_settings) | {"error_weight": job.error_weight}
+    return found
+
+
+def ranker_metric(model: str, pooling: RankerPooling) -> str:
+    """The metric to name for a folder: with means, as in IMPARA-GED, without the similarity."""
+    named = f"impara:model={model}".replace(",", "\\,")
+    return named if pooling == "cls" else f"{named},threshold=none"

@@ -1,7 +1,8 @@
 """Steps between a pretrained encoder and the regression on ratings, each a plain model folder.
 
 - `detection`: which word pieces of a sentence an edit changes, on parallel text whose sources
-  keep some of their errors, and on clean sentences spoilt by rule.
+  keep some of their errors, and on clean sentences spoilt by rule; or, where there is labelled
+  text, which of its tokens are wrong (see `detection` beside this module).
 - `ranking`: which of two versions of a sentence has more of one annotator's edits (IMPARA's loss).
 - `ratings`: sentence ratings of other kinds (GMEG's 0 to 100 and GUG), one head each.
 """
@@ -19,6 +20,7 @@ from gecjury.arrays import FloatArray
 from gecjury.errors import InputError
 from gecjury.models.networks import cut_length
 from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.labelled import LabelledText
 from gecjury.refless.data.noise import spoil
 from gecjury.refless.data.pairs import (
     Correction,
@@ -32,6 +34,12 @@ from gecjury.refless.nets.regressor import (
     load_tokenizer,
     predict,
     save_model,
+)
+from gecjury.refless.training.detection import (
+    LABELS,
+    labelled_examples,
+    labelled_figures,
+    with_dev,
 )
 from gecjury.refless.training.recipe import Intermediate, TrainSettings
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
@@ -61,11 +69,13 @@ class IntermediateData:
         corrections: parallel text, for `detection` and `ranking`.
         clean: further sentences to spoil, for `detection`.
         rated: sets of rated sentences, each of one aspect, for `ratings`.
+        labelled: sentences with a label a token, for `detection` instead of the former two.
     """
 
     corrections: Sequence[Correction] = ()
     clean: Sequence[str] = ()
     rated: Sequence[Annotations] = ()
+    labelled: LabelledText | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +90,7 @@ class Step:
         settings: epochs, learning rate and the like.
         runtime: device and progress.
         frozen: leave the word embeddings as they are.
+        error_weight: how much errors weigh in the loss, where text is labelled.
     """
 
     kind: Intermediate
@@ -89,13 +100,20 @@ class Step:
     settings: TrainSettings
     runtime: Runtime
     frozen: bool = False
+    error_weight: float = 1.0
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the step learns from labelled tokens."""
+        return self.kind == "detection" and self.data.labelled is not None
 
 
 def run_intermediate(step: Step) -> dict[str, float]:
     """Train one step and save its model; a step that was finished before is not run again.
 
     Returns:
-        Dev figures of the step; `score` is average precision, accuracy or mean Spearman.
+        Dev figures of the step; `score` is average precision (F0.5 where text is labelled, beside
+        `detection_scores`), accuracy or mean Spearman.
     """
     model_folder = step.folder / "model"
     if (model_folder / "model.safetensors").exists():
@@ -116,6 +134,7 @@ def run_intermediate(step: Step) -> dict[str, float]:
         evaluate=evaluate,
         objective="regression" if step.kind == "ratings" else step.kind,
         label=f"intermediate step: {step.kind}",
+        error_weight=step.error_weight if step.labelled else 1.0,
     )
     result = fit(task, step.settings, step.folder / "checkpoints", step.runtime)
     if is_main_process():
@@ -150,7 +169,20 @@ def _held_out(count: int) -> int:
     return max(2, min(_DEV_MOST, round(_DEV_SHARE * count)))
 
 
+def _labelled_detection(step: Step, tokenizer: Any, text: LabelledText) -> Prepared:
+    settings = step.settings
+    text = with_dev(text, settings.seed)
+    model = load_model(step.start, LABELS, kind="detection")
+
+    def evaluate(model: Any) -> dict[str, float]:
+        return labelled_figures(model, tokenizer, text.dev, settings, step.runtime)
+
+    return model, labelled_examples(text.train, tokenizer, settings.max_length), evaluate
+
+
 def _detection(step: Step, tokenizer: Any) -> Prepared:
+    if step.data.labelled is not None:
+        return _labelled_detection(step, tokenizer, step.data.labelled)
     rng = np.random.default_rng(step.settings.seed)
     items: list[Correction] = []
     for correction in step.data.corrections:

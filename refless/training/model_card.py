@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST
+from gecjury.refless.nets.pooled import HEAD_FILE
 from gecjury.refless.nets.probe import KERNEL_FILE
 from gecjury.scoring.signature import package_versions
 from gecjury.textfiles import read_json
@@ -47,6 +48,7 @@ _KNOWN = {
     MANIFEST: "what gecjury reads: the parts, the scale of the ratings, the record of the training",
     KEYS_FILE: "hashes of the sentences trained on, by which gecjury warns of leakage",
     KERNEL_FILE: "kernel regression on the encoders' hidden states",
+    HEAD_FILE: "the linear head on the mean of the encoder's last hidden states",
     "config.json": "configuration of a transformers model",
     "model.safetensors": "its weights",
     "grid.json": "what each combination of the grid reached",
@@ -94,7 +96,7 @@ def model_card(
 
     Args:
         title: heading.
-        metric: `some` or `impara`.
+        metric: `some`, `impara` or `detector`.
         base: encoder that the training started from; written out only if it is a hub name.
         folder: of the model, whose parts are listed as they lie there.
         data: what was trained on: name, fingerprint, split.

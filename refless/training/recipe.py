@@ -11,13 +11,24 @@ from typing import Literal
 
 from gecjury.errors import OptionError
 
-__all__ = ["Intermediate", "Loss", "Recipe", "TrainSettings", "WeightsFor"]
+__all__ = [
+    "Intermediate",
+    "Loss",
+    "RankerPooling",
+    "Recipe",
+    "TrainSettings",
+    "WeightsFor",
+    "refuse_error_weight",
+]
 
 Intermediate = Literal["detection", "ranking", "ratings"]
 """A step between the pretrained encoder and the regression; see `intermediate`."""
 
 Loss = Literal["mse", "huber"]
 """Of the regression; huber with δ = 1."""
+
+RankerPooling = Literal["cls", "mean"]
+"""What IMPARA's ranker reads: the first token's state (the paper), or the mean (IMPARA-GED)."""
 
 WeightsFor = Literal["sentence", "system"]
 """What SOME's weights are searched for: judged pairs of sentences, or scores of systems."""
@@ -65,6 +76,18 @@ class TrainSettings:
             raise OptionError(f"patience={self.patience}: expected 0 (never stop) or more")
 
 
+def refuse_error_weight(weight: float) -> None:
+    """Refuse a weight of errors that would leave one class out.
+
+    Raises:
+        OptionError: not above 0, or above 1000.
+    """
+    if not 0 < weight <= 1000:
+        raise OptionError(
+            f"weight of errors {weight:g}: expected a number above 0 and at most 1000, e.g. 1.5"
+        )
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How a SOME is trained; the defaults are the paper's.
@@ -77,6 +100,9 @@ class Recipe:
         intermediate: steps between the encoder and the regression, in order.
         intermediate_epochs: of each step.
         intermediate_rate: peak learning rate of each step.
+        detector: folder or hub name of a model that learnt to detect errors, from which the steps
+            and the regression start instead of from `encoder`; empty for none.
+        error_weight: how much errors weigh in detection learnt from labelled tokens.
         frozen: leave the word embeddings as they are.
         kernel: kernel regression on hidden states and features (see `gecjury.refless.nets.probe`)
             instead of fine-tuning; `shared`, `features` and most settings then play no part.
@@ -93,6 +119,8 @@ class Recipe:
     intermediate: tuple[Intermediate, ...] = ()
     intermediate_epochs: int = 2
     intermediate_rate: float = 1e-4
+    detector: str = ""
+    error_weight: float = 1.5
     frozen: bool = False
     kernel: bool = False
     within: float = 0.0
@@ -107,5 +135,6 @@ class Recipe:
             raise OptionError(
                 f"within={self.within:g}: expected 0 or more, and kernel regression (--kernel)"
             )
+        refuse_error_weight(self.error_weight)
         if self.kernel and len(self.seeds) > 1:
             raise OptionError("kernel regression draws nothing: give one seed")

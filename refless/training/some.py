@@ -38,6 +38,7 @@ from gecjury.refless.nets.regressor import (
     predict,
     save_model,
 )
+from gecjury.refless.training.detection import figures_in_words, step_figures
 from gecjury.refless.training.features import additions, fit_features
 from gecjury.refless.training.intermediate import (
     IntermediateData,
@@ -152,6 +153,8 @@ def _run_print(job: Job) -> str:
     if steps is not None and job.recipe.intermediate:
         parts += [f"{c.source}\t{c.text()}" for c in steps.corrections]
         parts += [*steps.clean, *(r.print for r in steps.rated)]
+        if steps.labelled is not None:
+            parts.append(steps.labelled.print)
     return fingerprint(parts)
 
 
@@ -177,7 +180,7 @@ def _finished(folder: Path, run: str) -> Report | None:
 def _run_steps(job: Job) -> tuple[str, dict[str, float]]:
     """Run the intermediate steps; returns where the regression starts, and dev scores."""
     recipe = job.recipe
-    start = recipe.encoder
+    start = recipe.detector or recipe.encoder
     scores: dict[str, float] = {}
     settings = step_settings(recipe.settings, recipe.intermediate_epochs, recipe.intermediate_rate)
     for number, kind in enumerate(recipe.intermediate):
@@ -189,14 +192,18 @@ def _run_steps(job: Job) -> tuple[str, dict[str, float]]:
             settings=settings,
             runtime=job.runtime,
             frozen=recipe.frozen,
+            error_weight=recipe.error_weight,
         )
         found = run_intermediate(step)
         path = step.folder / "score.json"
         if found and is_main_process():
-            write_text(path, json.dumps(found["score"]))
+            kept = step_figures(kind, found) if step.labelled else found["score"]
+            write_text(path, json.dumps(kept))
         wait_for_all()
         if path.exists():
-            scores[kind] = _kept_figure(read_json(path, "a figure of a step"), path)
+            known = read_json(path, "a figure of a step")
+            named = known if isinstance(known, dict) else {kind: known}
+            scores |= {str(name): _kept_figure(value, path) for name, value in named.items()}
         start = str(step.folder / "model")
     return start, scores
 
@@ -366,8 +373,10 @@ def _fit_kernel(job: Job, start: str) -> Trained:
     base = encoder = recipe.encoder
     if Path(base).is_dir():
         base = encoder = _keep(base, folder / "base")
-    if recipe.intermediate:
+    if recipe.intermediate or (recipe.detector and Path(start).is_dir()):
         encoder = _keep(start, folder / "encoder")
+    elif recipe.detector:
+        encoder = recipe.detector
     probe, chosen = fit_probe(
         job.data, job.split, encoder, base, recipe.settings.max_length, job.runtime,
         within=recipe.within, paired=recipe.read_source,
@@ -444,7 +453,7 @@ def _card(job: Job, report: Report) -> str:
             "split": f"{job.split}, by source",
         },
         settings=asdict(job.recipe),
-        results=figures_table(report.figures),
+        results="\n\n".join([figures_table(report.figures), *figures_in_words(report.steps)]),
         usage=f"gecjury score SOURCE HYP -m {metric_for(job.folder.name, job.data.aspects)}",
         notes=notes,
     )

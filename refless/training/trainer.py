@@ -58,6 +58,7 @@ class LearningTask:
         evaluate: see `Evaluate`.
         objective: the loss.
         label: for people.
+        error_weight: of `detection`: how much word pieces labelled 1 weigh in the loss.
     """
 
     model: Any
@@ -66,6 +67,7 @@ class LearningTask:
     evaluate: Evaluate
     objective: Objective = "regression"
     label: str = "training"
+    error_weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -121,12 +123,14 @@ def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
     """Mark the checkpoints' folder as this run's, or refuse another run's."""
     from gecjury.corpus.corpus import fingerprint
 
-    record = {
+    record: dict[str, Any] = {
         "settings": asdict(settings),
         "objective": task.objective,
         "examples": len(task.examples),
         "data": fingerprint(json.dumps(dict(example), sort_keys=True) for example in task.examples),
     }
+    if task.error_weight != 1:
+        record["error_weight"] = task.error_weight
     text = json.dumps(record, sort_keys=True, indent=1)
     path = folder / "run.json"
     if path.exists():
@@ -185,7 +189,7 @@ def _build_trainer(
         callbacks=[type("OurProgress", (_Progress, TrainerCallback), {})(bar)],
     )
     trainer.task, trainer.settings, trainer.folder = task, settings, folder
-    trainer.loss_of = losses(settings.loss)[task.objective]
+    trainer.loss_of = losses(settings.loss, task.error_weight)[task.objective]
     # The losses here are means over a batch, which the Trainer must scale by the accumulation.
     trainer.model_accepts_loss_kwargs = False
     trainer.remove_callback(PrinterCallback)
@@ -387,11 +391,12 @@ def length_of(example: Example) -> int:
     return len(example["input_ids"])
 
 
-def losses(kind: Loss) -> dict[str, Callable[[Any, Any], Any]]:
+def losses(kind: Loss, error_weight: float = 1.0) -> dict[str, Callable[[Any, Any], Any]]:
     """Mean loss of a batch's outputs and labels, by objective.
 
     Args:
         kind: of the regression; cells without a rating do not count.
+        error_weight: of word pieces labelled 1, in detection's weighted mean.
     """
     import torch
     from torch.nn import functional
@@ -409,8 +414,12 @@ def losses(kind: Loss) -> dict[str, Callable[[Any, Any], Any]]:
         return torch.sigmoid(worse - better).mean()
 
     def detection(logits: Any, labels: Any) -> Any:
+        weights = None if error_weight == 1 else logits.new_tensor([1.0, error_weight])
         return functional.cross_entropy(
-            logits.reshape(-1, logits.shape[-1]), labels.reshape(-1), ignore_index=-100
+            logits.reshape(-1, logits.shape[-1]),
+            labels.reshape(-1),
+            weight=weights,
+            ignore_index=-100,
         )
 
     return {"regression": regression, "ranking": ranking, "detection": detection}

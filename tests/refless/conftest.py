@@ -8,7 +8,8 @@ import pytest
 
 _NEURAL = {
     "test_some.py", "test_impara.py", "nets/test_language.py", "nets/test_probe.py",
-    "training/test_grid.py", "training/test_intermediate.py",
+    "nets/test_pooled.py", "training/test_detection.py", "training/test_grid.py",
+    "training/test_intermediate.py",
     "training/test_resume.py", "training/test_trainer.py",
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.leakage import normalise
 from gecjury.errors import InputError, OptionError
+from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.training.impara import RankerJob, split_corrections, train_impara
+from gecjury.refless.training.intermediate import IntermediateData
 from gecjury.refless.training.recipe import TrainSettings
 from gecjury.runtime import Runtime
 from tests import tiny
@@ -100,6 +103,88 @@ def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
     assert again == figures
     with pytest.raises(OptionError, match="other settings or data"):
         train_impara(replace(job, count=150))
+
+
+def test_without_a_threshold_no_similarity_is_read(tmp_path: Path) -> None:
+    tiny.encoder(tmp_path / "ranker", 1, outputs=1)
+    corpus = Corpus(SOURCES, {"x": Version(tuple(tiny.sentences(20, 5)))})
+    model = str(tmp_path / "ranker")
+    # The encoder that would be taken, bert-base-cased, is not here: it is not asked for.
+    scorer = load("impara", model=model, threshold=None)
+    assert load(f"impara:model={model},threshold=none") == scorer
+    free = scorer.score_corpus(corpus, RUNTIME)
+    low = load("impara", model=model, encoder=model, threshold=-1.0)
+    assert (free.sentences == low.score_corpus(corpus, RUNTIME).sentences).all()
+    assert free.statistics.details["filtered"] == 0
+    signature = str(scorer.signature(corpus, RUNTIME))
+    assert "threshold=None" in signature
+    assert "|encoder=" not in signature
+    with pytest.raises(OptionError, match="reads no similarity"):
+        load("impara", model=model, encoder=model, threshold=None)
+
+
+def test_means_after_detection_as_in_impara_ged(tmp_path: Path) -> None:
+    encoder = tiny.encoder(tmp_path / "encoder", dropout=0.0)
+    settings = TrainSettings(epochs=6, learning_rate=3e-3, patience=0, batch_size=8)
+    data = corrections()
+    # The words that corrections insert are called wrong, so that detection knows them.
+    text = tuple(
+        LabelledSentence(tuple(words), tuple(w in ("school", "teacher") for w in words))
+        for words in (c.text().split() for c in data)
+    )
+    job = RankerJob(
+        corrections=data, encoder=str(encoder), settings=settings, folder=tmp_path / "out",
+        runtime=RUNTIME, count=160, pooling="mean",
+        detection=IntermediateData(labelled=LabelledText(text)),
+        detection_settings=replace(settings, epochs=3),
+    )  # fmt: skip
+    figures = train_impara(job)
+    assert next(f for f in figures if f["part"] == "test")["accuracy"] > 0.7
+    record = json.loads((tmp_path / "out" / "gecjury.json").read_text())
+    assert (record["format"], record["pooling"]) == ("gecjury-impara/2", "mean")
+    assert set(record["steps"]) == {
+        "detection", "detection precision", "detection recall", "detection ap"
+    }  # fmt: skip
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "Error detection beforehand" in card
+    assert "-m impara:model=out,threshold=none" in card
+    from safetensors.numpy import load_file
+    from transformers import AutoModel, AutoTokenizer
+
+    # What was trained is what is read: the same outputs, by plain transformers and the head.
+    ranker = AutoModel.from_pretrained(tmp_path / "out").eval()
+    head = load_file(tmp_path / "out" / "head.safetensors")
+    words = AutoTokenizer.from_pretrained(tmp_path / "out")
+    corpus = Corpus(SOURCES, {"same": Version(SOURCES)})
+    scorer = load("impara", model=str(tmp_path / "out"), threshold=None)
+    found = scorer.score_corpus(corpus, RUNTIME).sentences[0]
+    for row, text_ in enumerate(SOURCES[:5]):
+        states = ranker(**words(text_, return_tensors="pt")).last_hidden_state[0].detach()
+        output = states.mean(0).numpy() @ head["weight"][0] + head["bias"][0]
+        assert found[row] == pytest.approx(1 / (1 + np.exp(-output)), abs=2e-6)
+    assert train_impara(job) == figures
+    for other in (replace(job, pooling="cls"), replace(job, error_weight=3.0),
+                  replace(job, detection=None)):  # fmt: skip
+        with pytest.raises(OptionError, match="other settings or data"):
+            train_impara(other)
+
+
+def test_detection_does_not_see_what_the_ranker_is_tried_on(tmp_path: Path) -> None:
+    encoder = tiny.encoder(tmp_path / "encoder", dropout=0.0)
+    settings = TrainSettings(epochs=1, learning_rate=3e-3, patience=0, batch_size=8)
+    data = corrections()
+    held = split_corrections(data, 0)["test"]
+    text = tuple(
+        LabelledSentence(tuple(words), tuple(w == "school" for w in words))
+        for words in (c.text().split() for c in held)
+    )
+    job = RankerJob(
+        corrections=data, encoder=str(encoder), settings=settings, folder=tmp_path / "out",
+        runtime=RUNTIME, count=160, detection=IntermediateData(labelled=LabelledText(text)),
+        detection_settings=settings,
+    )  # fmt: skip
+    with pytest.raises(InputError, match="0 labelled sentences are too few"):
+        train_impara(job)
 
 
 def test_sources_stand_in_one_part() -> None:

@@ -307,7 +307,7 @@ def test_bash_completes(shell: Shell) -> None:
     )
     assert found == [
         ["train"],
-        ["some", "weights", "impara", "jury"],
+        ["some", "weights", "impara", "detector", "jury"],
         ["--encoder"],
         [],
         ["seeda"],

@@ -192,3 +192,162 @@ def test_gug_joins_the_grammaticality_of_some_aspects(
     assert main([*command, "--aspects", "grammaticality", "fluency", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["figures"]["test"]) == {"grammaticality", "fluency"}
+
+
+def labelled(folder: Path, *more: str) -> Path:
+    """A train and a dev part in two columns; `goes` is wrong."""
+    for name, count in (("xx_train.tsv", 30), ("xx_dev.tsv", 10)):
+        texts = [f"{text} goes" for text in tiny.sentences(count, count)]
+        texts += more if "train" in name else ()
+        blocks = ["\n".join(f"{t}\t{'i' if t == 'goes' else 'c'}" for t in s.split())
+                  for s in texts]  # fmt: skip
+        (folder / name).write_text("\n\n".join(blocks) + "\n")
+    return folder / "xx_train.tsv"
+
+
+def test_detection_from_labelled_tokens(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
+) -> None:
+    from gecjury.benchmarks.load import load_benchmark
+
+    corpus = load_benchmark("sample").corpus
+    # Two sentences that the metric may be tried on, one of them typed otherwise.
+    train = labelled(tmp_path, corpus.sources[0].upper(), corpus.references[0].lines[1])
+    data = ratings(tmp_path / "r.tsv", 40)
+    out, err = run(
+        capsys, "train", "some", str(data), "-o", str(tmp_path / "some"), "--encoder", encoder,
+        "--device", "cpu", "--quiet", "--check", "sample", "--kernel", "--detection", str(train),
+        "--detection-weight", "2", "--intermediate-epochs", "1", "--intermediate-rate", "1e-2",
+        "--format", "json", *COLUMNS,
+    )  # fmt: skip
+    assert "left out of the labelled text: 2 sentences that stand in sample" in err
+    assert f"learns from 30 sentences; dev part: {tmp_path / 'xx_dev.tsv'} (10 sentences)" in err
+    names = ["detection", "detection precision", "detection recall", "detection ap"]
+    assert list(json.loads(out)["steps"]) == names
+    card = (tmp_path / "some" / "README.md").read_text()
+    assert "Error detection beforehand, on the dev part of its data: F0.5" in card
+    assert "- error detection: xx_train.tsv\n" in card
+    assert str(tmp_path) not in card
+    config = json.loads((tmp_path / "some" / "encoder" / "config.json").read_text())
+    assert config["id2label"] == {"0": "c", "1": "i"}
+    # The base lies beside it: both are read.
+    assert (tmp_path / "some" / "base" / "config.json").exists()
+
+
+def test_a_detector_serves_some_and_impara(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
+) -> None:
+    detector = str(tmp_path / "detector")
+    labelled(tmp_path)
+    out, err = run(
+        capsys, "train", "detector", str(tmp_path / "xx_train.tsv"), "-o", detector, "--encoder",
+        encoder, *QUICK, "--detection-dev", str(tmp_path / "xx_dev.tsv"), "--format", "json",
+    )  # fmt: skip
+    (row,) = json.loads(out)
+    assert set(row) == {"part", "f0.5", "precision", "recall", "ap", "tokens"}
+    assert "left out" not in err  # --check names nothing
+    data = ratings(tmp_path / "r.tsv", 40)
+    common = ["--encoder", encoder, "--detector", detector, "--device", "cpu", "--quiet", "--check"]
+    run(capsys, "train", "some", str(data), "-o", str(tmp_path / "some"), "--kernel", *common,
+        *COLUMNS)  # fmt: skip
+    weights = "model.safetensors"
+    kept = (tmp_path / "some" / "encoder" / weights).read_bytes()
+    assert kept == (tmp_path / "detector" / weights).read_bytes()
+    sources = tiny.sentences(80, 9)
+    (tmp_path / "s").write_text("\n".join(f"{s} {n}" for n, s in enumerate(sources)) + "\n")
+    (tmp_path / "t").write_text("\n".join(f"the {s} ." for s in sources) + "\n")
+    out, _ = run(
+        capsys, "train", "impara", f"{tmp_path / 's'},{tmp_path / 't'}", "-o",
+        str(tmp_path / "impara"), "--pooling", "mean", "--pairs", "64", "--epochs", "1", *common,
+    )  # fmt: skip
+    metric = out.rstrip().rpartition("-m ")[2]
+    assert metric == f"impara:model={tmp_path / 'impara'},threshold=none"
+    texts = [str(tmp_path / "s"), str(tmp_path / "t"), "--device", "cpu"]
+    out, _ = run(capsys, "score", *texts, "-m", metric, "--format", "json")
+    assert 0 < json.loads(out)["rows"][0]["score"] < 1
+
+
+NO_STEP = "would do nothing: there is no step beforehand"
+NO_TEXT = "would do nothing: there is no labelled text, which --detection names"
+FINE_TUNED = "would do nothing: kernel regression (--kernel) is not fine-tuned"
+UNTRAINED = "would do nothing: kernel regression (--kernel) trains no network"
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["some", "--intermediate-epochs", "2"], f"--intermediate-epochs {NO_STEP}"),
+        (["some", "--intermediate-rate", "1e-4"], f"--intermediate-rate {NO_STEP}"),
+        (["some", "--detection-dev", "x"], f"--detection-dev {NO_TEXT}"),
+        (["some", "--intermediate", "detection", "--detection-weight", "2"], NO_TEXT),
+        (["some", "--clean", "x"], "--clean would do nothing: it is spoilt for"),
+        (["some", "--detection", "x", "--clean", "x"], "--clean would do nothing: it is spoilt"),
+        (["some", "--intermediate", "ranking", "--clean", "x"], "--clean would do nothing"),
+        (["some", "--intermediate", "ratings", "--parallel", "x"], "--parallel would do nothing"),
+        (["some", "--detection", "x", "--parallel", "x"], "--parallel would do nothing"),
+        (["some", "--detection", "x", "--detector", "y"], "--detector would do nothing: detection"),
+        (["some", "--read-source"], "--read-source would do nothing: it is an option of kernel"),
+        (["some", "--kernel", "--features"], "--features would do nothing: kernel regression"),
+        (["some", "--kernel", "--shared"], f"--shared {FINE_TUNED}"),
+        (["some", "--kernel", "--epochs", "2"], f"--epochs {FINE_TUNED}"),
+        (["some", "--kernel", "--patience", "1"], f"--patience {FINE_TUNED}"),
+        (["some", "--kernel", "--loss", "huber"], f"--loss {FINE_TUNED}"),
+        (["some", "--kernel", "--learning-rate", "1e-3"], f"--learning-rate {FINE_TUNED}"),
+        (["some", "--kernel", "--gug"], "--gug would do nothing: kernel regression (--kernel) l"),
+        (["some", "--kernel", "--bf16"], f"--bf16 {UNTRAINED}"),
+        (["some", "--kernel", "--freeze-embeddings"], f"--freeze-embeddings {UNTRAINED}"),
+        (["some", "--kernel", "--train-batch", "8"], f"--train-batch {UNTRAINED}"),
+        (["some", "--kernel", "--accumulation", "2"], f"--accumulation {UNTRAINED}"),
+        (["some", "--kernel", "--seeds", "3"], f"--seeds {UNTRAINED}"),
+        (["some", "--grid", "--train-batch", "8"], "--train-batch would do nothing: the grid"),
+        (["impara", "--seeds", "1", "2"], "--seeds would do nothing: a ranker is one model"),
+        (["impara", "--intermediate-epochs", "1"], f"--intermediate-epochs {NO_STEP}"),
+        (["impara", "--detection-weight", "2"], f"--detection-weight {NO_TEXT}"),
+        (["impara", "--intermediate", "detection", "--detector", "y"], "--detector would do noth"),
+        (["detector", "--seeds", "1", "2"], "--seeds would do nothing: a detector is one model"),
+        (["detector", "--intermediate-epochs", "1"], "`train detector` does not read it"),
+        (["weights", "--level", "system", "--share", "0.5"], "--share would do nothing: over sys"),
+        (["weights", "--seed", "1"], "--seed would do nothing: it draws judgments, and --share"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, argv: list[str], message: str
+) -> None:
+    # Refused before anything is read: there is no such file.
+    data = "sample" if argv[0] == "weights" else str(tmp_path / "r.tsv")
+    columns = COLUMNS if argv[0] == "some" else []
+    _, err = run(capsys, "train", argv[0], data, "-o", str(tmp_path / "o"), *argv[1:], *columns,
+                 status=2)  # fmt: skip
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_columns_of_a_named_set_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for option, value in (("--column", "output=x"), ("--scale", "1:5")):
+        _, err = run(capsys, "train", "some", "tmu-gfm", "-o", str(tmp_path / "o"), option, value,
+                     status=2)  # fmt: skip
+        assert f"{option} would do nothing: tmu-gfm has known columns and ratings" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("we\tc\tx\n", "line 1: 3 columns"),
+        ("we\tw\n", "label 'w'; expected c"),
+        ("we\tc\n\nthey\tc\n", "2 sentences with no error, so there is nothing to tell apart"),
+        ("S we go\n\nS we\n\n", "2 sentences with no error"),
+        ("we\tc\ngoes\ti\n", "1 labelled sentences are too few"),
+    ],
+)
+def test_labelled_text_that_is_none_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str, content: str, message: str
+) -> None:
+    (tmp_path / "x").write_text(content)
+    _, err = run(
+        capsys, "train", "detector", str(tmp_path / "x"), "-o", str(tmp_path / "o"), "--encoder",
+        encoder, "--check", "--device", "cpu", status=2,
+    )  # fmt: skip
+    assert message in err
+    assert not (tmp_path / "o").exists()

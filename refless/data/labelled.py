@@ -1,0 +1,181 @@
+r"""Sentences with a label a token, right or wrong: MultiGED's two-column files, and M2.
+
+A two-column file has a token, a tab and `c` (correct) or `i` (incorrect) a line, and a blank line
+after each sentence; a quotation mark stands as `\"`. Of an M2 file, the tokens that an edit covers
+are wrong, and an insertion marks the token to its right (at the end of a sentence the last one), as
+in MultiGED and in Rei and Yannakoudakis (2016); each annotator's reading is a sentence of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gecjury.benchmarks.data_folder import DataFolder
+from gecjury.corpus.corpus import fingerprint
+from gecjury.corpus.m2 import looks_like_m2, parse_m2
+from gecjury.errors import InputError, OptionError
+from gecjury.refless.data.pairs import Correction, detection_labels
+from gecjury.textfiles import read_lines
+
+__all__ = [
+    "LABELLED_SETS",
+    "LabelledSentence",
+    "LabelledText",
+    "dev_beside",
+    "labelled_print",
+    "read_labelled",
+    "refuse_one_class",
+]
+
+LABELLED_SETS = {
+    f"multiged-{code}": f"multiged-2023/{language}/{code}_{corpus}_train.tsv"
+    for code, language, corpus in (
+        ("en", "english", "fce"),
+        ("cs", "czech", "geccc"),
+        ("de", "german", "falko-merlin"),
+        ("it", "italian", "merlin"),
+        ("sv", "swedish", "swell"),
+    )
+}
+"""Training parts of MultiGED-2023 by name, in the data folder; each has a dev part beside it."""
+
+_LABELS = {"c": False, "i": True}
+
+
+@dataclass(frozen=True)
+class LabelledSentence:
+    """A sentence's tokens and, for each, whether it is wrong."""
+
+    tokens: tuple[str, ...]
+    wrong: tuple[bool, ...]
+
+    @property
+    def text(self) -> str:
+        """The tokens joined by single spaces."""
+        return " ".join(self.tokens)
+
+
+@dataclass(frozen=True)
+class LabelledText:
+    """What error detection learns from.
+
+    Attributes:
+        train: learnt from.
+        dev: chooses the epoch; where it is empty, a share of `train` is held out.
+    """
+
+    train: tuple[LabelledSentence, ...] = ()
+    dev: tuple[LabelledSentence, ...] = ()
+
+    @property
+    def print(self) -> str:
+        """Fingerprint of both parts."""
+        return fingerprint([labelled_print(self.train), labelled_print(self.dev)])
+
+
+def labelled_print(sentences: Sequence[LabelledSentence]) -> str:
+    """Fingerprint of sentences with their labels: 16 hexadecimal digits."""
+    return fingerprint(
+        part for s in sentences for part in (s.text, "".join("ci"[wrong] for wrong in s.wrong))
+    )
+
+
+def read_labelled(
+    names: Sequence[str], folder: Callable[[], DataFolder], part: Literal["train", "dev"] = "train"
+) -> tuple[LabelledSentence, ...]:
+    """Read labelled sentences.
+
+    Args:
+        names: each a set of `LABELLED_SETS`, a two-column file or an M2 file, told by content.
+        folder: where named sets are found; called only if one is named.
+        part: of named sets.
+
+    Raises:
+        InputError: a file cannot be read or is malformed; names file, line and value.
+        OptionError: a name is neither a set nor a file.
+    """
+    found: list[LabelledSentence] = []
+    for name in names:
+        path = name
+        if name in LABELLED_SETS:
+            path = str(folder().path(LABELLED_SETS[name].replace("_train.", f"_{part}.")))
+        elif not Path(name).exists():
+            raise OptionError(
+                f"labelled text {name!r}: neither a set ({', '.join(LABELLED_SETS)}) nor a file; "
+                "expected a two-column file (TOKEN, tab, c or i) or an M2 file"
+            )
+        lines = read_lines(path)
+        found += _read_m2(lines, path) if looks_like_m2(lines) else _read_columns(lines, path)
+    return tuple(found)
+
+
+def dev_beside(name: str) -> str | None:
+    """The dev part that stands beside a training part, by name; None where there is none."""
+    if name in LABELLED_SETS:
+        return name
+    path = Path(name)
+    if "_train" not in path.name:
+        return None
+    beside = path.with_name(path.name.replace("_train", "_dev"))
+    return str(beside) if beside.is_file() else None
+
+
+def refuse_one_class(sentences: Sequence[LabelledSentence], what: str) -> None:
+    """Refuse text without a wrong token, or without a right one.
+
+    Raises:
+        InputError: there is nothing to tell apart.
+    """
+    labels = {wrong for sentence in sentences for wrong in sentence.wrong}
+    if len(labels) < 2:
+        only = "no token" if not labels else "wrong tokens only" if True in labels else "no error"
+        raise InputError(
+            f"{what}: {len(sentences)} sentences with {only}, so there is nothing to tell apart; "
+            "expected tokens labelled c and i, or M2 with edits"
+        )
+
+
+def _read_columns(lines: Sequence[str], path: str) -> list[LabelledSentence]:
+    found: list[LabelledSentence] = []
+    tokens: list[str] = []
+    wrong: list[bool] = []
+    for number, line in enumerate([*lines, ""], 1):
+        if not line.strip():
+            if tokens:
+                found.append(LabelledSentence(tuple(tokens), tuple(wrong)))
+            tokens, wrong = [], []
+            continue
+        fields = line.split("\t")
+        if len(fields) != 2:
+            raise InputError(
+                f"{path}, line {number}: {len(fields)} columns ({line!r:.60}); expected two, "
+                "TOKEN, tab, c or i, and a blank line between sentences (or an M2 file)"
+            )
+        token, label = " ".join(fields[0].replace('\\"', '"').split()), fields[1].strip()
+        if label not in _LABELS:
+            raise InputError(
+                f"{path}, line {number}: label {fields[1]!r:.60}; expected c (correct) or i "
+                "(incorrect)"
+            )
+        if not token:
+            raise InputError(f"{path}, line {number}: a label without a token; remove the line")
+        tokens.append(token)
+        wrong.append(_LABELS[label])
+    return found
+
+
+def _read_m2(lines: Sequence[str], path: str) -> list[LabelledSentence]:
+    found = []
+    for block in parse_m2(lines, path, overlaps="keep"):
+        tokens = tuple(block.source.split())
+        if not tokens:
+            continue
+        readings = {
+            tuple(map(bool, detection_labels(Correction(block.source, block.edits(annotator)))))
+            for annotator in block.annotators or (0,)
+        }
+        found += [LabelledSentence(tokens, wrong) for wrong in sorted(readings)]
+    return found

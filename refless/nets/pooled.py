@@ -1,0 +1,148 @@
+"""A ranker that reads the mean of an encoder's last hidden states (transformers has no such class).
+
+On disk it is a plain transformers folder, which `AutoModel` loads, and the linear head beside it in
+`head.safetensors`: `weight`, one row an output × hidden size, and `bias`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gecjury.errors import InputError
+from gecjury.models.checkpoints import Checkpoint, inside, resolve
+from gecjury.models.networks import read_config, read_network, refuse_missing
+from gecjury.refless.nets.regressor import output_errors, save_model
+
+__all__ = ["HEAD_FILE", "fresh_pooled", "open_pooled", "save_pooled"]
+
+HEAD_FILE = "head.safetensors"
+
+_DROPOUT = 0.1
+
+
+class _Pooled:
+    """Put before torch's Module: mean of the last hidden states over word pieces → linear head."""
+
+    encoder: Any
+    config: Any
+    dropout: Any
+    classifier: Any
+
+    @property
+    def base_model(self) -> Any:
+        """The encoder, under transformers' name for it."""
+        return self.encoder
+
+    def gradient_checkpointing_enable(self, **options: Any) -> None:
+        """As the encoder's."""
+        self.encoder.gradient_checkpointing_enable(**options)
+
+    def forward(self, input_ids: Any, attention_mask: Any, **others: Any) -> Any:
+        """Outputs, batch × outputs, as `logits`."""
+        from transformers.modeling_outputs import SequenceClassifierOutput
+
+        found = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **others)
+        states = found.last_hidden_state.float()
+        mask = attention_mask.unsqueeze(-1).float()
+        mean = (states * mask).sum(1) / mask.sum(1)
+        return SequenceClassifierOutput(logits=self.classifier(self.dropout(mean)))
+
+
+def _joined(encoder: Any, outputs: int) -> Any:
+    """The encoder with a fresh head."""
+    from torch import nn
+
+    # Nothing reads a pooler here; one drawn at random would be kept with the weights.
+    if getattr(encoder, "pooler", None) is not None:
+        encoder.pooler = None
+    # torch is imported only here, so its class joins ours here.
+    model: Any = type("PooledRanker", (_Pooled, nn.Module), {})()
+    model.encoder, model.config = encoder, encoder.config
+    share = getattr(encoder.config, "hidden_dropout_prob", None)
+    model.dropout = nn.Dropout(_DROPOUT if share is None else share)
+    model.classifier = nn.Linear(int(encoder.config.hidden_size), outputs)
+    nn.init.normal_(model.classifier.weight, std=0.02)
+    nn.init.zeros_(model.classifier.bias)
+    return model
+
+
+def _encoder(checkpoint: Checkpoint, config: Any) -> Any:
+    network, missing = read_network(checkpoint, config, "encoder")
+    lacking = frozenset(name for name in missing if not name.startswith("pooler."))
+    refuse_missing(checkpoint, config, lacking, "an encoder")
+    return network
+
+
+def fresh_pooled(location: str, names: Sequence[str]) -> Any:
+    """An encoder with a fresh head on the mean of its states.
+
+    Args:
+        location: folder or hub name, or `embedded`.
+        names: of the outputs.
+
+    Raises:
+        GecjuryError: see `gecjury.refless.nets.regressor.load_model`.
+    """
+    checkpoint = resolve(location)
+    labels = {
+        "num_labels": len(names),
+        "id2label": dict(enumerate(names)),
+        "label2id": {name: number for number, name in enumerate(names)},
+    }
+    return _joined(_encoder(checkpoint, read_config(checkpoint, **labels)), len(names))
+
+
+def save_pooled(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Write the encoder as a plain transformers folder, and the head beside it.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    from safetensors.torch import save_file
+
+    save_model(model.encoder, tokenizer, folder)
+    head = {
+        name: values.detach().float().cpu().contiguous()
+        for name, values in model.classifier.state_dict().items()
+    }
+    with output_errors(folder):
+        partial = folder / f"{HEAD_FILE}.partial"
+        save_file(head, partial)
+        partial.replace(folder / HEAD_FILE)
+
+
+def open_pooled(checkpoint: Checkpoint, config: Any) -> Any:
+    """Read what `save_pooled` wrote, in evaluation mode.
+
+    Raises:
+        InputError: the head or the encoder is absent or damaged.
+    """
+    import torch
+    from safetensors.numpy import load_file
+
+    path = inside(checkpoint.folder, HEAD_FILE)
+    try:
+        tensors = load_file(path)
+        weight, bias = (np.asarray(tensors[name], dtype=np.float32) for name in ("weight", "bias"))
+    except Exception as error:
+        # safetensors reports a damaged file by an error class of its own.
+        raise InputError(
+            f"{path}: absent or damaged ({type(error).__name__}: {error!s:.200}); copy or train "
+            "the model anew"
+        ) from None
+    width = int(config.hidden_size)
+    shaped = weight.shape == (config.num_labels, width) and bias.shape == (config.num_labels,)
+    if not shaped or not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+        raise InputError(
+            f"{path}: damaged (weight of shape {weight.shape}, expected finite numbers, "
+            f"{config.num_labels} × {width}); copy or train the model anew"
+        )
+    model = _joined(_encoder(checkpoint, config), int(config.num_labels))
+    with torch.no_grad():
+        model.classifier.weight.copy_(torch.from_numpy(weight))
+        model.classifier.bias.copy_(torch.from_numpy(bias))
+    return model.eval()

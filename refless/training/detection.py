@@ -1,0 +1,263 @@
+"""Error detection learnt from labelled tokens, in two classes: examples, dev figures, the parts.
+
+A token's first and last word piece carry its label (those between are not counted), and its
+probability of being wrong is the mean of theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gecjury.arrays import FloatArray, IntArray
+from gecjury.errors import InputError
+from gecjury.models.batching import padded_batches
+from gecjury.models.networks import cut_length
+from gecjury.refless.data.labelled import (
+    LabelledSentence,
+    LabelledText,
+    refuse_one_class,
+)
+from gecjury.refless.nets.probe import plain_text
+from gecjury.refless.training.recipe import TrainSettings
+from gecjury.runtime import Runtime
+
+__all__ = [
+    "LABELS",
+    "detection_scores",
+    "error_probabilities",
+    "figures_in_words",
+    "joined_words",
+    "labelled_examples",
+    "labelled_figures",
+    "piece_spans",
+    "step_figures",
+    "with_dev",
+]
+
+LABELS = ("c", "i")
+"""Names of the two outputs, as MultiGED's files have them: correct, incorrect."""
+
+_DEV_SHARE = 0.1
+_LEAST = 8
+
+
+def with_dev(text: LabelledText, seed: int) -> LabelledText:
+    """The text with a dev part: its own, or a tenth of its sentences, drawn by the seed.
+
+    Equal sentences stand in one part.
+
+    Raises:
+        InputError: too few sentences, or a part without errors or with errors only.
+    """
+    _refuse_few(text.train)
+    if not text.dev:
+        groups: dict[tuple[str, ...], list[LabelledSentence]] = {}
+        for sentence in text.train:
+            groups.setdefault(sentence.tokens, []).append(sentence)
+        keys = list(groups)
+        order = np.random.default_rng(seed).permutation(len(keys)).tolist()
+        held = max(1, round(_DEV_SHARE * len(keys)))
+        parts = [[s for row in rows for s in groups[keys[row]]] for rows in
+                 (order[held:], order[:held])]  # fmt: skip
+        text = replace(text, train=tuple(parts[0]), dev=tuple(parts[1]))
+        _refuse_few(text.train)
+    refuse_one_class(text.train, "the labelled text")
+    refuse_one_class(text.dev, "the dev part of the labelled text")
+    return text
+
+
+def _refuse_few(sentences: Sequence[LabelledSentence]) -> None:
+    if len(sentences) < _LEAST:
+        raise InputError(
+            f"{len(sentences)} labelled sentences are too few to learn error detection from; "
+            f"expected {_LEAST} or more"
+        )
+
+
+def joined_words(sentence: LabelledSentence) -> tuple[str, list[tuple[int, int]], list[int]]:
+    """A sentence as encoders read it, and where its tokens went.
+
+    Quotation marks and contractions are as `gecjury.refless.nets.probe.plain_text` makes them, for
+    what is learnt is later read of such texts: `do` and `n't` become one word.
+
+    Returns:
+        The text; for each of its words the first and the last character's place (half open); for
+        each token the number of its word.
+    """
+    text = ""
+    spans: list[tuple[int, int]] = []
+    word_of: list[int] = []
+    for token in sentence.tokens:
+        plain = plain_text(token)
+        if spans and re.match(r"n't\b", plain) and re.search(r"\w$", text):
+            spans[-1] = (spans[-1][0], len(text) + len(plain))
+            text += plain
+        else:
+            start = len(text) + (1 if spans else 0)
+            spans.append((start, start + len(plain)))
+            text += (" " if spans[1:] else "") + plain
+        word_of.append(len(spans) - 1)
+    return text, spans, word_of
+
+
+def piece_spans(
+    sentences: Sequence[LabelledSentence], tokenizer: Any, max_length: int
+) -> Iterator[tuple[dict[str, Any], list[tuple[int, int] | None], list[int]]]:
+    """Tokenised sentences with the word pieces of their words.
+
+    Args:
+        sentences: what is tokenised.
+        tokenizer: a fast one.
+        max_length: in word pieces.
+
+    Yields:
+        What the model reads; for each word the places of its first and last word piece, None for
+        one that was cut off or has none; for each token the number of its word.
+
+    Raises:
+        InputError: the tokenizer does not tell where word pieces come from.
+    """
+    if not tokenizer.is_fast:
+        raise InputError(
+            "error detection needs a fast tokenizer (tokenizer.json), which tells where each word "
+            "piece stands in the text; take another --encoder"
+        )
+    for sentence in sentences:
+        text, spans, word_of = joined_words(sentence)
+        encoded = tokenizer(
+            text,
+            truncation=True,
+            max_length=cut_length(tokenizer, max_length),
+            return_offsets_mapping=True,
+        )
+        offsets = encoded["offset_mapping"]
+        owner = {place: word for word, (a, b) in enumerate(spans) for place in range(a, b)}
+        places: list[tuple[int, int] | None] = [None] * len(spans)
+        for piece, (start, stop) in enumerate(offsets):
+            # By the last character: a piece's first may be the space before its word.
+            word = owner.get(stop - 1) if stop > start else None
+            if word is not None:
+                first = places[word]
+                places[word] = (piece if first is None else first[0], piece)
+        inputs = {key: list(encoded[key]) for key in encoded if key != "offset_mapping"}
+        yield inputs, places, word_of
+
+
+def labelled_examples(
+    sentences: Sequence[LabelledSentence], tokenizer: Any, max_length: int
+) -> list[dict[str, Any]]:
+    """Tokenised sentences with `labels`, 0 or 1 on words' first and last pieces, else −100.
+
+    A word made of several tokens (`do n't`) is wrong if one of them is.
+    """
+    examples = []
+    found = piece_spans(sentences, tokenizer, max_length)
+    for sentence, (inputs, places, word_of) in zip(sentences, found, strict=True):
+        wrong = [False] * len(places)
+        for word, mark in zip(word_of, sentence.wrong, strict=True):
+            wrong[word] |= mark
+        labels = [-100] * len(inputs["input_ids"])
+        for place, mark in zip(places, wrong, strict=True):
+            for piece in place or ():
+                labels[piece] = int(mark)
+        examples.append({**inputs, "labels": labels})
+    return examples
+
+
+def error_probabilities(
+    model: Any,
+    tokenizer: Any,
+    sentences: Sequence[LabelledSentence],
+    settings: TrainSettings,
+    runtime: Runtime,
+) -> list[FloatArray]:
+    """For each sentence the probability that each token is wrong; 0 for tokens cut off."""
+    import torch
+
+    model.eval()
+    device = next(model.parameters()).device
+    encoded = list(piece_spans(sentences, tokenizer, settings.max_length))
+    found: list[FloatArray] = [np.zeros(0)] * len(encoded)
+    lengths = [len(inputs["input_ids"]) for inputs, _, _ in encoded]
+    narrow = torch.autocast(device.type, dtype=torch.bfloat16, enabled=settings.bf16)
+    for rows in padded_batches(lengths, runtime.batch_size):
+        batch = tokenizer.pad(
+            {key: [encoded[row][0][key] for row in rows] for key in encoded[rows[0]][0]},
+            return_tensors="pt",
+        ).to(device)
+        with torch.inference_mode(), narrow:
+            logits = model(**batch).logits
+        wrong = logits.float().softmax(-1)[..., 1].cpu().numpy().astype(np.float64)
+        for line, row in enumerate(rows):
+            _, places, word_of = encoded[row]
+            words = [0.0 if p is None else (wrong[line, p[0]] + wrong[line, p[1]]) / 2
+                     for p in places]  # fmt: skip
+            found[row] = np.array([words[word] for word in word_of])
+    return found
+
+
+def labelled_figures(
+    model: Any,
+    tokenizer: Any,
+    sentences: Sequence[LabelledSentence],
+    settings: TrainSettings,
+    runtime: Runtime,
+) -> dict[str, float]:
+    """Dev figures of a model; see `detection_scores`, whose F0.5 is the `score`."""
+    found = error_probabilities(model, tokenizer, sentences, settings, runtime)
+    marks = np.array([mark for s in sentences for mark in s.wrong], dtype=np.int64)
+    probabilities = np.concatenate(found)
+    if not np.isfinite(probabilities).all():
+        return {"score": float("nan")}
+    figures = detection_scores(probabilities, marks)
+    return {"score": figures["f0.5"], **figures}
+
+
+def detection_scores(probabilities: FloatArray, marks: IntArray) -> Mapping[str, float]:
+    """How well wrong tokens are found, as the shared task MultiGED-2023 counts it.
+
+    Args:
+        probabilities: of being wrong, one a token; from one half on a token is called wrong.
+        marks: 1 for wrong tokens, 0 for right ones.
+
+    Returns:
+        `precision` P, `recall` R, `f0.5` = 1.25 · P · R / (0.25 · P + R), `ap` (average precision
+        of all tokens by falling probability) and the number of `tokens`; 0 to 1, 0 where nothing
+        was found.
+    """
+    called = probabilities >= 0.5
+    hits = float((called & (marks == 1)).sum())
+    precision = hits / called.sum() if called.any() else 0.0
+    recall = hits / marks.sum() if marks.any() else 0.0
+    together = 0.25 * precision + recall
+    ranked = marks[np.argsort(-probabilities, kind="stable")]
+    at = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
+    return {
+        "precision": float(precision),
+        "recall": float(recall),
+        "f0.5": float(1.25 * precision * recall / together) if together else 0.0,
+        "ap": float(at[ranked == 1].mean()) if ranked.any() else 0.0,
+        "tokens": float(len(marks)),
+    }
+
+
+def step_figures(kind: str, found: Mapping[str, float]) -> dict[str, float]:
+    """Dev figures of a step on labelled text, named after it; F0.5 has its name alone."""
+    parts = {f"{kind} {name}": found[name] for name in ("precision", "recall", "ap")}
+    return {kind: found["f0.5"], **parts}
+
+
+def figures_in_words(steps: Mapping[str, float]) -> list[str]:
+    """A line for model cards on what `step_figures` gave; none where text was not labelled."""
+    if "detection precision" not in steps:
+        return []
+    return [
+        f"Error detection beforehand, on the dev part of its data: F0.5 {steps['detection']:.3f}, "
+        f"precision {steps['detection precision']:.3f}, recall {steps['detection recall']:.3f}, "
+        f"average precision {steps['detection ap']:.3f}."
+    ]

@@ -1,0 +1,226 @@
+"""Error detection from labelled tokens: labels on word pieces, figures by hand, broken runs."""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from gecjury.errors import InputError, OptionError
+from gecjury.refless.data.labelled import LabelledSentence, LabelledText
+from gecjury.refless.nets.probe import plain_text
+from gecjury.refless.nets.regressor import load_tokenizer
+from gecjury.refless.training.detection import (
+    detection_scores,
+    error_probabilities,
+    joined_words,
+    labelled_examples,
+    with_dev,
+)
+from gecjury.refless.training.detector import DetectorJob, train_detector
+from gecjury.refless.training.recipe import TrainSettings
+from gecjury.refless.training.trainer import losses
+from gecjury.runtime import Bar, Runtime, SilentBar
+from tests import tiny
+
+RUNTIME = Runtime(device="cpu")
+SETTINGS = TrainSettings(batch_size=8, epochs=3, learning_rate=1e-2, patience=0)
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny.encoder(tmp_path_factory.mktemp("models") / "encoder", dropout=0.0))
+
+
+def sentence(text: str, *wrong: int) -> LabelledSentence:
+    tokens = tuple(text.split())
+    return LabelledSentence(tokens, tuple(place in wrong for place in range(len(tokens))))
+
+
+def labelled(count: int, seed: int = 0) -> tuple[LabelledSentence, ...]:
+    """Sentences in which `goes` and `eats` are wrong, wherever they stand."""
+    found = []
+    for text in tiny.sentences(count, seed):
+        tokens = ("we", *text.split(), "goes")
+        found.append(LabelledSentence(tokens, tuple(t in ("goes", "eats") for t in tokens)))
+    return tuple(found)
+
+
+def test_figures_by_hand() -> None:
+    # Called wrong: tokens 0, 1, 2, 4 (.5 is enough), of which 0 and 4 are; 3 and 6 are missed.
+    # P = 2/4, R = 2/4; F0.5 = 1.25 · ½ · ½ / (¼ · ½ + ½) = .3125/.625.
+    probabilities = np.array([0.9, 0.8, 0.7, 0.4, 0.5, 0.1, 0.2])
+    marks = np.array([1, 0, 0, 1, 1, 0, 1])
+    found = detection_scores(probabilities, marks)
+    assert found["precision"] == found["recall"] == 0.5
+    assert found["f0.5"] == pytest.approx(0.3125 / 0.625)
+    # By falling probability: wrong at places 1, 4, 5, 6: (1/1 + 2/4 + 3/5 + 4/6) / 4.
+    assert found["ap"] == pytest.approx((1 + 1 / 2 + 3 / 5 + 2 / 3) / 4)
+    assert found["tokens"] == 7
+    # Precision counts for more: P = 1, R = ¼ gives 1.25 · ¼ / (¼ + ¼); P = ¼, R = 1 less.
+    precise = detection_scores(np.array([0.9, 0.1, 0.1, 0.1]), np.array([1, 1, 1, 1]))
+    assert precise["f0.5"] == pytest.approx(0.3125 / 0.5)
+    coarse = detection_scores(np.array([0.9, 0.9, 0.9, 0.9]), np.array([1, 0, 0, 0]))
+    assert coarse["f0.5"] == pytest.approx(1.25 * 0.25 / (0.0625 + 1))
+    none = detection_scores(np.array([0.1, 0.1]), np.array([1, 0]))
+    assert (none["precision"], none["recall"], none["f0.5"]) == (0, 0, 0)
+
+
+def test_first_and_last_word_piece_carry_a_label(start: str) -> None:
+    tokenizer = load_tokenizer(start)
+    # Unknown words are spelt: xyzx is four pieces, q one.
+    (example,) = labelled_examples([sentence("the xyzx q cat", 1, 2)], tokenizer, 128)
+    pieces = tokenizer.convert_ids_to_tokens(example["input_ids"])
+    assert pieces == ["[CLS]", "the", "x", "##y", "##z", "##x", "q", "cat", "[SEP]"]
+    assert example["labels"] == [-100, 0, 1, -100, -100, 1, 1, 0, -100]
+    # What is cut off has no label: [CLS] the x ##y [SEP].
+    (cut,) = labelled_examples([sentence("the xyzx q cat", 1)], tokenizer, 5)
+    assert cut["labels"] == [-100, 0, 1, 1, -100]
+
+
+def test_contractions_and_quotation_marks_are_read_as_elsewhere(start: str) -> None:
+    marks = sentence("`` I do n't know '' , he ’s “ in ” .", 3)
+    text, spans, word_of = joined_words(marks)
+    assert text == plain_text(marks.text) == '" I don\'t know " , he \'s " in " .'
+    assert [text[a:b] for a, b in spans] == text.split()
+    # do and n't are one word, which is wrong as one of them is.
+    assert word_of[2] == word_of[3] == 2
+    assert [word_of[place] for place in (0, 1, 4)] == [0, 1, 3]
+    tokenizer = load_tokenizer(start)
+    (example,) = labelled_examples([sentence("i do n't", 2)], tokenizer, 128)
+    pieces = tokenizer.convert_ids_to_tokens(example["input_ids"])
+    marked = [p for p, label in zip(pieces, example["labels"], strict=True) if label == 1]
+    assert marked == ["d", "t"]
+    # A sentence may begin with n't, or have it after a mark.
+    for odd in ("n't it", ". n't it", "n'tx", "can n't n't"):
+        assert joined_words(sentence(odd))[0] == plain_text(odd)
+
+
+def test_a_token_s_probability_is_the_mean_of_its_two_pieces(start: str) -> None:
+    tokenizer = load_tokenizer(start)
+
+    class Fixed(torch.nn.Linear):
+        def forward(self, input_ids: Any, **_: Any) -> Any:
+            # Log odds grow with the place in the sentence: piece n has n − 2.
+            odds = torch.arange(input_ids.shape[1]).float().expand(input_ids.shape) - 2
+            return SimpleNamespace(logits=torch.stack([torch.zeros_like(odds), odds], -1))
+
+    texts = [sentence("the xyzx do n't"), sentence("the " * 4)]
+    found = error_probabilities(Fixed(1, 1), tokenizer, texts, replace(SETTINGS, max_length=8),
+                                RUNTIME)  # fmt: skip
+
+    def sigmoid(x: float) -> float:
+        return float(1 / (1 + np.exp(-x)))
+
+    # the is piece 1; xyzx pieces 2 to 5; of don't only piece 6 is left, for both of its tokens.
+    expected = [sigmoid(-1), (sigmoid(0) + sigmoid(3)) / 2, sigmoid(4), sigmoid(4)]
+    assert found[0] == pytest.approx(expected, abs=1e-6)
+    assert found[1] == pytest.approx([sigmoid(n - 2) for n in (1, 2, 3, 4)], abs=1e-6)
+    (cut,) = error_probabilities(Fixed(1, 1), tokenizer, [sentence("the xyzx cat")],
+                                 replace(SETTINGS, max_length=6), RUNTIME)  # fmt: skip
+    assert cut[2] == 0
+
+
+def test_errors_weigh_more_in_the_loss_by_hand() -> None:
+    logits = torch.tensor([[[0.0, 0.0], [0.0, np.log(3.0)], [5.0, -5.0]]])
+    labels = torch.tensor([[1, 0, -100]])
+    # −log ½ for the error and −log ¼ for the right one: (1.5 · log 2 + 1 · log 4) / 2.5.
+    found = losses("mse", 1.5)["detection"](logits, labels).item()
+    assert found == pytest.approx((1.5 * np.log(2) + np.log(4)) / 2.5)
+    plain = losses("mse")["detection"](logits, labels).item()
+    assert plain == pytest.approx((np.log(2) + np.log(4)) / 2)
+
+
+def test_a_tenth_is_held_out_where_there_is_no_dev_part() -> None:
+    twice = (*labelled(40), *labelled(40))
+    found = with_dev(LabelledText(twice), seed=1)
+    keys = [{s.tokens for s in part} for part in (found.train, found.dev)]
+    assert not keys[0] & keys[1]
+    assert (len(found.train), len(found.dev)) == (72, 8)
+    assert with_dev(LabelledText(twice), seed=1) == found
+    assert with_dev(LabelledText(twice), seed=2) != found
+    own = LabelledText(labelled(10), labelled(3, 5))
+    assert with_dev(own, seed=1) == own
+
+
+def test_text_that_cannot_be_learnt_from_is_refused() -> None:
+    with pytest.raises(InputError, match="5 labelled sentences are too few"):
+        with_dev(LabelledText(labelled(5), labelled(3)), 0)
+    right = tuple(sentence("we like the cat") for _ in range(20))
+    with pytest.raises(InputError, match="the dev part of the labelled text: 20 sentences with no"):
+        with_dev(LabelledText(labelled(20), right), 0)
+
+
+class _Breaks:
+    """Progress that ends the run when a dev score is told for the nth time."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+
+    def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
+        outer = self
+
+        class Told(SilentBar):
+            steps = 0
+
+            def advance(self, steps: float = 1) -> None:
+                self.steps += 1
+                if self.steps == outer.limit:
+                    raise RuntimeError("killed")
+
+        return nullcontext(Told())
+
+
+def job(start: str, folder: Path) -> DetectorJob:
+    return DetectorJob(
+        text=LabelledText(labelled(48), labelled(12, 7)), encoder=start, settings=SETTINGS,
+        folder=folder, runtime=RUNTIME, origin={"data": "x"},
+    )  # fmt: skip
+
+
+def test_a_detector_is_learnt_kept_and_resumed(start: str, tmp_path: Path) -> None:
+    from transformers import AutoModelForTokenClassification
+
+    whole = job(start, tmp_path / "whole")
+    figures = train_detector(whole)
+    # The errors are two words, which even two layers learn to tell.
+    assert figures["f0.5"] > 0.9
+    model = AutoModelForTokenClassification.from_pretrained(whole.folder)
+    assert model.config.id2label == {0: "c", 1: "i"}
+    card = (whole.folder / "README.md").read_text()
+    assert f"| dev | {figures['f0.5']:.4f} | {figures['precision']:.4f} |" in card
+    assert not (whole.folder / "checkpoints").exists()
+    # Killed in the third epoch of six steps each, and run again.
+    broken = job(start, tmp_path / "broken")
+    with pytest.raises(RuntimeError, match="killed"):
+        train_detector(replace(broken, runtime=replace(RUNTIME, progress=_Breaks(14))))
+    assert list((broken.folder / "checkpoints").glob("checkpoint-*"))
+    assert train_detector(broken) == figures
+    kept = "model.safetensors"
+    assert (broken.folder / kept).read_bytes() == (whole.folder / kept).read_bytes()
+    # What is finished is not trained again; what is another run is refused.
+    (whole.folder / kept).unlink()
+    assert train_detector(whole) == figures
+    record = json.loads((whole.folder / "gecjury.json").read_text())
+    assert record["format"] == "gecjury-detector/1"
+    for other in (replace(whole, error_weight=2.0), replace(whole, frozen=True)):
+        with pytest.raises(OptionError, match="other settings or data"):
+            train_detector(other)
+
+
+def test_another_weight_of_errors_is_another_run(start: str, tmp_path: Path) -> None:
+    first = job(start, tmp_path)
+    with pytest.raises(RuntimeError, match="killed"):
+        train_detector(replace(first, runtime=replace(RUNTIME, progress=_Breaks(8))))
+    with pytest.raises(OptionError, match="checkpoints of a run with other settings or data"):
+        train_detector(replace(first, error_weight=3.0))
+    for weight in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(OptionError, match="weight of errors"):
+            replace(first, error_weight=weight)
