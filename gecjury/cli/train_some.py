@@ -83,6 +83,25 @@ def _add_model(parser: CommandParser) -> None:
     )
     group.add_argument("--loss", choices=get_args(Loss), default=TrainSettings.loss)
     group.add_argument(
+        "--freeze-layers",
+        type=up_to(10_000, least=0),
+        default=TrainSettings.frozen_layers,
+        metavar="N",
+        help="leave the lowest N layers and the embeddings as they are: less memory and time",
+    )
+    group.add_argument(
+        "--layer-decay",
+        type=float,
+        default=TrainSettings.layer_decay,
+        metavar="X",
+        help="each layer learns at X times the rate of the layer above it",
+    )
+    group.add_argument(
+        "--gradient-checkpointing",
+        action="store_true",
+        help="compute layers again on the way back: less memory, more time, the same weights",
+    )
+    group.add_argument(
         "--grid",
         action="store_true",
         help="the paper's grid: max length 128, 256; batch 8, 16; learning rate 2e-5, 3e-5, 5e-5",
@@ -185,6 +204,8 @@ def train(args: argparse.Namespace) -> int:
 
 
 def _recipe(args: argparse.Namespace) -> Recipe:
+    from dataclasses import replace
+
     from gecjury.refless.training.recipe import Recipe
 
     return Recipe(
@@ -199,7 +220,12 @@ def _recipe(args: argparse.Namespace) -> Recipe:
         within=args.within,
         read_source=args.read_source,
         seeds=tuple(args.seeds),
-        settings=settings_from(args),
+        settings=replace(
+            settings_from(args),
+            frozen_layers=args.freeze_layers,
+            layer_decay=args.layer_decay,
+            recompute=args.gradient_checkpointing,
+        ),
     )
 
 

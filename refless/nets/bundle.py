@@ -370,8 +370,8 @@ def _member(folder: Path, aspects: tuple[str, ...], max_length: int, device: str
             "has another head than its place says"
         )
     # A base encoder loads with a head drawn at random: its scores would be noise.
-    heads = {n for n, _ in model.named_parameters() if n.startswith(("classifier.", "score."))}
-    if heads <= missing:
+    encoder = f"{model.base_model_prefix}."
+    if any(not name.startswith(encoder) for name in missing):
         raise InputError(
             f"{folder}: holds an encoder without a trained head; train it with "
             "`gecjury train some --encoder ...`"

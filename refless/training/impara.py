@@ -92,7 +92,7 @@ def train_impara(job: RankerJob) -> _Figures:
     settings, folder, runtime = job.settings, job.folder, job.runtime
     pairs = _make_pairs(job)
     run = fingerprint(
-        [job.encoder, *(pairs_print(p) for p in pairs.values()), json.dumps(asdict(settings))]
+        [job.encoder, *(pairs_print(p) for p in pairs.values()), json.dumps(settings.deciding())]
     )
     done = _finished(folder, run)
     if done is not None:

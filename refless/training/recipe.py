@@ -6,8 +6,8 @@ from them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 from gecjury.errors import OptionError
 
@@ -39,6 +39,9 @@ class TrainSettings:
         seed: of fresh heads, order and dropout.
         bf16: bfloat16 arithmetic.
         loss: `mse` or `huber`, for regression.
+        frozen_layers: this many of the lowest layers, and all below them, stay as they are.
+        layer_decay: each layer's learning rate as a share of that of the layer above it.
+        recompute: gradient checkpointing: less memory, more time, the same weights.
     """
 
     max_length: int = 128
@@ -52,6 +55,9 @@ class TrainSettings:
     seed: int = 0
     bf16: bool = False
     loss: Loss = "mse"
+    frozen_layers: int = 0
+    layer_decay: float = 1.0
+    recompute: bool = False
 
     def __post_init__(self) -> None:
         for name in ("max_length", "batch_size", "accumulation", "epochs"):
@@ -63,6 +69,25 @@ class TrainSettings:
             )
         if self.patience < 0:
             raise OptionError(f"patience={self.patience}: expected 0 (never stop) or more")
+        if self.frozen_layers < 0:
+            raise OptionError(f"--freeze-layers {self.frozen_layers}: expected 0 or more")
+        if not 0 < self.layer_decay <= 1:
+            raise OptionError(
+                f"--layer-decay {self.layer_decay:g}: expected more than 0 and at most 1, e.g. 0.9"
+            )
+
+    def deciding(self) -> dict[str, Any]:
+        """What of them decides the weights, by which a run is known again.
+
+        Settings that joined later are named only where they differ from what was done before, so
+        that folders of earlier versions are known as well.
+        """
+        found = asdict(self)
+        found.pop("recompute")
+        for name, usual in (("frozen_layers", 0), ("layer_decay", 1.0)):
+            if found[name] == usual:
+                found.pop(name)
+        return found
 
 
 @dataclass(frozen=True)
@@ -109,3 +134,14 @@ class Recipe:
             )
         if self.kernel and len(self.seeds) > 1:
             raise OptionError("kernel regression draws nothing: give one seed")
+        settings = self.settings
+        tuned = settings.frozen_layers or settings.layer_decay != 1 or settings.recompute
+        if self.kernel and not self.intermediate and tuned:
+            raise OptionError(
+                "--freeze-layers, --layer-decay and --gradient-checkpointing are of training an "
+                "encoder, which --kernel leaves as it is: leave them out"
+            )
+
+    def deciding(self) -> dict[str, Any]:
+        """What of it decides the weights; see `TrainSettings.deciding`."""
+        return {**asdict(self), "settings": self.settings.deciding()}

@@ -21,6 +21,8 @@ from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.splits import Split
 from gecjury.errors import InputError, OptionError
+from gecjury.models.checkpoints import resolve
+from gecjury.models.networks import read_config
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.nets.bundle import (
     BUNDLE_FORMAT,
@@ -49,6 +51,7 @@ from gecjury.refless.training.intermediate import (
 )
 from gecjury.refless.training.model_card import figures_table, model_card
 from gecjury.refless.training.recipe import Recipe
+from gecjury.refless.training.trainable import check_layers, output_layer
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.stats.correlation import pearson, spearman
@@ -121,6 +124,8 @@ def train_some(job: Job) -> Report:
     done = _finished(job.folder, run)
     if done is not None:
         return done
+    if job.recipe.settings.frozen_layers:
+        check_layers(read_config(resolve(job.recipe.encoder)), job.recipe.settings.frozen_layers)
     start, step_scores = _run_steps(job)
     train = _fit_kernel if job.recipe.kernel else _fine_tune
     trained, found = train(job, start)
@@ -147,7 +152,7 @@ def train_some(job: Job) -> Report:
 def _run_print(job: Job) -> str:
     """Fingerprint of everything that decides the weights."""
     split, steps = job.split, job.steps
-    parts = [job.data.print, json.dumps(asdict(job.recipe)), *(e.print for e in job.extra)]
+    parts = [job.data.print, json.dumps(job.recipe.deciding()), *(e.print for e in job.extra)]
     parts += [",".join(map(str, rows)) for rows in (split.train, split.dev, split.test)]
     if steps is not None and job.recipe.intermediate:
         parts += [f"{c.source}\t{c.text()}" for c in steps.corrections]
@@ -316,11 +321,16 @@ def _kept_figure(value: object, path: Path) -> float:
 
 
 def _start_at_mean(model: Any, means: FloatArray) -> None:
-    """Let fresh heads begin at the mean rating, which would take many steps to reach."""
+    """Let fresh heads begin at the mean rating, which would take many steps to reach.
+
+    A head without a bias (GPT-2's) begins where it was drawn.
+    """
     import torch
 
-    with torch.no_grad():
-        model.classifier.bias.copy_(torch.tensor(means))
+    layer = output_layer(model)
+    if layer is not None and layer.bias is not None:
+        with torch.no_grad():
+            layer.bias.copy_(torch.tensor(means))
 
 
 def _inputs(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +21,12 @@ from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
 from gecjury.refless.nets.regressor import output_errors
 from gecjury.refless.training.recipe import Loss, TrainSettings
+from gecjury.refless.training.trainable import (
+    freeze_lowest,
+    keep_layers,
+    rates_by_layer,
+    recompute_layers,
+)
 from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text
 
@@ -97,17 +103,23 @@ def fit(task: LearningTask, settings: TrainSettings, folder: Path, runtime: Runt
     Raises:
         DataError: the loss is no longer a number; the last good checkpoint is kept.
         OutputError: a checkpoint cannot be written.
-        OptionError: the folder holds checkpoints of another run.
+        OptionError: the folder holds checkpoints of another run; or the encoder has fewer layers
+            than are to be frozen.
     """
     import time
 
     quiet_transformers()
     start = time.perf_counter()
+    freeze_lowest(task.model, settings.frozen_layers)
     _claim(folder, settings, task)
+    if settings.recompute:
+        recompute_layers(task.model)
     with runtime.progress.task(task.label, None) as bar:
         trainer = _build_trainer(task, settings, folder, runtime, bar)
         with output_errors(folder):
             trainer.train(resume_from_checkpoint=_last_checkpoint(folder))
+    if settings.recompute:
+        keep_layers(task.model)
     history = tuple(
         {key.removeprefix("eval_"): value for key, value in entry.items()}
         for entry in trainer.state.log_history
@@ -122,7 +134,7 @@ def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
     from gecjury.corpus.corpus import fingerprint
 
     record = {
-        "settings": asdict(settings),
+        "settings": settings.deciding(),
         "objective": task.objective,
         "examples": len(task.examples),
         "data": fingerprint(json.dumps(dict(example), sort_keys=True) for example in task.examples),
@@ -282,6 +294,24 @@ class _OurTraining:
                 pin_memory=self.args.dataloader_pin_memory,
             )
         )
+
+    def create_optimizer(self, *given: Any, **named: Any) -> Any:
+        optimizer = super().create_optimizer(*given, **named)  # type: ignore[misc]
+        decay = self.settings.layer_decay
+        if decay != 1:
+            # Before the scheduler is made, which takes what stands here for the peak.
+            shares = rates_by_layer(self.model, decay)
+            groups = [
+                {
+                    **group,
+                    "params": [p for p in group["params"] if shares[id(p)] == share],
+                    "lr": group["lr"] * share,
+                }
+                for group in optimizer.param_groups
+                for share in sorted({shares[id(p)] for p in group["params"]})
+            ]
+            optimizer.param_groups = groups
+        return optimizer
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         figures = {f"eval_{k}": v for k, v in self.task.evaluate(self.model).items()}
