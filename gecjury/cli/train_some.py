@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
 
 from gecjury.cli.inputs import MOST_SEED, up_to
 from gecjury.cli.streams import tell
@@ -18,6 +18,8 @@ from gecjury.cli.train_options import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gecjury.cli.parsers import CommandParser
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
@@ -46,6 +48,7 @@ examples:
     _add_data(parser)
     _add_model(parser)
     _add_improvements(parser)
+    _add_watching(parser)
 
 
 def _add_data(parser: CommandParser) -> None:
@@ -122,6 +125,11 @@ def _add_improvements(parser: CommandParser) -> None:
         help="kernel regression on hidden states and features instead of fine-tuning",
     )
     group.add_argument(
+        "--fine-tune",
+        action="store_true",
+        help="with --kernel: fine-tune too, and average both, weighed on the dev part",
+    )
+    group.add_argument(
         "--within",
         type=float,
         default=usual.within,
@@ -162,6 +170,27 @@ def _add_improvements(parser: CommandParser) -> None:
     group.add_argument("--gug", action="store_true", help="GUG as extra grammaticality data")
 
 
+def _add_watching(parser: CommandParser) -> None:
+    group = parser.add_argument_group("while it trains, and afterwards")
+    group.add_argument(
+        "--figure",
+        metavar="FILE",
+        help="draw losses and dev scores, anew after each epoch: .png, .pdf or .svg; with --kernel "
+        "also dev scores by amount of data",
+    )
+    group.add_argument(
+        "--report-to",
+        nargs="+",
+        default=[],
+        metavar="SERVICE",
+        help="tensorboard, wandb, mlflow or whatever else transformers reports to",
+    )
+    group.add_argument(
+        "--logging-dir", metavar="DIR", help="for TensorBoard (default: logs in the output folder)"
+    )
+    group.add_argument("--license", default="", metavar="NAME", help="named in the model card")
+
+
 def train(args: argparse.Namespace) -> int:
     """Read ratings, train, print."""
     from pathlib import Path
@@ -174,6 +203,13 @@ def train(args: argparse.Namespace) -> int:
     if len(args.inputs) > 1:
         raise OptionError("train some takes one set of ratings; join files beforehand")
     recipe = _recipe(args)
+    drawn = _drawn(args)
+    if args.report_to:
+        from gecjury.refless.training.watching import check_reporting
+
+        check_reporting(args.report_to)
+    if args.logging_dir and "tensorboard" not in args.report_to:
+        raise OptionError("--logging-dir is for TensorBoard: add --report-to tensorboard")
     runtime = runtime_from(args)
     data, split = _parts(args)
     extra = []
@@ -193,14 +229,58 @@ def train(args: argparse.Namespace) -> int:
         runtime=runtime,
         extra=extra,
         steps=steps,
-        origin={"data": name},
+        origin={"data": name, "sentences looked for in": ", ".join(args.check) or "no benchmark"},
         notes=notes,
+        license=args.license,
+        report_to=tuple(args.report_to),
+        logs=Path(args.logging_dir) if args.logging_dir else None,
+        drawn=drawn,
     )
     if args.grid:
         from gecjury.refless.training.grid import train_grid
 
         return print_grid(args, train_grid(job))
-    return _print_report(args, train_some(job))
+    report = train_some(job)
+    _draw_all(args, report.folder)
+    return _print_report(args, report)
+
+
+def _drawn(args: argparse.Namespace) -> Callable[[Mapping[str, Any]], None] | None:
+    """What draws the figure while a training runs; None without one."""
+    if args.figure is None:
+        return None
+    from gecjury.errors import OptionError, OutputError
+    from gecjury.report.figures import check_figure, check_place, learning_curves
+
+    if args.grid:
+        raise OptionError("--figure draws one training, --grid makes many: leave out one of them")
+    check_figure(args.figure)
+    check_place(args.figure)
+
+    def draw(history: Mapping[str, Any]) -> None:
+        # A training of hours must not end because of a figure; the last drawing may fail.
+        try:
+            learning_curves(history, args.figure)
+        except OutputError as error:
+            tell(f"warning: {error}")
+
+    return draw
+
+
+def _draw_all(args: argparse.Namespace, folder: Path) -> None:
+    """Draw the whole history, also of a training that was finished before."""
+    from gecjury.refless.training.trainer import is_main_process
+    from gecjury.refless.training.watching import HISTORY_FILE
+    from gecjury.report.figures import learning_curves
+    from gecjury.textfiles import read_json
+
+    path = folder / HISTORY_FILE
+    if args.figure is None or not is_main_process():
+        return
+    if not path.exists():
+        tell(f"no figure: {folder} was trained without a history")
+        return
+    learning_curves(read_json(path, "the history of a training"), args.figure)
 
 
 def _recipe(args: argparse.Namespace) -> Recipe:
@@ -217,6 +297,7 @@ def _recipe(args: argparse.Namespace) -> Recipe:
         intermediate_rate=args.intermediate_rate,
         frozen=args.freeze_embeddings,
         kernel=args.kernel,
+        fine_tune=args.fine_tune,
         within=args.within,
         read_source=args.read_source,
         seeds=tuple(args.seeds),
@@ -296,12 +377,15 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
 
     if not is_main_process():
         return 0
+    named = {"both": report.figures, **{f"{n} alone": f for n, f in report.alone.items()}}
     rows = [
-        {"part": part, "aspect": aspect, **figures}
-        for part, aspects in report.figures.items()
+        {"what": what, "part": part, "aspect": aspect, **figures}
+        for what, parts in named.items()
+        for part, aspects in parts.items()
         for aspect, figures in aspects.items()
     ]
-    columns = [Column(key) for key in ("part", "aspect", "pearson", "spearman", "rmse")]
+    columns = [Column("what")] * bool(report.alone)
+    columns += [Column(key) for key in ("part", "aspect", "pearson", "spearman", "rmse")]
     columns.append(Column("rows", digits=0))
     aspects = [aspect for part in report.figures.values() for aspect in part]
     notes = [f"model: {report.folder}; score with -m {metric_for(str(report.folder), aspects)}"]
@@ -311,6 +395,8 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
         "trained": report.trained,
         "steps": report.steps,
     }
+    if report.alone:
+        document |= {"alone": report.alone, "shares": report.shares}
     print_result([Table(columns, rows, notes=notes)], document, args.format)
     return 0
 

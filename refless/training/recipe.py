@@ -105,6 +105,8 @@ class Recipe:
         frozen: leave the word embeddings as they are.
         kernel: kernel regression on hidden states and features (see `gecjury.refless.nets.probe`)
             instead of fine-tuning; `shared`, `features` and most settings then play no part.
+        fine_tune: with `kernel`, fine-tune as well and average the two, the kernel regression's
+            share in each aspect by dev Spearman.
         within: with `kernel`, how much more differences between corrections of one source count.
         read_source: with `kernel`, let grammaticality and fluency read the source; see
             `gecjury.refless.nets.probe.Probe` for what that costs.
@@ -120,6 +122,7 @@ class Recipe:
     intermediate_rate: float = 1e-4
     frozen: bool = False
     kernel: bool = False
+    fine_tune: bool = False
     within: float = 0.0
     read_source: bool = False
     seeds: tuple[int, ...] = (0,)
@@ -132,16 +135,28 @@ class Recipe:
             raise OptionError(
                 f"within={self.within:g}: expected 0 or more, and kernel regression (--kernel)"
             )
-        if self.kernel and len(self.seeds) > 1:
+        if self.fine_tune and not self.kernel:
+            raise OptionError(
+                "--fine-tune goes with --kernel; without that, models are fine-tuned anyhow"
+            )
+        if not self.tuned and len(self.seeds) > 1:
             raise OptionError("kernel regression draws nothing: give one seed")
         settings = self.settings
-        tuned = settings.frozen_layers or settings.layer_decay != 1 or settings.recompute
-        if self.kernel and not self.intermediate and tuned:
+        partly = settings.frozen_layers or settings.layer_decay != 1 or settings.recompute
+        if partly and not self.tuned and not self.intermediate:
             raise OptionError(
                 "--freeze-layers, --layer-decay and --gradient-checkpointing are of training an "
                 "encoder, which --kernel leaves as it is: leave them out"
             )
 
+    @property
+    def tuned(self) -> bool:
+        """Whether models are fine-tuned on the ratings."""
+        return self.fine_tune or not self.kernel
+
     def deciding(self) -> dict[str, Any]:
         """What of it decides the weights; see `TrainSettings.deciding`."""
-        return {**asdict(self), "settings": self.settings.deciding()}
+        found = {**asdict(self), "settings": self.settings.deciding()}
+        if not self.fine_tune:
+            found.pop("fine_tune")
+        return found

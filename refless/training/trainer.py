@@ -27,6 +27,12 @@ from gecjury.refless.training.trainable import (
     rates_by_layer,
     recompute_layers,
 )
+from gecjury.refless.training.watching import (
+    Watch,
+    WatchedRuntime,
+    reporters,
+    resumed_step,
+)
 from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text
 
@@ -114,10 +120,13 @@ def fit(task: LearningTask, settings: TrainSettings, folder: Path, runtime: Runt
     _claim(folder, settings, task)
     if settings.recompute:
         recompute_layers(task.model)
+    last = _last_checkpoint(folder)
     with runtime.progress.task(task.label, None) as bar:
         trainer = _build_trainer(task, settings, folder, runtime, bar)
+        if isinstance(runtime, WatchedRuntime) and is_main_process():
+            _tell(trainer, runtime.watch, resumed_step(last))
         with output_errors(folder):
-            trainer.train(resume_from_checkpoint=_last_checkpoint(folder))
+            trainer.train(resume_from_checkpoint=last)
     if settings.recompute:
         keep_layers(task.model)
     history = tuple(
@@ -204,6 +213,15 @@ def _build_trainer(
     if settings.patience:
         trainer.add_callback(EarlyStoppingCallback(settings.patience))
     return trainer
+
+
+def _tell(trainer: Any, watch: Watch, step: int) -> None:
+    """Let a training that goes on from a step be watched."""
+    from transformers import TrainerCallback
+
+    trainer.add_callback(type("OurWatch", (_Watching, TrainerCallback), {})(watch))
+    for callback in reporters(watch, step):
+        trainer.add_callback(callback)
 
 
 def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
@@ -343,6 +361,16 @@ class _Progress:
         if "eval_score" in logs:
             self.dev = f"dev {logs['eval_score']:.4f}"
         self.bar.note(f"epoch {state.epoch or 0:.1f} {self.loss} {self.dev}".rstrip())
+
+
+class _Watching:
+    """Tells a watch of every checkpoint; put before the methods of the TrainerCallback."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.watch.epoch(state.log_history)
 
 
 class EpochOrder:
