@@ -56,6 +56,28 @@ def encoder(folder: Path, seed: int = 0, outputs: int = 0, dropout: float = 0.1)
     return folder
 
 
+def encoder_of(kind: str, folder: Path, seed: int = 0) -> Path:
+    """A random encoder of 2 layers × 32 of another architecture: `bert`, `mpnet`, `roberta`, ..."""
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    torch.manual_seed(seed)
+    words = tokenizer()
+    words.model_input_names = ["input_ids", "attention_mask"]
+    sizes = {
+        "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "intermediate_size": 64,
+    }  # fmt: skip
+    if kind == "distilbert":
+        sizes = {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64}
+    config = AutoConfig.for_model(
+        kind, vocab_size=len(words), max_position_embeddings=64, pad_token_id=0, **sizes
+    )
+    AutoModel.from_config(config).save_pretrained(folder)
+    words.save_pretrained(folder)
+    return folder
+
+
 def language_model(folder: Path, seed: int = 0) -> Path:
     """A random GPT-2 of 2 layers × 32."""
     import torch

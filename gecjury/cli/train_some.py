@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
 
 from gecjury.cli.inputs import MOST_SEED, up_to
 from gecjury.cli.streams import tell
@@ -29,6 +29,8 @@ from gecjury.cli.train_options import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gecjury.cli.parsers import CommandParser
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
@@ -59,6 +61,7 @@ examples:
     _add_data(parser)
     _add_model(parser)
     _add_improvements(parser)
+    _add_watching(parser)
 
 
 def _add_data(parser: CommandParser) -> None:
@@ -96,6 +99,25 @@ def _add_model(parser: CommandParser) -> None:
     )
     group.add_argument("--loss", choices=get_args(Loss), default=TrainSettings.loss)
     group.add_argument(
+        "--freeze-layers",
+        type=up_to(10_000, least=0),
+        default=TrainSettings.frozen_layers,
+        metavar="N",
+        help="leave the lowest N layers and the embeddings as they are: less memory and time",
+    )
+    group.add_argument(
+        "--layer-decay",
+        type=float,
+        default=TrainSettings.layer_decay,
+        metavar="X",
+        help="each layer learns at X times the rate of the layer above it",
+    )
+    group.add_argument(
+        "--gradient-checkpointing",
+        action="store_true",
+        help="compute layers again on the way back: less memory, more time, the same weights",
+    )
+    group.add_argument(
         "--grid",
         action="store_true",
         help="the paper's grid: max length 128, 256; batch 8, 16; learning rate 2e-5, 3e-5, 5e-5",
@@ -114,6 +136,11 @@ def _add_improvements(parser: CommandParser) -> None:
         "--kernel",
         action="store_true",
         help="kernel regression on hidden states and features instead of fine-tuning",
+    )
+    group.add_argument(
+        "--fine-tune",
+        action="store_true",
+        help="with --kernel: fine-tune too, and average both, weighed on the dev part",
     )
     group.add_argument(
         "--within",
@@ -149,6 +176,27 @@ def _add_improvements(parser: CommandParser) -> None:
     group.add_argument("--gug", action="store_true", help="GUG as extra grammaticality data")
 
 
+def _add_watching(parser: CommandParser) -> None:
+    group = parser.add_argument_group("while it trains, and afterwards")
+    group.add_argument(
+        "--figure",
+        metavar="FILE",
+        help="draw losses and dev scores, anew after each epoch: .png, .pdf or .svg; with --kernel "
+        "also dev scores by amount of data",
+    )
+    group.add_argument(
+        "--report-to",
+        nargs="+",
+        default=[],
+        metavar="SERVICE",
+        help="tensorboard, wandb, mlflow or whatever else transformers reports to",
+    )
+    group.add_argument(
+        "--logging-dir", metavar="DIR", help="for TensorBoard (default: logs in the output folder)"
+    )
+    group.add_argument("--license", default="", metavar="NAME", help="named in the model card")
+
+
 def train(args: argparse.Namespace) -> int:
     """Read ratings, train, print."""
     from pathlib import Path
@@ -164,6 +212,13 @@ def train(args: argparse.Namespace) -> int:
         raise OptionError("train some takes one set of ratings; join files beforehand")
     recipe = _recipe(args)
     refuse_unread(args, _unread(args))
+    drawn = _drawn(args)
+    if args.report_to:
+        from gecjury.refless.training.watching import check_reporting
+
+        check_reporting(args.report_to)
+    if args.logging_dir and "tensorboard" not in args.report_to:
+        raise OptionError("--logging-dir is for TensorBoard: add --report-to tensorboard")
     runtime = runtime_from(args)
     data, split = _parts(args)
     extra = []
@@ -183,14 +238,62 @@ def train(args: argparse.Namespace) -> int:
         runtime=runtime,
         extra=extra,
         steps=steps,
-        origin={"data": name, **detection_origin(args)},
+        origin={
+            "data": name,
+            "sentences looked for in": ", ".join(args.check) or "no benchmark",
+            **detection_origin(args),
+        },
         notes=notes,
+        license=args.license,
+        report_to=tuple(args.report_to),
+        logs=Path(args.logging_dir) if args.logging_dir else None,
+        drawn=drawn,
     )
     if args.grid:
         from gecjury.refless.training.grid import train_grid
 
         return print_grid(args, train_grid(job))
-    return _print_report(args, train_some(job))
+    report = train_some(job)
+    _draw_all(args, report.folder)
+    return _print_report(args, report)
+
+
+def _drawn(args: argparse.Namespace) -> Callable[[Mapping[str, Any]], None] | None:
+    """What draws the figure while a training runs; None without one."""
+    if args.figure is None:
+        return None
+    from gecjury.errors import OptionError, OutputError
+    from gecjury.report.figures import check_figure, check_place, learning_curves
+
+    if args.grid:
+        raise OptionError("--figure draws one training, --grid makes many: leave out one of them")
+    check_figure(args.figure)
+    check_place(args.figure)
+
+    def draw(history: Mapping[str, Any]) -> None:
+        # A training of hours must not end because of a figure; the last drawing may fail.
+        try:
+            learning_curves(history, args.figure)
+        except OutputError as error:
+            tell(f"warning: {error}")
+
+    return draw
+
+
+def _draw_all(args: argparse.Namespace, folder: Path) -> None:
+    """Draw the whole history, also of a training that was finished before."""
+    from gecjury.refless.training.trainer import is_main_process
+    from gecjury.refless.training.watching import HISTORY_FILE
+    from gecjury.report.figures import learning_curves
+    from gecjury.textfiles import read_json
+
+    path = folder / HISTORY_FILE
+    if args.figure is None or not is_main_process():
+        return
+    if not path.exists():
+        tell(f"no figure: {folder} was trained without a history")
+        return
+    learning_curves(read_json(path, "the history of a training"), args.figure)
 
 
 def _unread(args: argparse.Namespace) -> dict[str, str]:
@@ -214,6 +317,8 @@ def _unread(args: argparse.Namespace) -> dict[str, str]:
     if not args.kernel:
         found["read_source"] = "it is an option of kernel regression (--kernel)"
         return found
+    if args.fine_tune:
+        return found
     why = "kernel regression (--kernel) is not fine-tuned"
     found |= dict.fromkeys(("shared", "learning_rate", "epochs", "patience", "loss"), why)
     found["features"] = "kernel regression (--kernel) reads the features by itself"
@@ -226,6 +331,8 @@ def _unread(args: argparse.Namespace) -> dict[str, str]:
 
 
 def _recipe(args: argparse.Namespace) -> Recipe:
+    from dataclasses import replace
+
     from gecjury.refless.training.recipe import Recipe
 
     epochs, rate = step_choices(args)
@@ -240,10 +347,16 @@ def _recipe(args: argparse.Namespace) -> Recipe:
         error_weight=error_weight(args),
         frozen=args.freeze_embeddings,
         kernel=args.kernel,
+        fine_tune=args.fine_tune,
         within=args.within,
         read_source=args.read_source,
         seeds=tuple(args.seeds),
-        settings=settings_from(args),
+        settings=replace(
+            settings_from(args),
+            frozen_layers=args.freeze_layers,
+            layer_decay=args.layer_decay,
+            recompute=args.gradient_checkpointing,
+        ),
     )
 
 
@@ -316,12 +429,15 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
 
     if not is_main_process():
         return 0
+    named = {"both": report.figures, **{f"{n} alone": f for n, f in report.alone.items()}}
     rows = [
-        {"part": part, "aspect": aspect, **figures}
-        for part, aspects in report.figures.items()
+        {"what": what, "part": part, "aspect": aspect, **figures}
+        for what, parts in named.items()
+        for part, aspects in parts.items()
         for aspect, figures in aspects.items()
     ]
-    columns = [Column(key) for key in ("part", "aspect", "pearson", "spearman", "rmse")]
+    columns = [Column("what")] * bool(report.alone)
+    columns += [Column(key) for key in ("part", "aspect", "pearson", "spearman", "rmse")]
     columns.append(Column("rows", digits=0))
     aspects = [aspect for part in report.figures.values() for aspect in part]
     notes = [f"model: {report.folder}; score with -m {metric_for(str(report.folder), aspects)}"]
@@ -331,6 +447,8 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
         "trained": report.trained,
         "steps": report.steps,
     }
+    if report.alone:
+        document |= {"alone": report.alone, "shares": report.shares}
     print_result([Table(columns, rows, notes=notes)], document, args.format)
     return 0
 

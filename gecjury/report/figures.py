@@ -17,7 +17,15 @@ from gecjury.errors import MissingExtraError, OptionError, OutputError, install_
 from gecjury.scoring.by_edit import HeatMap
 from gecjury.wording import shortened
 
-__all__ = ["bars", "check_figure", "heat_map", "lines", "points"]
+__all__ = [
+    "bars",
+    "check_figure",
+    "check_place",
+    "heat_map",
+    "learning_curves",
+    "lines",
+    "points",
+]
 
 _KINDS = (".png", ".pdf", ".svg")
 
@@ -36,6 +44,24 @@ def check_figure(path: str | Path) -> None:
     if not target.parent.is_dir():
         raise OutputError(f"{path}: there is no folder {target.parent}; make it first")
     _pyplot()
+
+
+def check_place(path: str | Path) -> None:
+    """Refuse early where no file can be written, for figures that come late in long work.
+
+    Raises:
+        OutputError: the path is a folder, or its folder cannot be written.
+    """
+    import tempfile
+
+    target = Path(path)
+    if target.is_dir():
+        raise OutputError(f"{path}: is a folder; give the name of a file")
+    try:
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 def _pyplot() -> Any:
@@ -149,3 +175,74 @@ def lines(
     axes.set_ylabel(shortened(labels[1]))
     axes.legend(fontsize=8)
     _save(figure, path)
+
+
+def learning_curves(history: Mapping[str, Any], path: str | Path) -> None:
+    """A training's curves, a panel a model: loss by step, dev scores by epoch, the best one marked.
+
+    Kernel regression has a panel of its own, dev scores by rows learnt from. The file is replaced
+    as a whole, so that it can be watched.
+
+    Args:
+        history: what a training writes to `history.json`: `models` and, if any, `kernel`.
+        path: see `check_figure`.
+    """
+    pyplot = _pyplot()
+    models: Mapping[str, Any] = history.get("models", {})
+    kernel: Mapping[str, Any] = history.get("kernel", {})
+    count = max(len(models) + bool(kernel), 1)
+    columns = min(count, 3)
+    rows = -(-count // columns)
+    figure, grid = pyplot.subplots(
+        rows, columns, figsize=(5.2 * columns, 3.6 * rows), squeeze=False, layout="constrained"
+    )
+    panels = list(grid.flat)
+    for axes, (name, curves) in zip(panels, models.items(), strict=False):
+        _training_panel(axes, name, curves)
+    if kernel:
+        axes = panels[len(models)]
+        for aspect, curve in kernel.items():
+            axes.plot(
+                [p["rows"] for p in curve],
+                [p["score"] for p in curve],
+                marker="o",
+                markersize=3,
+                label=shortened(aspect, _LONGEST),
+            )
+        axes.set_title("kernel regression", fontsize=9)
+        axes.set_xlabel("rows learnt from")
+        axes.set_ylabel("dev Spearman")
+        axes.legend(fontsize=7)
+    for axes in panels[len(models) + bool(kernel) :]:
+        axes.set_visible(False)
+    target = Path(path)
+    partial = target.with_name(f".{target.stem}.partial{target.suffix}")
+    _save(figure, partial)
+    try:
+        partial.replace(target)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _training_panel(axes: Any, name: str, curves: Mapping[str, Any]) -> None:
+    losses, dev = curves.get("losses", []), curves.get("dev", [])
+    axes.plot([e["epoch"] for e in losses], [e["loss"] for e in losses], color="#b0b0b0", lw=1)
+    axes.set_xlabel("epoch")
+    axes.set_ylabel("loss in training")
+    axes.set_title(shortened(name, _LONGEST), fontsize=9)
+    scores = axes.twinx()
+    names = [key for key in (dev[-1] if dev else {}) if key not in ("epoch", "step", "score")]
+    for key in [*names, "score"] if len(names) != 1 else ["score"]:
+        scores.plot(
+            [e["epoch"] for e in dev],
+            [e.get(key, np.nan) for e in dev],
+            marker="o",
+            markersize=3,
+            linewidth=2 if key == "score" else 1,
+            label="dev" if key == "score" else f"dev, {shortened(key, _LONGEST)}",
+        )
+    if curves.get("best") is not None:
+        scores.axvline(curves["best"], color="#888888", linestyle=":", label="best epoch")
+    scores.set_ylabel("dev score")
+    if dev:
+        scores.legend(fontsize=7)

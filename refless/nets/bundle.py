@@ -109,7 +109,9 @@ class Bundle:
         members: the models; each predicts the aspects that it names.
         scale: lowest and highest rating.
         features: by aspect what its features add; aspects without an entry use none.
-        probe: kernel regressions, for the aspects that no member predicts.
+        probe: kernel regressions.
+        shares: by aspect the share that its kernel regression has in the prediction, for aspects
+            that members predict as well; the others are predicted by one of the two alone.
         keys: hashes of the sentences trained on.
         where: folder or name, for messages.
     """
@@ -120,6 +122,7 @@ class Bundle:
     keys: frozenset[str] = frozenset()
     where: str = ""
     probe: Probe | None = None
+    shares: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def aspects(self) -> tuple[str, ...]:
@@ -151,13 +154,51 @@ class Bundle:
         Returns:
             T or P numbers an aspect.
         """
+        tuned, fitted = self.parts(texts, pairs, runtime, aspects)
+        mixed = {
+            aspect: (1 - share) * tuned[aspect] + share * fitted[aspect]
+            for aspect, share in self.shares.items()
+            if aspect in tuned and aspect in fitted
+        }
+        return tuned | fitted | mixed
+
+    def parts(
+        self,
+        texts: Sequence[str],
+        pairs: tuple[Sequence[str], Sequence[str]],
+        runtime: Runtime,
+        aspects: Collection[str] = ASPECTS,
+    ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+        """What the members say, features included, and what the kernel regressions say.
+
+        A part whose share in an aspect is 0 is not asked for it. See `predict` for the rest.
+        """
+        asked = [aspect for aspect in aspects if self.shares.get(aspect) != 1]
+        tuned = self._member_ratings(texts, pairs, runtime, asked)
+        if self.probe is None:
+            return tuned, {}
+        asked = [aspect for aspect in aspects if self.shares.get(aspect) != 0]
+        models = {a: m for a, m in self.probe.models.items() if a in asked}
+        return tuned, replace(self.probe, models=models).predict(texts, pairs, runtime)
+
+    def _member_ratings(
+        self,
+        texts: Sequence[str],
+        pairs: tuple[Sequence[str], Sequence[str]],
+        runtime: Runtime,
+        aspects: Collection[str],
+    ) -> dict[str, FloatArray]:
+        """Mean ratings of the members, with what features add."""
+        # Where the regressions read pairs, there is a rating a pair of the hypothesis as well.
+        paired = self.probe is not None and self.probe.paired
+        lone = list(dict.fromkeys(pairs[1])) if paired else list(texts)
         sums: dict[str, FloatArray] = {}
         counts: Counter[str] = Counter()
         for member in self.members:
             alone = [a for a in member.aspects if a != "meaning" and a in aspects]
             found: dict[str, FloatArray] = {}
             if alone:
-                outputs = member.predict(texts, None, runtime)
+                outputs = member.predict(lone, None, runtime)
                 found = {a: outputs[:, member.aspects.index(a)] for a in alone}
             if "meaning" in member.aspects and "meaning" in aspects:
                 outputs = member.predict(pairs[0], pairs[1], runtime)
@@ -170,13 +211,12 @@ class Bundle:
             if aspect in means:
                 count = piece_counter(self.members[0].tokenizer)
                 means[aspect] = means[aspect] + linear(
-                    pair_features(*pairs)
-                    if aspect == "meaning"
-                    else sentence_features(texts, count)
+                    pair_features(*pairs) if aspect == "meaning" else sentence_features(lone, count)
                 )
-        if self.probe is not None:
-            models = {a: m for a, m in self.probe.models.items() if a in aspects}
-            means |= replace(self.probe, models=models).predict(texts, pairs, runtime)
+        if paired:
+            place = {text: row for row, text in enumerate(lone)}
+            rows = np.array([place[text] for text in pairs[1]], dtype=np.int64)
+            means = {a: v if a == "meaning" else v[rows] for a, v in means.items()}
         return means
 
     def leak_notes(self, corpus: Corpus) -> list[str]:
@@ -244,11 +284,13 @@ def bundle_identity(location: str) -> dict[str, str]:
         location: see `open_bundle`, also for the errors.
 
     Returns:
-        `weights`, and with kernel regression `encoder` and `base`, where these lie elsewhere.
+        `weights`, and with kernel regression `encoder` and `base`, where these lie elsewhere; where
+        fine-tuned models have a part as well, `kernel`, its shares by aspect.
     """
     found = _repository(location)
     identity = {"weights": found.identity}
-    kernel = (_manifest(found.folder) or {}).get("kernel", {})
+    record = _manifest(found.folder) or {}
+    kernel = record.get("kernel", {})
     if not isinstance(kernel, dict):
         raise _damaged(inside(found.folder, MANIFEST), f"kernel is {kernel!r:.60}")
     names = {key: str(kernel[key]) for key in ("encoder", "base") if key in kernel}
@@ -258,6 +300,8 @@ def bundle_identity(location: str) -> dict[str, str]:
         # An encoder that lies in the folder is among its weights.
         if not inside(found.folder, name).is_dir():
             identity[key] = resolve(name).identity
+    if shares := _shares(inside(found.folder, MANIFEST), record):
+        identity["kernel"] = "+".join(f"{aspect}:{share:g}" for aspect, share in shares.items())
     return identity
 
 
@@ -314,12 +358,30 @@ def assemble(
     members = tuple(
         _member(inside(folder, place), aspects, length, device) for place, aspects in places
     )
+    shares = _shares(path, record)
     if not members and "kernel" not in record:
         raise _damaged(path, "no member")
     keys = inside(folder, KEYS_FILE)
     known = frozenset(read_text(keys).split()) if keys.exists() else frozenset()
     probe = open_probe(folder, record["kernel"], length) if "kernel" in record else None
-    return Bundle(members, scale, features, known, where, probe)
+    named = {aspect for _, aspects in places for aspect in aspects}
+    fitted = set(probe.models) if probe else set()
+    if apart := set(shares) - (named & fitted):
+        raise _damaged(path, f"a share in {min(apart)!r:.60}, which no two parts predict")
+    return Bundle(members, scale, features, known, where, probe, shares)
+
+
+def _shares(path: Path, record: Mapping[str, Any]) -> dict[str, float]:
+    """By aspect the kernel regression's share, as a manifest has it; see `Bundle.shares`."""
+    found = record.get("shares", {})
+    if not isinstance(found, dict):
+        raise _damaged(path, f"shares is {found!r:.60}")
+    shares = {}
+    for aspect, share in found.items():
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+            raise _damaged(path, f"the share of {aspect:.60} is {share!r:.40}, not 0 to 1")
+        shares[str(aspect)] = float(share)
+    return shares
 
 
 def _text(value: Any) -> str:
@@ -371,8 +433,8 @@ def _member(folder: Path, aspects: tuple[str, ...], max_length: int, device: str
             "has another head than its place says"
         )
     # A base encoder loads with a head drawn at random: its scores would be noise.
-    heads = {n for n, _ in model.named_parameters() if n.startswith(("classifier.", "score."))}
-    if heads <= missing:
+    encoder = f"{model.base_model_prefix}."
+    if any(not name.startswith(encoder) for name in missing):
         raise InputError(
             f"{folder}: holds an encoder without a trained head; train it with "
             "`gecjury train some --encoder ...`"

@@ -148,7 +148,8 @@ def fit_probe(
     *,
     within: float = 0.0,
     paired: bool = False,
-) -> tuple[Probe, dict[str, dict[str, float]]]:
+    shares: Sequence[float] = (),
+) -> tuple[Probe, dict[str, dict[str, float]], dict[str, dict[int, float]]]:
     """Fit one regression an aspect.
 
     Args:
@@ -160,9 +161,12 @@ def fit_probe(
         runtime: device, batch size, caches.
         within: see `gecjury.refless.nets.kernel.fit_kernel`; corrections of one source are a group.
         paired: see `Probe`.
+        shares: of the sources of the training rows, for a learning curve; each share contains the
+            smaller ones.
 
     Returns:
-        The regressions, and for each aspect the dev score and what was chosen by it.
+        The regressions; for each aspect the dev score and what was chosen by it; and, with
+        `shares`, for each aspect the dev score by rows learnt from, all rows among them.
 
     Raises:
         InputError: pairs are to be read, but there is no source.
@@ -178,12 +182,23 @@ def fit_probe(
     groups = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
     models: dict[str, KernelModel] = {}
     chosen = {}
+    curves: dict[str, dict[int, float]] = {}
+    order = np.random.default_rng(0).permutation(np.unique(groups[split.train]))
     for column, aspect in enumerate(data.aspects):
         blocks = reader.blocks(aspect, data.sources, data.outputs)
         models[aspect], chosen[aspect] = fit_kernel(
             blocks, data.ratings[:, column], split.train, split.dev, groups=groups, within=within
         )
-    return Probe(models, encoder, base, max_length, paired), chosen
+        for share in shares:
+            kept = order[: max(1, round(share * len(order)))]
+            rows = split.train[np.isin(groups[split.train], kept)]
+            part = fit_kernel(
+                blocks, data.ratings[:, column], rows, split.dev, groups=groups, within=within
+            )
+            curves.setdefault(aspect, {})[len(rows)] = part[1]["score"]
+        if shares:
+            curves[aspect][len(split.train)] = chosen[aspect]["score"]
+    return Probe(models, encoder, base, max_length, paired), chosen, curves
 
 
 def save_probe(probe: Probe, folder: Path) -> None:

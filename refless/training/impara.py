@@ -137,7 +137,7 @@ def train_impara(job: RankerJob) -> _Figures:
         [
             job.encoder,
             *(pairs_print(p) for p in pairs.values()),
-            json.dumps(asdict(settings)),
+            json.dumps(settings.deciding()),
             *job.beyond,
         ]
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.pooled import HEAD_FILE
 from gecjury.refless.nets.probe import KERNEL_FILE
+from gecjury.refless.training.watching import HISTORY_FILE
 from gecjury.scoring.signature import package_versions
 from gecjury.textfiles import read_json
 
@@ -24,19 +26,47 @@ def training_versions() -> dict[str, str]:
     return {"python": platform.python_version(), **package_versions(_PACKAGES)}
 
 
-def figures_table(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
-    """Markdown table of figures[part][aspect][name]; parts are `dev` and `test`."""
+_Figures = Mapping[str, Mapping[str, Mapping[str, float]]]
+
+
+def figures_table(figures: _Figures, alone: Mapping[str, _Figures] | None = None) -> str:
+    """Markdown table of figures[part][aspect][name]; parts are `dev` and `test`.
+
+    Args:
+        figures: of the whole model.
+        alone: of its parts by themselves, by name, if it has several.
+    """
+    alone = alone or {}
+    named = [("both", figures), *((f"{name} alone", f) for name, f in alone.items())]
     lines = [
-        "| part | aspect | Pearson | Spearman | RMSE | rows |",
-        "|---|---|---|---|---|---|",
+        "| what " * bool(alone) + "| part | aspect | Pearson | Spearman | RMSE | rows |",
+        "|---" * bool(alone) + "|---|---|---|---|---|---|",
     ]
-    for part, aspects in figures.items():
-        for aspect, f in aspects.items():
-            lines.append(
-                f"| {part} | {aspect} | {f['pearson']:.3f} | {f['spearman']:.3f} "
-                f"| {f['rmse']:.3f} | {int(f['rows'])} |"
-            )
+    for name, found in named:
+        for part, aspects in found.items():
+            for aspect, f in aspects.items():
+                lines.append(
+                    f"| {name} "
+                    * bool(alone)
+                    + f"| {part} | {aspect} | {f['pearson']:.3f} | {f['spearman']:.3f} "
+                    f"| {f['rmse']:.3f} | {int(f['rows'])} |"
+                )
     return "\n".join(lines)
+
+
+def _effort_table(effort: Mapping[str, Mapping[str, float]]) -> str:
+    """Markdown table of seconds and memory by stage."""
+    lines = [
+        "| stage | seconds | processor seconds | most memory by then, GB |",
+        "|---|---|---|---|",
+    ]
+    for name, stage in effort.items():
+        memory = f"{stage['gigabytes']:.2f}" if stage["gigabytes"] else "unknown"
+        lines.append(f"| {name} | {stage['seconds']:.0f} | {stage['processor']:.0f} | {memory} |")
+    return "\n".join(lines) + (
+        "\n\nOf the process that computes; where a run was killed and went on, both are counted, "
+        "but for what was done again."
+    )
 
 
 def shown_name(name: str) -> str:
@@ -52,6 +82,7 @@ _KNOWN = {
     "config.json": "configuration of a transformers model",
     "model.safetensors": "its weights",
     "grid.json": "what each combination of the grid reached",
+    HISTORY_FILE: "losses and dev scores while it was trained",
 }
 
 
@@ -91,6 +122,11 @@ def model_card(
     results: str,
     usage: str,
     notes: Sequence[str] = (),
+    about: str = "Trained with gecjury.",
+    license: str = "",
+    figures: _Figures | None = None,
+    effort: Mapping[str, Mapping[str, float]] | None = None,
+    citation: str = "",
 ) -> str:
     """A README.md with the metadata that model hubs read.
 
@@ -104,27 +140,63 @@ def model_card(
         results: Markdown with the figures.
         usage: the commands that use the model.
         notes: limits that a user must know.
+        about: what the model is for, and what not.
+        license: of the model; empty: none is named.
+        figures: see `figures_table`; those on test are told hubs.
+        effort: seconds and memory by stage.
+        citation: BibTeX of the metric's paper.
     """
     hub = not Path(base).is_dir() and ("/" in base or base.startswith("bert-"))
     base = shown_name(base)
     head = ["---", "library_name: transformers", "language: en"]
-    head += ["pipeline_tag: text-classification", f"tags: [gecjury, {metric}]"]
+    head += ["pipeline_tag: text-classification", f"tags: [gecjury, {metric}, gec, evaluation]"]
+    if license:
+        head.append(f"license: {_quoted(license)}")
     if hub:
         head.append(f"base_model: {base}")
+    known = data.get("data", "")
+    if known.startswith("hf:"):
+        head.append(f"datasets: [{_quoted(known.split(':')[1])}]")
+    if figures:
+        head += ["metrics: [pearsonr, spearmanr]", *_model_index(title, known, figures)]
     parts = [
         "\n".join([*head, "---"]),
         f"# {title}",
-        "Trained with gecjury.",
-        *(["## What lies here\n\n" + _parts(folder)] if folder is not None else []),
-        f"## Use\n\n```\n{usage}\n```",
+        about,
+        "## Use\n\n```\npip install 'gecjury[refless]'\n" + f"{usage}\n```",
         f"## Figures\n\n{results}",
+        *(["## Limits\n\n" + "\n".join(f"- {note}" for note in notes)] if notes else []),
+        *(["## What lies here\n\n" + _parts(folder)] if folder is not None else []),
         "## Data\n\n" + "\n".join(f"- {key}: {value}" for key, value in data.items()),
+        *(["## Time and memory\n\n" + _effort_table(effort)] if effort else []),
         "## Settings\n\n```json\n"
         + json.dumps({**settings, "encoder": base}, indent=1, default=str)
         + "\n```",
         "## Versions\n\n"
         + ", ".join(f"{name} {version}" for name, version in training_versions().items()),
+        *([f"## Cite\n\n```bibtex\n{citation}\n```"] if citation else []),
     ]
-    if notes:
-        parts.append("## Limits\n\n" + "\n".join(f"- {note}" for note in notes))
     return "\n\n".join(parts) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A text as YAML takes it whatever stands in it."""
+    return json.dumps(text, ensure_ascii=True)
+
+
+def _model_index(title: str, data: str, figures: _Figures) -> list[str]:
+    """Lines of YAML with the figures on test, as hubs show them."""
+    lines = ["model-index:", f"- name: {_quoted(title)}", "  results:"]
+    for aspect, found in figures.get("test", {}).items():
+        lines += [
+            "  - task: {type: text-classification, name: " + _quoted(aspect) + "}",
+            f"    dataset: {{type: {_quoted(data or 'ratings')}, name: "
+            + f"{_quoted(data or 'ratings')}, split: test}}",
+            "    metrics:",
+        ]
+        lines += [
+            f"    - {{type: {kind}, value: {found[name]:.4f}}}"
+            for kind, name in (("pearsonr", "pearson"), ("spearmanr", "spearman"))
+            if math.isfinite(found[name])
+        ]
+    return lines

@@ -6,8 +6,8 @@ from them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 from gecjury.errors import OptionError
 
@@ -50,6 +50,9 @@ class TrainSettings:
         seed: of fresh heads, order and dropout.
         bf16: bfloat16 arithmetic.
         loss: `mse` or `huber`, for regression.
+        frozen_layers: this many of the lowest layers, and all below them, stay as they are.
+        layer_decay: each layer's learning rate as a share of that of the layer above it.
+        recompute: gradient checkpointing: less memory, more time, the same weights.
     """
 
     max_length: int = 128
@@ -63,6 +66,9 @@ class TrainSettings:
     seed: int = 0
     bf16: bool = False
     loss: Loss = "mse"
+    frozen_layers: int = 0
+    layer_decay: float = 1.0
+    recompute: bool = False
 
     def __post_init__(self) -> None:
         for name in ("max_length", "batch_size", "accumulation", "epochs"):
@@ -74,6 +80,25 @@ class TrainSettings:
             )
         if self.patience < 0:
             raise OptionError(f"patience={self.patience}: expected 0 (never stop) or more")
+        if self.frozen_layers < 0:
+            raise OptionError(f"--freeze-layers {self.frozen_layers}: expected 0 or more")
+        if not 0 < self.layer_decay <= 1:
+            raise OptionError(
+                f"--layer-decay {self.layer_decay:g}: expected more than 0 and at most 1, e.g. 0.9"
+            )
+
+    def deciding(self) -> dict[str, Any]:
+        """What of them decides the weights, by which a run is known again.
+
+        Settings that joined later are named only where they differ from what was done before, so
+        that folders of earlier versions are known as well.
+        """
+        found = asdict(self)
+        found.pop("recompute")
+        for name, usual in (("frozen_layers", 0), ("layer_decay", 1.0)):
+            if found[name] == usual:
+                found.pop(name)
+        return found
 
 
 def refuse_error_weight(weight: float) -> None:
@@ -106,6 +131,8 @@ class Recipe:
         frozen: leave the word embeddings as they are.
         kernel: kernel regression on hidden states and features (see `gecjury.refless.nets.probe`)
             instead of fine-tuning; `shared`, `features` and most settings then play no part.
+        fine_tune: with `kernel`, fine-tune as well and average the two, the kernel regression's
+            share in each aspect by dev Spearman.
         within: with `kernel`, how much more differences between corrections of one source count.
         read_source: with `kernel`, let grammaticality and fluency read the source; see
             `gecjury.refless.nets.probe.Probe` for what that costs.
@@ -123,6 +150,7 @@ class Recipe:
     error_weight: float = 1.5
     frozen: bool = False
     kernel: bool = False
+    fine_tune: bool = False
     within: float = 0.0
     read_source: bool = False
     seeds: tuple[int, ...] = (0,)
@@ -136,5 +164,29 @@ class Recipe:
                 f"within={self.within:g}: expected 0 or more, and kernel regression (--kernel)"
             )
         refuse_error_weight(self.error_weight)
-        if self.kernel and len(self.seeds) > 1:
+        if self.fine_tune and not self.kernel:
+            raise OptionError(
+                "--fine-tune goes with --kernel; without that, models are fine-tuned anyhow"
+            )
+        if not self.tuned and len(self.seeds) > 1:
             raise OptionError("kernel regression draws nothing: give one seed")
+        settings = self.settings
+        partly = settings.frozen_layers or settings.layer_decay != 1 or settings.recompute
+        if partly and not self.tuned and not self.intermediate:
+            raise OptionError(
+                "--freeze-layers, --layer-decay and --gradient-checkpointing are of training an "
+                "encoder, which --kernel leaves as it is: leave them out"
+            )
+
+    @property
+    def tuned(self) -> bool:
+        """Whether models are fine-tuned on the ratings."""
+        return self.fine_tune or not self.kernel
+
+    def deciding(self) -> dict[str, Any]:
+        """What of it decides the weights; see `TrainSettings.deciding`."""
+        found = {**asdict(self), "settings": self.settings.deciding()}
+        for name, usual in (("fine_tune", False), ("detector", ""), ("error_weight", 1.5)):
+            if found[name] == usual:
+                found.pop(name)
+        return found

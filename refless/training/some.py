@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.splits import Split
 from gecjury.errors import InputError, OptionError
+from gecjury.models.checkpoints import resolve
+from gecjury.models.networks import read_config
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.nets.bundle import (
     BUNDLE_FORMAT,
@@ -50,12 +52,22 @@ from gecjury.refless.training.intermediate import (
 )
 from gecjury.refless.training.model_card import figures_table, model_card
 from gecjury.refless.training.recipe import Recipe
+from gecjury.refless.training.trainable import check_layers, output_layer
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
+from gecjury.refless.training.watching import (
+    HISTORY_FILE,
+    History,
+    Ledger,
+    Stage,
+    Watch,
+    WatchedRuntime,
+    check_reporting,
+)
 from gecjury.runtime import Runtime
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.textfiles import read_json, write_text
 
-__all__ = ["Job", "Report", "aspect_figures", "train_some"]
+__all__ = ["Job", "Report", "aspect_figures", "best_share", "train_some"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +84,11 @@ class Job:
         steps: what intermediate steps learn from.
         origin: names of the data, for the model card.
         notes: warnings for the model card, e.g. of leakage.
+        license: of the model, for its card; empty: none is named.
+        report_to: services that transformers reports to while it trains (`tensorboard`, ...).
+        logs: folder for TensorBoard; None: `logs` in the output.
+        drawn: called with the history (see `History`) whenever an epoch has ended; with it, kernel
+            regression is also fitted to parts of the data, for a learning curve.
     """
 
     data: Annotations
@@ -83,12 +100,19 @@ class Job:
     steps: IntermediateData | None = None
     origin: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    license: str = ""
+    report_to: tuple[str, ...] = ()
+    logs: Path | None = None
+    drawn: Callable[[Mapping[str, Any]], None] | None = None
 
     @property
     def work(self) -> Path:
         """Where checkpoints lie until the end."""
         return self.folder / "checkpoints"
 
+
+_CURVE = (1 / 8, 1 / 4, 1 / 2)
+"""Shares of the training rows that a learning curve of kernel regression has, beside all."""
 
 _Figures = dict[str, dict[str, dict[str, float]]]
 
@@ -102,12 +126,36 @@ class Report:
         figures: `dev` and `test`, then aspect, then pearson, spearman, rmse, rows.
         trained: for each trained model its best dev score and its epochs.
         steps: dev score of each intermediate step.
+        alone: the figures of `fine-tuning` and of the `kernel` regression by themselves, where
+            both were trained.
+        shares: by aspect the kernel regression's share in the prediction, where both were trained.
+        effort: seconds and memory by stage; see `Ledger`.
     """
 
     folder: Path
     figures: _Figures
     trained: Mapping[str, Mapping[str, float]]
     steps: Mapping[str, float]
+    alone: Mapping[str, _Figures] = field(default_factory=dict)
+    shares: Mapping[str, float] = field(default_factory=dict)
+    effort: Mapping[str, Stage] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A job under way, with who is told how it goes."""
+
+    job: Job
+    history: History
+    ledger: Ledger
+
+    def runtime(self, name: str) -> Runtime:
+        """The job's, telling of the model that is trained with it by this name."""
+        job = self.job
+        place = (job.logs or job.folder / "logs") / name.replace(" ", "-").replace("/", "-")
+        watch = Watch(name, self.history, self.ledger, job.report_to, place)
+        given = {f.name: getattr(job.runtime, f.name) for f in fields(Runtime)}
+        return WatchedRuntime(**given, watch=watch)
 
 
 def train_some(job: Job) -> Report:
@@ -122,9 +170,14 @@ def train_some(job: Job) -> Report:
     done = _finished(job.folder, run)
     if done is not None:
         return done
-    start, step_scores = _run_steps(job)
-    train = _fit_kernel if job.recipe.kernel else _fine_tune
-    trained, found = train(job, start)
+    if job.recipe.settings.frozen_layers:
+        check_layers(read_config(resolve(job.recipe.encoder)), job.recipe.settings.frozen_layers)
+    check_reporting(job.report_to)
+    history = History(job.folder / HISTORY_FILE, job.drawn)
+    ledger = Ledger(job.work / "effort.json" if is_main_process() else None)
+    under_way = _Run(job, history, ledger)
+    start, step_scores = _run_steps(under_way)
+    trained, found = _train(under_way, start)
     record: dict[str, Any] = {
         "format": BUNDLE_FORMAT,
         "run": run,
@@ -135,9 +188,14 @@ def train_some(job: Job) -> Report:
     report = None
     if is_main_process():
         _write_keys(job)
-        figures = _evaluate(job, assemble(job.folder, record))
-        report = Report(job.folder, figures, trained, step_scores)
-        record |= {"figures": figures, "trained": trained, "steps": step_scores}
+        with under_way.ledger.stage("evaluation"):
+            rated = _evaluate(job, assemble(job.folder, record))
+        if rated.shares:
+            record |= {"shares": rated.shares, "alone": rated.alone}
+        effort = under_way.ledger.rounded()
+        report = replace(rated, trained=trained, steps=step_scores, effort=effort)
+        record |= {"figures": report.figures, "trained": trained, "steps": step_scores}
+        record["effort"] = effort
         write_text(job.folder / "README.md", _card(job, report))
         write_text(job.folder / MANIFEST, json.dumps(record, indent=1))
         shutil.rmtree(job.work, ignore_errors=True)
@@ -148,7 +206,7 @@ def train_some(job: Job) -> Report:
 def _run_print(job: Job) -> str:
     """Fingerprint of everything that decides the weights."""
     split, steps = job.split, job.steps
-    parts = [job.data.print, json.dumps(asdict(job.recipe)), *(e.print for e in job.extra)]
+    parts = [job.data.print, json.dumps(job.recipe.deciding()), *(e.print for e in job.extra)]
     parts += [",".join(map(str, rows)) for rows in (split.train, split.dev, split.test)]
     if steps is not None and job.recipe.intermediate:
         parts += [f"{c.source}\t{c.text()}" for c in steps.corrections]
@@ -174,12 +232,15 @@ def _finished(folder: Path, run: str) -> Report | None:
             f"{folder}: holds a model of other settings or data; name another folder, or remove "
             "this one"
         )
-    return Report(folder, record["figures"], record["trained"], record["steps"])
+    return Report(
+        folder, record["figures"], record["trained"], record["steps"],
+        record.get("alone", {}), record.get("shares", {}), record.get("effort", {}),
+    )  # fmt: skip
 
 
-def _run_steps(job: Job) -> tuple[str, dict[str, float]]:
+def _run_steps(run: _Run) -> tuple[str, dict[str, float]]:
     """Run the intermediate steps; returns where the regression starts, and dev scores."""
-    recipe = job.recipe
+    job, recipe = run.job, run.job.recipe
     start = recipe.detector or recipe.encoder
     scores: dict[str, float] = {}
     settings = step_settings(recipe.settings, recipe.intermediate_epochs, recipe.intermediate_rate)
@@ -190,11 +251,12 @@ def _run_steps(job: Job) -> tuple[str, dict[str, float]]:
             folder=job.work / f"step-{number}-{kind}",
             data=job.steps or IntermediateData(),
             settings=settings,
-            runtime=job.runtime,
+            runtime=run.runtime(f"step {kind}"),
             frozen=recipe.frozen,
             error_weight=recipe.error_weight,
         )
-        found = run_intermediate(step)
+        with run.ledger.stage(f"step {kind}"):
+            found = run_intermediate(step)
         path = step.folder / "score.json"
         if found and is_main_process():
             kept = step_figures(kind, found) if step.labelled else found["score"]
@@ -212,8 +274,26 @@ Trained = tuple[dict[str, Mapping[str, float]], dict[str, Any]]
 """Dev figures by model, and what the manifest says of the models."""
 
 
-def _fine_tune(job: Job, start: str) -> Trained:
-    recipe = job.recipe
+def _train(run: _Run, start: str) -> Trained:
+    """Fine-tuning, kernel regression, or both."""
+    job = run.job
+    trained: dict[str, Mapping[str, float]] = {}
+    found: dict[str, Any] = {"members": []}
+    if job.recipe.tuned:
+        with run.ledger.stage("fine-tuning"):
+            trained, found = _fine_tune(run, start)
+    if job.recipe.kernel:
+        # Last, since it takes seconds, and a run that goes on fits it anew.
+        with run.ledger.stage("kernel regression"):
+            chosen, kernel = _fit_kernel(run, start)
+        prefix = "kernel/" if job.recipe.tuned else ""
+        trained |= {f"{prefix}{aspect}": figures for aspect, figures in chosen.items()}
+        found |= kernel
+    return trained, found
+
+
+def _fine_tune(run: _Run, start: str) -> Trained:
+    job, recipe = run.job, run.job.recipe
     tokenizer = load_tokenizer(start)
     linear = fit_features(job.data, job.split, tokenizer) if recipe.features else {}
     added = additions(job.data, linear, tokenizer)
@@ -222,7 +302,7 @@ def _fine_tune(job: Job, start: str) -> Trained:
     for seed in recipe.seeds:
         for aspects in [job.data.aspects] if recipe.shared else [(a,) for a in job.data.aspects]:
             model = _Model(_place(recipe, seed, aspects), aspects, seed)
-            trained[model.place or "shared"] = _train_model(job, model, start, added)
+            trained[model.place or "shared"] = _train_model(run, model, start, added)
             places.append({"path": model.place or ".", "aspects": list(aspects)})
     features = {aspect: value.to_json() for aspect, value in linear.items()}
     return trained, {"members": places, "features": features}
@@ -245,16 +325,17 @@ def _place(recipe: Recipe, seed: int, aspects: tuple[str, ...]) -> str:
     return "/".join(parts)
 
 
-def _train_model(job: Job, one: _Model, start: str, added: FloatArray) -> Mapping[str, float]:
+def _train_model(run: _Run, one: _Model, start: str, added: FloatArray) -> Mapping[str, float]:
     """Train one model; one that was finished before the run was killed is not trained again.
 
     Args:
-        job: the run that it belongs to.
+        run: that it belongs to.
         one: which model.
         start: folder or hub name of the model that it starts from.
         added: rows × aspects of the data, what features add to the model's outputs.
     """
-    data, split, aspects = job.data, job.split, one.aspects
+    job, aspects = run.job, one.aspects
+    data, split = job.data, job.split
     settings = replace(job.recipe.settings, seed=one.seed)
     work = job.work / (one.place.replace("/", "-") or "shared")
     marker = work / "finished.json"
@@ -306,7 +387,7 @@ def _train_model(job: Job, one: _Model, start: str, added: FloatArray) -> Mappin
         evaluate=evaluate,
         label=f"{' and '.join(aspects)}: training",
     )
-    result = fit(task, settings, work, job.runtime)
+    result = fit(task, settings, work, run.runtime(one.place or "shared"))
     summary = {**result.best, "epochs": float(len(result.history))}
     # The marker comes last: where it stands, the model is whole.
     if is_main_process():
@@ -323,11 +404,16 @@ def _kept_figure(value: object, path: Path) -> float:
 
 
 def _start_at_mean(model: Any, means: FloatArray) -> None:
-    """Let fresh heads begin at the mean rating, which would take many steps to reach."""
+    """Let fresh heads begin at the mean rating, which would take many steps to reach.
+
+    A head without a bias (GPT-2's) begins where it was drawn.
+    """
     import torch
 
-    with torch.no_grad():
-        model.classifier.bias.copy_(torch.tensor(means))
+    layer = output_layer(model)
+    if layer is not None and layer.bias is not None:
+        with torch.no_grad():
+            layer.bias.copy_(torch.tensor(means))
 
 
 def _inputs(
@@ -366,9 +452,10 @@ def _extra_examples(
     ]
 
 
-def _fit_kernel(job: Job, start: str) -> Trained:
+def _fit_kernel(run: _Run, start: str) -> Trained:
+    job = run.job
     recipe, folder = job.recipe, job.folder
-    if job.extra:
+    if job.extra and not recipe.tuned:
         raise OptionError("kernel regression learns from one set of ratings: leave out --gug")
     base = encoder = recipe.encoder
     if Path(base).is_dir():
@@ -377,14 +464,17 @@ def _fit_kernel(job: Job, start: str) -> Trained:
         encoder = _keep(start, folder / "encoder")
     elif recipe.detector:
         encoder = recipe.detector
-    probe, chosen = fit_probe(
+    probe, chosen, curves = fit_probe(
         job.data, job.split, encoder, base, recipe.settings.max_length, job.runtime,
         within=recipe.within, paired=recipe.read_source,
+        shares=_CURVE if job.drawn is not None else (),
     )  # fmt: skip
     if is_main_process():
         save_probe(probe, folder)
+        if job.drawn is not None:
+            run.history.note_kernel(curves)
     wait_for_all()
-    return dict(chosen), {"members": [], "kernel": probe.record(folder)}
+    return dict(chosen), {"kernel": probe.record(folder)}
 
 
 def _keep(encoder: str, place: Path) -> str:
@@ -396,16 +486,52 @@ def _keep(encoder: str, place: Path) -> str:
     return str(place)
 
 
-def _evaluate(job: Job, bundle: Bundle) -> _Figures:
+def _evaluate(job: Job, bundle: Bundle) -> Report:
+    """Figures on dev and test; where there are two parts, their shares by dev Spearman as well."""
+    both = bool(bundle.members) and bundle.probe is not None
+    shares: dict[str, float] = {}
     figures: _Figures = {}
+    alone: dict[str, _Figures] = {"fine-tuning": {}, "kernel": {}} if both else {}
     for part, rows in (("dev", job.split.dev), ("test", job.split.test)):
         chosen = job.data.take(rows)
-        predicted = bundle.predict(chosen.outputs, (chosen.sources, chosen.outputs), job.runtime)
-        figures[part] = {
-            aspect: aspect_figures(chosen.ratings[:, column], predicted[aspect])
-            for column, aspect in enumerate(job.data.aspects)
-        }
-    return figures
+        pairs = (chosen.sources, chosen.outputs)
+        ratings = dict(zip(job.data.aspects, chosen.ratings.T, strict=True))
+        found = bundle.parts(chosen.outputs, pairs, job.runtime)
+        if both:
+            if part == "dev":
+                shares = {a: best_share(ratings[a], found[0][a], found[1][a]) for a in ratings}
+            for name, predicted in zip(alone, found, strict=True):
+                alone[name][part] = _by_aspect(ratings, predicted)
+            predicted = {a: (1 - s) * found[0][a] + s * found[1][a] for a, s in shares.items()}
+        else:
+            predicted = found[0] | found[1]
+        figures[part] = _by_aspect(ratings, predicted)
+    return Report(job.folder, figures, {}, {}, alone, shares)
+
+
+def _by_aspect(
+    ratings: Mapping[str, FloatArray], predicted: Mapping[str, FloatArray]
+) -> dict[str, dict[str, float]]:
+    return {a: aspect_figures(values, predicted[a]) for a, values in ratings.items()}
+
+
+def best_share(ratings: FloatArray, tuned: FloatArray, fitted: FloatArray) -> float:
+    """The share of `fitted`, in tenths, with which the mean orders rows best, by Spearman.
+
+    Of shares that do as well, the most even.
+
+    Args:
+        ratings: one a row.
+        tuned: predictions of fine-tuned models.
+        fitted: predictions of the kernel regression.
+    """
+    best = (-np.inf, 0.5)
+    for tenths in (5, 4, 6, 3, 7, 2, 8, 1, 9, 0, 10):
+        share = tenths / 10
+        rho = spearman(ratings, (1 - share) * tuned + share * fitted)
+        if rho > best[0]:
+            best = (rho, share)
+    return best[1]
 
 
 def aspect_figures(ratings: FloatArray, predicted: FloatArray) -> dict[str, float]:
@@ -439,8 +565,25 @@ def _card(job: Job, report: Report) -> str:
     if job.recipe.kernel:
         notes.append(
             "The ratings come from kernel regression (kernel.safetensors) on the encoders' hidden "
-            "states; plain transformers loads the encoders alone"
+            "states"
+            + (", averaged with the fine-tuned models" if job.recipe.fine_tune else "")
+            + "; plain transformers loads the "
+            + ("models" if job.recipe.fine_tune else "encoders")
+            + " alone"
         )
+    if job.recipe.read_source:
+        notes.append(
+            "Grammaticality and fluency read the source as well, and may rate what a correction "
+            "says of its source; compare no systems with it unless differences within a source "
+            f"were weighed up (within is {job.recipe.within:g})"
+        )
+    notes += [
+        "The dev part chose epochs, penalties and shares: the figures on test are the fair ones",
+        "Nothing empty, generic or foreign was trained on: an empty output, or one sentence that "
+        "suits every source, may be rated above a true correction (`gecjury attack` tries that). "
+        "Do not rank systems with this metric alone",
+        "Other languages, writers and scales than those of the ratings were not tried",
+    ]
     return model_card(
         f"SOME: {', '.join(job.data.aspects)}",
         "some",
@@ -453,7 +596,55 @@ def _card(job: Job, report: Report) -> str:
             "split": f"{job.split}, by source",
         },
         settings=asdict(job.recipe),
-        results="\n\n".join([figures_table(report.figures), *figures_in_words(report.steps)]),
+        results="\n\n".join(
+            [
+                figures_table(report.figures, report.alone) + _beside(job, report),
+                *figures_in_words(report.steps),
+            ]
+        ),
         usage=f"gecjury score SOURCE HYP -m {metric_for(job.folder.name, job.data.aspects)}",
         notes=notes,
+        about=_ABOUT,
+        license=job.license,
+        figures=report.figures,
+        effort=report.effort,
+        citation=_CITATION,
     )
+
+
+def _beside(job: Job, report: Report) -> str:
+    """What to hold the figures against, and the parts' shares."""
+    lines = []
+    if report.shares:
+        shares = ", ".join(f"{aspect} {share:g}" for aspect, share in report.shares.items())
+        lines.append(
+            "The kernel regression's share in the prediction, in tenths by dev Spearman: "
+            f"{shares}; the rest is the fine-tuned models'."
+        )
+    if job.origin.get("data") == "tmu-gfm":
+        lines.append(
+            "Beside them, test Pearson/Spearman in Yoshimura's thesis (2021, table 6.1; "
+            "bert-base-cased, another draw of the split): grammaticality .700/.719, fluency "
+            ".676/.696, meaning .639/.619. One rater's score correlates with the mean of the other "
+            "four by .364, .315 and .291; the mean of five has a reliability of .61, .55 and .51 "
+            "(Spearman-Brown), so that no metric can reach more than about .78, .74 and .71."
+        )
+    return "".join(f"\n\n{line}" for line in lines)
+
+
+_ABOUT = """\
+Predicts how people would rate a correction of a sentence, aspect by aspect, without a reference.
+
+**Meant for** comparing grammatical error correction systems on many sentences, beside other
+metrics, and for ordering corrections of one sentence. **Not meant for** grading people's writing,
+for judging a single sentence, or for deciding anything about a person."""
+
+_CITATION = """\
+@inproceedings{yoshimura-etal-2020-reference,
+  title = "{SOME}: Reference-less Sub-Metrics Optimized for Manual Evaluations
+           of Grammatical Error Correction",
+  author = "Yoshimura, Ryoma and Kaneko, Masahiro and Kajiwara, Tomoyuki and Komachi, Mamoru",
+  booktitle = "Proceedings of the 28th International Conference on Computational Linguistics",
+  year = "2020",
+  pages = "6516--6522",
+}"""

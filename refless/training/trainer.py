@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +21,18 @@ from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
 from gecjury.refless.nets.regressor import output_errors
 from gecjury.refless.training.recipe import Loss, TrainSettings
+from gecjury.refless.training.trainable import (
+    freeze_lowest,
+    keep_layers,
+    rates_by_layer,
+    recompute_layers,
+)
+from gecjury.refless.training.watching import (
+    Watch,
+    WatchedRuntime,
+    reporters,
+    resumed_step,
+)
 from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text
 
@@ -99,17 +111,26 @@ def fit(task: LearningTask, settings: TrainSettings, folder: Path, runtime: Runt
     Raises:
         DataError: the loss is no longer a number; the last good checkpoint is kept.
         OutputError: a checkpoint cannot be written.
-        OptionError: the folder holds checkpoints of another run.
+        OptionError: the folder holds checkpoints of another run; or the encoder has fewer layers
+            than are to be frozen.
     """
     import time
 
     quiet_transformers()
     start = time.perf_counter()
+    freeze_lowest(task.model, settings.frozen_layers)
     _claim(folder, settings, task)
+    if settings.recompute:
+        recompute_layers(task.model)
+    last = _last_checkpoint(folder)
     with runtime.progress.task(task.label, None) as bar:
         trainer = _build_trainer(task, settings, folder, runtime, bar)
+        if isinstance(runtime, WatchedRuntime) and is_main_process():
+            _tell(trainer, runtime.watch, resumed_step(last))
         with output_errors(folder):
-            trainer.train(resume_from_checkpoint=_last_checkpoint(folder))
+            trainer.train(resume_from_checkpoint=last)
+    if settings.recompute:
+        keep_layers(task.model)
     history = tuple(
         {key.removeprefix("eval_"): value for key, value in entry.items()}
         for entry in trainer.state.log_history
@@ -124,7 +145,7 @@ def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
     from gecjury.corpus.corpus import fingerprint
 
     record: dict[str, Any] = {
-        "settings": asdict(settings),
+        "settings": settings.deciding(),
         "objective": task.objective,
         "examples": len(task.examples),
         "data": fingerprint(json.dumps(dict(example), sort_keys=True) for example in task.examples),
@@ -196,6 +217,15 @@ def _build_trainer(
     if settings.patience:
         trainer.add_callback(EarlyStoppingCallback(settings.patience))
     return trainer
+
+
+def _tell(trainer: Any, watch: Watch, step: int) -> None:
+    """Let a training that goes on from a step be watched."""
+    from transformers import TrainerCallback
+
+    trainer.add_callback(type("OurWatch", (_Watching, TrainerCallback), {})(watch))
+    for callback in reporters(watch, step):
+        trainer.add_callback(callback)
 
 
 def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
@@ -287,6 +317,24 @@ class _OurTraining:
             )
         )
 
+    def create_optimizer(self, *given: Any, **named: Any) -> Any:
+        optimizer = super().create_optimizer(*given, **named)  # type: ignore[misc]
+        decay = self.settings.layer_decay
+        if decay != 1:
+            # Before the scheduler is made, which takes what stands here for the peak.
+            shares = rates_by_layer(self.model, decay)
+            groups = [
+                {
+                    **group,
+                    "params": [p for p in group["params"] if shares[id(p)] == share],
+                    "lr": group["lr"] * share,
+                }
+                for group in optimizer.param_groups
+                for share in sorted({shares[id(p)] for p in group["params"]})
+            ]
+            optimizer.param_groups = groups
+        return optimizer
+
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         figures = {f"eval_{k}": v for k, v in self.task.evaluate(self.model).items()}
         self.task.model.train()
@@ -317,6 +365,16 @@ class _Progress:
         if "eval_score" in logs:
             self.dev = f"dev {logs['eval_score']:.4f}"
         self.bar.note(f"epoch {state.epoch or 0:.1f} {self.loss} {self.dev}".rstrip())
+
+
+class _Watching:
+    """Tells a watch of every checkpoint; put before the methods of the TrainerCallback."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.watch.epoch(state.log_history)
 
 
 class EpochOrder:

@@ -1,0 +1,269 @@
+"""What a training tells while it runs: curves, seconds and memory, logs for TensorBoard and others.
+
+Nothing here reads or decides what is learnt, and no text that is learnt from is told.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gecjury.errors import InputError, MissingExtraError, known_name
+from gecjury.refless.nets.regressor import output_errors
+from gecjury.runtime import Runtime
+from gecjury.textfiles import read_json, write_text
+
+__all__ = [
+    "HISTORY_FILE",
+    "History",
+    "Ledger",
+    "Stage",
+    "Watch",
+    "WatchedRuntime",
+    "check_reporting",
+    "held_memory",
+    "reporters",
+    "resumed_step",
+]
+
+HISTORY_FILE = "history.json"
+
+Stage = Mapping[str, float]
+"""`seconds` and `processor` seconds, added up over runs that went on, and `gigabytes`."""
+
+
+class History:
+    """Losses and dev figures of every model of a run, as they come, in a file.
+
+    The file holds `models`, by name each with `losses` (step, epoch, loss, learning rate), `dev`
+    (step, epoch, score and what it is the mean of) and `best`, the epoch that was kept; and
+    `kernel`, dev Spearman of each aspect by rows learnt from.
+    """
+
+    def __init__(
+        self, path: Path, drawn: Callable[[Mapping[str, Any]], None] | None = None
+    ) -> None:
+        """Go on with what an earlier run wrote.
+
+        Args:
+            path: of the file.
+            drawn: called with everything whenever something has come.
+        """
+        self.path = path
+        self.drawn = drawn
+        found = read_json(path, "the history of a training") if path.exists() else {}
+        if not isinstance(found, dict) or not isinstance(found.get("models", {}), dict):
+            raise InputError(f"{path}: not the history of a training; remove it")
+        self.content: dict[str, Any] = {"models": {}, **found}
+
+    def note(self, model: str, log: Sequence[Mapping[str, Any]]) -> None:
+        """Keep a model's history.
+
+        Args:
+            model: name.
+            log: everything that the Trainer has logged of it so far.
+        """
+        losses = [_numbers(e, ("step", "epoch", "loss", "learning_rate")) for e in log
+                  if "loss" in e]  # fmt: skip
+        dev = [
+            {key.removeprefix("eval_"): value for key, value in e.items()}
+            for e in log
+            if "eval_score" in e
+        ]
+        best = max(range(len(dev)), key=lambda row: dev[row]["score"], default=None)
+        self.content["models"][model] = {
+            "losses": losses,
+            "dev": dev,
+            "best": None if best is None else dev[best].get("epoch"),
+        }
+        self._write()
+
+    def note_kernel(self, curves: Mapping[str, Mapping[int, float]]) -> None:
+        """Keep dev Spearman by rows learnt from, of each aspect."""
+        self.content["kernel"] = {
+            aspect: [{"rows": rows, "score": score} for rows, score in sorted(curve.items())]
+            for aspect, curve in curves.items()
+        }
+        self._write()
+
+    def _write(self) -> None:
+        write_text(self.path, json.dumps(self.content, indent=1))
+        if self.drawn is not None:
+            self.drawn(self.content)
+
+
+def _numbers(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, float]:
+    return {key: float(entry[key]) for key in keys if key in entry}
+
+
+def held_memory() -> float:
+    """The most memory that this process has held so far, in gigabytes; 0 where that is unknown."""
+    import sys
+
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 0.0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return float(most / (1e9 if sys.platform == "darwin" else 1e6))
+
+
+class Ledger:
+    """Seconds and memory of each stage of a run, added up over runs that went on.
+
+    They are written where checkpoints are: what a killed run did since is done again, and its first
+    time is not counted.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        """Go on with what an earlier run wrote.
+
+        Args:
+            path: of the file; None writes none, as in further processes of a distributed run.
+        """
+        self.path = path
+        found = read_json(path, "the time that a training took") if path and path.exists() else {}
+        self.stages: dict[str, dict[str, float]] = {}
+        for name, stage in found.items() if isinstance(found, dict) else ():
+            if not isinstance(stage, dict) or not all(
+                isinstance(value, (int, float)) for value in stage.values()
+            ):
+                raise InputError(f"{path}: not the time that a training took; remove it")
+            self.stages[str(name)] = {str(key): float(value) for key, value in stage.items()}
+        self._running: tuple[str, float, float] | None = None
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Count what is done within as this stage's."""
+        self._running = (name, time.perf_counter(), time.process_time())
+        try:
+            yield
+            self.mark()
+        finally:
+            self._running = None
+
+    def mark(self) -> None:
+        """Write what has been done so far: it will not be done again."""
+        if self._running is None:
+            return
+        name, wall, processor = self._running
+        now = (name, time.perf_counter(), time.process_time())
+        stage = self.stages.setdefault(name, {"seconds": 0.0, "processor": 0.0, "gigabytes": 0.0})
+        stage["seconds"] += now[1] - wall
+        stage["processor"] += now[2] - processor
+        stage["gigabytes"] = max(stage["gigabytes"], held_memory())
+        self._running = now
+        if self.path is not None:
+            write_text(self.path, json.dumps(self.stages, indent=1))
+
+    def rounded(self) -> dict[str, dict[str, float]]:
+        """The stages, in tenths of a second and hundredths of a gigabyte."""
+        return {
+            name: {key: round(value, 2 if key == "gigabytes" else 1) for key, value in s.items()}
+            for name, s in self.stages.items()
+        }
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who is told how one model's training goes.
+
+    Attributes:
+        name: of the model.
+        history: keeps its curves.
+        ledger: counts its time.
+        report_to: what transformers reports to (`tensorboard`, `wandb`, ...).
+        logs: folder for TensorBoard.
+    """
+
+    name: str
+    history: History
+    ledger: Ledger
+    report_to: tuple[str, ...] = ()
+    logs: Path | None = None
+
+    def epoch(self, log: Sequence[Mapping[str, Any]]) -> None:
+        """A checkpoint was written; `log` is all that was logged so far."""
+        self.ledger.mark()
+        self.history.note(self.name, log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchedRuntime(Runtime):
+    """A runtime whose trainings are watched.
+
+    Attributes:
+        watch: who is told.
+    """
+
+    watch: Watch
+
+
+def check_reporting(names: Sequence[str]) -> None:
+    """Refuse what transformers cannot report to, before anything is trained.
+
+    Raises:
+        OptionError: transformers knows no such name.
+        MissingExtraError: its package is not installed.
+    """
+    if not names:
+        return
+    from transformers.integrations import get_available_reporting_integrations
+    from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
+
+    known = sorted(INTEGRATION_TO_CALLBACK)
+    # Of flyte transformers does not ask whether it is there.
+    there = {*get_available_reporting_integrations(), "flyte"}
+    for name in names:
+        if known_name("service for --report-to", name, known) not in there:
+            package = {"azure_ml": "azureml-mlflow"}.get(name, name)
+            raise MissingExtraError(
+                f"--report-to {name}: its package is not installed: pip install {package}"
+            )
+
+
+def reporters(watch: Watch, step: int) -> list[Any]:
+    """Callbacks of transformers' Trainer for what it is to report to.
+
+    Args:
+        watch: says to what, and where logs lie.
+        step: that a broken run goes on from; what it logged after it is taken back.
+
+    Raises:
+        OptionError, MissingExtraError: see `check_reporting`.
+        OutputError: the folder for logs cannot be written.
+    """
+    if not watch.report_to:
+        return []
+    check_reporting(watch.report_to)
+    from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
+
+    found = []
+    for name in watch.report_to:
+        if name == "tensorboard" and watch.logs is not None:
+            # A writer of our own, since the place and what is taken back are options of it alone.
+            with output_errors(watch.logs):
+                watch.logs.mkdir(parents=True, exist_ok=True)
+                writer = _summary_writer()(str(watch.logs), purge_step=step + 1 if step else None)
+            found.append(INTEGRATION_TO_CALLBACK[name](writer))
+        else:
+            found.append(INTEGRATION_TO_CALLBACK[name]())
+    return found
+
+
+def _summary_writer() -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        from tensorboardX import SummaryWriter
+    return SummaryWriter
+
+
+def resumed_step(checkpoint: str | None) -> int:
+    """The step that a checkpoint's name says; 0 without one."""
+    return int(checkpoint.rpartition("-")[2]) if checkpoint else 0

@@ -1,0 +1,234 @@
+"""Heads and layers of the architectures that people fine-tune; memory that changes no weight."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from gecjury.errors import InputError, OptionError
+from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.splits import split_by_source
+from gecjury.refless.nets.bundle import open_bundle
+from gecjury.refless.nets.regressor import load_model
+from gecjury.refless.training.recipe import Recipe, TrainSettings
+from gecjury.refless.training.some import Job, train_some
+from gecjury.refless.training.trainable import (
+    encoder_layers,
+    freeze_lowest,
+    output_layer,
+    rates_by_layer,
+)
+from gecjury.runtime import Runtime
+from tests import tiny
+
+KINDS = ("bert", "roberta", "electra", "mpnet", "distilbert")
+RUNTIME = Runtime(device="cpu", use_cache=False)
+QUICK = TrainSettings(epochs=1, learning_rate=1e-3, batch_size=8)
+
+
+@pytest.fixture(scope="module")
+def encoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("encoders")
+    return {kind: str(tiny.encoder_of(kind, folder / kind)) for kind in KINDS}
+
+
+def rated(count: int = 30) -> Annotations:
+    ratings = 2.5 + np.random.default_rng(1).normal(size=(count, 2)) / 100
+    texts = tuple(tiny.sentences(count, 7)), tuple(tiny.sentences(count, 8))
+    return Annotations(("grammaticality", "meaning"), *texts, ratings)
+
+
+def job(encoder: str, folder: Path, **changes: Any) -> Job:
+    data = rated()
+    settings = replace(QUICK, **changes)
+    return Job(
+        data=data,
+        split=split_by_source(data),
+        recipe=Recipe(encoder, shared=True, settings=settings),
+        folder=folder,
+        runtime=RUNTIME,
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_head_is_found_and_begins_at_the_mean(
+    kind: str, encoders: dict[str, str], tmp_path: Path
+) -> None:
+    model = load_model(encoders[kind], ("grammaticality", "meaning"))
+    layer = output_layer(model)
+    assert layer.out_features == 2
+    assert len(encoder_layers(model)) == 2
+    # Nothing is learnt at this rate, so that the outputs are those of the beginning.
+    train_some(job(encoders[kind], tmp_path / "some", learning_rate=1e-12, frozen_layers=1))
+    bundle = open_bundle(str(tmp_path / "some"))
+    texts = tiny.sentences(6, 3)
+    found = bundle.predict(texts, (texts, texts), RUNTIME)
+    for aspect in ("grammaticality", "meaning"):
+        assert found[aspect] == pytest.approx(np.full(6, 2.5), abs=0.6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_frozen_layers_stay_and_the_rest_learns(kind: str, encoders: dict[str, str]) -> None:
+    model = load_model(encoders[kind], ("grammaticality", "meaning"))
+    freeze_lowest(model, 1)
+    lower, upper = encoder_layers(model)
+    assert not any(p.requires_grad for p in lower.parameters())
+    assert all(p.requires_grad for p in upper.parameters())
+    assert output_layer(model).weight.requires_grad
+    shares = rates_by_layer(model, 0.5)
+    assert {shares[id(p)] for p in upper.parameters()} == {0.5}
+    assert {shares[id(p)] for p in lower.parameters()} == {0.25}
+    assert shares[id(model.base_model.embeddings.word_embeddings.weight)] == 0.125
+    assert shares[id(output_layer(model).weight)] == 1.0
+    # What feeds the lowest layers needs no gradient, or theirs would be computed on the way to it.
+    ids = torch.tensor([[2, 5, 6, 3]])
+    lower.register_forward_hook(lambda _, __, out: seen.append(out))
+    seen: list[Any] = []
+    model(input_ids=ids)
+    (states,) = [out[0] if isinstance(out, tuple) else out for out in seen]
+    assert not states.requires_grad
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model.safetensors").read_bytes()
+
+
+def test_computing_layers_again_changes_no_weight(encoders: dict[str, str], tmp_path: Path) -> None:
+    for kind in ("mpnet", "bert"):
+        train_some(job(encoders[kind], tmp_path / f"{kind}-plain"))
+        train_some(job(encoders[kind], tmp_path / f"{kind}-again", recompute=True))
+        assert weights(tmp_path / f"{kind}-plain") == weights(tmp_path / f"{kind}-again")
+        # It is no other run: what ran out of memory may go on with it.
+        train_some(job(encoders[kind], tmp_path / f"{kind}-plain", recompute=True))
+
+
+def test_layers_are_computed_again_where_that_is_asked(
+    encoders: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transformers.models.mpnet import modeling_mpnet
+
+    calls = {"inner": 0}
+    whole = modeling_mpnet.MPNetLayer.forward
+
+    def counted(self: Any, *given: Any, **named: Any) -> Any:
+        calls["inner"] += torch.is_grad_enabled()
+        return whole(self, *given, **named)
+
+    monkeypatch.setattr(modeling_mpnet.MPNetLayer, "forward", counted)
+    train_some(job(encoders["mpnet"], tmp_path / "plain"))
+    plain = calls.pop("inner")
+    calls["inner"] = 0
+    train_some(job(encoders["mpnet"], tmp_path / "again", recompute=True))
+    assert calls["inner"] == 2 * plain
+
+
+def test_frozen_layers_are_saved_as_they_were(encoders: dict[str, str], tmp_path: Path) -> None:
+    from safetensors.torch import load_file
+
+    before = load_file(Path(encoders["mpnet"]) / "model.safetensors")
+    train_some(job(encoders["mpnet"], tmp_path / "some", frozen_layers=1))
+    after = load_file(tmp_path / "some" / "model.safetensors")
+    changed = {
+        name
+        for name, value in before.items()
+        if name.startswith(("embeddings", "encoder"))
+        and not torch.equal(value, after[f"mpnet.{name}"])
+    }
+    assert changed
+    assert all(name.startswith("encoder.layer.1.") for name in changed)
+
+
+def test_a_lower_rate_below_moves_lower_layers_less(
+    encoders: dict[str, str], tmp_path: Path
+) -> None:
+    from safetensors.torch import load_file
+
+    before = load_file(Path(encoders["mpnet"]) / "model.safetensors")
+    moved = {}
+    for decay in (1.0, 0.1):
+        folder = tmp_path / f"decay{decay}"
+        train_some(job(encoders["mpnet"], folder, layer_decay=decay))
+        after = load_file(folder / "model.safetensors")
+        name = "encoder.layer.0.attention.attn.q.weight"
+        moved[decay] = float((after[f"mpnet.{name}"] - before[name]).abs().mean())
+    assert 0 < moved[0.1] < moved[1.0] / 10
+
+
+def test_more_layers_than_there_are(encoders: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"--freeze-layers 3: this mpnet encoder has 2 layers"):
+        train_some(job(encoders["mpnet"], tmp_path / "some", frozen_layers=3))
+    assert not (tmp_path / "some").exists()
+    with pytest.raises(OptionError, match="--freeze-layers -1"):
+        replace(QUICK, frozen_layers=-1)
+    for decay in (0.0, 1.5, float("nan")):
+        with pytest.raises(OptionError, match="--layer-decay"):
+            replace(QUICK, layer_decay=decay)
+    for change in ({"frozen_layers": 1}, {"layer_decay": 0.9}, {"recompute": True}):
+        with pytest.raises(OptionError, match="which --kernel leaves as it is"):
+            Recipe(kernel=True, settings=replace(QUICK, **change))
+
+
+def test_settings_of_earlier_versions_are_known_again() -> None:
+    assert {"frozen_layers", "layer_decay", "recompute"}.isdisjoint(QUICK.deciding())
+    assert replace(QUICK, frozen_layers=1).deciding()["frozen_layers"] == 1
+    assert replace(QUICK, recompute=True).deciding() == QUICK.deciding()
+    assert Recipe(settings=QUICK).deciding()["settings"] == QUICK.deciding()
+
+
+def test_an_mpnet_whose_head_is_missing_is_refused(
+    encoders: dict[str, str], tmp_path: Path
+) -> None:
+    import shutil
+
+    folder = tmp_path / "fluency"
+    shutil.copytree(encoders["mpnet"], folder)
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(InputError, match="without a trained head"):
+        open_bundle(str(tmp_path))
+
+
+def test_a_broken_run_of_part_of_an_encoder_goes_on_to_the_same_weights(
+    encoders: dict[str, str], tmp_path: Path
+) -> None:
+    from gecjury.refless.nets.regressor import load_tokenizer
+    from gecjury.refless.training.trainer import LearningTask, fit
+
+    settings = replace(
+        QUICK, epochs=3, patience=0, frozen_layers=1, layer_decay=0.5, accumulation=2
+    )
+    tokenizer = load_tokenizer(encoders["mpnet"])
+    encoded = tokenizer(tiny.sentences(30))
+    examples = [
+        {**{key: encoded[key][row] for key in encoded}, "labels": [row / 9]} for row in range(30)
+    ]
+
+    def run(folder: Path, broken_at: int, settings: TrainSettings) -> dict[str, Any]:
+        calls = 0
+
+        def evaluate(model: Any) -> dict[str, float]:
+            nonlocal calls
+            calls += 1
+            if calls == broken_at:
+                raise RuntimeError("killed")
+            return {"score": float(output_layer(model).bias.detach().sum())}
+
+        torch.manual_seed(0)
+        model = load_model(encoders["mpnet"], ("fluency",))
+        task = LearningTask(model=model, tokenizer=tokenizer, examples=examples, evaluate=evaluate)
+        found: dict[str, Any] = fit(task, settings, folder, RUNTIME).model.state_dict()
+        return found
+
+    whole = run(tmp_path / "whole", 0, settings)
+    with pytest.raises(RuntimeError, match="killed"):
+        run(tmp_path / "broken", 2, settings)
+    # It may go on with less memory than it began with.
+    resumed = run(tmp_path / "broken", 0, replace(settings, recompute=True))
+    assert all(torch.equal(resumed[name], value) for name, value in whole.items())
