@@ -182,7 +182,6 @@ def tested_corpora(args: argparse.Namespace, names: Iterable[str]) -> Iterator[t
             corpus = load_benchmark(name, systems="all", data=args.data, cache=args.cache).corpus
         except DataError as error:
             tell(f"leakage into {name} was not checked: {error}")
-            found.append(f"Leakage into {name} was not checked, for lack of its data")
             continue
         yield name, corpus
 
@@ -192,9 +191,11 @@ def warn_of_leaks(args: argparse.Namespace, texts: list[str], what: str) -> list
     from gecjury.corpus.leakage import corpus_texts, find_leaks, warning
 
     found = []
+    absent = dict.fromkeys(args.check)
     for name, corpus in tested_corpora(args, args.check):
+        del absent[name]
         line = warning(find_leaks(texts, corpus_texts(corpus)), what, name)
         if line:
             found.append(line)
             tell(f"warning: {line}")
-    return found
+    return found + [f"Leakage into {name} was not checked, for lack of its data" for name in absent]
