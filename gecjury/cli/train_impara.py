@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, get_args
 
 from gecjury.cli.inputs import up_to
+from gecjury.cli.streams import tell
 from gecjury.cli.train_detection import (
     add_detection,
     add_detector,
@@ -101,6 +102,7 @@ def train(args: argparse.Namespace) -> int:
     texts = [text for c in corrections for text in (c.source, c.text())]
     name = " ".join(map(shown_name, args.inputs))
     notes = warn_of_leaks(args, texts, name)
+    notes += _known_to_detector(args, [c.source for c in corrections])
     detection = None
     if args.detection:
         detection = IntermediateData(labelled=labelled_text(args, args.detection))
@@ -133,6 +135,24 @@ def train(args: argparse.Namespace) -> int:
             notes=[f"model: {args.output}; score with -m {metric}"],
         )
     return 0
+
+
+def _known_to_detector(args: argparse.Namespace, sources: list[str]) -> list[str]:
+    """A warning, also on stderr, where the detector has learnt from what the ranker is tried on."""
+    from gecjury.corpus.leakage import sentence_key
+    from gecjury.refless.training.detection import detection_keys
+
+    keys = detection_keys(None, args.detector or "")
+    distinct = set(sources)
+    known = sum(sentence_key(source) in keys for source in distinct)
+    if not known:
+        return []
+    line = (
+        f"the detector has learnt from {known} of the {len(distinct)} sources of the parallel "
+        "text, so that dev and test accuracy flatter the ranker"
+    )
+    tell(f"warning: {line}")
+    return [line]
 
 
 def _unread(args: argparse.Namespace) -> dict[str, str]:

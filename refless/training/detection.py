@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
+from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError
 from gecjury.models.batching import padded_batches
 from gecjury.models.networks import cut_length
@@ -22,12 +24,15 @@ from gecjury.refless.data.labelled import (
     LabelledText,
     refuse_one_class,
 )
+from gecjury.refless.nets.bundle import KEYS_FILE
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.training.recipe import TrainSettings
 from gecjury.runtime import Runtime
+from gecjury.textfiles import read_text
 
 __all__ = [
     "LABELS",
+    "detection_keys",
     "detection_scores",
     "error_probabilities",
     "figures_in_words",
@@ -250,6 +255,22 @@ def step_figures(kind: str, found: Mapping[str, float]) -> dict[str, float]:
     """Dev figures of a step on labelled text, named after it; F0.5 has its name alone."""
     parts = {f"{kind} {name}": found[name] for name in ("precision", "recall", "ap")}
     return {kind: found["f0.5"], **parts}
+
+
+def detection_keys(text: LabelledText | None, detector: str) -> set[str]:
+    """Hashes of the sentences that detection learnt from or was chosen on.
+
+    Args:
+        text: learnt from in this run; None for no text.
+        detector: folder of one that was trained before; empty for none.
+    """
+    keys = set()
+    if text is not None:
+        keys = {sentence_key(s.text) for part in (text.train, text.dev) for s in part}
+    path = Path(detector).expanduser() / KEYS_FILE
+    if detector and path.is_file():
+        keys |= set(read_text(path).split())
+    return keys
 
 
 def figures_in_words(steps: Mapping[str, float]) -> list[str]:

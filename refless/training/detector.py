@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.corpus.corpus import fingerprint
-from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import OptionError
 from gecjury.refless.data.labelled import LabelledText, labelled_print
 from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.regressor import load_model, load_tokenizer, save_model
 from gecjury.refless.training.detection import (
     LABELS,
+    detection_keys,
     labelled_examples,
     labelled_figures,
     with_dev,
@@ -130,7 +130,7 @@ def _finished(folder: Path, run: str) -> dict[str, float] | None:
 def _write_card(
     job: DetectorJob, text: LabelledText, choices: Mapping[str, Any], figures: Mapping[str, float]
 ) -> None:
-    keys = {sentence_key(sentence.text) for part in (text.train, text.dev) for sentence in part}
+    keys = detection_keys(text, "")
     write_text(job.folder / KEYS_FILE, "\n".join(sorted(keys)) + "\n")
     table = ["| part | F0.5 | precision | recall | average precision | tokens |"]
     table += ["|---|---|---|---|---|---|"]

@@ -29,7 +29,11 @@ from gecjury.refless.nets.regressor import (
     output_errors,
     save_model,
 )
-from gecjury.refless.training.detection import figures_in_words, step_figures
+from gecjury.refless.training.detection import (
+    detection_keys,
+    figures_in_words,
+    step_figures,
+)
 from gecjury.refless.training.intermediate import (
     IntermediateData,
     Step,
@@ -279,7 +283,9 @@ def _document(
     detected: Mapping[str, float],
 ) -> None:
     texts = {text for c in job.corrections for text in (c.source, c.text())} - {""}
-    write_text(job.folder / KEYS_FILE, "\n".join(sorted(map(sentence_key, texts))) + "\n")
+    labelled = None if job.detection is None else job.detection.labelled
+    keys = {*map(sentence_key, texts), *detection_keys(labelled, job.detector)}
+    write_text(job.folder / KEYS_FILE, "\n".join(sorted(keys)) + "\n")
     table = ["| part | accuracy | pairs |", "|---|---|---|"]
     table += [f"| {f['part']} | {f['accuracy']:.3f} | {f['pairs']} |" for f in figures]
     notes = []

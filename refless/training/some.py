@@ -40,7 +40,11 @@ from gecjury.refless.nets.regressor import (
     predict,
     save_model,
 )
-from gecjury.refless.training.detection import figures_in_words, step_figures
+from gecjury.refless.training.detection import (
+    detection_keys,
+    figures_in_words,
+    step_figures,
+)
 from gecjury.refless.training.features import additions, fit_features
 from gecjury.refless.training.intermediate import (
     IntermediateData,
@@ -552,7 +556,9 @@ def _write_keys(job: Job) -> None:
         texts |= {*further.sources, *further.outputs}
     texts.discard("")
     with output_errors(job.folder):
-        write_text(job.folder / KEYS_FILE, "\n".join(sorted(map(sentence_key, texts))) + "\n")
+        labelled = job.steps.labelled if job.steps is not None else None
+        keys = {*map(sentence_key, texts), *detection_keys(labelled, job.recipe.detector)}
+        write_text(job.folder / KEYS_FILE, "\n".join(sorted(keys)) + "\n")
 
 
 def _card(job: Job, report: Report) -> str:

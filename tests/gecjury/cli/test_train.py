@@ -230,6 +230,11 @@ def test_detection_from_labelled_tokens(
     assert str(tmp_path) not in card
     config = json.loads((tmp_path / "some" / "encoder" / "config.json").read_text())
     assert config["id2label"] == {"0": "c", "1": "i"}
+    # Scoring a corpus that has a labelled sentence warns of it.
+    (tmp_path / "s").write_text(f"{tiny.sentences(30, 30)[4]} goes\nthe cat .\n")
+    texts = [str(tmp_path / "s"), str(tmp_path / "s"), "--device", "cpu"]
+    out, _ = run(capsys, "score", *texts, "-m", f"some:model={tmp_path / 'some'}")
+    assert "was trained on 1 of the 2 sources and references" in " ".join(out.split())
     # The base lies beside it: both are read.
     assert (tmp_path / "some" / "base" / "config.json").exists()
 
@@ -253,13 +258,19 @@ def test_a_detector_serves_some_and_impara(
     weights = "model.safetensors"
     kept = (tmp_path / "some" / "encoder" / weights).read_bytes()
     assert kept == (tmp_path / "detector" / weights).read_bytes()
-    sources = tiny.sentences(80, 9)
-    (tmp_path / "s").write_text("\n".join(f"{s} {n}" for n, s in enumerate(sources)) + "\n")
+    keys = "training-sentences.txt"
+    learnt = set((tmp_path / "detector" / keys).read_text().split())
+    assert len(learnt) == 40
+    assert learnt < set((tmp_path / "some" / keys).read_text().split())
+    sources = [*tiny.sentences(80, 9), f"{tiny.sentences(30, 30)[4]} goes"]
+    lines = [*(f"{s} {n}" for n, s in enumerate(sources[:-1])), sources[-1]]
+    (tmp_path / "s").write_text("\n".join(lines) + "\n")
     (tmp_path / "t").write_text("\n".join(f"the {s} ." for s in sources) + "\n")
-    out, _ = run(
+    out, err = run(
         capsys, "train", "impara", f"{tmp_path / 's'},{tmp_path / 't'}", "-o",
         str(tmp_path / "impara"), "--pooling", "mean", "--pairs", "64", "--epochs", "1", *common,
     )  # fmt: skip
+    assert "warning: the detector has learnt from 1 of the 81 sources of the parallel text" in err
     metric = out.rstrip().rpartition("-m ")[2]
     assert metric == f"impara:model={tmp_path / 'impara'},threshold=none"
     texts = [str(tmp_path / "s"), str(tmp_path / "t"), "--device", "cpu"]
