@@ -226,7 +226,13 @@ def learning_curves(history: Mapping[str, Any], path: str | Path) -> None:
 
 def _training_panel(axes: Any, name: str, curves: Mapping[str, Any]) -> None:
     losses, dev = curves.get("losses", []), curves.get("dev", [])
-    axes.plot([e["epoch"] for e in losses], [e["loss"] for e in losses], color="#b0b0b0", lw=1)
+    (line,) = axes.plot(
+        [e["epoch"] for e in losses],
+        [e["loss"] for e in losses],
+        color="#b0b0b0",
+        linewidth=1,
+        label="loss",
+    )
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss in training")
     axes.set_title(shortened(name, _LONGEST), fontsize=9)
@@ -244,5 +250,5 @@ def _training_panel(axes: Any, name: str, curves: Mapping[str, Any]) -> None:
     if curves.get("best") is not None:
         scores.axvline(curves["best"], color="#888888", linestyle=":", label="best epoch")
     scores.set_ylabel("dev score")
-    if dev:
-        scores.legend(fontsize=7)
+    handles, _ = scores.get_legend_handles_labels()
+    scores.legend(handles=[line, *handles], fontsize=7)

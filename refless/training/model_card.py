@@ -97,6 +97,9 @@ def _parts(folder: Path) -> str:
             about = _KNOWN.get(name, known)
             lines.append(f"- `{name}`" + (f": {about}" if about else ""))
             continue
+        if name == "logs":
+            lines.append("- `logs/`: what TensorBoard shows of the training")
+            continue
         weights = any(path.glob("*.safetensors"))
         if (path / "config.json").exists() and weights:
             about = f"a transformers model ({_architecture(path)}), weights in safetensors"

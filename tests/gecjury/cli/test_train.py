@@ -109,6 +109,29 @@ def test_every_improvement_runs(
     assert 0 <= found["steps"]["ranking"] <= 1
 
 
+def test_both_ways_in_one_run_and_their_curves(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
+) -> None:
+    pytest.importorskip("matplotlib")
+    data, figure = ratings(tmp_path / "r.tsv", 40), tmp_path / "curves.svg"
+    argv = [
+        "train", "some", str(data), "-o", str(tmp_path / "some"), "--encoder", encoder, *QUICK,
+        "--kernel", "--fine-tune", "--shared", "--freeze-layers", "1", "--layer-decay", "0.9",
+        "--gradient-checkpointing", "--license", "apache-2.0", "--figure", str(figure), *COLUMNS,
+    ]  # fmt: skip
+    out, _ = run(capsys, *argv)
+    rows = [line.split() for line in out.splitlines()]
+    assert ["what", "part", "aspect", "pearson", "spearman", "rmse", "rows"] in rows
+    assert sum(row[:3] == ["kernel", "alone", "test"] for row in rows) == 3
+    assert "<!-- rows learnt from -->" in figure.read_text()
+    assert 'license: "apache-2.0"' in (tmp_path / "some" / "README.md").read_text()
+    # What was finished before is drawn as well.
+    figure.unlink()
+    out, _ = run(capsys, *argv, "--format", "json")
+    assert set(json.loads(out)["shares"]) == {"grammaticality", "fluency", "meaning"}
+    assert "<!-- best epoch -->" in figure.read_text()
+
+
 def test_the_grid_s_table_marks_the_chosen_combination(capsys: pytest.CaptureFixture[str]) -> None:
     from gecjury.refless.training.grid import GridTrial
 
@@ -127,6 +150,15 @@ def test_the_grid_s_table_marks_the_chosen_combination(capsys: pytest.CaptureFix
         (["some", "r.tsv"], "name the folder for the model with -o DIR"),
         (["some", "r.tsv", "x.tsv", "-o", "out"], "takes one set of ratings"),
         (["some", "r.tsv", "-o", "out", "--column", "colour=x"], "'colour' is no role"),
+        (["some", "r.tsv", "-o", "out", "--fine-tune"], "--fine-tune goes with --kernel"),
+        (["some", "r.tsv", "-o", "out", "--freeze-layers", "-1"], "--freeze-layers -1"),
+        (["some", "r.tsv", "-o", "out", "--layer-decay", "2"], "--layer-decay 2: expected"),
+        (["some", "r.tsv", "-o", "out", "--kernel", "--freeze-layers", "1"], "leave them out"),
+        (["some", "r.tsv", "-o", "out", "--figure", "nowhere/a.png"], "there is no folder"),
+        (["some", "r.tsv", "-o", "out", "--figure", "a.txt"], "expected a file name ending"),
+        (["some", "r.tsv", "-o", "out", "--figure", "a.png", "--grid"], "leave out one of them"),
+        (["some", "r.tsv", "-o", "out", "--report-to", "wandbb"], "did you mean wandb"),
+        (["some", "r.tsv", "-o", "out", "--logging-dir", "x"], "add --report-to tensorboard"),
         (["some", "nowhere.tsv", "-o", "out"], "no such file"),
         (["some", "r.tsv", "-o", "out", "--dev", "r.tsv", *COLUMNS], "go together"),
         (["some", "r.tsv", "-o", "out", "--epochs", "0", *COLUMNS], "expected 1 or more"),

@@ -7,10 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gecjury.errors import OutputError
 from gecjury.scoring.by_edit import HeatMap
 
 pytest.importorskip("matplotlib")
-from gecjury.report.figures import bars, heat_map, lines, points  # after the check
+from gecjury.report.figures import (  # after the check
+    bars,
+    check_place,
+    heat_map,
+    learning_curves,
+    lines,
+    points,
+)
 
 NAMES = ["$\\frac{", "$(rm)$", "a\x1b]0;t\x07\nb\u202e", "n" * 100_000]
 
@@ -30,3 +38,40 @@ def test_hostile_names_are_drawn(tmp_path: Path) -> None:
         assert "n" * 61 not in drawn
         width = float(drawn.partition('width="')[2].partition("pt")[0])
         assert width < 3_000
+
+
+CURVES = {
+    "losses": [{"step": 10, "epoch": 0.5, "loss": 2.0}, {"step": 20, "epoch": 1.0, "loss": 1.0}],
+    "dev": [{"epoch": 1.0, "step": 20, "score": 0.2, "fluency": 0.3, "meaning": 0.1}],
+    "best": 1.0,
+}
+
+
+def test_a_training_has_a_panel_for_each_model_and_one_for_the_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "curves.svg"
+    learning_curves({"models": {}}, path)
+    empty = path.read_text()
+    learning_curves({"models": {"seed-0": CURVES}}, path)
+    one = path.read_text()
+    kernel = {"meaning": [{"rows": 8, "score": 0.1}, {"rows": 64, "score": 0.3}]}
+    models = dict.fromkeys((*NAMES[:3], "seed-3"), CURVES)
+    learning_curves({"models": models, "kernel": kernel}, path)
+    many = path.read_text()
+    for text in ("seed-0", "best epoch", "dev, fluency", "loss in training"):
+        assert f"<!-- {text} -->" in one
+        assert f"<!-- {text} -->" not in empty
+    assert many.count("<!-- best epoch -->") == 4
+    assert "<!-- rows learnt from -->" in many
+    assert "<!-- rows learnt from -->" not in one
+    # Nothing half-drawn is left beside it.
+    assert [file.name for file in tmp_path.iterdir()] == ["curves.svg"]
+
+
+def test_places_that_cannot_be_written_are_told_early(tmp_path: Path) -> None:
+    check_place(tmp_path / "a.png")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "b.png").mkdir()
+    with pytest.raises(OutputError, match="is a folder"):
+        check_place(tmp_path / "b.png")
+    with pytest.raises(OutputError, match="cannot be written"):
+        check_place(tmp_path / "nowhere" / "a.png")

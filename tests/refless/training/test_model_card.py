@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gecjury.refless.training.model_card import model_card, shown_name
+import pytest
+
+from gecjury.refless.training.model_card import figures_table, model_card, shown_name
 
 
 def test_local_paths_are_cut_to_their_last_part(tmp_path: Path) -> None:
@@ -25,3 +27,51 @@ def test_a_card_tells_the_hub_base_alone(tmp_path: Path) -> None:
     assert f'"encoder": "{tmp_path.name}"' in local
     assert "base_model" not in local
     assert "base_model: bert-base-cased" in card("bert-base-cased")
+
+
+FIGURE = {"pearson": 0.5, "spearman": 0.25, "rmse": 0.75, "rows": 8.0}
+FIGURES = {"dev": {"fluency": FIGURE}, "test": {"fluency": {**FIGURE, "pearson": float("nan")}}}
+
+
+def test_hubs_read_the_head_whatever_stands_in_it() -> None:
+    yaml = pytest.importorskip("yaml")
+    card = model_card(
+        "SOME: fluency", "some", base="owner/encoder", data={"data": "hf:me/ratings:train"},
+        settings={}, results="", usage="", license='other: "mine"', figures=FIGURES,
+    )  # fmt: skip
+    head = yaml.safe_load(card.split("---")[1])
+    assert head["license"] == 'other: "mine"'
+    assert head["datasets"] == ["me/ratings"]
+    assert head["base_model"] == "owner/encoder"
+    (model,) = head["model-index"]
+    (result,) = model["results"]
+    assert model["name"] == "SOME: fluency"
+    # What is no number is left out.
+    assert result["metrics"] == [{"type": "spearmanr", "value": 0.25}]
+    assert result["task"]["name"] == "fluency"
+    bare = model_card("A", "some", base="b", data={}, settings={}, results="", usage="")
+    assert "license" not in bare.split("---")[1]
+
+
+def test_time_and_memory_stand_in_the_card() -> None:
+    effort = {
+        "fine-tuning": {"seconds": 61.4, "processor": 100.6, "gigabytes": 1.234},
+        "evaluation": {"seconds": 2.0, "processor": 3.0, "gigabytes": 0.0},
+    }
+    card = model_card(
+        "A", "some", base="b", data={}, settings={}, results="", usage="", effort=effort
+    )
+    assert "| fine-tuning | 61 | 101 | 1.23 |" in card
+    assert "| evaluation | 2 | 3 | unknown |" in card
+
+
+def test_parts_have_rows_of_their_own() -> None:
+    assert figures_table(FIGURES).splitlines()[2:] == [
+        "| dev | fluency | 0.500 | 0.250 | 0.750 | 8 |",
+        "| test | fluency | nan | 0.250 | 0.750 | 8 |",
+    ]
+    lines = figures_table(FIGURES, {"kernel": FIGURES}).splitlines()
+    assert lines[0].startswith("| what | part |")
+    assert lines[1].count("---") == lines[0].count("|") - 1
+    assert lines[2].startswith("| both | dev |")
+    assert lines[4].startswith("| kernel alone | dev |")

@@ -1,0 +1,207 @@
+"""Curves, time and logs of trainings: kept over kills, told while it runs, without any text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gecjury.errors import InputError, MissingExtraError, OptionError
+from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.splits import split_by_source
+from gecjury.refless.nets.bundle import MANIFEST
+from gecjury.refless.training.recipe import Recipe, TrainSettings
+from gecjury.refless.training.some import Job, train_some
+from gecjury.refless.training.watching import (
+    HISTORY_FILE,
+    History,
+    Ledger,
+    check_reporting,
+    resumed_step,
+)
+from gecjury.runtime import Runtime
+from tests import tiny
+
+LOG = [
+    {"loss": 2.0, "learning_rate": 0.1, "epoch": 0.5, "step": 10, "grad_norm": 1.0},
+    {"eval_score": 0.2, "eval_fluency": 0.2, "epoch": 1.0, "step": 20},
+    {"eval_score": 0.4, "eval_fluency": 0.4, "epoch": 2.0, "step": 40},
+    {"eval_score": 0.3, "eval_fluency": 0.3, "epoch": 3.0, "step": 60},
+    {"train_runtime": 3.0, "step": 60},
+]
+
+
+def test_a_history_keeps_losses_dev_figures_and_the_best_epoch(tmp_path: Path) -> None:
+    drawn: list[Any] = []
+    history = History(tmp_path / HISTORY_FILE, drawn.append)
+    history.note("seed-0", LOG[:2])
+    history.note("seed-0", LOG)
+    # What a run that goes on writes joins what the killed one wrote.
+    again = History(tmp_path / HISTORY_FILE)
+    again.note("seed-1", LOG[:2])
+    again.note_kernel({"fluency": {64: 0.3, 8: 0.1}})
+    found = json.loads((tmp_path / HISTORY_FILE).read_text())
+    assert found["models"]["seed-0"] == {
+        "losses": [{"step": 10.0, "epoch": 0.5, "loss": 2.0, "learning_rate": 0.1}],
+        "dev": [
+            {"score": score, "fluency": score, "epoch": float(epoch), "step": 20 * epoch}
+            for epoch, score in ((1, 0.2), (2, 0.4), (3, 0.3))
+        ],
+        "best": 2.0,
+    }
+    assert found["models"]["seed-1"]["best"] == 1.0
+    assert found["kernel"] == {"fluency": [{"rows": 8, "score": 0.1}, {"rows": 64, "score": 0.3}]}
+    assert len(drawn) == 2
+
+
+@pytest.mark.parametrize("text", ["[]", '{"models": 3}', "{"])
+def test_a_damaged_history_is_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / HISTORY_FILE).write_text(text)
+    with pytest.raises(InputError, match=HISTORY_FILE):
+        History(tmp_path / HISTORY_FILE)
+
+
+def test_time_adds_up_over_runs_and_lost_work_does_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "effort.json"
+    first = Ledger(path)
+
+    def spin() -> None:
+        sum(range(300_000))
+
+    marked: dict[str, float] = {}
+
+    def killed() -> None:
+        with first.stage("fine-tuning"):
+            spin()
+            first.mark()
+            marked.update(first.stages["fine-tuning"])
+            spin()
+            raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        killed()
+    second = Ledger(path)
+    assert second.stages["fine-tuning"] == pytest.approx(marked)
+    with second.stage("fine-tuning"):
+        spin()
+    assert second.stages["fine-tuning"]["processor"] > marked["processor"] > 0
+    assert second.rounded()["fine-tuning"]["gigabytes"] > 0
+    Ledger(None).mark()
+    path.write_text('{"fine-tuning": {"seconds": "long"}}')
+    with pytest.raises(InputError, match=r"effort\.json"):
+        Ledger(path)
+
+
+def test_services_are_checked_by_transformers_own_list() -> None:
+    from transformers.integrations import get_available_reporting_integrations
+
+    check_reporting([])
+    with pytest.raises(OptionError, match="did you mean tensorboard"):
+        check_reporting(["tensorbord"])
+    absent = next(
+        name for name in ("clearml", "neptune", "comet_ml", "swanlab")
+        if name not in get_available_reporting_integrations()
+    )  # fmt: skip
+    with pytest.raises(MissingExtraError, match=f"pip install {absent}"):
+        check_reporting([absent])
+
+
+def test_the_step_of_a_checkpoint() -> None:
+    assert resumed_step(None) == 0
+    assert resumed_step("some/checkpoint-120") == 120
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    ratings = np.random.default_rng(1).integers(1, 5, (60, 2)).astype(float)
+    texts = tuple(tiny.sentences(60, 7)), tuple(tiny.sentences(60, 8))
+    data = Annotations(("fluency", "meaning"), *texts, ratings)
+    recipe = Recipe(
+        str(tiny.encoder(tmp_path / "encoder")), shared=True,
+        settings=TrainSettings(epochs=3, patience=0, batch_size=4),
+    )  # fmt: skip
+    return Job(
+        data=data,
+        split=split_by_source(data),
+        recipe=recipe,
+        folder=tmp_path / "some",
+        runtime=Runtime(device="cpu", use_cache=False),
+    )
+
+
+def test_a_killed_training_keeps_curves_and_time(job: Job) -> None:
+    seen: list[int] = []
+
+    def killed(history: Any) -> None:
+        seen.append(len(history["models"]["shared"]["dev"]))
+        if len(seen) == 2:
+            raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        train_some(replace(job, drawn=killed))
+    before = json.loads((job.work / "effort.json").read_text())["fine-tuning"]["processor"]
+    assert seen == [1, 2]
+    report = train_some(
+        replace(job, drawn=lambda h: seen.append(len(h["models"]["shared"]["dev"])))
+    )
+    assert seen == [1, 2, 3]
+    assert report.effort["fine-tuning"]["processor"] >= round(before, 1) > 0
+    record = json.loads((job.folder / MANIFEST).read_text())
+    assert record["effort"] == report.effort
+    assert set(record["effort"]) == {"fine-tuning", "evaluation"}
+    history = json.loads((job.folder / HISTORY_FILE).read_text())["models"]["shared"]
+    assert [entry["epoch"] for entry in history["dev"]] == [1.0, 2.0, 3.0]
+    assert set(history["dev"][0]) == {"epoch", "step", "score", "fluency", "meaning"}
+    assert len(history["losses"]) == len({entry["step"] for entry in history["losses"]}) > 2
+    card = (job.folder / "README.md").read_text()
+    assert f"| fine-tuning | {report.effort['fine-tuning']['seconds']:.0f} |" in card
+    assert not (job.folder / "logs").exists()
+    # A finished one says the same.
+    assert train_some(job).effort == report.effort
+
+
+def test_kernel_regression_has_a_curve_where_it_is_drawn(job: Job) -> None:
+    recipe = replace(job.recipe, kernel=True, shared=False)
+    drawn: list[Any] = []
+    report = train_some(replace(job, recipe=recipe, drawn=drawn.append))
+    curve = drawn[-1]["kernel"]["fluency"]
+    rows = [point["rows"] for point in curve]
+    assert rows == sorted(rows)
+    assert rows[-1] == len(job.split.train)
+    assert rows[0] == pytest.approx(rows[-1] / 8, abs=4)
+    assert curve[-1]["score"] == report.trained["fluency"]["score"]
+    other = replace(job, recipe=recipe, folder=job.folder.with_name("undrawn"))
+    assert train_some(other).trained == report.trained
+    assert not (other.folder / HISTORY_FILE).exists()
+
+
+def test_steps_are_watched_as_well(job: Job) -> None:
+    from gecjury.refless.data.pairs import Correction, token_edits
+    from gecjury.refless.training.intermediate import IntermediateData
+
+    pairs = zip(tiny.sentences(30, 3), tiny.sentences(30, 4), strict=True)
+    steps = IntermediateData([Correction(a, token_edits(a.split(), b.split())) for a, b in pairs])
+    recipe = replace(job.recipe, kernel=True, intermediate=("detection",), intermediate_epochs=2)
+    report = train_some(replace(job, recipe=recipe, steps=steps))
+    history = json.loads((job.folder / HISTORY_FILE).read_text())
+    assert len(history["models"]["step detection"]["dev"]) == 2
+    assert list(report.effort) == ["step detection", "kernel regression", "evaluation"]
+
+
+def test_tensorboard_gets_curves_and_no_text(job: Job) -> None:
+    if not any(find_spec(name) for name in ("tensorboard", "tensorboardX")):
+        pytest.skip("neither TensorBoard nor tensorboardX is installed")
+    train_some(replace(job, report_to=("tensorboard",)))
+    (file,) = (job.folder / "logs" / "shared").iterdir()
+    content = file.read_bytes()
+    for tag in (b"eval/score", b"eval/fluency", b"train/loss"):
+        assert tag in content
+    for text in (*job.data.sources, *job.data.outputs):
+        assert text.encode() not in content
+    card = (job.folder / "README.md").read_text()
+    assert "- `logs/`: what TensorBoard shows" in card
