@@ -163,13 +163,6 @@ def test_numbers_of_sixteen_bits_are_told(three: Path) -> None:
     exact = plain.score_corpus(CORPUS, RUNTIME).sentences
     near = rough.score_corpus(CORPUS, RUNTIME).sentences
     assert 0 < np.abs(near - exact).max() < 0.02
-    for metric in ("some", "impara"):
-        with pytest.raises(OptionError, match=r"float16 is for GPUs.*dtype=bfloat16"):
-            load(metric, model=str(three / "grammer"), dtype="float16").score_corpus(
-                CORPUS, RUNTIME
-            )
-    with pytest.raises(OptionError, match="'int8' is not one of float32, bfloat16, float16"):
-        load("some:dtype=int8")
 
 
 def test_without_a_model_the_training_command_is_named(tmp_path: Path) -> None:
