@@ -10,6 +10,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
+from gecjury.models.precision import DType
 from gecjury.refbased.edit_metric import (
     BestReference,
     ScoreLevel,
@@ -54,6 +55,8 @@ class PTERRANT(BestReference, TypedEditMetric):
             bert-base-uncased, else the last).
         revision: commit, tag or branch of a hub model.
         beta: weight of recall.
+        dtype: numbers that BERTScore's encoder computes with: `bfloat16` is several times as fast
+            on processors that have it and less exact, `float16` is for GPUs.
     """
 
     name: ClassVar[str] = "pt-errant"
@@ -61,6 +64,7 @@ class PTERRANT(BestReference, TypedEditMetric):
     paper: ClassVar[str] = "Gong et al. 2022"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}  # as of other metrics
+    later_settings: ClassVar[frozenset[str]] = TypedEditMetric.later_settings | {"dtype"}
     apart: ClassVar[bool] = False
 
     weights: Weights = "bertscore"
@@ -68,6 +72,7 @@ class PTERRANT(BestReference, TypedEditMetric):
     layer: int | None = None
     revision: str | None = None
     beta: float = 0.5
+    dtype: DType = "float32"
 
     def __post_init__(self) -> None:
         check_beta(self.name, self.beta)
@@ -76,7 +81,7 @@ class PTERRANT(BestReference, TypedEditMetric):
     @property
     def weight_model(self) -> WeightModel:
         """What weighs edits."""
-        return weight_model(self.weights, self.model, self.layer, self.revision)
+        return weight_model(self.weights, self.model, self.layer, self.revision, self.dtype)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """What decides edits, and the model's files."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError
+from gecjury.models.precision import DType
 from gecjury.refbased.m2.maxmatch import extract_system_edits
 from gecjury.refbased.m2.metric import M2, gold_edits
 from gecjury.refbased.m2.paths import GoldEdit, SystemEdit
@@ -37,6 +38,8 @@ class PTM2(M2):
             BARTScore; None for google-bert/bert-base-uncased, facebook/bart-large-cnn.
         layer: hidden states BERTScore compares; None for those the bert-score package takes.
         revision: commit, tag or branch of a hub model.
+        dtype: numbers that BERTScore's encoder computes with: `bfloat16` is several times as fast
+            on processors that have it and less exact, `float16` is for GPUs.
     """
 
     name: ClassVar[str] = "pt-m2"
@@ -44,11 +47,13 @@ class PTM2(M2):
     paper: ClassVar[str] = "Gong et al. 2022"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     typed: ClassVar[Mapping[str, str]] = {"model": "encoder"}  # as of other metrics
+    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
     weights: Weights = "bertscore"
     model: str | None = None
     layer: int | None = None
     revision: str | None = None
+    dtype: DType = "float32"
 
     # M2's credit counts edits and knows nothing of weights: edits are credited by attribution.
     credit = Scorer.credit
@@ -60,7 +65,7 @@ class PTM2(M2):
     @property
     def weight_model(self) -> WeightModel:
         """What weighs edits."""
-        return weight_model(self.weights, self.model, self.layer, self.revision)
+        return weight_model(self.weights, self.model, self.layer, self.revision, self.dtype)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The weight model's files."""

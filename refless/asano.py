@@ -12,6 +12,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.models.checkpoints import weights_identity
+from gecjury.models.precision import DType
 from gecjury.refless.nets.bundle import bundle_identity, open_bundle
 from gecjury.refless.nets.language import mean_log_probabilities
 from gecjury.refless.similarity import Meteor
@@ -38,6 +39,7 @@ class Asano(MeanScorer):
         alpha: weight of grammaticality; defaults from Yoshimura's thesis (2021), table 6.3.
         beta: weight of fluency.
         gamma: weight of meaning.
+        dtype: numbers that both models compute with; see `SOME`.
     """
 
     name: ClassVar[str] = "asano"
@@ -48,12 +50,14 @@ class Asano(MeanScorer):
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     # 2: the signature names the commit of a language model from the hub.
     version: ClassVar[int] = 2
+    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
     model: str = ""
     language_model: str = "openai-community/gpt2"
     alpha: float = 0.02
     beta: float = 0.82
     gamma: float = 0.16
+    dtype: DType = "float32"
 
     def __post_init__(self) -> None:
         weights = (self.alpha, self.beta, self.gamma)
@@ -84,7 +88,7 @@ class Asano(MeanScorer):
                     "gug -o my-gug --encoder embedded` and score with -m asano:model=my-gug, or "
                     "leave it out with alpha=0"
                 )
-            bundle = open_bundle(self.model, device=runtime.device)
+            bundle = open_bundle(self.model, device=runtime.device, dtype=self.dtype)
             notes = bundle.leak_notes(corpus)
             paired = "grammaticality" in bundle.pair_aspects
             pairs = (sources, hypotheses) if paired else ([], [])
@@ -94,7 +98,7 @@ class Asano(MeanScorer):
             low, high = bundle.scale
             values[..., 0] = ((rated - low) / (high - low))[rows]
         if self.beta:
-            entropy = -mean_log_probabilities(self.language_model, texts, runtime)
+            entropy = -mean_log_probabilities(self.language_model, texts, runtime, self.dtype)
             values[..., 1] = np.nan_to_num(1 / (1 + entropy))[text_of]
         if self.gamma:
             meteor = Meteor()

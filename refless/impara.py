@@ -23,6 +23,7 @@ from gecjury.models.checkpoints import (
 )
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config, read_network, read_tokenizer
+from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.refless.nets.bundle import (
     IMPARA_FORMAT,
     IMPARA_POOLED_FORMAT,
@@ -56,6 +57,8 @@ class IMPARA(MeanScorer):
             the model's folder or is named by it, or bert-base-cased where that is not told.
         threshold: least similarity; `none` reads no similarity, and needs no encoder for it.
         max_length: longest input in word pieces.
+        dtype: numbers that both networks compute with; `bfloat16` is several times as fast on
+            processors that have it and moves scores a little, `float16` is for GPUs.
     """
 
     name: ClassVar[str] = "impara"
@@ -64,11 +67,13 @@ class IMPARA(MeanScorer):
     paper: ClassVar[str] = "Maeda et al. 2022"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
     model: str = ""
     encoder: str = ""
     threshold: float | None = 0.9
     max_length: int = 128
+    dtype: DType = "float32"
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not -1 <= self.threshold <= 1:
@@ -101,7 +106,7 @@ class IMPARA(MeanScorer):
             )
         threshold = self.threshold
         encoder = "" if threshold is None else self._encoder()
-        ranker, keys = _open(self.model, self.max_length, runtime.device)
+        ranker, keys = _open(self.model, self.max_length, runtime.device, self.dtype)
         texts, (sources, hypotheses), text_of, pair_of = distinct_pairs(corpus)
         quality = 1.0 / (1.0 + np.exp(-ranker.predict(texts, None, runtime)[:, 0]))
         notes = Bundle((), keys=keys, where=self.model).leak_notes(corpus)
@@ -135,7 +140,7 @@ class IMPARA(MeanScorer):
         rows: dict[str, int] = {}
         left = [rows.setdefault(text, len(rows)) for text in sources]
         right = [rows.setdefault(text, len(rows)) for text in hypotheses]
-        spec = EncoderSpec(encoder, max_length=self.max_length)
+        spec = EncoderSpec(encoder, max_length=self.max_length, dtype=self.dtype)
         vectors = load_encoder(spec, runtime).encode(list(rows)).vectors.astype(np.float64)
         if not np.isfinite(vectors).all():
             raise InputError(
@@ -148,9 +153,12 @@ class IMPARA(MeanScorer):
 
 
 @lru_cache(maxsize=2)
-def _open(location: str, max_length: int, device: str) -> tuple[Regressor, frozenset[str]]:
+def _open(
+    location: str, max_length: int, device: str, dtype: DType
+) -> tuple[Regressor, frozenset[str]]:
     """The ranker, and hashes of the sentences trained on."""
     device = pick_device(device)
+    check_dtype(dtype, device)
     _, keys = _trained_with(location)
     checkpoint = resolve(location, packaged=False)
     inside(checkpoint.folder, ".")
@@ -165,7 +173,10 @@ def _open(location: str, max_length: int, device: str) -> tuple[Regressor, froze
             f"({', '.join(model.config.id2label.values())}); IMPARA's has one"
         )
     tokenizer = read_tokenizer(checkpoint, config)
-    return Regressor(model.to(device).eval(), tokenizer, ("rank",), max_length), keys
+    # Of a folder all weights count: a mean's head lies beside the encoder's.
+    identity = f"{weights_identity(location)}|{dtype}"
+    network = placed(model, dtype, device)
+    return Regressor(network, tokenizer, ("rank",), max_length, identity), keys
 
 
 def _is_pooled(location: str) -> bool:

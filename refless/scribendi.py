@@ -12,6 +12,7 @@ from gecjury.arrays import IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.models.checkpoints import weights_identity
+from gecjury.models.precision import DType
 from gecjury.refless.nets.language import mean_log_probabilities
 from gecjury.refless.similarity import indel_ratio, token_sort_ratio
 from gecjury.refless.some import distinct_pairs
@@ -34,6 +35,7 @@ class Scribendi(Scorer):
     Attributes:
         model: folder or hub name of a causal language model.
         threshold: least similarity to the source.
+        dtype: numbers that the language model computes with; see `SOME`.
     """
 
     name: ClassVar[str] = "scribendi"
@@ -44,9 +46,11 @@ class Scribendi(Scorer):
     # 2: the signature names the commit of a language model from the hub. 3: texts without a word
     # are alike.
     version: ClassVar[int] = 3
+    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
     model: str = "openai-community/gpt2"
     threshold: float = 0.8
+    dtype: DType = "float32"
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:
@@ -65,7 +69,7 @@ class Scribendi(Scorer):
         rows: dict[str, int] = {}
         left = [rows.setdefault(sources[row], len(rows)) for row in changed]
         right = [rows.setdefault(hypotheses[row], len(rows)) for row in changed]
-        likely = mean_log_probabilities(self.model, list(rows), runtime)
+        likely = mean_log_probabilities(self.model, list(rows), runtime, self.dtype)
         scores = np.zeros(len(sources))
         for row, source, hypothesis in zip(changed, left, right, strict=True):
             better = likely[hypothesis] > likely[source]

@@ -12,6 +12,7 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
+from gecjury.models.precision import DType
 from gecjury.refless.data.annotations import ASPECTS
 from gecjury.refless.nets.bundle import (
     USUAL_WEIGHTS,
@@ -45,6 +46,8 @@ class SOME(MeanScorer):
         beta: weight of fluency.
         gamma: weight of meaning.
         max_length: longest input in word pieces; 0 takes what the model was trained with.
+        dtype: numbers that encoders compute with; `bfloat16` is several times as fast on processors
+            that have it and moves scores a little, `float16` is for GPUs.
     """
 
     name: ClassVar[str] = "some"
@@ -54,6 +57,7 @@ class SOME(MeanScorer):
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     score_options: ClassVar[frozenset[str]] = frozenset({"alpha", "beta", "gamma"})
+    later_settings: ClassVar[frozenset[str]] = frozenset({"dtype"})
     tuning: ClassVar[Mapping[str, str]] = {
         "aggregate": "mean",
         "searched": "weights",
@@ -65,6 +69,7 @@ class SOME(MeanScorer):
     beta: float = USUAL_WEIGHTS[1]
     gamma: float = USUAL_WEIGHTS[2]
     max_length: int = 0
+    dtype: DType = "float32"
 
     def __post_init__(self) -> None:
         weights = (self.alpha, self.beta, self.gamma)
@@ -82,7 +87,7 @@ class SOME(MeanScorer):
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Scaled predictions, systems × sentences × (grammaticality, fluency, meaning)."""
-        bundle = _open(self.model, self.max_length, runtime.device)
+        bundle = _open(self.model, self.max_length, runtime.device, self.dtype)
         notes = bundle.leak_notes(corpus)
         texts, pairs, text_of, pair_of = distinct_pairs(corpus)
         values = np.empty((len(corpus.systems), len(corpus), len(ASPECTS)))
@@ -136,14 +141,14 @@ class SOME(MeanScorer):
 
 
 @lru_cache(maxsize=2)
-def _open(model: str, max_length: int, device: str) -> Bundle:
+def _open(model: str, max_length: int, device: str, dtype: DType) -> Bundle:
     if not model:
         raise OptionError(
             "some: no model is named, and none is distributed. Train one, e.g. "
             "`gecjury train some tmu-gfm -o my-some --encoder embedded`, and score with "
             "-m some:model=my-some"
         )
-    return open_bundle(model, max_length, device)
+    return open_bundle(model, max_length, device, dtype)
 
 
 def distinct_pairs(

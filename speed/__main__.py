@@ -47,9 +47,17 @@ def main(
     parser.add_argument(
         "--quick", action="store_true", help="small sizes, to try; the figures say nothing"
     )
+    for name, what in (
+        ("mpnet", "MPNet-base"),
+        ("smollm2", "SmolLM2-135M-Instruct"),
+        ("some", "a SOME trained with --kernel on MPNet"),
+    ):
+        parser.add_argument(f"--{name}", type=Path, metavar="DIR", help=f"folder of {what}")
     parser.add_argument("--result", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
-    options = Options(args.data, args.peer_venv, args.scores, args.quick)
+    options = Options(
+        args.data, args.peer_venv, args.scores, args.quick, args.mpnet, args.smollm2, args.some
+    )
     if args.name is None:
         print(listing())
         return 0

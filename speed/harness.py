@@ -57,12 +57,18 @@ class Options:
         peer_venv: the peer's environment, made if missing; None where no peer is wanted.
         scores: folder of score files, kept and used again; None makes them anew.
         quick: small sizes, to try a measurement; its figures say nothing.
+        mpnet: folder of MPNet; None where it is not at hand, as the two below.
+        smollm2: folder of SmolLM2.
+        some: folder of a trained SOME.
     """
 
     data: Path | None = None
     peer_venv: Path | None = None
     scores: Path | None = None
     quick: bool = False
+    mpnet: Path | None = None
+    smollm2: Path | None = None
+    some: Path | None = None
 
     def need_data(self) -> Path:
         """The data folder.
@@ -180,6 +186,13 @@ SCRIPTS: Mapping[str, Script] = {
     ),
     "refless": Script(
         "refless", "SOME, IMPARA and Scribendi with gec-metrics on one random model", "10 minutes"
+    ),
+    "encoders": Script(
+        "encoders",
+        "MiniLM, MPNet, SmolLM2 and a SOME on MPNet with themselves: separate passes in 32 bits, "
+        "one pass in bfloat16",
+        "10 minutes",
+        one_thread=True,
     ),
     "trueskill": Script(
         "trueskill", "TrueSkill with the `trueskill` package alone, made-up scores", "seconds"
@@ -342,6 +355,9 @@ def _words(options: Options) -> list[str]:
         ("--data", options.data),
         ("--peer-venv", options.peer_venv),
         ("--scores", options.scores),
+        ("--mpnet", options.mpnet),
+        ("--smollm2", options.smollm2),
+        ("--some", options.some),
     ):
         words += [] if path is None else [key, str(path.resolve())]
     return words

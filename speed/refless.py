@@ -80,7 +80,7 @@ def measure(options: Options) -> list[Claim]:
             "impara": load("impara", model=str(folder / "ranker"), encoder=str(folder / "encoder")),
             "scribendi": load("scribendi", model=str(folder / "language")),
         }
-        runtime = Runtime(device="cpu", batch_size=32)
+        runtime = Runtime(device="cpu", batch_size=32, use_cache=False)
         theirs = run_in_peer(venv, _PEER, texts)
         for name, scorer in scorers.items():
             start = time.process_time()

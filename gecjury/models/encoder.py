@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,13 +16,13 @@ from gecjury.errors import MissingExtraError, OptionError, install_hint
 from gecjury.models.batching import cpu_threads, equal_batches, pick_device, work_through
 from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.networks import cut_length, read_config, read_network, read_tokenizer
+from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.runtime import Runtime
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = [
-    "DType",
     "Encoded",
     "Encoder",
     "EncoderSpec",
@@ -35,8 +36,7 @@ __all__ = [
 
 def read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
     """Tokenizer and model, in evaluation mode on the device."""
-    import torch
-
+    check_dtype(spec.dtype, device)
     config = read_config(checkpoint)
     tokenizer = read_tokenizer(checkpoint, config)
     if tokenizer.pad_token_id is None or getattr(config, "is_decoder", False):
@@ -47,8 +47,7 @@ def read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple[
     model, _ = read_network(checkpoint, config, "encoder")
     if getattr(config, "is_encoder_decoder", False):
         model = model.get_encoder()
-    numbers = torch.bfloat16 if spec.dtype == "bfloat16" else torch.float32
-    return tokenizer, model.to(device=device, dtype=numbers).eval()
+    return tokenizer, placed(model, spec.dtype, device)
 
 
 def hidden_index(spec: EncoderSpec, config: Any) -> int:
@@ -65,8 +64,6 @@ def hidden_index(spec: EncoderSpec, config: Any) -> int:
 
 
 Pooling = Literal["mean", "cls"]
-DType = Literal["float32", "bfloat16"]
-
 _KEPT = 4  # encoders held in memory
 _REMEMBERED = 512 * 1024**2  # bytes of vectors an encoder holds in memory
 
@@ -82,7 +79,8 @@ class EncoderSpec:
             numbers count from the last; None for the last.
         revision: commit, tag or branch on the hub; None for the main branch.
         max_length: word pieces of a sentence that are read, special ones included.
-        dtype: numbers that the model computes with; vectors are 32-bit floats either way.
+        dtype: numbers that linear layers multiply (see `gecjury.models.precision`); vectors are
+            32-bit floats either way.
     """
 
     name: str = "embedded"
@@ -186,6 +184,8 @@ class Encoder:
         # Whether the model's last layer is the one wanted.
         self._whole = self._layer == int(self._model.config.num_hidden_layers)
         self._drop_layers()
+        self._passing = threading.local()
+        self._watched = self._watch_layers()
         self.limit = cut_length(self._tokenizer, spec.max_length)
         if spec.pooling == "cls" and self._tokenizer.cls_token_id is None:
             raise OptionError(
@@ -201,11 +201,13 @@ class Encoder:
     @property
     def identity(self) -> str:
         """Everything that decides a vector besides the text, as one string."""
+        return self._identity(self._layer)
+
+    def _identity(self, layer: int) -> str:
         spec = self.spec
-        return (
-            f"{self.checkpoint.identity}|{spec.pooling}|layer={self._layer}"
-            f"|{self.limit}|{spec.dtype}"
-        )
+        # Vectors kept by an earlier version came of networks that were wholly of 16 bits.
+        numbers = spec.dtype if spec.dtype == "float32" else f"{spec.dtype} products"
+        return f"{self.checkpoint.identity}|{spec.pooling}|layer={layer}|{self.limit}|{numbers}"
 
     @property
     def layer(self) -> int:
@@ -249,28 +251,61 @@ class Encoder:
         Args:
             texts: any number, in any order, repeated or not.
         """
+        return self.encode_layers(texts, (self._layer,))[0]
+
+    def encode_layers(self, texts: Sequence[str], layers: Sequence[int]) -> list[Encoded]:
+        """Vectors of several layers from one pass over the texts.
+
+        They are those that encoders of the single layers give, and are kept as theirs.
+
+        Args:
+            texts: as `encode`.
+            layers: counted from 0 for the embeddings, each at most the encoder's own.
+
+        Raises:
+            OptionError: the encoder does not compute such a layer.
+        """
+        if over := [layer for layer in layers if not 0 <= layer <= self._layer]:
+            raise OptionError(
+                f"encoder {self.spec.name}: layer {over[0]} is not among those up to "
+                f"{self._layer}, which this one computes"
+            )
         distinct = list(dict.fromkeys(texts))
         pieces, truncated = self.tokenise(distinct)
-        prefix = self.identity.encode()
-        keys = [_key(prefix, ids) for ids in pieces]
-        by_key = dict(zip(keys, pieces, strict=True))
         width = int(self._model.config.hidden_size)
-        unknown = [key for key in by_key if key not in self._memory]
-        vector_of = {key: self._memory[key] for key in by_key if key in self._memory}
-        if self._cache is not None and unknown:
-            vector_of |= self._cache.read(unknown, width)
-        todo = [key for key in by_key if key not in vector_of]
-        fresh = self._pooled([by_key[key] for key in todo])
-        new = dict(zip(todo, fresh, strict=True))
-        if self._cache is not None:
-            self._cache.write(new)
-        vector_of |= new
-        self._remember(vector_of)
-        key_of = dict(zip(distinct, keys, strict=True))
-        vectors = np.empty((len(texts), width), dtype=np.float32)
-        for row, text in enumerate(texts):
-            vectors[row] = vector_of[key_of[text]]
-        return Encoded(vectors, truncated, len(distinct), len(todo))
+        keys_of: dict[int, list[bytes]] = {}
+        vector_of: dict[int, dict[bytes, Float32Array]] = {}
+        todo: dict[int, None] = {}  # places in `distinct`, the first of those with the same pieces
+        for layer in layers:
+            prefix = self._identity(layer).encode()
+            keys = [_key(prefix, ids) for ids in pieces]
+            place_of: dict[bytes, int] = {}
+            for place, key in enumerate(keys):
+                place_of.setdefault(key, place)
+            found = {key: self._memory[key] for key in place_of if key in self._memory}
+            unknown = [key for key in place_of if key not in found]
+            if self._cache is not None and unknown:
+                found |= self._cache.read(unknown, width)
+            todo |= {place: None for key, place in place_of.items() if key not in found}
+            keys_of[layer], vector_of[layer] = keys, found
+        places = list(todo)
+        fresh = self._pooled([pieces[place] for place in places], tuple(keys_of))
+        results = []
+        for layer, computed in zip(keys_of, fresh, strict=True):
+            keys, known = keys_of[layer], vector_of[layer]
+            new = {keys[place]: row for place, row in zip(places, computed, strict=True)}
+            new = {key: vector for key, vector in new.items() if key not in known}
+            if self._cache is not None:
+                self._cache.write(new)
+            known |= new
+            self._remember(known)
+            key_of = dict(zip(distinct, keys, strict=True))
+            vectors = np.empty((len(texts), width), dtype=np.float32)
+            for row, text in enumerate(texts):
+                vectors[row] = known[key_of[text]]
+            results.append(Encoded(vectors, truncated, len(distinct), len(places)))
+        by_layer = dict(zip(keys_of, results, strict=True))
+        return [by_layer[layer] for layer in layers]
 
     def token_states(self, texts: Sequence[str]) -> list[tuple[Float32Array, list[int]]]:
         """Hidden states of every word piece: tokens × d with their ids, for each text."""
@@ -278,8 +313,9 @@ class Encoder:
         result: list[tuple[Float32Array, list[int]]] = [
             (np.empty((0, 0), dtype=np.float32), ids) for ids in pieces
         ]
-        for places, states in self._states(pieces, lambda states: states.float()):
-            for place, table in zip(places, states, strict=True):
+        layers = (self._layer,)
+        for places, states in self._states(pieces, layers, lambda states: states.float()):
+            for place, table in zip(places, states[0], strict=True):
                 result[place] = (table.copy(), pieces[place])
         return result
 
@@ -313,26 +349,40 @@ class Encoder:
                 self._memory[key] = vector
                 self._held += vector.nbytes
 
-    def _pooled(self, pieces: list[list[int]]) -> Float32Array:
+    def _pooled(self, pieces: list[list[int]], layers: tuple[int, ...]) -> Float32Array:
+        """Vectors, layers × N × d."""
         width = int(self._model.config.hidden_size)
-        vectors = np.empty((len(pieces), width), dtype=np.float32)
-        for places, pooled in self._states(pieces, lambda x: _pool(x, self.spec.pooling)):
-            vectors[places] = pooled
+        vectors = np.empty((len(layers), len(pieces), width), dtype=np.float32)
+        for places, pooled in self._states(pieces, layers, lambda x: _pool(x, self.spec.pooling)):
+            vectors[:, places] = pooled
         return vectors
 
     def _states(
-        self, pieces: list[list[int]], reduce: Callable[[torch.Tensor], torch.Tensor]
+        self,
+        pieces: list[list[int]],
+        layers: tuple[int, ...],
+        reduce: Callable[[torch.Tensor], torch.Tensor],
     ) -> Iterator[tuple[list[int], Float32Array]]:
-        """What `reduce` makes of the hidden states (batch × length × d) wanted, by batch."""
+        """What `reduce` makes of the hidden states (batch × length × d) of layers, by batch.
+
+        Yields:
+            Places in `pieces`, and layers × what was made of them.
+        """
+        import torch
+
+        below = tuple(layer for layer in layers if layer != self._layer)
+        recorded = not self._whole or (below and not self._watched)
 
         def read(ids: torch.Tensor) -> torch.Tensor:
-            if self._whole:
-                return reduce(self._model(input_ids=ids).last_hidden_state)
-            output = self._model(input_ids=ids, output_hidden_states=True)
-            return reduce(output.hidden_states[self._layer])
+            if recorded:
+                states = self._model(input_ids=ids, output_hidden_states=True).hidden_states
+                return torch.stack([reduce(states[layer]) for layer in layers])
+            passing = self._passing.states = dict.fromkeys(below)
+            passing[self._layer] = self._model(input_ids=ids).last_hidden_state
+            return torch.stack([reduce(passing[layer]) for layer in layers])
 
         # Recording the states of all layers is not known to be safe in several threads.
-        return self._batches(pieces, read, cpu_threads(self.device) if self._whole else 1)
+        return self._batches(pieces, read, 1 if recorded else cpu_threads(self.device))
 
     def _batches(
         self,
@@ -361,12 +411,41 @@ class Encoder:
 
     def _drop_layers(self) -> None:
         """Leave out layers above the one wanted, where the model's layout is the usual one."""
+        layers = self._layers()
+        if layers is not None and 0 < self._layer < len(layers):
+            self._model.encoder.layer = layers[: self._layer]
+            self._whole = True
+
+    def _watch_layers(self) -> bool:
+        """Have each layer show what it is given, which are the states below it.
+
+        Each thread sees those of its own batch, and none are held that were not asked for.
+
+        Returns:
+            Whether the model's layout is the usual one.
+        """
+        layers = self._layers()
+        if layers is None:
+            return False
+
+        def show(number: int) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], None]:
+            def look(module: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+                wanted = getattr(self._passing, "states", None)
+                if wanted is not None and number in wanted:
+                    wanted[number] = args[0] if args else named["hidden_states"]
+
+            return look
+
+        for number, layer in enumerate(layers):
+            layer.register_forward_pre_hook(show(number), with_kwargs=True)
+        return True
+
+    def _layers(self) -> Any:
+        """The model's layers in order; None where they do not lie where most models have them."""
         from torch import nn
 
         layers = getattr(getattr(self._model, "encoder", None), "layer", None)
-        if isinstance(layers, nn.ModuleList) and 0 < self._layer < len(layers):
-            self._model.encoder.layer = layers[: self._layer]
-            self._whole = True
+        return layers if isinstance(layers, nn.ModuleList) else None
 
 
 def _pool(states: torch.Tensor, pooling: Pooling) -> torch.Tensor:

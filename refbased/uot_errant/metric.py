@@ -12,7 +12,8 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import counted_edits
 from gecjury.errors import OptionError
-from gecjury.models.encoder import DType, EncoderSpec, Pooling, load_encoder
+from gecjury.models.encoder import EncoderSpec, Pooling, load_encoder
+from gecjury.models.precision import DType
 from gecjury.refbased.edit_metric import (
     BestReference,
     Edits,
@@ -84,7 +85,8 @@ class UOTERRANT(BestReference, TypedEditMetric):
             even where it does not converge (unbalanced).
         clip: count negative FP and FN as 0, so that no score passes 1.
         max_length: word pieces of a sentence that the encoder reads.
-        dtype: numbers the encoder computes with; bfloat16 is faster on GPUs and less exact.
+        dtype: numbers the encoder computes with; `bfloat16` is several times as fast on processors
+            that have it and less exact, `float16` is for GPUs.
     """
 
     name: ClassVar[str] = "uot-errant"
@@ -136,7 +138,9 @@ class UOTERRANT(BestReference, TypedEditMetric):
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """What decides edits, and the encoder's files."""
         identity = self.encoder_spec.checkpoint().identity
-        return {**super().extra_signature(runtime), "encoder": identity}
+        found = {**super().extra_signature(runtime), "encoder": identity}
+        # Scores kept by an earlier version came of networks that were wholly of 16 bits.
+        return found if self.dtype == "float32" else {**found, "rounded": "products"}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """TP, FP, FN: systems × sentences × references × 3; details hold them by error type."""

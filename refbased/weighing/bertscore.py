@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gecjury.arrays import Float32Array, FloatArray
 from gecjury.caches import VectorCache
 from gecjury.models.encoder import Encoder, EncoderSpec, load_encoder
+from gecjury.models.precision import DType
 from gecjury.runtime import Runtime
 
 __all__ = ["BERTScore", "baseline_f", "customary_layer"]
@@ -79,6 +80,7 @@ class BERTScore:
         layer: hidden states compared; None for the customary ones.
         revision: of a hub model.
         rescale: subtract the baseline of random pairs, where the model has one.
+        dtype: see `EncoderSpec`.
     """
 
     label: ClassVar[str] = "BERTScore"
@@ -87,12 +89,15 @@ class BERTScore:
     layer: int | None = None
     revision: str | None = None
     rescale: bool = True
+    dtype: DType = "float32"
 
     @property
     def encoder_spec(self) -> EncoderSpec:
         """The encoder, which reads up to 512 word pieces."""
         layer = customary_layer(self.model) if self.layer is None else self.layer
-        return EncoderSpec(self.model, layer=layer, revision=self.revision, max_length=512)
+        return EncoderSpec(
+            self.model, layer=layer, revision=self.revision, max_length=512, dtype=self.dtype
+        )
 
     @property
     def identity(self) -> str:

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 from gecjury.arrays import FloatArray
 from gecjury.corpus.edits import Edit, apply_edits, counted_edits
 from gecjury.errors import OptionError
+from gecjury.models.precision import DType
 from gecjury.refbased.weighing.bartscore import BARTScore
 from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.runtime import Runtime
@@ -43,7 +44,11 @@ class WeightModel(Protocol):
 
 
 def weight_model(
-    weights: Weights, model: str | None, layer: int | None, revision: str | None
+    weights: Weights,
+    model: str | None,
+    layer: int | None,
+    revision: str | None,
+    dtype: DType = "float32",
 ) -> WeightModel:
     """The score that weighs edits.
 
@@ -53,15 +58,18 @@ def weight_model(
             customary one (google-bert/bert-base-uncased, facebook/bart-large-cnn).
         layer: hidden states that BERTScore compares; None for the customary ones.
         revision: of a hub model.
+        dtype: numbers that BERTScore's encoder computes with.
 
     Raises:
-        OptionError: a layer for BARTScore, which has none to choose.
+        OptionError: a layer for BARTScore, which has none to choose, or other numbers.
     """
     if weights == "bartscore":
         if layer is not None:
             raise OptionError(f"layer={layer} is for weights=bertscore; BARTScore takes no layer")
+        if dtype != "float32":
+            raise OptionError(f"dtype={dtype} is for weights=bertscore; BARTScore takes float32")
         return BARTScore(model or BARTScore.model, revision)
-    return BERTScore(model or BERTScore.model, layer, revision)
+    return BERTScore(model or BERTScore.model, layer, revision, dtype=dtype)
 
 
 EditKey = tuple[int, int, str]

@@ -27,6 +27,7 @@ from gecjury.errors import InputError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import Repository, inside, repository, resolve
 from gecjury.models.networks import read_config, read_network, read_tokenizer
+from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.refless.data.annotations import ASPECTS
 from gecjury.refless.nets.features import (
     PAIR_FEATURES,
@@ -233,7 +234,9 @@ class Bundle:
         ]
 
 
-def open_bundle(location: str, max_length: int = 0, device: str = "cpu") -> Bundle:
+def open_bundle(
+    location: str, max_length: int = 0, device: str = "cpu", dtype: DType = "float32"
+) -> Bundle:
     """Load a trained SOME from a folder or from the hub.
 
     Args:
@@ -241,17 +244,20 @@ def open_bundle(location: str, max_length: int = 0, device: str = "cpu") -> Bund
             aspect; or a hub name of either.
         max_length: longest input; 0 takes what the training used, 128 where that is not told.
         device: as `Runtime.device`.
+        dtype: numbers that the encoders compute with; see `gecjury.models.precision`.
 
     Raises:
+        OptionError: numbers that the device does not compute with.
         InputError: no such folder, a damaged or incomplete one, a checkpoint of another kind or
             aspect, or weights that would need full unpickling.
         DataError: the hub cannot be reached, or the download was cut off.
     """
+    check_dtype(dtype, pick_device(device))
     folder = _repository(location).folder
     record = _manifest(folder)
     if record is None:
-        return _foreign(folder, location, max_length or 128, device)
-    return assemble(folder, record, max_length, device, location)
+        return _foreign(folder, location, max_length or 128, device, dtype)
+    return assemble(folder, record, max_length, device, location, dtype)
 
 
 def metric_for(model: str, aspects: Sequence[str]) -> str:
@@ -327,6 +333,7 @@ def assemble(
     max_length: int = 0,
     device: str = "cpu",
     where: str = "",
+    dtype: DType = "float32",
 ) -> Bundle:
     """Load what a manifest lists; see `open_bundle`."""
     path = folder / MANIFEST
@@ -356,14 +363,14 @@ def assemble(
         if not (linear.deviation > 0).all():
             raise _damaged(path, f"a feature of {aspect:.60} has no deviation")
     members = tuple(
-        _member(inside(folder, place), aspects, length, device) for place, aspects in places
+        _member(inside(folder, place), aspects, length, device, dtype) for place, aspects in places
     )
     shares = _shares(path, record)
     if not members and "kernel" not in record:
         raise _damaged(path, "no member")
     keys = inside(folder, KEYS_FILE)
     known = frozenset(read_text(keys).split()) if keys.exists() else frozenset()
-    probe = open_probe(folder, record["kernel"], length) if "kernel" in record else None
+    probe = open_probe(folder, record["kernel"], length, dtype) if "kernel" in record else None
     named = {aspect for _, aspects in places for aspect in aspects}
     fitted = set(probe.models) if probe else set()
     if apart := set(shares) - (named & fitted):
@@ -403,13 +410,16 @@ def _repository(location: str) -> Repository:
     return repository(location)
 
 
-def _foreign(folder: Path, location: str, max_length: int, device: str) -> Bundle:
+def _foreign(
+    folder: Path, location: str, max_length: int, device: str, dtype: DType = "float32"
+) -> Bundle:
     """Models that others trained: one folder an aspect, each with a single output."""
     members = []
     for aspect, names in _FOLDERS.items():
         found = next((folder / n for n in names if (folder / n / "config.json").exists()), None)
         if found is not None:
-            members.append(_member(inside(folder, found.name), (aspect,), max_length, device))
+            place = inside(folder, found.name)
+            members.append(_member(place, (aspect,), max_length, device, dtype))
     if not members:
         raise InputError(
             f"{location}: holds neither {MANIFEST} nor folders grammaticality, fluency, meaning: "
@@ -418,7 +428,13 @@ def _foreign(folder: Path, location: str, max_length: int, device: str) -> Bundl
     return Bundle(tuple(members), where=location)
 
 
-def _member(folder: Path, aspects: tuple[str, ...], max_length: int, device: str) -> Regressor:
+def _member(
+    folder: Path,
+    aspects: tuple[str, ...],
+    max_length: int,
+    device: str,
+    dtype: DType = "float32",
+) -> Regressor:
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; the model is incomplete: copy it anew")
     device = pick_device(device)
@@ -440,7 +456,13 @@ def _member(folder: Path, aspects: tuple[str, ...], max_length: int, device: str
             "`gecjury train some --encoder ...`"
         )
     tokenizer = read_tokenizer(checkpoint, config)
-    return Regressor(model.to(device).eval(), tokenizer, aspects, max_length)
+    return Regressor(
+        placed(model, dtype, device),
+        tokenizer,
+        aspects,
+        max_length,
+        f"{checkpoint.identity}|{dtype}",
+    )
 
 
 IMPARA_FORMAT = "gecjury-impara/1"

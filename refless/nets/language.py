@@ -11,19 +11,26 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.models.batching import padded_batches, pick_device
 from gecjury.models.checkpoints import Checkpoint, resolve
+from gecjury.models.kept import input_key, kept_rows
 from gecjury.models.networks import read_config, read_network, read_tokenizer, refuse_missing
+from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.runtime import Runtime
 
 __all__ = ["mean_log_probabilities"]
 
+_DIGITS = 6
 
-def mean_log_probabilities(model: str, texts: Sequence[str], runtime: Runtime) -> FloatArray:
+
+def mean_log_probabilities(
+    model: str, texts: Sequence[str], runtime: Runtime, dtype: DType = "float32"
+) -> FloatArray:
     """Mean log probability of the word pieces of each sentence, after a start-of-text piece.
 
     Args:
         model: folder or hub name of a causal language model.
         texts: N sentences.
-        runtime: device and batch size.
+        runtime: device, batch size and cache.
+        dtype: numbers that the model computes with; see `gecjury.models.precision`.
 
     Returns:
         N numbers, 0 or less; perplexity is exp(−x). An empty sentence has no piece: NaN.
@@ -32,24 +39,28 @@ def mean_log_probabilities(model: str, texts: Sequence[str], runtime: Runtime) -
         GecjuryError: the model cannot be had, or is no whole language model.
     """
     device = pick_device(runtime.device)
-    tokenizer, network = _open(resolve(model, packaged=False), device)
+    checkpoint = resolve(model, packaged=False)
+    tokenizer, network = _open(checkpoint, device, dtype)
     start = tokenizer.bos_token or tokenizer.eos_token or ""
     encoded = tokenizer(
         [start + text for text in texts], truncation=True, max_length=tokenizer.model_max_length
     )["input_ids"]
+
+    def compute(places: list[int]) -> FloatArray:
+        found = np.full((len(places), 1), np.nan)
+        lengths = [len(encoded[place]) for place in places]
+        for batch in runtime.track(
+            padded_batches(lengths, runtime.batch_size), f"{model}: probabilities"
+        ):
+            kept = [row for row in batch if lengths[row] > 1]
+            if kept:
+                found[kept, 0] = _score(network, [encoded[places[row]] for row in kept])
+        return found
+
     # Sentences of the same pieces must have the very same number, whatever batch they are in.
-    rows: dict[tuple[int, ...], int] = {}
-    place = [rows.setdefault(tuple(ids), len(rows)) for ids in encoded]
-    distinct = list(rows)
-    found = np.full(len(distinct), np.nan)
-    lengths = [len(ids) for ids in distinct]
-    for batch in runtime.track(
-        padded_batches(lengths, runtime.batch_size), f"{model}: probabilities"
-    ):
-        kept = [row for row in batch if lengths[row] > 1]
-        if kept:
-            found[kept] = _score(network, [distinct[row] for row in kept])
-    return found[place]
+    identity = f"{checkpoint.identity}|mean log probability|{dtype}"
+    keys = [input_key(identity, ids) for ids in encoded]
+    return kept_rows(keys, 1, _DIGITS, compute, runtime)[:, 0]
 
 
 def _score(network: Any, batch: Sequence[Sequence[int]]) -> FloatArray:
@@ -70,12 +81,13 @@ def _score(network: Any, batch: Sequence[Sequence[int]]) -> FloatArray:
         )
     counted = mask[:, 1:]
     means: FloatArray = -((losses * counted).sum(1) / counted.sum(1)).cpu().double().numpy()
-    return means.round(6)
+    return means.round(_DIGITS)
 
 
 @lru_cache(maxsize=1)
-def _open(checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
+def _open(checkpoint: Checkpoint, device: str, dtype: DType) -> tuple[Any, Any]:
+    check_dtype(dtype, device)
     config = read_config(checkpoint)
     network, missing = read_network(checkpoint, config, "next-word")
     refuse_missing(checkpoint, config, missing, "a whole causal language model")
-    return read_tokenizer(checkpoint, config), network.to(device).eval()
+    return read_tokenizer(checkpoint, config), placed(network, dtype, device)

@@ -11,18 +11,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
+from gecjury.arrays import Float32Array, FloatArray
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.splits import Split
 from gecjury.errors import InputError
-from gecjury.models.checkpoints import inside, named_within, resolve
+from gecjury.models.checkpoints import Checkpoint, inside, named_within, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config
+from gecjury.models.precision import DType
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
 from gecjury.refless.nets.kernel import Block, KernelModel, fit_kernel
@@ -49,6 +51,7 @@ class Probe:
         paired: whether grammaticality and fluency read features of the pair as well. That predicts
             ratings better, but by what corrections say of their source: a source that was corrected
             much was bad. Among corrections of one source it then prefers those that do little.
+        dtype: see `gecjury.models.encoder.EncoderSpec`.
     """
 
     models: Mapping[str, KernelModel]
@@ -56,12 +59,16 @@ class Probe:
     base: str
     max_length: int = 128
     paired: bool = False
+    dtype: DType = "float32"
 
     def predict(
         self, texts: Sequence[str], pairs: tuple[Sequence[str], Sequence[str]], runtime: Runtime
     ) -> dict[str, FloatArray]:
         """Predicted ratings by aspect, one a text, or one a pair for `pair_aspects`."""
         reader = _Reader(self, runtime)
+        alone = [aspect for aspect in self.models if aspect not in self.pair_aspects]
+        compared = [aspect for aspect in self.models if aspect in self.pair_aspects]
+        reader.read({**dict.fromkeys(alone, (texts, texts)), **dict.fromkeys(compared, pairs)})
         return {
             aspect: model(
                 _joined(reader.blocks(aspect, *pairs))
@@ -93,36 +100,88 @@ def plain_text(text: str) -> str:
 
 
 class _Reader:
-    """Makes the blocks of an aspect; states of every distinct sentence are computed once."""
+    """Makes the blocks of aspects; each sentence is read once, for all the layers wanted of it."""
 
     def __init__(self, probe: Probe, runtime: Runtime) -> None:
         self.probe = probe
         self.runtime = runtime
         self._count: Callable[[str], int] | None = None
+        self._tables: dict[tuple[str, int], _Table] = {}
+        self._made: dict[tuple[str, tuple[Sequence[str], ...]], FloatArray] = {}
+
+    def read(self, inputs: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> None:
+        """Compute the states that the blocks of some aspects need, in one pass an encoder.
+
+        Args:
+            inputs: by aspect what `blocks` will be given.
+        """
+        wanted: dict[str, dict[int, None]] = {}
+        texts: dict[str, dict[str, None]] = {}
+        for aspect, (sources, outputs) in inputs.items():
+            for name, layer in self._places(aspect):
+                wanted.setdefault(name, {})[layer] = None
+                sides = (sources, outputs) if aspect == "meaning" else (outputs,)
+                for side in sides:
+                    texts.setdefault(name, {}).update(dict.fromkeys(map(plain_text, side)))
+        for name, layers in wanted.items():
+            lines = list(texts[name])
+            rows = {text: row for row, text in enumerate(lines)}
+            # The encoder of the highest layer computes those below on the way.
+            spec = EncoderSpec(
+                name,
+                layer=max(layers),
+                max_length=self.probe.max_length,
+                dtype=self.probe.dtype,
+            )
+            found = load_encoder(spec, self.runtime).encode_layers(lines, list(layers))
+            for layer, encoded in zip(layers, found, strict=True):
+                self._tables[name, layer] = rows, encoded.vectors
 
     def blocks(self, aspect: str, sources: Sequence[str], outputs: Sequence[str]) -> list[Block]:
-        """Blocks of inputs with their weights."""
+        """Blocks of inputs, which `read` was told of, with their weights."""
         probe = self.probe
         old, new = [plain_text(s) for s in sources], [plain_text(o) for o in outputs]
+        places = self._places(aspect)
         if aspect == "meaning":
-            before, after = (self._states(probe.base, texts, None) for texts in (old, new))
+            before, after = (self._states(places[0], texts) for texts in (old, new))
             size = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
             cosine = (before * after).sum(axis=1) / np.where(size > 0, size, 1.0)
-            features = np.column_stack([pair_features(sources, outputs), cosine])
+            features = np.column_stack([self._of_pairs(sources, outputs), cosine])
             return [(features, _FEATURES), (after - before, _CHANGE)]
-        found: list[Block] = [(self._states(probe.encoder, new, 2 / 3), _STATES)]
-        if probe.base != probe.encoder:
-            found.append((self._states(probe.base, new, 2 / 3), _BASE_STATES))
-        features = sentence_features(outputs, self._pieces())
+        weights = (_STATES, _BASE_STATES)
+        found: list[Block] = [
+            (self._states(place, new), weight)
+            for place, weight in zip(places, weights, strict=False)
+        ]
+        features = self._of_sentences(outputs)
         if probe.paired:
-            features = np.column_stack([features, pair_features(sources, outputs)])
+            features = np.column_stack([features, self._of_pairs(sources, outputs)])
         return [*found, (features, _FEATURES)]
 
-    def _states(self, name: str, texts: Sequence[str], height: float | None) -> FloatArray:
-        """Means over word pieces of the states at a share of the layers, or of the last."""
-        layer = None if height is None else round(height * _layers(name))
-        spec = EncoderSpec(name, layer=layer, max_length=self.probe.max_length)
-        return load_encoder(spec, self.runtime).encode(texts).vectors.astype(np.float64)
+    def _places(self, aspect: str) -> list[tuple[str, int]]:
+        """The encoders and layers whose states an aspect reads."""
+        probe = self.probe
+        if aspect == "meaning":
+            return [(probe.base, _layers(probe.base))]
+        names = dict.fromkeys((probe.encoder, probe.base))
+        return [(name, round(2 / 3 * _layers(name))) for name in names]
+
+    def _states(self, place: tuple[str, int], texts: Sequence[str]) -> FloatArray:
+        """Means over word pieces of the states of a layer."""
+        rows, vectors = self._tables[place]
+        return vectors[[rows[text] for text in texts]].astype(np.float64)
+
+    def _of_sentences(self, outputs: Sequence[str]) -> FloatArray:
+        key = ("sentence", (tuple(outputs),))
+        if key not in self._made:
+            self._made[key] = sentence_features(outputs, self._pieces())
+        return self._made[key]
+
+    def _of_pairs(self, sources: Sequence[str], outputs: Sequence[str]) -> FloatArray:
+        key = ("pair", (tuple(sources), tuple(outputs)))
+        if key not in self._made:
+            self._made[key] = pair_features(sources, outputs)
+        return self._made[key]
 
     def _pieces(self) -> Callable[[str], int]:
         if self._count is None:
@@ -130,8 +189,17 @@ class _Reader:
         return self._count
 
 
+_Table = tuple[dict[str, int], Float32Array]
+"""The row of each text, and the vectors."""
+
+
+@lru_cache(maxsize=8)
+def _layers_of(checkpoint: Checkpoint) -> int:
+    return int(read_config(checkpoint).num_hidden_layers)
+
+
 def _layers(name: str) -> int:
-    return int(read_config(resolve(name)).num_hidden_layers)
+    return _layers_of(resolve(name))
 
 
 def _joined(blocks: Sequence[Block]) -> FloatArray:
@@ -180,6 +248,7 @@ def fit_probe(
     numbers: dict[str, int] = {}
     keys = [normalise(s or o) for s, o in zip(data.sources, data.outputs, strict=True)]
     groups = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+    reader.read(dict.fromkeys(data.aspects, (data.sources, data.outputs)))
     models: dict[str, KernelModel] = {}
     chosen = {}
     curves: dict[str, dict[int, float]] = {}
@@ -217,13 +286,16 @@ def save_probe(probe: Probe, folder: Path) -> None:
         partial.replace(folder / KERNEL_FILE)
 
 
-def open_probe(folder: Path, record: Mapping[str, Any], max_length: int) -> Probe:
+def open_probe(
+    folder: Path, record: Mapping[str, Any], max_length: int, dtype: DType = "float32"
+) -> Probe:
     """Read what `save_probe` wrote.
 
     Args:
         folder: of the bundle.
         record: see `Probe.record`; encoders that lie in the folder are named relative to it.
         max_length: longest input in word pieces.
+        dtype: numbers that the encoders compute with.
 
     Raises:
         InputError: the file is absent or damaged.
@@ -252,4 +324,4 @@ def open_probe(folder: Path, record: Mapping[str, Any], max_length: int) -> Prob
             "model anew"
         ) from None
     encoder, base = (named_within(folder, name) for name in names.values())
-    return Probe(models, encoder, base, max_length, paired)
+    return Probe(models, encoder, base, max_length, paired, dtype)

@@ -18,6 +18,7 @@ from gecjury.arrays import FloatArray
 from gecjury.errors import GecjuryError, InputError, OutputError
 from gecjury.models.batching import padded_batches
 from gecjury.models.checkpoints import resolve
+from gecjury.models.kept import input_key, kept_rows
 from gecjury.models.networks import (
     NetworkKind,
     cut_length,
@@ -48,22 +49,25 @@ class Regressor:
         tokenizer: its tokenizer.
         aspects: names of its outputs, in order.
         max_length: longest input in word pieces; longer ones are cut.
+        identity: what pins the weights and the numbers that they are computed with; its outputs
+            are then kept between runs. Empty while a model is trained.
     """
 
     model: Any
     tokenizer: Any
     aspects: tuple[str, ...]
     max_length: int = 128
+    identity: str = ""
 
     def predict(
         self, first: Sequence[str], second: Sequence[str] | None, runtime: Runtime
     ) -> FloatArray:
-        """Outputs for lone texts, or for pairs.
+        """Outputs for lone texts, or for pairs; inputs of the same word pieces are read once.
 
         Args:
             first: N texts.
             second: N texts to be read as pairs with `first`, or None.
-            runtime: device and batch size.
+            runtime: device, batch size and cache.
 
         Returns:
             N × aspects; rounded to six digits, since the last bits depend on the batch.
@@ -77,7 +81,16 @@ class Regressor:
             truncation=True,
             max_length=cut_length(self.tokenizer, self.max_length),
         )
-        outputs = predict(self.model, self.tokenizer, encoded, runtime)
+        parts = [list(encoded[key]) for key in encoded if key != "attention_mask"]
+        keys = [input_key(self.identity, *inputs) for inputs in zip(*parts, strict=True)]
+
+        def compute(places: list[int]) -> FloatArray:
+            wanted = {key: [rows[place] for place in places] for key, rows in encoded.items()}
+            return predict(self.model, self.tokenizer, wanted, runtime)
+
+        outputs = kept_rows(
+            keys, len(self.aspects), _DIGITS, compute, runtime, keep=bool(self.identity)
+        )
         if not np.isfinite(outputs).all():
             row = int(np.flatnonzero(~np.isfinite(outputs).all(axis=1))[0])
             raise InputError(

@@ -21,7 +21,7 @@ from gecjury.refless.training.recipe import TrainSettings
 from gecjury.runtime import Runtime
 from tests import tiny
 
-RUNTIME = Runtime(device="cpu")
+RUNTIME = Runtime(device="cpu", use_cache=False)
 SOURCES = tuple(tiny.sentences(20))
 
 

@@ -34,7 +34,7 @@ CORPUS = Corpus(
         "c": Version(("", *SOURCES[1:])),
     },
 )
-RUNTIME = Runtime(device="cpu")
+RUNTIME = Runtime(device="cpu", use_cache=False)
 
 
 def rated(count: int = 60) -> Annotations:
@@ -96,12 +96,73 @@ def test_batches_and_company_do_not_change_a_score(three: Path) -> None:
     scorer = load("some", model=str(three))
     whole = scorer.score_corpus(CORPUS, RUNTIME).sentences
     for size in (1, 3, 1000):
-        small = scorer.score_corpus(CORPUS, Runtime(device="cpu", batch_size=size)).sentences
+        runtime = Runtime(device="cpu", batch_size=size, use_cache=False)
+        small = scorer.score_corpus(CORPUS, runtime).sentences
         assert np.abs(small - whole).max() <= 2e-6
     alone = scorer.score_corpus(CORPUS.with_systems(["b"]), RUNTIME).sentences
     assert np.abs(alone[0] - whole[1]).max() <= 2e-6
     # Equal texts have the very same score.
     assert (whole[1, 1:20] == whole[2, 1:20]).all()
+
+
+def test_predictions_are_kept_between_runs(three: Path, tmp_path: Path) -> None:
+    runtime = Runtime(device="cpu", cache=tmp_path / "cache")
+    plain = load("some", model=str(three)).score_corpus(CORPUS, RUNTIME)
+    first = load("some", model=str(three)).score_corpus(CORPUS, runtime)
+    member = open_bundle(str(three)).members[0]
+    # A network that cannot work is not asked for what is kept, and is for anything else.
+    broken = replace(member, model=None)
+    texts = list(CORPUS.systems["a"].lines)
+    kept = broken.predict(texts, None, runtime)
+    assert ((kept[:, 0] - 1) / 3).tolist() == first.statistics.values[0, :, 0].tolist()
+    assert first.sentences.tolist() == plain.sentences.tolist()
+    with pytest.raises(AttributeError):
+        broken.predict(["the big apple"], None, runtime)
+    with pytest.raises(AttributeError):
+        broken.predict(texts, None, RUNTIME)
+    rough = open_bundle(str(three), dtype="bfloat16").members[0]
+    with pytest.raises(AttributeError):
+        replace(rough, model=None).predict(texts, None, runtime)
+    # While a model is trained nothing is kept: its weights change and no file pins them.
+    with pytest.raises(AttributeError):
+        replace(broken, identity="").predict(texts, None, runtime)
+
+
+def test_inputs_of_the_same_pieces_are_read_once(three: Path) -> None:
+    member = open_bundle(str(three)).members[0]
+    calls = []
+
+    class Counting:
+        config = member.model.config
+
+        def eval(self) -> None: ...
+
+        def parameters(self) -> object:
+            return member.model.parameters()
+
+        def __call__(self, **batch: torch.Tensor) -> object:
+            calls.append(len(batch["input_ids"]))
+            return member.model(**batch)
+
+    # The tokenizer lower-cases.
+    texts = ["The cat", "the cat", "a dog", "THE CAT"]
+    found = replace(member, model=Counting()).predict(texts, None, RUNTIME)
+    assert calls == [2]
+    assert len({*found[[0, 1, 3], 0].tolist()}) == 1
+    assert found[2, 0] != found[0, 0]
+    pairs = member.predict(["the cat", "the"], ["a dog", "cat a dog"], RUNTIME)
+    assert pairs[0, 0] != pairs[1, 0]  # the same pieces, parted elsewhere
+
+
+def test_numbers_of_sixteen_bits_are_told(three: Path) -> None:
+    plain, rough = load("some", model=str(three)), load("some", model=str(three), dtype="bfloat16")
+    one, other = plain.signature(CORPUS, RUNTIME), rough.signature(CORPUS, RUNTIME)
+    assert "dtype" not in str(one)
+    assert "dtype=bfloat16" in str(other)
+    assert one.key != other.key
+    exact = plain.score_corpus(CORPUS, RUNTIME).sentences
+    near = rough.score_corpus(CORPUS, RUNTIME).sentences
+    assert 0 < np.abs(near - exact).max() < 0.02
 
 
 def test_without_a_model_the_training_command_is_named(tmp_path: Path) -> None:

@@ -25,6 +25,12 @@ def _one_thread() -> None:
     torch.set_num_threads(1)
 
 
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What models gave is kept in the user's cache folder: not here."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own-cache"))
+
+
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tiny.encoder(tmp_path_factory.mktemp("models") / "encoder"))

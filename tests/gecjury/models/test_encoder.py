@@ -89,6 +89,78 @@ def test_all_layers_in_one_pass(tiny_bert: Path) -> None:
             np.testing.assert_allclose(found[number, layer], one, atol=1e-6)
 
 
+def distilled(folder: Path, words: Path) -> Path:
+    """A DistilBERT, whose layers lie elsewhere than BERT's."""
+    for file in words.glob("*"):
+        if file.name not in ("config.json", "model.safetensors"):
+            folder.mkdir(exist_ok=True)
+            shutil.copy(file, folder)
+    config = transformers.DistilBertConfig(
+        vocab_size=48, dim=16, n_layers=3, n_heads=2, hidden_dim=24, max_position_embeddings=40
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        transformers.DistilBertModel(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("usual", [True, False])
+def test_layers_from_one_pass_are_those_of_single_ones(
+    tiny_bert: Path, tmp_path: Path, usual: bool
+) -> None:
+    folder = tiny_bert if usual else distilled(tmp_path / "distilled", tiny_bert)
+    for top, layers in ((3, (1, 3)), (3, (0, 2)), (2, (2, 0, 1))):
+        model = encoder(folder, layer=top)
+        passes = []
+        model._model.register_forward_hook(lambda *_, to=passes: to.append(1))
+        found = model.encode_layers(TEXTS, layers)
+        alone = len(passes)
+        for layer, encoded in zip(layers, found, strict=True):
+            for row, text in enumerate(TEXTS):
+                np.testing.assert_allclose(
+                    encoded.vectors[row], reference(folder, text, "mean", layer), atol=1e-5
+                )
+        # Nothing more is read for what is known, nor for one layer of it.
+        model.encode_layers(TEXTS, layers)
+        model.encode_layers(TEXTS, layers[:1])
+        assert len(passes) == alone
+        model.clear()
+        model.encode_layers(TEXTS, layers[-1:])
+        assert len(passes) == 2 * alone
+    with pytest.raises(OptionError, match="layer 3 is not among those up to 2"):
+        encoder(folder, layer=2).encode_layers(TEXTS, (3,))
+
+
+def test_layers_of_one_pass_are_kept_as_those_of_encoders_of_their_own(
+    tiny_bert: Path, tmp_path: Path
+) -> None:
+    runtime = Runtime(device="cpu", cache=tmp_path)
+    lower = load_encoder(EncoderSpec(str(tiny_bert), layer=1), runtime)
+    lower.clear()
+    assert lower.encode(TEXTS[:2]).fresh == 2
+    both = load_encoder(EncoderSpec(str(tiny_bert)), runtime)
+    both.clear()
+    assert both.encode_layers(TEXTS, (1, 3))[0].fresh == 5
+    lower.clear()
+    assert lower.encode(TEXTS).fresh == 0
+    rough = load_encoder(EncoderSpec(str(tiny_bert), layer=1, dtype="bfloat16"), runtime)
+    rough.clear()
+    assert rough.encode(TEXTS).fresh == 5
+
+
+def test_layers_of_several_threads_are_not_mixed_up(tiny_bert: Path) -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = encoder(tiny_bert, batch_size=1).encode_layers(TEXTS, (1, 3))
+        torch.set_num_threads(3)
+        together = encoder(tiny_bert, batch_size=1).encode_layers(TEXTS, (1, 3))
+    finally:
+        torch.set_num_threads(before)
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_allclose(other.vectors, one.vectors, atol=1e-6)
+
+
 def test_every_distinct_string_is_read_once(tiny_bert: Path) -> None:
     model = encoder(tiny_bert)
     first = model.encode([*TEXTS, *TEXTS])

@@ -77,6 +77,30 @@ def test_a_device_that_is_not_there_is_refused_alike(
             scorer.score_corpus(CORPUS, Runtime(device=device, use_cache=False))
 
 
+@pytest.mark.parametrize("metric", NEURAL)
+def test_numbers_of_sixteen_bits_are_told_and_refused_alike(
+    metric: str, models: Path, tiny_bart: Path
+) -> None:
+    name, settings = metric.partition("/")[0], options(metric, models, tiny_bart)
+    runtime = Runtime(device="cpu", use_cache=False)
+    if metric == "pt-errant/bartscore":
+        with pytest.raises(OptionError, match="dtype=bfloat16 is for weights=bertscore"):
+            load(name, **settings, dtype="bfloat16")
+        return
+    plain, rough = load(name, **settings), load(name, **settings, dtype="bfloat16")
+    told = str(plain.signature(CORPUS, runtime)), str(rough.signature(CORPUS, runtime))
+    # UOT-ERRANT has had the option from its first version.
+    assert ("dtype" in told[0]) == (metric == "uot-errant")
+    assert "dtype=bfloat16" in told[1]
+    assert ("rounded=products" in told[1]) == (metric == "uot-errant")
+    exact, near = (s.score_corpus(CORPUS, runtime).sentences for s in (plain, rough))
+    assert near == pytest.approx(exact, abs=0.05, nan_ok=True)
+    with pytest.raises(OptionError, match=r"dtype=float16 is for GPUs .*take dtype=bfloat16"):
+        load(name, **settings, dtype="float16").score_corpus(CORPUS, runtime)
+    with pytest.raises(OptionError, match="'int8' is not one of float32, bfloat16, float16"):
+        load(name, **settings, dtype="int8")
+
+
 def as_bin(folder: Path, evil: bool = False) -> None:
     """Turn every model in a folder into one with pickled weights, as older ones have them."""
     from safetensors.torch import load_file

@@ -15,7 +15,7 @@ from gecjury.refless.similarity import Meteor
 from gecjury.runtime import Runtime
 from tests import tiny
 
-RUNTIME = Runtime(device="cpu")
+RUNTIME = Runtime(device="cpu", use_cache=False)
 
 
 @pytest.fixture(scope="module")
@@ -98,3 +98,20 @@ def test_an_encoder_without_a_language_model_is_refused(tmp_path: Path) -> None:
     folder = tiny.encoder(tmp_path / "encoder")
     with pytest.raises(InputError, match=r"weights of a bert model are missing \(cls\."):
         mean_log_probabilities(str(folder), ["a"], RUNTIME)
+
+
+def test_probabilities_are_kept_by_model_and_numbers(model: str, tmp_path: Path) -> None:
+    runtime = Runtime(device="cpu", cache=tmp_path)
+    texts = ["the cat goes to school .", "a dog", ""]
+    first = mean_log_probabilities(model, texts, runtime)
+    again = mean_log_probabilities(model, texts, runtime)
+    assert first[:2].tolist() == again[:2].tolist()
+    assert first[:2].tolist() == mean_log_probabilities(model, texts, RUNTIME)[:2].tolist()
+    assert np.isnan(again[2])
+    rough = mean_log_probabilities(model, texts, runtime, "bfloat16")
+    assert 0 < np.abs(rough - first)[:2].max() < 0.01
+    with pytest.raises(OptionError, match="float16 is for GPUs"):
+        mean_log_probabilities(model, texts, runtime, "float16")
+    for metric in ("scribendi", "asano"):
+        assert "dtype" not in load(metric).settings()
+        assert load(metric, dtype="bfloat16").settings()["dtype"] == "bfloat16"

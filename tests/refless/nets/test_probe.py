@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
+from gecjury.models.encoder import forget
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.data.splits import split_by_source
@@ -18,7 +21,7 @@ from gecjury.refless.nets.probe import KERNEL_FILE, plain_text
 from gecjury.refless.training.intermediate import IntermediateData
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import Job, train_some
-from gecjury.runtime import Runtime
+from gecjury.runtime import Bar, Runtime, SilentProgress
 from tests import tiny
 
 ASPECTS = ("grammaticality", "fluency", "meaning")
@@ -97,6 +100,41 @@ def test_scores_do_not_depend_on_the_batch(trained: tuple[Path, Annotations]) ->
     ]
     assert tables[0].sentences == pytest.approx(tables[1].sentences, abs=1e-5)
     assert open_bundle(str(trained[0])).pair_aspects == {"meaning"}
+
+
+class Counted(SilentProgress):
+    """Counts what encoders read."""
+
+    def __init__(self) -> None:
+        self.read: Counter[str] = Counter()
+
+    def task(self, description: str, total: float | None = None) -> AbstractContextManager[Bar]:
+        self.read[Path(description).name] += int(total or 0)
+        return super().task(description, total)
+
+
+def test_a_sentence_is_read_once_for_all_layers(
+    trained: tuple[Path, Annotations], tmp_path: Path
+) -> None:
+    progress = Counted()
+    runtime = Runtime(device="cpu", cache=tmp_path / "cache", progress=progress)
+    first = load("some", model=str(trained[0])).score_corpus(CORPUS, runtime)
+    outputs = {plain_text(line) for version in CORPUS.systems.values() for line in version.lines}
+    # The detector reads hypotheses alone, for one layer; the base sources as well, for two.
+    assert progress.read["encoder"] == len(outputs)
+    assert progress.read["base"] == len(outputs | set(CORPUS.sources))
+    forget()
+    again = load("some", model=str(trained[0])).score_corpus(CORPUS, runtime)
+    assert progress.read["base"] == len(outputs | set(CORPUS.sources))
+    assert again.sentences.tolist() == first.sentences.tolist()
+
+
+def test_sixteen_bits_stay_near(trained: tuple[Path, Annotations]) -> None:
+    exact, rough = (
+        load("some", model=str(trained[0]), **more).score_corpus(CORPUS, RUNTIME).sentences
+        for more in ({}, {"dtype": "bfloat16"})
+    )
+    assert 0 < np.abs(exact - rough).max() < 0.02
 
 
 def test_the_source_is_read_on_request_alone(tmp_path: Path) -> None:

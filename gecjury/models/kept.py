@@ -1,0 +1,76 @@
+"""Numbers that a network gave for its inputs, kept on disk between runs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from gecjury.arrays import Float32Array, FloatArray
+from gecjury.caches import VectorCache
+from gecjury.runtime import Runtime
+
+__all__ = ["input_key", "kept_rows"]
+
+
+def input_key(identity: str, *pieces: Sequence[int]) -> bytes:
+    """A key of what a network reads.
+
+    Args:
+        identity: everything that decides the numbers besides the word pieces.
+        *pieces: the word pieces, and what else is read of each of them.
+    """
+    digest = hashlib.sha256(identity.encode())
+    for numbers in pieces:
+        digest.update(b"|%d:" % len(numbers))
+        digest.update(np.asarray(numbers, dtype="<i4").tobytes())
+    return digest.digest()[:16]
+
+
+def kept_rows(
+    keys: Sequence[bytes],
+    columns: int,
+    digits: int,
+    compute: Callable[[list[int]], FloatArray],
+    runtime: Runtime,
+    *,
+    keep: bool = True,
+) -> FloatArray:
+    """A row of numbers for each key, from the disk where it has one; each key is computed once.
+
+    Args:
+        keys: N keys, repeated or not; see `input_key`.
+        columns: numbers in a row.
+        digits: what numbers are rounded to: few enough that 32-bit floats hold them.
+        compute: gives the rows, rounded, for some places in `keys`.
+        runtime: the cache.
+        keep: whether the cache is used if the run has one.
+
+    Returns:
+        N × columns; the same whether computed now or before.
+    """
+    place_of: dict[bytes, int] = {}
+    for place, key in enumerate(keys):
+        place_of.setdefault(key, place)
+    cache = None
+    if keep and runtime.use_cache and keys:
+        cache = VectorCache(runtime.cache_folder("vectors") / "vectors.sqlite")
+    known = {} if cache is None else cache.read(list(place_of), columns)
+    rows = {key: row.astype(np.float64).round(digits) for key, row in known.items()}
+    todo = [key for key in place_of if key not in rows]
+    if todo:
+        fresh = compute([place_of[key] for key in todo])
+        rows |= dict(zip(todo, fresh, strict=True))
+        if cache is not None:
+            cache.write(_writable(todo, fresh))
+    return np.array([rows[key] for key in keys]).reshape(len(keys), columns)
+
+
+def _writable(keys: Sequence[bytes], rows: FloatArray) -> dict[bytes, Float32Array]:
+    """Rows without one that is no number: a damaged model should say so each time."""
+    return {
+        key: row.astype(np.float32)
+        for key, row in zip(keys, rows, strict=True)
+        if np.isfinite(row).all()
+    }
