@@ -238,10 +238,6 @@ FATAL = [
     (Said(401, {"error": {"message": "Incorrect key sk-test-key-of-nobody"}}), "wants a key"),
     (Said(403, {"error": {"message": "not for you"}}), r"does not allow this \(403\)"),
     (Said(404, {"error": {"message": "no such model"}}), r"knows no model 'tiny' \(404\)"),
-    (
-        Said(400, {"error": {"message": "maximum context length is 512 tokens"}}),
-        "longer than the context of tiny",
-    ),
     (Said(400, {"error": {"message": "no chat template is set"}}), "tiny has no chat template"),
     (Said(400, {"error": {"message": "you may not"}}), r"refuses the request \(400\): you may not"),
     (
