@@ -225,6 +225,9 @@ class OpenAIBackend:
             self._raise_status(error, attempt, body)
             raise
         except openai.APITimeoutError:
+            if self.pace is not None:
+                # Servers on a desk take one request at a time, and the others wait in line.
+                self.pace.slow_down(0.0)
             raise _Transient("the time for an answer ran out") from None
         except openai.APIConnectionError as error:
             reason = error.__cause__ or error

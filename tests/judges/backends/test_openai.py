@@ -427,6 +427,24 @@ def test_a_reply_that_drips_runs_out_of_time(
     assert time.monotonic() - start < 10
 
 
+def test_less_is_under_way_where_the_time_runs_out(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    backends: list[OpenAIBackend] = []
+
+    def connect(model: Model, *, batch: bool = False) -> OpenAIBackend:
+        backends.append(OpenAIBackend(model, Limits(seconds=1.0)))
+        return backends[-1]
+
+    server = serve(lambda number, body: Said(body={}, wait=1.5) if number < 3 else None)
+    asking = judge(server).asking(connect)  # type: ignore[attr-defined]
+    assert asking.score_corpus(corpus, runtime).missing == 0
+    pace = backends[0].pace
+    assert pace is not None
+    assert pace.complaints == 3
+    assert pace.lowest <= 2
+
+
 @pytest.mark.parametrize(
     ("status", "header", "value", "told"),
     [

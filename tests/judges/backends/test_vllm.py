@@ -183,7 +183,6 @@ def test_context_is_cut_to_the_window(tiny: Path, served: str, tmp_path: Path) -
         assert table.missing == 0
         cut = {"questions": 1, "words": {"32": 1}, "window": 8192, "lines": [1]}
         assert audit_of(table)["cut"] == cut
-    # a model in process knows how many tokens its prompts have, and cuts no more than it must
     for path in (tmp_path / "judgments").glob("*.jsonl"):
         lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
         sent = [line["reply"]["sent"] for line in lines]
