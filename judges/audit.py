@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.judges.asking.ask import Asked
-from gecjury.judges.asking.exchange import Model
+from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Model, Reply, Request
 from gecjury.judges.asking.prices import read_prices
 from gecjury.judges.asking.store import ASIDE
 from gecjury.judges.protocols.ballots import Counted
@@ -23,6 +23,8 @@ from gecjury.runtime import Runtime
 __all__ = ["audit_of", "merge_audits", "order_flips", "position_means", "repeat_agreement"]
 
 _LISTED = 100
+# Characters a token; prose in the tokenizers of current models has 4 to 5.
+_MOST_CHARACTERS = 8
 _UNREADABLE = (
     "no-json",
     "missing-target",
@@ -68,7 +70,7 @@ def audit_of(
             "distinct": len(answers),
             "ballots": len(counted),
             "asked": sum(answer.fresh for answer in answers.values()),
-            "stored": sum(1 for answer in answers.values() if not answer.fresh),
+            "stored": sum(bool(a.replies) and not a.fresh for a in answers.values()),
             "retried": sum(len(answer.replies) > 1 for answer in answers.values()),
         },
         "valid": len(answers) - failures.total(),
@@ -77,6 +79,7 @@ def audit_of(
         "unparsable": sum(failures[kind] for kind in _UNREADABLE),
         "failures": dict(sorted(failures.items())),
         "missing": _missing(counted, sets),
+        **_windows(model, counted, asked, sets),
         "flips": order_flips(counted),
         "repeat_agreement": repeat_agreement(counted),
         "histogram": _histogram(counted),
@@ -112,6 +115,49 @@ def _missing(counted: Sequence[Counted], sets: Sequence[CandidateSet]) -> list[d
         for item in counted
         if isinstance(item.scores, Failure)
     ]
+
+
+def _windows(
+    model: Model, counted: Sequence[Counted], asked: Asked, sets: Sequence[CandidateSet]
+) -> dict[str, Any]:
+    """What is told of prompts that were cut, here or (as it seems) by the server."""
+    words: dict[str, int] = {}
+    lines: dict[str, set[int]] = {"cut": set(), "swallowed": set()}
+    window = None
+    swallowed = set()
+    for item in counted:
+        request = item.ballot.question.request
+        replies = asked.answers[request.key].replies
+        if not replies:
+            continue
+        line = sets[item.ballot.set].row + 1
+        if CUT in (sent := replies[-1].sent):
+            words[request.key] = int(sent[CUT])
+            window = sent.get(WINDOW, window)
+            lines["cut"].add(line)
+        if model.backend == "openai" and _swallowed(request, replies[-1]):
+            swallowed.add(request.key)
+            lines["swallowed"].add(line)
+    found: dict[str, Any] = {}
+    if words:
+        levels = Counter(words.values())
+        found["cut"] = {
+            "questions": len(words),
+            "words": {str(level): levels[level] for level in sorted(levels, reverse=True)},
+            "window": window,
+            "lines": sorted(lines["cut"]),
+        }
+    if swallowed:
+        found["swallowed"] = {"questions": len(swallowed), "lines": sorted(lines["swallowed"])}
+    return found
+
+
+def _swallowed(request: Request, reply: Reply) -> bool:
+    """Whether a server counted far fewer tokens than a prompt can have."""
+    if not reply.input_tokens or CUT in reply.sent:
+        return False
+    length = sum(len(message["content"]) for message in request.messages)
+    return length > _MOST_CHARACTERS * reply.input_tokens
 
 
 def order_flips(counted: Sequence[Counted]) -> dict[str, Any] | None:
@@ -212,14 +258,52 @@ def merge_audits(audits: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], t
                 f"{file}: {len(aside)} stored replies cannot be read (lines {shown}); they were "
                 f"set aside in {Path(file).with_suffix(ASIDE)} and asked again"
             )
-        if audit["missing"]:
-            lines = sorted({entry["line"] for entry in audit["missing"]})
-            shown = ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
+        if unread := [entry for entry in audit["missing"] if entry["kind"] != TOO_LONG]:
+            shown = _lines(entry["line"] for entry in unread)
             notes.append(
-                f"{audit['model']}: {len(audit['missing'])} verdicts are missing after all "
+                f"{audit['model']}: {len(unread)} verdicts are missing after all "
                 f"retries (lines {shown}); they are left out, neither zero nor a tie"
             )
+        notes += _window_notes(audit)
     return {"members": [dict(audit) for audit in audits], "rows": rows}, tuple(notes)
+
+
+def _window_notes(audit: Mapping[str, Any]) -> list[str]:
+    """What the user has to know of prompts that were cut or did not fit."""
+    notes = []
+    name = audit["model"]
+    if cut := audit.get("cut"):
+        levels = [
+            f"{count} with {level} words of it on each side" if level != "0" else f"{count} without"
+            for level, count in cut["words"].items()
+        ]
+        window = "" if cut["window"] is None else f" of {cut['window']} tokens"
+        notes.append(
+            f"{name}: context was cut to fit the model's window{window}: {', '.join(levels)}, of "
+            f"{audit['requests']['distinct']} questions (lines {_lines(cut['lines'])}). With a "
+            "longer window and a cache folder of its own (--cache DIR) they are asked in full"
+        )
+    if unfit := [entry for entry in audit["missing"] if entry["kind"] == TOO_LONG]:
+        notes.append(
+            f"{name}: {len(unfit)} prompts do not fit the model, even without context (lines "
+            f"{_lines(entry['line'] for entry in unfit)}): {unfit[0]['detail']}. They are left "
+            "out, neither zero nor a tie, and the others are kept: start the model with a longer "
+            "window (max_model_len, or the server's own option) and run the same command again, "
+            "or judge fewer corrections at once (protocol=pointwise)"
+        )
+    if swallowed := audit.get("swallowed"):
+        notes.append(
+            f"{name}: the server counted far fewer tokens than the prompt has in "
+            f"{swallowed['questions']} questions (lines {_lines(swallowed['lines'])}): it may cut "
+            "prompts without saying so; start it with a longer window (Ollama: "
+            "OLLAMA_CONTEXT_LENGTH), and ask again with a cache folder of its own (--cache DIR)"
+        )
+    return notes
+
+
+def _lines(numbers: Iterable[int]) -> str:
+    lines = sorted(set(numbers))
+    return ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
 
 
 def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -17,7 +17,7 @@ from gecjury.errors import OptionError
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model, Reply
 from gecjury.judges.audit import audit_of, merge_audits
-from gecjury.judges.judge import Judge, Wording, load_wording, render_fenced
+from gecjury.judges.judge import Judge, Wording, load_wording, render_cut, render_fenced
 from gecjury.judges.protocols.ballots import Ballot, combine, count_ballots
 from gecjury.judges.replies.expected import expected_validity
 from gecjury.judges.replies.reply import Failure, read_validity
@@ -149,10 +149,12 @@ class EditVerdict(Judge, MeanScorer):
         read = functools.partial(_read, expected=self.scoring == "expected")
         ballots = []
         for number, case in enumerate(cases):
-            content = render_fenced(wording, case.source, case.context, case.shown)
+            asked = (wording, case.source, case.context, case.shown)
+            content = render_fenced(*asked)
+            cut = functools.partial(render_cut, *asked)
             for repeat in range(self.repeats):
                 answer = {"valid": True}
-                request = self.request(model, content, VERDICT_SCHEMA, answer, 0, repeat)
+                request = self.request(model, content, VERDICT_SCHEMA, answer, 0, repeat, cut)
                 about = f"line {case.row + 1}, {case.shown['edit'][:60]}"
                 ballots.append(Ballot(number, (0,), 0, repeat, Question(request, read, about)))
         return ballots

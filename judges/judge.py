@@ -17,14 +17,14 @@ from gecjury.judges.backends.backend import BACKENDS, DEFAULT_MODELS
 from gecjury.judges.backends.capabilities import Capabilities, capabilities
 from gecjury.judges.backends.connect import connect
 from gecjury.judges.replies.expected import TOP_TOKENS
-from gecjury.judges.showing import Context, nonce, one_line, read_contexts
+from gecjury.judges.showing import Context, cut_context, nonce, one_line, read_contexts
 from gecjury.prompts import Prompt, PromptError, criterion, read
 from gecjury.runtime import SERVER_VARIABLE, Runtime, default_server, public_address
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 from gecjury.scoring.signature import Setting
 
-__all__ = ["Judge", "Wording", "context_lines", "load_wording", "render_fenced"]
+__all__ = ["Judge", "Wording", "context_lines", "load_wording", "render_cut", "render_fenced"]
 
 _THINKING_TOKENS = 8192
 _REASONING_TOKENS = 4096
@@ -265,6 +265,7 @@ class Judge(Scorer):
         answer: Mapping[str, Any],
         order: int,
         repeat: int,
+        cut: Callable[[int], str] | None = None,
     ) -> Request:
         """A request for one rendered prompt.
 
@@ -275,6 +276,7 @@ class Judge(Scorer):
             answer: a typical one.
             order: number of the permutation.
             repeat: number of the repetition.
+            cut: renders the prompt with so many words of context on each side.
         """
         able = capabilities(model)
         structured = able.schema if self.structured == "auto" else self.structured == "schema"
@@ -294,6 +296,7 @@ class Judge(Scorer):
             repeat=repeat,
             prompt=self.wording().id,
             expect=expect,
+            cut=cut,
         )
 
     def _sampling(self, able: Capabilities, characters: int, repeat: int) -> dict[str, Any]:
@@ -351,3 +354,15 @@ def render_fenced(
     if "criterion" in wording.prompt.placeholders:
         values["criterion"] = wording.criterion
     return wording.prompt.render(**values)
+
+
+def render_cut(
+    wording: Wording,
+    source: str,
+    context: Context,
+    texts: Mapping[str, str],
+    words: int,
+    **more: str,
+) -> str:
+    """The same as `render_fenced`, with at most so many words of context on each side."""
+    return render_fenced(wording, source, cut_context(context, words), texts, **more)

@@ -33,6 +33,7 @@ __all__ = [
     "CandidateSet",
     "Context",
     "collect_sets",
+    "cut_context",
     "edits_of_pairs",
     "extraction_parts",
     "mark_safe",
@@ -130,6 +131,25 @@ def permutations(candidates: CandidateSet, orders: int, seed: int) -> list[tuple
         first = range(count) if not found else generator.permutation(count).tolist()
         found += [tuple(first), tuple(reversed(tuple(first)))]
     return found[:orders]
+
+
+def cut_context(context: Context, words: int) -> Context:
+    """The words of a context that stand nearest to the source.
+
+    Args:
+        context: previous and next sentence.
+        words: how many are kept of each; with 0 there is no context at all.
+
+    Returns:
+        The context; three dots stand where a sentence was cut.
+    """
+    if context is None or not words:
+        return None
+    before, after = (sentence.split() for sentence in context)
+    return (
+        context[0] if len(before) <= words else " ".join(["…", *before[-words:]]),
+        context[1] if len(after) <= words else " ".join([*after[:words], "…"]),
+    )
 
 
 def read_contexts(option: str, corpus: Corpus) -> tuple[list[Context], str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from gecjury.errors import GecjuryError, IncompleteError, OptionError
-from gecjury.judges.asking.exchange import Attempt, Model, Reply, Request
+from gecjury.judges.asking.exchange import TOO_LONG, Attempt, Model, Reply, Request
 from gecjury.judges.asking.prices import FREE, Price, PriceTable, read_prices
 from gecjury.judges.asking.store import Identity, Store, store_path
 from gecjury.judges.asking.tokens import Counter, counter_for
@@ -95,6 +95,8 @@ def read_reply(question: Question, reply: Reply) -> Any:
         return Failure("empty", "no choices")
     if reply.finish == MALFORMED:
         return Failure("malformed", reply.text[:60])
+    if reply.finish == TOO_LONG:
+        return Failure(TOO_LONG, reply.text)
     value = question.read(reply)
     if not isinstance(value, Failure):
         return value
@@ -229,6 +231,7 @@ class _Run:
     currency: str = ""
     fresh: dict[str, list[Reply]] = field(default_factory=dict)
     verdicts: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    unfit: dict[str, Failure] = field(default_factory=dict)
 
     def replies(self, key: str) -> list[Reply]:
         if self.store is not None:
@@ -242,6 +245,13 @@ class _Run:
 
     def deliver(self, attempt: Attempt, reply: Reply) -> Attempt | None:
         key = attempt.request.key
+        if reply.finish == TOO_LONG:
+            # Nothing was answered and nothing is kept: with a longer window it is asked again.
+            self.unfit[key] = Failure(TOO_LONG, reply.text)
+            self.budget.paid(attempt, reply)
+            if self.bar is not None:
+                self.bar.advance(1)
+            return None
         verdict = None
         with suppress(GecjuryError):  # said once the reply is kept: it is read again below
             verdict = read_reply(self.questions[key], reply)
@@ -281,7 +291,7 @@ class _Run:
 
     def finish(self) -> None:
         if self.budget.exhausted:
-            left = sum(not self.replies(key) for key in self.questions)
+            left = sum(not self.replies(key) and key not in self.unfit for key in self.questions)
             raise IncompleteError(
                 f"stopped before --max-cost {self.budget.runtime.max_cost:g} was crossed: "
                 f"{self.budget.runtime.spending.amount:.4f} {self.currency} spent, {left} of "
@@ -293,7 +303,8 @@ class _Run:
         found = {}
         for key, question in self.questions.items():
             replies = self.replies(key)
-            value = self._verdict(question, replies) if replies else Failure("empty", "not asked")
+            nothing = self.unfit.get(key, Failure("empty", "not asked"))
+            value = self._verdict(question, replies) if replies else nothing
             found[key] = Answer(value, tuple(replies), len(self.fresh.get(key, ())))
         return found
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, Protocol
 
 __all__ = [
+    "CONTEXT_WORDS",
+    "CUT",
+    "TOO_LONG",
+    "WINDOW",
     "Attempt",
     "Deliver",
     "Message",
@@ -22,6 +26,13 @@ __all__ = [
 
 Message = Mapping[str, str]
 """`role` and `content`."""
+
+CONTEXT_WORDS = (32, 16, 8, 0)
+"""To how many words on each side the context is cut, one after the other, until a prompt fits."""
+CUT, WINDOW = "context_words", "window"
+"""Under which names a reply keeps to how many words its context was cut, and for which window."""
+TOO_LONG: Literal["too-long"] = "too-long"
+"""How a reply ended that is none: the prompt does not fit the model, even without context."""
 
 
 def key_of(parts: Mapping[str, Any]) -> str:
@@ -45,6 +56,8 @@ class Request:
         repeat: number of the repetition.
         prompt: name, version and digest of the wording.
         expect: text of a typical answer, for estimates; no part of the key.
+        cut: gives the prompt with at most so many words of context on each side, for a model
+            whose window is too short for it; no part of the key.
     """
 
     backend: str
@@ -57,6 +70,7 @@ class Request:
     repeat: int = 0
     prompt: str = ""
     expect: str = field(default="", compare=False)
+    cut: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -104,7 +118,8 @@ class Reply:
         logprobs: the tokens with their alternatives; None where not asked for or not given.
         cost: in the price table's currency; None where the price is unknown.
         latency: seconds from sending to having the whole answer.
-        sent: what departed from the request, e.g. a raised token cap on a retry.
+        sent: what departed from the request, e.g. a raised token cap on a retry, or context
+            that was cut (`CUT`) to fit the model (`WINDOW`).
     """
 
     text: str
@@ -143,7 +158,8 @@ class Reply:
         numbers = [reply.input_tokens, reply.output_tokens, reply.latency]
         numbers += [] if reply.cost is None else [reply.cost]
         sent = _mapping(reply.sent)
-        numbers += [sent[name] for name in ("max_tokens", "seed", "temperature") if name in sent]
+        kept = ("max_tokens", "seed", "temperature", CUT, WINDOW)
+        numbers += [sent[name] for name in kept if name in sent]
         for number in numbers:
             _number(number)
         return reply
@@ -188,7 +204,7 @@ class Attempt:
     Attributes:
         request: the question.
         number: 0 for the first time it is asked, counted over all runs.
-        overrides: sampling settings changed for a retry.
+        overrides: sampling settings changed for a retry, and to what the context was cut.
     """
 
     request: Request
@@ -199,6 +215,26 @@ class Attempt:
     def sampling(self) -> dict[str, Any]:
         """The sampling settings in effect."""
         return {**self.request.sampling, **self.overrides}
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What is sent: the request's messages, their context cut where that is needed."""
+        words = self.overrides.get(CUT)
+        if words is None or self.request.cut is None:
+            return self.request.messages
+        return ({"role": "user", "content": self.request.cut(int(words))},)
+
+    def shorter(self) -> Attempt | None:
+        """The same with less context; None where nothing is left to cut."""
+        if self.request.cut is None:
+            return None
+        now = self.overrides.get(CUT)
+        for words in CONTEXT_WORDS:
+            if now is None or words < now:
+                less = replace(self, overrides={**self.overrides, CUT: words})
+                if less.messages != self.messages:
+                    return less
+        return None
 
 
 class Deliver(Protocol):

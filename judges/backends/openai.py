@@ -14,7 +14,8 @@ import random
 import time
 import urllib.parse
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +34,13 @@ from gecjury.judges.backends.bounded import Limits, Moved, Unusable, bounded_cli
 from gecjury.judges.backends.capabilities import capabilities, no_template
 from gecjury.judges.backends.completion import mask_reply, read_completion
 from gecjury.judges.backends.pacing import Pace, backoff, retry_after
+from gecjury.judges.backends.window import (
+    listed_window,
+    narrower,
+    said_window,
+    says_too_long,
+    too_long,
+)
 from gecjury.runtime import (
     KEY_VARIABLE,
     OPENAI_ADDRESS,
@@ -53,6 +61,8 @@ _TRIES = 8
 _FIRST_TRIES = 3
 # Settings that some servers refuse and an answer can do without.
 _OPTIONAL = ("temperature", "seed", "response_format", "chat_template_kwargs", "max_tokens")
+# How OpenAI's protocol names a schema; llama-cpp-python wants it beside "json_object".
+_SCHEMA = "json_schema"
 # Bytes that a server takes to write the probabilities of one token and of its alternatives.
 _TOKEN_BYTES = 5_000
 _MOST_MESSAGE = 4_000
@@ -64,6 +74,14 @@ class _Transient(Exception):
     def __init__(self, reason: str, wait: float | None = None, *, limited: bool = False) -> None:
         super().__init__(reason)
         self.wait, self.limited = wait, limited
+
+
+class _TooLong(Exception):
+    """The prompt and the room for its answer do not fit the model's window."""
+
+    def __init__(self, window: int | None) -> None:
+        super().__init__("too long")
+        self.window = window
 
 
 class _Refused(Exception):
@@ -81,6 +99,8 @@ class OpenAIBackend:
         self._random = random.Random(0)
         self._stop: BaseException | None = None
         self._full = False
+        self._window: int | None = None
+        self._window_asked = False
         self._named: str | None = None
         self._secrets = tuple(s for url in model.base_url.split("+") for s in secrets_of(url))
 
@@ -147,6 +167,15 @@ class OpenAIBackend:
                 return reply
             except _Refused:
                 continue
+            except _TooLong as error:
+                answered = True
+                self._answered += 1
+                window = error.window or await self._listed(client)
+                less = narrower(attempt, window)
+                if less is None:
+                    return too_long(attempt, window)
+                attempt = less
+                continue
             except _Transient as error:
                 tries += 1
                 if error.wait is not None and error.wait > self.limits.wait:
@@ -171,6 +200,17 @@ class OpenAIBackend:
             if not limited:  # a pause for all is kept at the entrance
                 await self.pace.rest(wait)
 
+    async def _listed(self, client: Any) -> int | None:
+        """The window that the server's list of models names, asked for once."""
+        if not self._window_asked:
+            self._window_asked = True
+            # An answer that tells nothing is as good as none: the refusal stands without it.
+            with suppress(Exception):
+                raw = await client.models.with_raw_response.list()
+                listing = parse_json(raw.http_response.text, "the list", "an object", halves=True)
+                self._window = listed_window(listing, self.model.name)
+        return self._window
+
     async def _once(self, client: Any, attempt: Attempt, price: Price | None) -> Reply:
         import openai
 
@@ -185,6 +225,9 @@ class OpenAIBackend:
             self._raise_status(error, attempt, body)
             raise
         except openai.APITimeoutError:
+            if self.pace is not None:
+                # Servers on a desk take one request at a time, and the others wait in line.
+                self.pace.slow_down(0.0)
             raise _Transient("the time for an answer ran out") from None
         except openai.APIConnectionError as error:
             reason = error.__cause__ or error
@@ -223,29 +266,53 @@ class OpenAIBackend:
         if status == 429 and error.code != "insufficient_quota":
             wait = retry_after(error.response.headers)
             raise _Transient(f"rate limit (429): {text}", wait, limited=True) from None
+        body_said = error.body if isinstance(error.body, dict) else None
+        if says_too_long(status, body_said, text):
+            raise _TooLong(said_window(body_said, text)) from None
+        # Some servers call a setting that they do not know a fault of their own.
+        if status == 500 and (refused := self._refused(error, lowered, body, ("response_format",))):
+            self._leave_out(refused)
+            raise _Refused from None
+        if status == 500 and "logprobs" in body and "logprobs" in lowered:
+            raise OptionError(
+                f"{self._server()} gives no probabilities of tokens ({text}), which "
+                "scoring=expected needs: start it so that it does (llama-cpp-python: --logits_all "
+                "true), or take scoring=argmax"
+            ) from None
         if status in (408, 409, 425) or status >= 500:
             wait = retry_after(error.response.headers)
             raise _Transient(f"status {status}", wait, limited=status == 503) from None
-        if status == 400 and "context" in lowered and ("length" in lowered or "long" in lowered):
-            raise InputError(
-                f"a prompt is longer than the context of {self.model.name}: {text}; choose a "
-                "model with a longer one, or leave out context with context=none"
-            ) from None
         if status == 400 and "chat template" in lowered:
             raise InputError(no_template(self.model.name)) from None
         if status in (400, 422) and (refused := self._refused(error, lowered, body)):
-            self.left_out.add(refused)
+            self._leave_out(refused)
             raise _Refused from None
         raise self._fatal(error, text) from None
 
-    def _refused(self, error: Any, text: str, body: Mapping[str, Any]) -> str:
+    def _leave_out(self, name: str) -> None:
+        self.left_out.add(name)
+        if name == "response_format":
+            self.left_out.discard(_SCHEMA)  # which is a form of it
+
+    def _refused(
+        self, error: Any, text: str, body: Mapping[str, Any], names: Sequence[str] = _OPTIONAL
+    ) -> str:
         """The setting that a request was refused for, if the answer can do without it."""
-        structured = self.model.structured == "schema"
         sent = {**body, **body.get("extra_body", {})}
-        for name in _OPTIONAL:
-            if name not in sent or (name == "response_format" and structured):
+        for name in names:
+            words = (
+                name,
+                name.replace("_", " "),
+                *((_SCHEMA,) if name == "response_format" else ()),
+            )
+            if name not in sent or not (name == error.param or any(w in text for w in words)):
                 continue
-            if name == error.param or name in text or name.replace("_", " ") in text:
+            if name != "response_format":
+                return name
+            # Another way to ask for the same schema, which is all that some servers know.
+            if sent[name]["type"] == _SCHEMA and name not in self.left_out:
+                return _SCHEMA
+            if self.model.structured != "schema":
                 return name
         return ""
 
@@ -388,7 +455,7 @@ def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str
     sampling = attempt.sampling
     body: dict[str, Any] = {
         "model": model.name,
-        "messages": [dict(message) for message in attempt.request.messages],
+        "messages": [dict(message) for message in attempt.messages],
     }
     if sampling.get("temperature") is not None:
         body["temperature"] = sampling["temperature"]
@@ -399,8 +466,11 @@ def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str
         cap = "max_completion_tokens"
     body[cap] = sampling["max_tokens"]
     if attempt.request.schema is not None:
-        form = {"name": "verdict", "strict": True, "schema": dict(attempt.request.schema)}
-        body["response_format"] = {"type": "json_schema", "json_schema": form}
+        schema = dict(attempt.request.schema)
+        form = {"name": "verdict", "strict": True, "schema": schema}
+        body["response_format"] = {"type": _SCHEMA, _SCHEMA: form}
+        if _SCHEMA in left_out:
+            body["response_format"] = {"type": "json_object", "schema": schema}
     if sampling.get("logprobs"):
         body["logprobs"], body["top_logprobs"] = True, sampling["logprobs"]
     if able.template_options and "thinking" in sampling:

@@ -17,6 +17,7 @@ from gecjury.errors import InputError, MissingExtraError, OptionError, install_h
 from gecjury.judges.asking.exchange import Attempt, Model, Reply, TokenLogprob
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.capabilities import no_template
+from gecjury.judges.backends.window import fitted, less_context, too_long
 from gecjury.textfiles import parse_json
 
 __all__ = ["OPTIONS_VARIABLE", "VLLMBackend", "check_canary"]
@@ -31,6 +32,8 @@ _CANARY_SCHEMA = {
     "required": ["word"],
     "additionalProperties": False,
 }
+# Tokens for what a template does to a message besides showing it.
+_ROOM = 64
 # One engine at a time: two models seldom fit into one machine's memory.
 _loaded: dict[tuple[Any, ...], _Engine] = {}
 
@@ -50,7 +53,10 @@ class VLLMBackend:
         if any(attempt.request.schema is not None for attempt in waiting):
             engine.canary()
         while waiting:
-            following = (work.deliver(attempt, reply) for attempt, reply in engine.answer(waiting))
+            fitting, unfit = engine.fit(waiting)
+            for attempt in unfit:
+                work.deliver(attempt, too_long(attempt, engine.window))
+            following = (work.deliver(attempt, reply) for attempt, reply in engine.answer(fitting))
             waiting = [attempt for attempt in following if attempt is not None]
 
 
@@ -94,6 +100,10 @@ class _Engine:
         tokenizer = self.llm.get_tokenizer()
         if not getattr(tokenizer, "chat_template", None):
             raise InputError(no_template(model.name))
+        self.tokenizer = tokenizer
+        config = getattr(getattr(self.llm, "llm_engine", None), "model_config", None)
+        window = getattr(config, "max_model_len", None)
+        self.window: int | None = window if isinstance(window, int) else None
 
     def canary(self) -> None:
         """Make sure, once, that constraints are obeyed.
@@ -109,14 +119,53 @@ class _Engine:
         check_canary(output.outputs[0].text, self.version)
         self._obeys = True
 
+    def fit(self, attempts: Sequence[Attempt]) -> tuple[list[Attempt], list[Attempt]]:
+        """The attempts with caps and context as the window has room for, and those that have none.
+
+        A prompt that is too long would end the whole batch, so that they are counted beforehand.
+        """
+        if self.window is None:
+            return list(attempts), []
+        fitting, unfit = [], []
+        around = None
+        for attempt in attempts:
+            # A token is a byte at least, so that most prompts need not be counted.
+            most = sum(len(m["content"].encode()) for m in attempt.messages)
+            if around is None:
+                around = self._tokens(attempt, empty=True) + _ROOM
+            if around + most + attempt.sampling["max_tokens"] <= self.window:
+                fitting.append(attempt)
+                continue
+            now: Attempt | None = attempt
+            while now is not None:
+                attempt = now
+                if (found := fitted(attempt, self._tokens(attempt), self.window)) is not None:
+                    fitting.append(found)
+                    break
+                now = less_context(attempt, self.window)
+            else:
+                unfit.append(attempt)
+        return fitting, unfit
+
+    def _tokens(self, attempt: Attempt, *, empty: bool = False) -> int:
+        """Tokens of a prompt as the model reads it, or of what the template puts around it."""
+        options = self._template(bool(attempt.sampling.get("thinking")))["chat_template_kwargs"]
+        messages = [dict(m, content="") if empty else dict(m) for m in attempt.messages]
+        text = self.tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, **options
+        )
+        return len(self.tokenizer.encode(text, add_special_tokens=False))
+
     def answer(self, attempts: Sequence[Attempt]) -> Iterator[tuple[Attempt, Reply]]:
         """Answer all attempts in one batch, each as soon as it is done.
 
         Raises:
-            InputError: a prompt does not fit the model.
+            InputError: vLLM takes a prompt for some reason not at all.
         """
+        if not attempts:
+            return
         thinking = bool(attempts[0].sampling.get("thinking"))
-        conversations = [[dict(m) for m in attempt.request.messages] for attempt in attempts]
+        conversations = [[dict(m) for m in attempt.messages] for attempt in attempts]
         params = [self._params(attempt.sampling, attempt.request.schema) for attempt in attempts]
         template = self._template(thinking)
         start = time.perf_counter()
@@ -127,13 +176,12 @@ class _Engine:
             begun = begin(conversations, params, use_tqdm=False, **template)
         except Exception as error:  # vLLM's own classes differ between versions
             raise InputError(
-                f"{self.model.name} cannot take a prompt: {_first_line(error)}; choose a model "
-                "with a longer context, raise max_model_len, or leave out context (context=none)"
+                f"{self.model.name} cannot take a prompt: {_first_line(error)}"
             ) from None
         if not stepwise:
             seconds = time.perf_counter() - start
             for attempt, output in zip(attempts, begun, strict=True):
-                yield attempt, _reply(output, seconds)
+                yield attempt, _reply(output, seconds, attempt)
             return
         by_id: dict[str, Attempt] = {}
         for name, attempt in zip(map(str, begun), attempts, strict=True):
@@ -142,7 +190,8 @@ class _Engine:
         for output in self._steps():
             if str(output.request_id) in by_id:  # not left over from a call that failed
                 seconds = time.perf_counter() - start
-                yield by_id[str(output.request_id)], _reply(output, seconds)
+                attempt = by_id[str(output.request_id)]
+                yield attempt, _reply(output, seconds, attempt)
 
     def _steps(self) -> Iterator[Any]:
         engine = self.llm.llm_engine
@@ -227,7 +276,7 @@ def _more_arguments() -> dict[str, Any]:
     return record
 
 
-def _reply(output: Any, seconds: float) -> Reply:
+def _reply(output: Any, seconds: float, attempt: Attempt) -> Reply:
     done = output.outputs[0]
     return Reply(
         done.text,
@@ -237,6 +286,7 @@ def _reply(output: Any, seconds: float) -> Reply:
         _logprobs(done),
         0.0,
         seconds,
+        dict(attempt.overrides),
     )
 
 

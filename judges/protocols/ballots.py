@@ -37,6 +37,7 @@ class RequestFor(Protocol):
         answer: Mapping[str, Any],
         order: int,
         repeat: int,
+        cut: Callable[[int], str] | None = None,
     ) -> Request:
         """The request."""
 

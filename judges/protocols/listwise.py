@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gecjury.judges.asking.ask import Question
@@ -15,7 +16,7 @@ from gecjury.judges.judge import Wording, context_lines
 from gecjury.judges.protocols.ballots import Ballot, Options
 from gecjury.judges.replies.expected import expected_scores
 from gecjury.judges.replies.reply import Failure, read_scores, target_key
-from gecjury.judges.showing import CandidateSet, permutations
+from gecjury.judges.showing import CandidateSet, cut_context, permutations
 
 __all__ = ["listwise_ballots", "listwise_schema", "render_listwise"]
 
@@ -60,14 +61,20 @@ def listwise_ballots(sets: Sequence[CandidateSet], options: Options) -> list[Bal
         schema = listwise_schema(count)
         answer = {target_key(target): 3 for target in range(1, count + 1)}
         for order, shown in enumerate(permutations(candidates, options.orders, options.seed)):
+            cut = functools.partial(_cut, options.wording, candidates, shown)
             content = render_listwise(options.wording, candidates, shown)
             for repeat in range(options.repeats):
-                request = options.request(content, schema, answer, order, repeat)
+                request = options.request(content, schema, answer, order, repeat, cut)
                 read = functools.partial(_read, count=count, expected=options.expected)
                 about = f"line {candidates.row + 1}, {count} corrections"
                 question = Question(request, read, about, count)
                 ballots.append(Ballot(number, shown, order, repeat, question))
     return ballots
+
+
+def _cut(wording: Wording, candidates: CandidateSet, order: Sequence[int], words: int) -> str:
+    less = replace(candidates, context=cut_context(candidates.context, words))
+    return render_listwise(wording, less, order)
 
 
 def _read(reply: Reply, count: int, expected: bool) -> list[float] | Failure:

@@ -6,6 +6,7 @@ against no other one has none: it was not compared.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Sequence
 from itertools import combinations
@@ -13,7 +14,7 @@ from typing import Any
 
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Reply
-from gecjury.judges.judge import render_fenced
+from gecjury.judges.judge import render_cut, render_fenced
 from gecjury.judges.protocols.ballots import Ballot, Options
 from gecjury.judges.replies.reply import Failure, read_choice
 from gecjury.judges.showing import CandidateSet
@@ -39,16 +40,17 @@ def pairwise_ballots(sets: Sequence[CandidateSet], options: Options) -> list[Bal
         for pair in combinations(range(len(candidates.texts)), 2):
             first, second = sorted(pair, key=lambda index: _rank(candidates.texts[index]))
             for order, (a, b) in enumerate(((first, second), (second, first))[: options.orders]):
-                content = render_fenced(
+                shown = (
                     options.wording,
                     candidates.source,
                     candidates.context,
                     {"first": candidates.shown[a], "second": candidates.shown[b]},
-                    subject=options.subject,
                 )
+                content = render_fenced(*shown, subject=options.subject)
+                cut = functools.partial(render_cut, *shown, subject=options.subject)
                 for repeat in range(options.repeats):
                     answer = {"better": "A"}
-                    request = options.request(content, CHOICE_SCHEMA, answer, order, repeat)
+                    request = options.request(content, CHOICE_SCHEMA, answer, order, repeat, cut)
                     about = f"line {candidates.row + 1}, two of them"
                     question = Question(request, _read, about, 2)
                     ballots.append(Ballot(number, (a, b), order, repeat, question))

@@ -8,7 +8,7 @@ from typing import Any
 
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Reply
-from gecjury.judges.judge import render_fenced
+from gecjury.judges.judge import render_cut, render_fenced
 from gecjury.judges.protocols.ballots import Ballot, Options
 from gecjury.judges.replies.expected import expected_score
 from gecjury.judges.replies.reply import Failure, read_score
@@ -29,15 +29,11 @@ def pointwise_ballots(sets: Sequence[CandidateSet], options: Options) -> list[Ba
     ballots = []
     for number, candidates in enumerate(sets):
         for index, shown in enumerate(candidates.shown):
-            content = render_fenced(
-                options.wording,
-                candidates.source,
-                candidates.context,
-                {"target": shown},
-                subject=options.subject,
-            )
+            asked = (options.wording, candidates.source, candidates.context, {"target": shown})
+            content = render_fenced(*asked, subject=options.subject)
+            cut = functools.partial(render_cut, *asked, subject=options.subject)
             for repeat in range(options.repeats):
-                request = options.request(content, SCORE_SCHEMA, {"score": 3}, 0, repeat)
+                request = options.request(content, SCORE_SCHEMA, {"score": 3}, 0, repeat, cut)
                 read = functools.partial(_read, expected=options.expected)
                 question = Question(request, read, f"line {candidates.row + 1}, {shown[:60]!r}")
                 ballots.append(Ballot(number, (index,), 0, repeat, question))

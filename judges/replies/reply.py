@@ -29,7 +29,7 @@ __all__ = [
 
 FailureKind = Literal[
     "empty", "refused", "truncated", "no-json", "missing-target", "extra-target", "not-a-number",
-    "out-of-range", "conflict", "not-a-choice", "malformed",
+    "out-of-range", "conflict", "not-a-choice", "malformed", "too-long",
 ]  # fmt: skip
 FAILURES: tuple[FailureKind, ...] = get_args(FailureKind)
 

@@ -238,10 +238,6 @@ FATAL = [
     (Said(401, {"error": {"message": "Incorrect key sk-test-key-of-nobody"}}), "wants a key"),
     (Said(403, {"error": {"message": "not for you"}}), r"does not allow this \(403\)"),
     (Said(404, {"error": {"message": "no such model"}}), r"knows no model 'tiny' \(404\)"),
-    (
-        Said(400, {"error": {"message": "maximum context length is 512 tokens"}}),
-        "longer than the context of tiny",
-    ),
     (Said(400, {"error": {"message": "no chat template is set"}}), "tiny has no chat template"),
     (Said(400, {"error": {"message": "you may not"}}), r"refuses the request \(400\): you may not"),
     (
@@ -429,6 +425,24 @@ def test_a_reply_that_drips_runs_out_of_time(
     with pytest.raises(InputError, match="the time for an answer ran out"):
         scorer.score_corpus(corpus, replace(runtime, concurrency=1))
     assert time.monotonic() - start < 10
+
+
+def test_less_is_under_way_where_the_time_runs_out(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    backends: list[OpenAIBackend] = []
+
+    def connect(model: Model, *, batch: bool = False) -> OpenAIBackend:
+        backends.append(OpenAIBackend(model, Limits(seconds=1.0)))
+        return backends[-1]
+
+    server = serve(lambda number, body: Said(body={}, wait=1.5) if number < 3 else None)
+    asking = judge(server).asking(connect)  # type: ignore[attr-defined]
+    assert asking.score_corpus(corpus, runtime).missing == 0
+    pace = backends[0].pace
+    assert pace is not None
+    assert pace.complaints == 3
+    assert pace.lowest <= 2
 
 
 @pytest.mark.parametrize(

@@ -161,16 +161,32 @@ def test_an_unknown_model_on_a_server(served: str, tmp_path: Path) -> None:
         )
 
 
-def test_a_prompt_longer_than_the_model(tiny: Path, served: str, tmp_path: Path) -> None:
-    corpus = Corpus(("S .",), {"x": Version(("word " * 3_000,))})
+def test_a_prompt_longer_than_the_model_is_left_out_alone(
+    tiny: Path, served: str, tmp_path: Path
+) -> None:
+    corpus = Corpus(("S .", "S ."), {"x": Version(("word " * 3_000, "T ."))})
     runtime = Runtime(cache=tmp_path)
-    with pytest.raises(InputError, match="longer than the context"):
-        load("llm-s", base_url=served, model=str(tiny)).score_corpus(corpus, runtime)
-    with pytest.raises(InputError, match="cannot take a prompt"):
-        load("llm-s", backend="vllm", model=str(tiny)).score_corpus(corpus, runtime)
-    # the engine is usable all the same
-    short = Corpus(("S .",), {"x": Version(("T .",))})
-    assert load("llm-s", backend="vllm", model=str(tiny)).score_corpus(short, runtime).missing == 0
+    for options in ({"base_url": served}, {"backend": "vllm"}):
+        table = load("llm-s", model=str(tiny), **options).score_corpus(corpus, runtime)
+        assert np.isnan(table.sentences).tolist() == [[True, False]]
+        assert audit_of(table)["failures"] == {"too-long": 1}
+        (note,) = table.statistics.notes
+        assert "the window of 8192 tokens as it is" in note
+
+
+def test_context_is_cut_to_the_window(tiny: Path, served: str, tmp_path: Path) -> None:
+    texts = ("She go to school .", "I likes cats .")
+    corpus = Corpus(texts, {"x": Version(texts)}, contexts=(("b " * 5_000, "a"), ("b", "a")))
+    runtime = Runtime(cache=tmp_path)
+    for options in ({"base_url": served}, {"backend": "vllm"}):
+        table = load("llm-s", model=str(tiny), **options).score_corpus(corpus, runtime)
+        assert table.missing == 0
+        cut = {"questions": 1, "words": {"32": 1}, "window": 8192, "lines": [1]}
+        assert audit_of(table)["cut"] == cut
+    for path in (tmp_path / "judgments").glob("*.jsonl"):
+        lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+        sent = [line["reply"]["sent"] for line in lines]
+        assert {"context_words": 32, "window": 8192}.items() <= max(sent, key=len).items()
 
 
 def test_models_that_cannot_be_used(tmp_path: Path) -> None:

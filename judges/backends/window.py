@@ -1,0 +1,140 @@
+"""Prompts and a model's window: what is cut when a prompt does not fit, and how that is kept.
+
+First the token cap is lowered to what an answer of the form that was asked for can take, then the
+context of the source is cut, a step at a time. What a model has to judge is never cut: a prompt
+that does not fit without any context is not asked, and its question is missing in this run alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Attempt, Reply
+
+__all__ = [
+    "fitted",
+    "least_tokens",
+    "less_context",
+    "listed_window",
+    "narrower",
+    "said_window",
+    "says_too_long",
+    "too_long",
+]
+
+# Without these a model that thinks would be cut off in the middle of it.
+_LEAST_THINKING = 1024
+# What servers say of a prompt that is longer than their window: OpenAI and what follows its
+# wording, vLLM, llama.cpp, LM Studio, text-generation-inference.
+_TOO_LONG = re.compile(
+    r"context[\s_-]*(length|size|window)|maximum model length|max_model_len|prompt is too long"
+    r"|longer than the (model's )?context|initial prompt is greater|max_new_tokens` must be"
+)
+_CODES = ("context_length_exceeded", "exceed_context_size_error")
+_SAID_WINDOW = re.compile(
+    r"(?:context (?:length|window|size)|model length)(?: is only| is| of only| of)? \(?(\d{2,9})"
+)
+# Where listings of models name the window: vLLM, hosted services, llama.cpp as it was started.
+_LISTED = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
+
+
+def least_tokens(attempt: Attempt) -> int:
+    """The token cap below which an answer might not be whole."""
+    # A token is a character at least.
+    least = len(attempt.request.expect) + 8
+    if attempt.request.sampling.get("thinking"):
+        least += _LEAST_THINKING
+    return min(least, int(attempt.sampling["max_tokens"]))
+
+
+def fitted(attempt: Attempt, tokens: int, window: int) -> Attempt | None:
+    """An attempt whose prompt has so many tokens, its cap lowered if need be.
+
+    Returns:
+        None where it does not fit into the window.
+    """
+    room = window - tokens
+    if room >= int(attempt.sampling["max_tokens"]):
+        return attempt
+    if room < least_tokens(attempt):
+        return None
+    return replace(attempt, overrides={**attempt.overrides, "max_tokens": room})
+
+
+def narrower(attempt: Attempt, window: int | None) -> Attempt | None:
+    """What to send in place of an attempt that a server refused; None where nothing can be cut.
+
+    How many tokens it has is not known here, so that the cap goes down at once.
+    """
+    least = least_tokens(attempt)
+    if attempt.sampling["max_tokens"] > least:
+        return replace(attempt, overrides={**attempt.overrides, "max_tokens": least})
+    return less_context(attempt, window)
+
+
+def less_context(attempt: Attempt, window: int | None) -> Attempt | None:
+    """An attempt with less context; None where nothing is left to cut.
+
+    Args:
+        attempt: what did not fit.
+        window: tokens, where that is known; kept with the reply.
+    """
+    less = attempt.shorter()
+    if less is None or window is None:
+        return less
+    return replace(less, overrides={**less.overrides, WINDOW: window})
+
+
+def too_long(attempt: Attempt, window: int | None) -> Reply:
+    """Stands for the reply to a prompt that cannot be asked."""
+    shown = "the model's window" if window is None else f"the window of {window} tokens"
+    context = "without any context" if attempt.overrides.get(CUT) == 0 else "as it is"
+    return Reply(f"the prompt does not fit {shown} {context}", TOO_LONG)
+
+
+def says_too_long(status: int, error: Mapping[str, Any] | None, text: str) -> bool:
+    """Whether a server refuses a request since its prompt and cap do not fit its window.
+
+    Args:
+        status: of HTTP.
+        error: the error as the server sent it, if it was an object.
+        text: what it says.
+    """
+    if status not in (400, 413, 422, 500):
+        return False
+    error = error or {}
+    if any(error.get(name) in _CODES for name in ("code", "type")):
+        return True
+    return bool(_TOO_LONG.search(text.lower()))
+
+
+def said_window(error: Mapping[str, Any] | None, text: str) -> int | None:
+    """The window that a refusal names; None where it names none."""
+    if (count := _count((error or {}).get("n_ctx"))) is not None:
+        return count
+    found = _SAID_WINDOW.search(text.lower())
+    return _count(int(found[1])) if found else None
+
+
+def listed_window(listing: Any, model: str) -> int | None:
+    """The window that a server's list of models (`/v1/models`) names for a model, if any."""
+    data = listing.get("data") if isinstance(listing, Mapping) else None
+    entries = [e for e in data if isinstance(e, Mapping)] if isinstance(data, list) else []
+    named = [entry for entry in entries if entry.get("id") == model]
+    # A server of one model answers whatever name it is asked under.
+    for entry in named or (entries if len(entries) == 1 else []):
+        meta = entry.get("meta")
+        for place in (entry, meta if isinstance(meta, Mapping) else {}):
+            for name in _LISTED:
+                if (count := _count(place.get(name))) is not None:
+                    return count
+    return None
+
+
+def _count(value: Any) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 1 < value < 1e9 else None
