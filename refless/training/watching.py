@@ -110,7 +110,7 @@ def held_memory() -> float:
     except ImportError:  # not on Windows
         return 0.0
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(most / (1e9 if sys.platform == "darwin" else 1e6))
+    return float(most * (1 if sys.platform == "darwin" else 1024) / 1e9)
 
 
 class Ledger:
