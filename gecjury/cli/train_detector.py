@@ -46,8 +46,8 @@ def train(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from gecjury.cli.inputs import runtime_from
-    from gecjury.refless.training.detector import DetectorJob, train_detector
     from gecjury.refless.training.model_card import shown_name
+    from gecjury.refless.training.steps.detector import DetectorJob, train_detector
     from gecjury.refless.training.trainer import is_main_process
     from gecjury.report.tables import Column, print_table
 

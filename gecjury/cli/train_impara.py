@@ -89,8 +89,8 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.cli.inputs import runtime_from
     from gecjury.refless.data.pairs import read_parallel
     from gecjury.refless.training.impara import RankerJob, ranker_metric, train_impara
-    from gecjury.refless.training.intermediate import IntermediateData, step_settings
     from gecjury.refless.training.model_card import shown_name
+    from gecjury.refless.training.steps.intermediate import IntermediateData, step_settings
     from gecjury.refless.training.trainer import is_main_process
     from gecjury.report.tables import Column, print_table
 
@@ -140,7 +140,7 @@ def train(args: argparse.Namespace) -> int:
 def _known_to_detector(args: argparse.Namespace, sources: list[str]) -> list[str]:
     """A warning, also on stderr, where the detector has learnt from what the ranker is tried on."""
     from gecjury.corpus.leakage import sentence_key
-    from gecjury.refless.training.detection import detection_keys
+    from gecjury.refless.training.steps.detection import detection_keys
 
     keys = detection_keys(None, args.detector or "")
     distinct = set(sources)

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
     from gecjury.refless.training.grid import GridTrial
-    from gecjury.refless.training.intermediate import IntermediateData
     from gecjury.refless.training.recipe import Recipe
     from gecjury.refless.training.some import Report
+    from gecjury.refless.training.steps.intermediate import IntermediateData
 
 __all__ = ["add_options", "print_grid", "train"]
 
@@ -401,7 +401,7 @@ def _read(args: argparse.Namespace, name: str, aspects: Sequence[str] | None = N
 def _steps(args: argparse.Namespace) -> IntermediateData:
     from gecjury.refless.data.pairs import read_parallel
     from gecjury.refless.data.rated_sets import read_rated_sets, read_treebank_text
-    from gecjury.refless.training.intermediate import IntermediateData
+    from gecjury.refless.training.steps.intermediate import IntermediateData
     from gecjury.textfiles import read_lines
 
     wanted = set(args.intermediate)

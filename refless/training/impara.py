@@ -29,12 +29,14 @@ from gecjury.refless.nets.regressor import (
     output_errors,
     save_model,
 )
-from gecjury.refless.training.detection import (
+from gecjury.refless.training.model_card import model_card, shown_name
+from gecjury.refless.training.recipe import RankerPooling, TrainSettings, refuse_error_weight
+from gecjury.refless.training.steps.detection import (
     detection_keys,
     figures_in_words,
     step_figures,
 )
-from gecjury.refless.training.intermediate import (
+from gecjury.refless.training.steps.intermediate import (
     IntermediateData,
     Step,
     freeze_embeddings,
@@ -42,8 +44,6 @@ from gecjury.refless.training.intermediate import (
     pair_examples,
     run_intermediate,
 )
-from gecjury.refless.training.model_card import model_card, shown_name
-from gecjury.refless.training.recipe import RankerPooling, TrainSettings, refuse_error_weight
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_json, write_text

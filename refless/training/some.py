@@ -40,13 +40,15 @@ from gecjury.refless.nets.regressor import (
     predict,
     save_model,
 )
-from gecjury.refless.training.detection import (
+from gecjury.refless.training.features import additions, fit_features
+from gecjury.refless.training.model_card import figures_table, model_card
+from gecjury.refless.training.recipe import Recipe
+from gecjury.refless.training.steps.detection import (
     detection_keys,
     figures_in_words,
     step_figures,
 )
-from gecjury.refless.training.features import additions, fit_features
-from gecjury.refless.training.intermediate import (
+from gecjury.refless.training.steps.intermediate import (
     IntermediateData,
     Step,
     freeze_embeddings,
@@ -54,8 +56,6 @@ from gecjury.refless.training.intermediate import (
     step_settings,
     tokenise,
 )
-from gecjury.refless.training.model_card import figures_table, model_card
-from gecjury.refless.training.recipe import Recipe
 from gecjury.refless.training.trainable import check_layers, output_layer
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import (

@@ -16,8 +16,8 @@ from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.training.impara import RankerJob, split_corrections, train_impara
-from gecjury.refless.training.intermediate import IntermediateData
 from gecjury.refless.training.recipe import TrainSettings
+from gecjury.refless.training.steps.intermediate import IntermediateData
 from gecjury.runtime import Runtime
 from tests import tiny
 

@@ -18,9 +18,9 @@ from gecjury.refless.data.pairs import Correction, token_edits
 from gecjury.refless.data.splits import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.probe import KERNEL_FILE, plain_text
-from gecjury.refless.training.intermediate import IntermediateData
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import Job, train_some
+from gecjury.refless.training.steps.intermediate import IntermediateData
 from gecjury.runtime import Bar, Runtime, SilentProgress
 from tests import tiny
 

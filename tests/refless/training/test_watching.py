@@ -182,7 +182,7 @@ def test_kernel_regression_has_a_curve_where_it_is_drawn(job: Job) -> None:
 
 def test_steps_are_watched_as_well(job: Job) -> None:
     from gecjury.refless.data.pairs import Correction, token_edits
-    from gecjury.refless.training.intermediate import IntermediateData
+    from gecjury.refless.training.steps.intermediate import IntermediateData
 
     pairs = zip(tiny.sentences(30, 3), tiny.sentences(30, 4), strict=True)
     steps = IntermediateData([Correction(a, token_edits(a.split(), b.split())) for a, b in pairs])

@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 
 from gecjury.refless.data.pairs import Correction, token_edits
-from gecjury.refless.training.intermediate import IntermediateData, Step, run_intermediate
 from gecjury.refless.training.recipe import TrainSettings
+from gecjury.refless.training.steps.intermediate import IntermediateData, Step, run_intermediate
 from gecjury.runtime import Runtime
 from tests import tiny
 

@@ -17,15 +17,15 @@ from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.nets.regressor import load_tokenizer
-from gecjury.refless.training.detection import (
+from gecjury.refless.training.recipe import TrainSettings
+from gecjury.refless.training.steps.detection import (
     detection_scores,
     error_probabilities,
     joined_words,
     labelled_examples,
     with_dev,
 )
-from gecjury.refless.training.detector import DetectorJob, train_detector
-from gecjury.refless.training.recipe import TrainSettings
+from gecjury.refless.training.steps.detector import DetectorJob, train_detector
 from gecjury.refless.training.trainer import losses
 from gecjury.runtime import Bar, Runtime, SilentBar
 from tests import tiny

@@ -17,16 +17,16 @@ from gecjury.errors import OptionError
 from gecjury.refless.data.labelled import LabelledText, labelled_print
 from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.regressor import load_model, load_tokenizer, save_model
-from gecjury.refless.training.detection import (
+from gecjury.refless.training.model_card import model_card, shown_name
+from gecjury.refless.training.recipe import TrainSettings, refuse_error_weight
+from gecjury.refless.training.steps.detection import (
     LABELS,
     detection_keys,
     labelled_examples,
     labelled_figures,
     with_dev,
 )
-from gecjury.refless.training.intermediate import freeze_embeddings
-from gecjury.refless.training.model_card import model_card, shown_name
-from gecjury.refless.training.recipe import TrainSettings, refuse_error_weight
+from gecjury.refless.training.steps.intermediate import freeze_embeddings
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_json, write_text
@@ -68,7 +68,7 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
     """Train, evaluate and save; a killed run goes on where it stopped.
 
     Returns:
-        Dev figures, see `gecjury.refless.training.detection.detection_scores`.
+        Dev figures, see `gecjury.refless.training.steps.detection.detection_scores`.
 
     Raises:
         InputError: too few sentences, or one class only.

@@ -35,13 +35,13 @@ from gecjury.refless.nets.regressor import (
     predict,
     save_model,
 )
-from gecjury.refless.training.detection import (
+from gecjury.refless.training.recipe import Intermediate, TrainSettings
+from gecjury.refless.training.steps.detection import (
     LABELS,
     labelled_examples,
     labelled_figures,
     with_dev,
 )
-from gecjury.refless.training.recipe import Intermediate, TrainSettings
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.runtime import Runtime
 from gecjury.stats.correlation import spearman

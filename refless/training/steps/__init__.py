@@ -1,0 +1,1 @@
+"""Steps between a pretrained encoder and the ratings: detection, ranking, other ratings."""
