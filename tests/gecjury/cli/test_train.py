@@ -309,7 +309,7 @@ def test_a_detector_serves_some_and_impara(
         str(tmp_path / "impara"), "--pooling", "mean", "--pairs", "64", "--epochs", "1", *common,
     )  # fmt: skip
     assert "warning: the detector has learnt from 1 of the 81 sources of the parallel text" in err
-    metric = out.rstrip().rpartition("-m ")[2]
+    metric = out.split()[-1]
     assert metric == f"impara:model={tmp_path / 'impara'},threshold=none"
     texts = [str(tmp_path / "s"), str(tmp_path / "t"), "--device", "cpu"]
     out, _ = run(capsys, "score", *texts, "-m", metric, "--format", "json")
