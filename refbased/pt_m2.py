@@ -39,7 +39,8 @@ class PTM2(M2):
         layer: hidden states BERTScore compares; None for those the bert-score package takes.
         revision: commit, tag or branch of a hub model.
         dtype: numbers that BERTScore's encoder computes with: `bfloat16` is several times as fast
-            on processors that have it and less exact, `float16` is for GPUs.
+            on processors that have it and less exact, `float16` is for GPUs;
+            `float32-onednn` differs in the last bits alone, and is faster on AMD's processors.
     """
 
     name: ClassVar[str] = "pt-m2"

@@ -190,7 +190,7 @@ SCRIPTS: Mapping[str, Script] = {
     "encoders": Script(
         "encoders",
         "MiniLM, MPNet, SmolLM2 and a SOME on MPNet with themselves: separate passes in 32 bits, "
-        "one pass in bfloat16",
+        "one pass by oneDNN or in bfloat16",
         "10 minutes",
         one_thread=True,
     ),

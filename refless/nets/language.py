@@ -90,4 +90,5 @@ def _open(checkpoint: Checkpoint, device: str, dtype: DType) -> tuple[Any, Any]:
     config = read_config(checkpoint)
     network, missing = read_network(checkpoint, config, "next-word")
     refuse_missing(checkpoint, config, missing, "a whole causal language model")
-    return read_tokenizer(checkpoint, config), placed(network, dtype, device)
+    # A fifth of a small model is the matrix of its words.
+    return read_tokenizer(checkpoint, config), placed(network, dtype, device, whole=True)

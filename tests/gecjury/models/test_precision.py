@@ -10,7 +10,7 @@ import pytest
 from gecjury.errors import OptionError
 from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import read_config, read_network
-from gecjury.models.precision import placed
+from gecjury.models.precision import check_dtype, placed
 from tests import tiny
 
 torch = pytest.importorskip("torch")
@@ -66,6 +66,21 @@ def test_thirty_two_bits_are_left_alone(tmp_path: Path) -> None:
     plain = network(folder, "encoder")
     assert placed(plain, "float32", "cpu") is plain
     assert {values.dtype for values in plain.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize("kind", ["encoder", "next-word"])
+def test_products_by_onednn_differ_in_the_last_bits_at_most(tmp_path: Path, kind: str) -> None:
+    make = tiny.encoder if kind == "encoder" else tiny.language_model
+    folder = make(tmp_path / "model")
+    model = placed(network(folder, kind), "float32-onednn", "cpu")
+    with torch.inference_mode():
+        exact, found = network(folder, kind)(input_ids=IDS)[0], model(input_ids=IDS)[0]
+    assert found.dtype == torch.float32
+    assert (found - exact).abs().max() < 1e-5
+    changed = [m for m in model.modules() if isinstance(m, torch.nn.Linear)]
+    assert all("forward" in vars(layer) for layer in changed)
+    with pytest.raises(OptionError, match="this runs on cuda"):
+        check_dtype("float32-onednn", "cuda")
 
 
 def test_float16_needs_a_gpu(tmp_path: Path) -> None:

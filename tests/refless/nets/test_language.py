@@ -109,7 +109,7 @@ def test_probabilities_are_kept_by_model_and_numbers(model: str, tmp_path: Path)
     assert first[:2].tolist() == mean_log_probabilities(model, texts, RUNTIME)[:2].tolist()
     assert np.isnan(again[2])
     rough = mean_log_probabilities(model, texts, runtime, "bfloat16")
-    assert 0 < np.abs(rough - first)[:2].max() < 0.01
+    assert 0 < np.abs(rough - first)[:2].max() < 0.02
     with pytest.raises(OptionError, match="float16 is for GPUs"):
         mean_log_probabilities(model, texts, runtime, "float16")
     for metric in ("scribendi", "asano"):
