@@ -32,6 +32,8 @@ _LEAST_THINKING = 1024
 _TOO_LONG = re.compile(
     r"context[\s_-]*(length|size|window)|maximum model length|max_model_len|prompt is too long"
     r"|longer than the (model's )?context|initial prompt is greater|max_new_tokens` must be"
+    # llama-cpp-python, where its window is no multiple of 256.
+    r"|could not broadcast input array from shape \(\d+,\) into shape \(\d+,\)"
 )
 _CODES = ("context_length_exceeded", "exceed_context_size_error")
 _SAID_WINDOW = re.compile(

@@ -220,6 +220,11 @@ def test_a_server_without_probabilities(
         (400, {"message": "(length 3000) is longer than the maximum model length of 2048."}, 2048),
         (422, {"message": "`inputs` tokens + `max_new_tokens` must be <= 4096. Given"}, None),
         (500, {"message": "Requested tokens (9000) exceed context window of 4096"}, 4096),
+        (
+            500,
+            {"message": "could not broadcast input array from shape (17,) into shape (0,)"},
+            None,
+        ),
     ],
 )
 def test_how_servers_say_it(status: int, error: dict[str, Any], window: int | None) -> None:
