@@ -166,7 +166,7 @@ def model_card(
         "\n".join([*head, "---"]),
         f"# {title}",
         about,
-        "## Use\n\n```\npip install 'gecjury[refless]'\n" + f"{usage}\n```",
+        f"## Use\n\nWith gecjury and its extra `refless` installed:\n\n```\n{usage}\n```",
         f"## Figures\n\n{results}",
         *(["## Limits\n\n" + "\n".join(f"- {note}" for note in notes)] if notes else []),
         *(["## What lies here\n\n" + _parts(folder)] if folder is not None else []),
