@@ -43,7 +43,7 @@ for module in pkgutil.walk_packages(gecjury.__path__, "gecjury."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
         count += 1
-print(count, "modules")
+print(count, "modules", flush=True)  # what follows goes past the buffer
 assert not HIDDEN & set(sys.modules), HIDDEN & set(sys.modules)
 
 from pathlib import Path

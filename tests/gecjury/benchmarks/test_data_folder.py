@@ -280,6 +280,8 @@ def test_ctrl_c_ends_at_once_and_leaves_what_the_next_fetch_continues(
 ) -> None:
     server.faults[BIG_URL] = ["stall"]
     program = (
+        # A background process is started with the signal ignored, and so would be its children.
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "import sys; from pathlib import Path; "
         "from gecjury.benchmarks.data_folder import open_data\n"
         "open_data(url=sys.argv[1], table=Path(sys.argv[2])).path(sys.argv[3])"
