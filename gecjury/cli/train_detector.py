@@ -13,6 +13,7 @@ from gecjury.cli.train_options import (
     refuse_unread,
     settings_from,
 )
+from gecjury.cli.train_watching import add_watching, draw_history, watching_choices
 
 if TYPE_CHECKING:
     from gecjury.cli.parsers import CommandParser
@@ -38,6 +39,7 @@ examples:
     add_detection(group, named=False)
     add_check(group)
     add_optimisation(parser.add_argument_group("model and optimisation"))
+    add_watching(parser)
     parser.set_defaults(epochs=_EPOCHS, train_batch=_BATCH)
 
 
@@ -53,6 +55,7 @@ def train(args: argparse.Namespace) -> int:
 
     if len(args.seeds) > 1:
         refuse_unread(args, {"seeds": "a detector is one model, so give one seed"})
+    telling = watching_choices(args)
     settings = settings_from(args)
     job = DetectorJob(
         text=labelled_text(args, args.inputs),
@@ -63,8 +66,10 @@ def train(args: argparse.Namespace) -> int:
         frozen=args.freeze_embeddings,
         error_weight=error_weight(args),
         origin={"data": " ".join(map(shown_name, args.inputs))},
+        **telling,
     )
     figures = train_detector(job)
+    draw_history(args, job.folder)
     if is_main_process():
         columns = [Column("part")]
         columns += [Column(key, digits=4) for key in ("f0.5", "precision", "recall", "ap")]

@@ -26,6 +26,7 @@ from gecjury.cli.train_options import (
     settings_from,
     warn_of_leaks,
 )
+from gecjury.cli.train_watching import add_watching, draw_history, watching_choices
 
 if TYPE_CHECKING:
     from gecjury.cli.parsers import CommandParser
@@ -57,6 +58,7 @@ examples:
     add_check(group)
     add_optimisation(parser.add_argument_group("model and optimisation"))
     _add_improvements(parser)
+    add_watching(parser)
 
 
 def _add_improvements(parser: CommandParser) -> None:
@@ -96,6 +98,7 @@ def train(args: argparse.Namespace) -> int:
 
     refuse_unread(args, _unread(args))
     steps = bool(args.intermediate or args.detection)
+    telling = watching_choices(args)
     settings = settings_from(args)
     runtime = runtime_from(args)
     corrections = read_parallel(args.inputs, lambda: data_folder(args))
@@ -124,8 +127,10 @@ def train(args: argparse.Namespace) -> int:
         error_weight=error_weight(args),
         origin={"data": name, **detection_origin(args)},
         notes=notes,
+        **telling,
     )
     figures = train_impara(job)
+    draw_history(args, job.folder)
     if is_main_process():
         metric = ranker_metric(args.output, args.pooling)
         print_table(

@@ -115,6 +115,25 @@ def add_optimisation(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--freeze-embeddings", action="store_true", help="leave word embeddings as they are"
     )
+    group.add_argument(
+        "--freeze-layers",
+        type=up_to(10_000, least=0),
+        default=usual.frozen_layers,
+        metavar="N",
+        help="leave the lowest N layers and the embeddings as they are: less memory and time",
+    )
+    group.add_argument(
+        "--layer-decay",
+        type=float,
+        default=usual.layer_decay,
+        metavar="X",
+        help="each layer learns at X times the rate of the layer above it",
+    )
+    group.add_argument(
+        "--gradient-checkpointing",
+        action="store_true",
+        help="compute layers again on the way back: less memory, more time, the same weights",
+    )
 
 
 def add_judged(group: argparse._ActionsContainer, seed: str) -> None:
@@ -169,6 +188,9 @@ def settings_from(args: argparse.Namespace) -> TrainSettings:
         seed=args.seeds[0],
         bf16=args.bf16,
         loss=getattr(args, "loss", TrainSettings.loss),
+        frozen_layers=args.freeze_layers,
+        layer_decay=args.layer_decay,
+        recompute=args.gradient_checkpointing,
     )
 
 

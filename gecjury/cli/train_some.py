@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, get_args
 
 from gecjury.cli.inputs import MOST_SEED, up_to
 from gecjury.cli.streams import tell
@@ -27,10 +27,9 @@ from gecjury.cli.train_options import (
     settings_from,
     warn_of_leaks,
 )
+from gecjury.cli.train_watching import add_watching, draw_history, watching_choices
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gecjury.cli.parsers import CommandParser
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
@@ -61,7 +60,7 @@ examples:
     _add_data(parser)
     _add_model(parser)
     _add_improvements(parser)
-    _add_watching(parser)
+    add_watching(parser, "; with --kernel also dev scores by amount of data")
 
 
 def _add_data(parser: CommandParser) -> None:
@@ -98,25 +97,6 @@ def _add_model(parser: CommandParser) -> None:
         "--shared", action="store_true", help="one encoder with all heads instead of a model each"
     )
     group.add_argument("--loss", choices=get_args(Loss), default=TrainSettings.loss)
-    group.add_argument(
-        "--freeze-layers",
-        type=up_to(10_000, least=0),
-        default=TrainSettings.frozen_layers,
-        metavar="N",
-        help="leave the lowest N layers and the embeddings as they are: less memory and time",
-    )
-    group.add_argument(
-        "--layer-decay",
-        type=float,
-        default=TrainSettings.layer_decay,
-        metavar="X",
-        help="each layer learns at X times the rate of the layer above it",
-    )
-    group.add_argument(
-        "--gradient-checkpointing",
-        action="store_true",
-        help="compute layers again on the way back: less memory, more time, the same weights",
-    )
     group.add_argument(
         "--grid",
         action="store_true",
@@ -176,27 +156,6 @@ def _add_improvements(parser: CommandParser) -> None:
     group.add_argument("--gug", action="store_true", help="GUG as extra grammaticality data")
 
 
-def _add_watching(parser: CommandParser) -> None:
-    group = parser.add_argument_group("while it trains, and afterwards")
-    group.add_argument(
-        "--figure",
-        metavar="FILE",
-        help="draw losses and dev scores, anew after each epoch: .png, .pdf or .svg; with --kernel "
-        "also dev scores by amount of data",
-    )
-    group.add_argument(
-        "--report-to",
-        nargs="+",
-        default=[],
-        metavar="SERVICE",
-        help="tensorboard, wandb, mlflow or whatever else transformers reports to",
-    )
-    group.add_argument(
-        "--logging-dir", metavar="DIR", help="for TensorBoard (default: logs in the output folder)"
-    )
-    group.add_argument("--license", default="", metavar="NAME", help="named in the model card")
-
-
 def train(args: argparse.Namespace) -> int:
     """Read ratings, train, print."""
     from pathlib import Path
@@ -212,13 +171,9 @@ def train(args: argparse.Namespace) -> int:
         raise OptionError("train some takes one set of ratings; join files beforehand")
     recipe = _recipe(args)
     refuse_unread(args, _unread(args))
-    drawn = _drawn(args)
-    if args.report_to:
-        from gecjury.refless.training.watching import check_reporting
-
-        check_reporting(args.report_to)
-    if args.logging_dir and "tensorboard" not in args.report_to:
-        raise OptionError("--logging-dir is for TensorBoard: add --report-to tensorboard")
+    if args.grid and args.figure is not None:
+        raise OptionError("--figure draws one training, --grid makes many: leave out one of them")
+    telling = watching_choices(args)
     runtime = runtime_from(args)
     data, split = _parts(args)
     extra = []
@@ -244,56 +199,15 @@ def train(args: argparse.Namespace) -> int:
             **detection_origin(args),
         },
         notes=notes,
-        license=args.license,
-        report_to=tuple(args.report_to),
-        logs=Path(args.logging_dir) if args.logging_dir else None,
-        drawn=drawn,
+        **telling,
     )
     if args.grid:
         from gecjury.refless.training.grid import train_grid
 
         return print_grid(args, train_grid(job))
     report = train_some(job)
-    _draw_all(args, report.folder)
+    draw_history(args, report.folder)
     return _print_report(args, report)
-
-
-def _drawn(args: argparse.Namespace) -> Callable[[Mapping[str, Any]], None] | None:
-    """What draws the figure while a training runs; None without one."""
-    if args.figure is None:
-        return None
-    from gecjury.errors import OptionError, OutputError
-    from gecjury.report.figures import check_figure, check_place, learning_curves
-
-    if args.grid:
-        raise OptionError("--figure draws one training, --grid makes many: leave out one of them")
-    check_figure(args.figure)
-    check_place(args.figure)
-
-    def draw(history: Mapping[str, Any]) -> None:
-        # A training of hours must not end because of a figure; the last drawing may fail.
-        try:
-            learning_curves(history, args.figure)
-        except OutputError as error:
-            tell(f"warning: {error}")
-
-    return draw
-
-
-def _draw_all(args: argparse.Namespace, folder: Path) -> None:
-    """Draw the whole history, also of a training that was finished before."""
-    from gecjury.refless.training.trainer import is_main_process
-    from gecjury.refless.training.watching import HISTORY_FILE
-    from gecjury.report.figures import learning_curves
-    from gecjury.textfiles import read_json
-
-    path = folder / HISTORY_FILE
-    if args.figure is None or not is_main_process():
-        return
-    if not path.exists():
-        tell(f"no figure: {folder} was trained without a history")
-        return
-    learning_curves(read_json(path, "the history of a training"), args.figure)
 
 
 def _unread(args: argparse.Namespace) -> dict[str, str]:
@@ -331,8 +245,6 @@ def _unread(args: argparse.Namespace) -> dict[str, str]:
 
 
 def _recipe(args: argparse.Namespace) -> Recipe:
-    from dataclasses import replace
-
     from gecjury.refless.training.recipe import Recipe
 
     epochs, rate = step_choices(args)
@@ -351,12 +263,7 @@ def _recipe(args: argparse.Namespace) -> Recipe:
         within=args.within,
         read_source=args.read_source,
         seeds=tuple(args.seeds),
-        settings=replace(
-            settings_from(args),
-            frozen_layers=args.freeze_layers,
-            layer_decay=args.layer_decay,
-            recompute=args.gradient_checkpointing,
-        ),
+        settings=settings_from(args),
     )
 
 

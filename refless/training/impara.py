@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,9 @@ import numpy as np
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import normalise, sentence_key
 from gecjury.errors import InputError, OptionError
+from gecjury.models.checkpoints import resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
+from gecjury.models.networks import read_config
 from gecjury.refless.data.pairs import Correction, RankedPair, impact_pairs, pairs_print
 from gecjury.refless.nets.bundle import (
     IMPARA_FORMAT,
@@ -44,7 +46,9 @@ from gecjury.refless.training.steps.intermediate import (
     pair_examples,
     run_intermediate,
 )
+from gecjury.refless.training.trainable import check_layers
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
+from gecjury.refless.training.watching import Stage, Watchers
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_json, write_text
 
@@ -91,6 +95,10 @@ class RankerJob:
         error_weight: how much errors weigh in it, where its text is labelled.
         origin: names of the data, for the model card.
         notes: warnings for the model card.
+        license: of the model, for the model card; empty: none is named.
+        report_to: what transformers reports to while it trains (`tensorboard`, `wandb`, ...).
+        logs: folder for TensorBoard; None for `logs` in the output folder.
+        drawn: called with the history of the run whenever something has come.
     """
 
     corrections: Sequence[Correction]
@@ -107,6 +115,10 @@ class RankerJob:
     error_weight: float = 1.5
     origin: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    license: str = ""
+    report_to: tuple[str, ...] = ()
+    logs: Path | None = None
+    drawn: Callable[[Mapping[str, Any]], None] | None = None
 
     def __post_init__(self) -> None:
         refuse_error_weight(self.error_weight)
@@ -136,20 +148,17 @@ def train_impara(job: RankerJob) -> _Figures:
         OptionError: the folder holds another model.
     """
     settings, folder, runtime = job.settings, job.folder, job.runtime
-    pairs = _make_pairs(job)
-    run = fingerprint(
-        [
-            job.encoder,
-            *(pairs_print(p) for p in pairs.values()),
-            json.dumps(settings.deciding()),
-            *job.beyond,
-        ]
-    )
-    done = _finished(folder, run)
+    asked = _asked(job)
+    done = _finished(job, asked)
     if done is not None:
         return done
+    if settings.frozen_layers:
+        check_layers(read_config(resolve(job.encoder)), settings.frozen_layers)
     work = folder / "checkpoints"
-    start, detected = _detect(job, work)
+    watchers = Watchers.of(job, work if is_main_process() else None)
+    with watchers.ledger.stage("weighing of edits"):
+        pairs = _make_pairs(job)
+    start, detected = _detect(job, work, watchers)
     from transformers import set_seed
 
     set_seed(settings.seed)
@@ -170,14 +179,17 @@ def train_impara(job: RankerJob) -> _Figures:
         objective="ranking",
         label="impara: training",
     )
-    result = fit(task, settings, work if job.detection is None else work / "ranker", runtime)
+    with watchers.ledger.stage("training"):
+        place = work if job.detection is None else work / "ranker"
+        result = fit(task, settings, place, watchers.runtime(runtime, "ranker"))
     figures: _Figures = [
         {"part": part, "accuracy": accuracy(result.model, part), "pairs": len(pairs[part])}
         for part in ("dev", "test")
     ]
     if is_main_process():
         (save_pooled if pooled else save_model)(result.model, tokenizer, folder)
-        _document(job, pairs, figures, detected)
+        effort = watchers.ledger.rounded()
+        _document(job, pairs, figures, detected, effort)
         encoder = job.encoder
         if Path(encoder).is_dir():
             # One that is nowhere but on this machine goes with the model, which names it.
@@ -187,8 +199,10 @@ def train_impara(job: RankerJob) -> _Figures:
         record: dict[str, Any] = {
             "format": IMPARA_POOLED_FORMAT if pooled else IMPARA_FORMAT,
             "encoder": encoder,
-            "run": run,
+            "run": _run_print(job, pairs),
+            "asked": asked,
             "figures": figures,
+            "effort": effort,
         }
         record |= {"pooling": job.pooling} if pooled else {}
         record |= {"steps": detected} if detected else {}
@@ -198,7 +212,7 @@ def train_impara(job: RankerJob) -> _Figures:
     return figures
 
 
-def _detect(job: RankerJob, work: Path) -> tuple[str, dict[str, float]]:
+def _detect(job: RankerJob, work: Path, watchers: Watchers) -> tuple[str, dict[str, float]]:
     """Train the error detector that is wanted; returns where the ranker starts, and its figures."""
     start = job.detector or job.encoder
     if job.detection is None:
@@ -223,11 +237,12 @@ def _detect(job: RankerJob, work: Path) -> tuple[str, dict[str, float]]:
             labelled=labelled,
         ),
         settings=settings,
-        runtime=job.runtime,
+        runtime=watchers.runtime(job.runtime, "detector"),
         frozen=job.frozen,
         error_weight=job.error_weight,
     )
-    found = run_intermediate(step)
+    with watchers.ledger.stage("step detection"):
+        found = run_intermediate(step)
     path = step.folder / "score.json"
     if found and is_main_process():
         kind = step.kind
@@ -261,16 +276,34 @@ def _make_pairs(job: RankerJob) -> dict[str, list[RankedPair]]:
     return pairs
 
 
-def _finished(folder: Path, run: str) -> _Figures | None:
-    path = folder / MANIFEST
+def _asked(job: RankerJob) -> str:
+    """Fingerprint of everything that decides the weights, known before edits are weighed."""
+    parts = [job.encoder, str(job.count), json.dumps(job.settings.deciding()), *job.beyond]
+    return fingerprint([*parts, *(f"{c.source}\t{c.text()}" for c in job.corrections)])
+
+
+def _run_print(job: RankerJob, pairs: Mapping[str, Sequence[RankedPair]]) -> str:
+    """The fingerprint by the pairs themselves, by which folders of earlier versions are known."""
+    settings = json.dumps(job.settings.deciding())
+    return fingerprint(
+        [job.encoder, *(pairs_print(p) for p in pairs.values()), settings, *job.beyond]
+    )
+
+
+def _finished(job: RankerJob, asked: str) -> _Figures | None:
+    path = job.folder / MANIFEST
     if not path.exists():
         return None
     record = read_json(path, "the manifest of an IMPARA")
     record = record if isinstance(record, dict) else {}
-    if record.get("run") != run or not isinstance(record.get("figures"), list):
+    if "asked" in record:
+        same = record["asked"] == asked
+    else:
+        same = "run" in record and record["run"] == _run_print(job, _make_pairs(job))
+    if not same or not isinstance(record.get("figures"), list):
         raise OptionError(
-            f"{folder}: holds a model of other settings or data; name another folder, or remove "
-            "this one"
+            f"{job.folder}: holds a model of other settings or data; name another folder, or "
+            "remove this one"
         )
     figures: _Figures = record["figures"]
     return figures
@@ -281,6 +314,7 @@ def _document(
     pairs: Mapping[str, Sequence[RankedPair]],
     figures: _Figures,
     detected: Mapping[str, float],
+    effort: Mapping[str, Stage],
 ) -> None:
     texts = {text for c in job.corrections for text in (c.source, c.text())} - {""}
     labelled = None if job.detection is None else job.detection.labelled
@@ -309,6 +343,8 @@ def _document(
         results="\n\n".join(["\n".join(table), *figures_in_words(detected)]),
         usage=f"gecjury score SOURCE HYP -m {ranker_metric(job.folder.name, job.pooling)}",
         notes=[*job.notes, *notes],
+        license=job.license,
+        effort=effort,
     )
     write_text(job.folder / "README.md", card)
 

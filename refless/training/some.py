@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,15 +58,7 @@ from gecjury.refless.training.steps.intermediate import (
 )
 from gecjury.refless.training.trainable import check_layers, output_layer
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
-from gecjury.refless.training.watching import (
-    HISTORY_FILE,
-    History,
-    Ledger,
-    Stage,
-    Watch,
-    WatchedRuntime,
-    check_reporting,
-)
+from gecjury.refless.training.watching import Stage, Watchers
 from gecjury.runtime import Runtime
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.textfiles import read_json, write_text
@@ -150,16 +142,11 @@ class _Run:
     """A job under way, with who is told how it goes."""
 
     job: Job
-    history: History
-    ledger: Ledger
+    watchers: Watchers
 
     def runtime(self, name: str) -> Runtime:
         """The job's, telling of the model that is trained with it by this name."""
-        job = self.job
-        place = (job.logs or job.folder / "logs") / name.replace(" ", "-").replace("/", "-")
-        watch = Watch(name, self.history, self.ledger, job.report_to, place)
-        given = {f.name: getattr(job.runtime, f.name) for f in fields(Runtime)}
-        return WatchedRuntime(**given, watch=watch)
+        return self.watchers.runtime(self.job.runtime, name)
 
 
 def train_some(job: Job) -> Report:
@@ -176,10 +163,7 @@ def train_some(job: Job) -> Report:
         return done
     if job.recipe.settings.frozen_layers:
         check_layers(read_config(resolve(job.recipe.encoder)), job.recipe.settings.frozen_layers)
-    check_reporting(job.report_to)
-    history = History(job.folder / HISTORY_FILE, job.drawn)
-    ledger = Ledger(job.work / "effort.json" if is_main_process() else None)
-    under_way = _Run(job, history, ledger)
+    under_way = _Run(job, Watchers.of(job, job.work if is_main_process() else None))
     start, step_scores = _run_steps(under_way)
     trained, found = _train(under_way, start)
     record: dict[str, Any] = {
@@ -192,11 +176,11 @@ def train_some(job: Job) -> Report:
     report = None
     if is_main_process():
         _write_keys(job)
-        with under_way.ledger.stage("evaluation"):
+        with under_way.watchers.ledger.stage("evaluation"):
             rated = _evaluate(job, assemble(job.folder, record))
         if rated.shares:
             record |= {"shares": rated.shares, "alone": rated.alone}
-        effort = under_way.ledger.rounded()
+        effort = under_way.watchers.ledger.rounded()
         report = replace(rated, trained=trained, steps=step_scores, effort=effort)
         record |= {"figures": report.figures, "trained": trained, "steps": step_scores}
         record["effort"] = effort
@@ -259,7 +243,7 @@ def _run_steps(run: _Run) -> tuple[str, dict[str, float]]:
             frozen=recipe.frozen,
             error_weight=recipe.error_weight,
         )
-        with run.ledger.stage(f"step {kind}"):
+        with run.watchers.ledger.stage(f"step {kind}"):
             found = run_intermediate(step)
         path = step.folder / "score.json"
         if found and is_main_process():
@@ -284,11 +268,11 @@ def _train(run: _Run, start: str) -> Trained:
     trained: dict[str, Mapping[str, float]] = {}
     found: dict[str, Any] = {"members": []}
     if job.recipe.tuned:
-        with run.ledger.stage("fine-tuning"):
+        with run.watchers.ledger.stage("fine-tuning"):
             trained, found = _fine_tune(run, start)
     if job.recipe.kernel:
         # Last, since it takes seconds, and a run that goes on fits it anew.
-        with run.ledger.stage("kernel regression"):
+        with run.watchers.ledger.stage("kernel regression"):
             chosen, kernel = _fit_kernel(run, start)
         prefix = "kernel/" if job.recipe.tuned else ""
         trained |= {f"{prefix}{aspect}": figures for aspect, figures in chosen.items()}
@@ -476,7 +460,7 @@ def _fit_kernel(run: _Run, start: str) -> Trained:
     if is_main_process():
         save_probe(probe, folder)
         if job.drawn is not None:
-            run.history.note_kernel(curves)
+            run.watchers.history.note_kernel(curves)
     wait_for_all()
     return dict(chosen), {"kernel": probe.record(folder)}
 

@@ -9,9 +9,9 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from gecjury.errors import InputError, MissingExtraError, known_name
 from gecjury.refless.nets.regressor import output_errors
@@ -25,6 +25,7 @@ __all__ = [
     "Stage",
     "Watch",
     "WatchedRuntime",
+    "Watchers",
     "check_reporting",
     "held_memory",
     "reporters",
@@ -202,6 +203,69 @@ class WatchedRuntime(Runtime):
     """
 
     watch: Watch
+
+
+@dataclass(frozen=True)
+class Watchers:
+    """Who is told of every training of a run.
+
+    Attributes:
+        history: keeps the curves of all its models.
+        ledger: counts its time.
+        report_to: what transformers reports to.
+        logs: folder for TensorBoard, with one folder a model.
+    """
+
+    history: History
+    ledger: Ledger
+    report_to: tuple[str, ...]
+    logs: Path
+
+    @classmethod
+    def of(cls, job: Watchable, work: Path | None) -> Watchers:
+        """Those of a job, going on with what an earlier run wrote.
+
+        Args:
+            job: says where its results lie and whom it reports to.
+            work: folder of its checkpoints; None in further processes of a distributed run.
+
+        Raises:
+            OptionError, MissingExtraError: see `check_reporting`.
+        """
+        check_reporting(job.report_to)
+        return cls(
+            History(job.folder / HISTORY_FILE, job.drawn),
+            Ledger(work / "effort.json" if work is not None else None),
+            job.report_to,
+            job.logs or job.folder / "logs",
+        )
+
+    def runtime(self, runtime: Runtime, name: str) -> WatchedRuntime:
+        """A job's runtime, telling of the model that is trained with it by this name."""
+        place = self.logs / name.replace(" ", "-").replace("/", "-")
+        watch = Watch(name, self.history, self.ledger, self.report_to, place)
+        given = {f.name: getattr(runtime, f.name) for f in fields(Runtime)}
+        return WatchedRuntime(**given, watch=watch)
+
+
+class Watchable(Protocol):
+    """A job of which somebody may be told."""
+
+    @property
+    def folder(self) -> Path:
+        """Output."""
+
+    @property
+    def report_to(self) -> tuple[str, ...]:
+        """What transformers reports to."""
+
+    @property
+    def logs(self) -> Path | None:
+        """For TensorBoard; None for `logs` in the output folder."""
+
+    @property
+    def drawn(self) -> Callable[[Mapping[str, Any]], None] | None:
+        """Called with the whole history whenever something has come."""
 
 
 def check_reporting(names: Sequence[str]) -> None:

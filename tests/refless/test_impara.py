@@ -99,8 +99,20 @@ def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
     corpus = Corpus(SOURCES, {"same": Version(SOURCES)})
     table = load("impara", model=str(tmp_path / "out")).score_corpus(corpus, RUNTIME)
     assert ((table.sentences > 0) & (table.sentences < 1)).all()
-    again = train_impara(job)
-    assert again == figures
+    # A finished folder is known before an edit is weighed: the encoder is not asked.
+    elsewhere = tmp_path / "elsewhere"
+    encoder.rename(elsewhere)
+    assert train_impara(job) == figures
+    with pytest.raises(OptionError, match="other settings or data"):
+        train_impara(replace(job, corrections=data[1:]))
+    elsewhere.rename(encoder)
+    # One of an earlier version tells its pairs alone.
+    manifest = tmp_path / "out" / "gecjury.json"
+    record = json.loads(manifest.read_text())
+    del record["asked"]
+    manifest.write_text(json.dumps(record))
+    assert train_impara(job) == figures
+    assert not (tmp_path / "out" / "checkpoints").exists()
     with pytest.raises(OptionError, match="other settings or data"):
         train_impara(replace(job, count=150))
 

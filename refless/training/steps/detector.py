@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gecjury.corpus.corpus import fingerprint
 from gecjury.errors import OptionError
+from gecjury.models.checkpoints import resolve
+from gecjury.models.networks import read_config
 from gecjury.refless.data.labelled import LabelledText, labelled_print
 from gecjury.refless.nets.bundle import KEYS_FILE, MANIFEST
 from gecjury.refless.nets.regressor import load_model, load_tokenizer, save_model
@@ -27,7 +29,9 @@ from gecjury.refless.training.steps.detection import (
     with_dev,
 )
 from gecjury.refless.training.steps.intermediate import freeze_embeddings
+from gecjury.refless.training.trainable import check_layers
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
+from gecjury.refless.training.watching import Stage, Watchers
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_json, write_text
 
@@ -49,6 +53,10 @@ class DetectorJob:
         frozen: leave the word embeddings as they are.
         error_weight: how much wrong tokens weigh in the loss; right ones weigh 1.
         origin: names of the data, for the model card.
+        license: of the model, for the model card; empty: none is named.
+        report_to: what transformers reports to while it trains (`tensorboard`, `wandb`, ...).
+        logs: folder for TensorBoard; None for `logs` in the output folder.
+        drawn: called with the history of the run whenever something has come.
     """
 
     text: LabelledText
@@ -59,6 +67,10 @@ class DetectorJob:
     frozen: bool = False
     error_weight: float = 1.5
     origin: Mapping[str, str] = field(default_factory=dict)
+    license: str = ""
+    report_to: tuple[str, ...] = ()
+    logs: Path | None = None
+    drawn: Callable[[Mapping[str, Any]], None] | None = None
 
     def __post_init__(self) -> None:
         refuse_error_weight(self.error_weight)
@@ -81,6 +93,8 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
     done = _finished(folder, run)
     if done is not None:
         return done
+    if settings.frozen_layers:
+        check_layers(read_config(resolve(job.encoder)), settings.frozen_layers)
     from transformers import set_seed
 
     # The fresh head is drawn while the model is loaded, before `fit` sets the seed.
@@ -99,14 +113,20 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
         label="detector: training",
         error_weight=job.error_weight,
     )
-    result = fit(task, settings, work, job.runtime)
+    watchers = Watchers.of(job, work if is_main_process() else None)
+    with watchers.ledger.stage("training"):
+        result = fit(task, settings, work, watchers.runtime(job.runtime, "detector"))
     names = ("f0.5", "precision", "recall", "ap", "tokens")
     figures = {name: float(result.best[name]) for name in names}
     if is_main_process():
         save_model(result.model, tokenizer, folder)
-        _write_card(job, text, choices, figures)
+        effort = watchers.ledger.rounded()
+        _write_card(job, text, choices, figures, effort)
         record = {"format": DETECTOR_FORMAT, "encoder": shown_name(job.encoder), "run": run}
-        write_text(folder / MANIFEST, json.dumps({**record, "figures": figures}, indent=1))
+        write_text(
+            folder / MANIFEST,
+            json.dumps({**record, "figures": figures, "effort": effort}, indent=1),
+        )
         shutil.rmtree(work, ignore_errors=True)
     wait_for_all()
     return figures
@@ -128,7 +148,11 @@ def _finished(folder: Path, run: str) -> dict[str, float] | None:
 
 
 def _write_card(
-    job: DetectorJob, text: LabelledText, choices: Mapping[str, Any], figures: Mapping[str, float]
+    job: DetectorJob,
+    text: LabelledText,
+    choices: Mapping[str, Any],
+    figures: Mapping[str, float],
+    effort: Mapping[str, Stage],
 ) -> None:
     keys = detection_keys(text, "")
     write_text(job.folder / KEYS_FILE, "\n".join(sorted(keys)) + "\n")
@@ -156,5 +180,7 @@ def _write_card(
             "wrong",
             "The figures are of the part that chose the epoch, not of unseen text",
         ],
+        license=job.license,
+        effort=effort,
     )
     write_text(job.folder / "README.md", card)

@@ -161,6 +161,9 @@ def test_the_grid_s_table_marks_the_chosen_combination(capsys: pytest.CaptureFix
         (["some", "r.tsv", "-o", "out", "--layer-decay", "2"], "--layer-decay 2: expected"),
         (["some", "r.tsv", "-o", "out", "--kernel", "--freeze-layers", "1"], "leave them out"),
         (["some", "r.tsv", "-o", "out", "--figure", "nowhere/a.png"], "there is no folder"),
+        (["impara", "s,t", "-o", "out", "--figure", "nowhere/a.png"], "there is no folder"),
+        (["detector", "x.tsv", "-o", "out", "--layer-decay", "0"], "--layer-decay 0: expected"),
+        (["detector", "x.tsv", "-o", "out", "--logging-dir", "x"], "add --report-to tensorboard"),
         (["some", "r.tsv", "-o", "out", "--figure", "a.txt"], "expected a file name ending"),
         (["some", "r.tsv", "-o", "out", "--figure", "a.png", "--grid"], "leave out one of them"),
         (["some", "r.tsv", "-o", "out", "--report-to", "wandbb"], "did you mean wandb"),
@@ -285,7 +288,12 @@ def test_a_detector_serves_some_and_impara(
     out, err = run(
         capsys, "train", "detector", str(tmp_path / "xx_train.tsv"), "-o", detector, "--encoder",
         encoder, *QUICK, "--detection-dev", str(tmp_path / "xx_dev.tsv"), "--format", "json",
+        "--freeze-layers", "1", "--license", "mit", "--figure", str(tmp_path / "detector.svg"),
     )  # fmt: skip
+    assert "<!-- best epoch -->" in (tmp_path / "detector.svg").read_text()
+    card = (tmp_path / "detector" / "README.md").read_text()
+    assert 'license: "mit"' in card
+    assert "| training | " in card
     (row,) = json.loads(out)
     assert set(row) == {"part", "f0.5", "precision", "recall", "ap", "tokens"}
     assert "left out" not in err  # --check names nothing
@@ -307,7 +315,14 @@ def test_a_detector_serves_some_and_impara(
     out, err = run(
         capsys, "train", "impara", f"{tmp_path / 's'},{tmp_path / 't'}", "-o",
         str(tmp_path / "impara"), "--pooling", "mean", "--pairs", "64", "--epochs", "1", *common,
+        "--layer-decay", "0.9", "--gradient-checkpointing",
     )  # fmt: skip
+    card = (tmp_path / "impara" / "README.md").read_text()
+    assert "| weighing of edits | " in card
+    assert '"layer_decay": 0.9' in card
+    assert set(json.loads((tmp_path / "impara" / "history.json").read_text())["models"]) == {
+        "ranker"
+    }
     assert "warning: the detector has learnt from 1 of the 81 sources of the parallel text" in err
     metric = out.split()[-1]
     assert metric == f"impara:model={tmp_path / 'impara'},threshold=none"
