@@ -14,6 +14,7 @@ import gc
 import importlib
 import importlib.util
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -94,11 +95,13 @@ def _names_others(config: str) -> bool:
         if line.startswith("["):
             section = line.strip("[] ").partition(".")[0]
         key, _, text = (part.strip() for part in line.partition("="))
-        if section not in ("nlp", "components") or not (key == "factory" or key.startswith("@")):
+        if section not in ("nlp", "components"):
             continue
-        value = json.loads(text)
-        own = value in _SPACYS_PIPES if key == "factory" else str(value).startswith("spacy.")
-        if not own or "torch" in value.lower():
+        if key == "factory" and json.loads(text) not in _SPACYS_PIPES:
+            return True
+        # A function stands on a line of its own, or within a value.
+        functions = re.findall(r'@\w+"?\s*[=:]\s*"([^"]*)"', line)
+        if any(not name.startswith("spacy.") or "torch" in name.lower() for name in functions):
             return True
     return False
 

@@ -194,6 +194,7 @@ factory = "tagger"
         ("", "", False),
         ("spacy.Tagger.v2", "spacy-transformers.Tagger.v1", True),
         ("spacy.Tagger.v2", "spacy.TorchBiLSTMEncoder.v1", True),
+        ("spacy.Tokenizer.v1", "theirs.Tokenizer.v1", True),
         ('"tagger"', '"curated_transformer"', True),
         ('"tagger"', "tagger", True),
     ],
