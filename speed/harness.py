@@ -162,6 +162,11 @@ SCRIPTS: Mapping[str, Script] = {
         "ERRANT with gec-metrics, same tagger: 15 systems × 391 sentences × 2 references",
         "1–2 minutes",
     ),
+    "starting": Script(
+        "starting",
+        "the whole command for ten sentences by ERRANT with itself as it imported before",
+        "1 minute",
+    ),
     "extraction": Script(
         "extraction",
         "edit extraction with the errant package used plainly: 12 × 1,312 and 17 × 391",

@@ -12,7 +12,7 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import metadata
 from itertools import islice
 from pathlib import Path
@@ -42,7 +42,7 @@ Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 _TESTED_ERRANT = ((3, 0), (3, 0))
 # Raised when what is stored on disk changes its form or meaning.
 _FORMAT = "1"
-# So few pairs are done before a worker has loaded its tagger.
+# So few pairs are done before another process has taken over its part of them.
 _FEW = 200
 # Pairs whose edits are written to disk at once.
 _AT_ONCE = 2000
@@ -222,11 +222,12 @@ def _edits_of(
 def _made(
     pairs: list[TextPair], tagger: str, pos_scheme: str, runtime: Runtime
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
+    load = partial(tagging_pipeline, tagger, pos_scheme)
     if runtime.workers > 1 and len(pairs) > _FEW:
         from gecjury.extraction.workers import extract_in_workers
 
-        return extract_in_workers(pairs, tagger, pos_scheme, runtime.workers)
-    return Extractor(tagging_pipeline(tagger, pos_scheme)).extract(pairs)
+        return extract_in_workers(pairs, tagger, pos_scheme, runtime.workers, load)
+    return Extractor(load()).extract(pairs)
 
 
 def tagging_pipeline(tagger: str, pos_scheme: str) -> Any:

@@ -1,71 +1,233 @@
-"""Edit extraction in several processes; each loads the tagger and answers batches of pairs.
+"""Edit extraction in several processes: this one works too, the others answer batches of pairs.
 
-The workers are plain child processes that speak JSON lines over their standard streams. So they
-start alike on every system, in scripts without a guarded main part and in notebooks.
+Where the system can, the others are forks of this process, made once the tagger is loaded, and
+cost nothing to start. That is so on Linux, with the embedded tagger and while nothing else runs in
+this process (another thread, spaCy on a GPU). Elsewhere, as in a notebook, they are plain child
+processes that load the tagger while this one works; so they start alike on every system and in
+scripts without a guarded main part. Both kinds read and write JSON lines.
 
 Not loky, which does that too: for 800 pairs and two workers with the embedded tagger it took 5.1 s
-of processor time where this takes 4.2 s and as much memory, and what it sends is pickled.
+of processor time where plain child processes took 4.2 s and as much memory, and what it sends is
+pickled.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from queue import SimpleQueue
 from typing import IO, Any
 
 from gecjury import errors
+from gecjury.corpus.edits import Edit
 from gecjury.errors import GecjuryError
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
 
 __all__ = ["extract_in_workers"]
 
-# Batches a worker gets in a row: enough to even out their lengths.
-_BATCHES = 6
 _SMALLEST, _LARGEST = 50, 2000
 
 
 def extract_in_workers(
-    pairs: list[TextPair], tagger: str, pos_scheme: str, workers: int
+    pairs: list[TextPair],
+    tagger: str,
+    pos_scheme: str,
+    workers: int,
+    load: Callable[[], Any] | None = None,
 ) -> Iterator[tuple[TextPair, ExtractedEdits]]:
     """The edits of distinct pairs, batch by batch as they are done.
+
+    The processes are started at once, before the first result is asked for.
 
     Args:
         pairs: distinct pairs; neighbours share sentences, which one worker then parses once.
         tagger: name of the tagger.
         pos_scheme: its parts of speech.
-        workers: how many processes.
+        workers: how many processes, this one among them.
+        load: gives this process's pipeline; None loads it anew.
 
     Raises:
         GecjuryError: what a worker raised, or that one ended unexpectedly.
     """
-    size = min(max(len(pairs) // (workers * _BATCHES) + 1, _SMALLEST), _LARGEST)
-    batches = deque(pairs[begin : begin + size] for begin in range(0, len(pairs), size))
-    pool = [_Worker(tagger, pos_scheme) for _ in range(min(workers, len(batches)))]
+
+    def extractor() -> Extractor:
+        return Extractor(_load(tagger, pos_scheme) if load is None else load())
+
+    batches = _Batches(pairs, workers)
+    others = min(workers - 1, max(len(pairs) - 1, 0) // _SMALLEST)
+    pool: list[_Process] = []
     try:
-        with ThreadPoolExecutor(len(pool)) as threads:
-            running: dict[Future[list[str]], tuple[_Worker, list[TextPair]]] = {}
-            idle = list(pool)
-            while batches or running:
-                while batches and idle:
-                    worker, batch = idle.pop(), batches.popleft()
-                    running[threads.submit(worker.ask, batch)] = worker, batch
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    worker, batch = running.pop(future)
-                    idle.append(worker)
-                    found = map(ExtractedEdits.from_json, future.result())
-                    yield from zip(batch, found, strict=True)
+        if others and not _may_fork(tagger):
+            _start(pool, others, lambda: _Spawned(tagger, pos_scheme))
+        own = extractor()
+        if _may_fork(tagger):
+            _start(pool, others, lambda: _Forked(own, [process.streams for process in pool]))
+    except BaseException:
+        _end(pool)
+        raise
+    return _together(batches, own, pool)
+
+
+def _load(tagger: str, pos_scheme: str) -> Any:
+    from gecjury.extraction.tagger import load_tagger
+
+    return load_tagger(tagger, pos_scheme)
+
+
+def _may_fork(tagger: str) -> bool:
+    """Whether a copy of this process would find everything in order that a worker needs."""
+    return (
+        sys.platform == "linux"
+        and tagger == "embedded"
+        and "cupy" not in sys.modules
+        and threading.active_count() == 1
+        and threading.current_thread() is threading.main_thread()
+    )
+
+
+class _Batches:
+    """Pairs given out in batches that grow shorter, so that all workers end together."""
+
+    def __init__(self, pairs: list[TextPair], workers: int) -> None:
+        self._pairs = pairs
+        self._shares = 2 * workers
+        self._begin = 0
+        self._lock = threading.Lock()
+        self.sent = 0
+
+    def take(self, send: bool = False) -> list[TextPair]:
+        """The next batch, empty if none is left; `send` counts it as under way elsewhere."""
+        with self._lock:
+            left = len(self._pairs) - self._begin
+            size = min(max(left // self._shares + 1, _SMALLEST), _LARGEST)
+            batch = self._pairs[self._begin : self._begin + size]
+            self._begin += len(batch)
+            self.sent += bool(batch) and send
+            return batch
+
+
+_Result = tuple[list[TextPair], list[ExtractedEdits]]
+
+
+def _together(
+    batches: _Batches, own: Extractor, pool: Sequence[_Process]
+) -> Iterator[tuple[TextPair, ExtractedEdits]]:
+    """Work beside the other processes until every batch is done."""
+    done: SimpleQueue[_Result | BaseException] = SimpleQueue()
+    threads = [threading.Thread(target=_feed, args=(each, batches, done)) for each in pool]
+    for thread in threads:
+        thread.start()
+    received = 0
+    try:
+        while True:
+            batch = batches.take()
+            # A process that has not loaded yet when nothing is left has nothing to wait for.
+            while not done.empty() or (not batch and received < batches.sent):
+                result = done.get()
+                if isinstance(result, BaseException):
+                    raise result
+                received += 1
+                yield from zip(*result, strict=True)
+            if not batch:
+                return
+            yield from own.extract(batch)
     finally:
-        for worker in pool:
-            worker.stop()
+        _end(pool, threads)
 
 
-class _Worker:
+def _feed(process: _Process, batches: _Batches, done: SimpleQueue[_Result | BaseException]) -> None:
+    """Have one process work; runs in a thread of its own."""
+    try:
+        process.ask(None)
+        while batch := batches.take(send=True):
+            done.put((batch, [_read(row) for row in process.ask(batch)]))
+    except BaseException as error:
+        done.put(error)
+
+
+def _read(row: list[Any]) -> ExtractedEdits:
+    coarse, *edits = row
+    return ExtractedEdits(tuple(Edit(*edit) for edit in edits), coarse)
+
+
+def _start(pool: list[_Process], count: int, start: Callable[[], _Process]) -> None:
+    """Fill the pool as far as the system lets us: fewer processes change nothing but the time."""
+    with contextlib.suppress(OSError):
+        while len(pool) < count:
+            pool.append(start())
+
+
+def _end(pool: Sequence[_Process], threads: Sequence[threading.Thread] = ()) -> None:
+    for process in pool:
+        process.kill()
+    for thread in threads:
+        thread.join()
+    for process in pool:
+        process.close()
+
+
+class _Process:
+    """A worker: asks are lines of JSON, and so are answers."""
+
+    streams: tuple[IO[str], IO[str]]
+    """What it is asked by, and what it answers by: our ends."""
+
+    def ask(self, pairs: list[TextPair] | None) -> list[list[Any]]:
+        """Have pairs done; None waits until the process is ready.
+
+        Returns:
+            For each pair whether it was too long to be aligned exactly, and its edits as rows.
+        """
+        asked, answers = self.streams
+        try:
+            if pairs is not None:
+                asked.write(json.dumps(pairs) + "\n")
+                asked.flush()
+            line = answers.readline()
+        except (OSError, ValueError):  # ValueError: closed
+            line = ""
+        if not line.endswith("\n"):
+            raise GecjuryError(
+                f"a worker process ended unexpectedly (status {self.wait()}): "
+                "see its message above, or run with one worker"
+            )
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            kind = getattr(errors, answer["error"], GecjuryError)
+            raise kind(answer["message"])
+        found: list[list[Any]] = answer["found"]
+        return found
+
+    def kill(self) -> None:
+        """End the process, if it has not ended."""
+        raise NotImplementedError
+
+    def wait(self) -> int:
+        """Its exit status once it has ended; negative for a signal."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Forget a process that was killed."""
+        self.wait()
+        for stream in self.streams:
+            # What was not sent cannot be any more.
+            with contextlib.suppress(OSError):
+                stream.close()
+
+
+class _Spawned(_Process):
+    """A process of its own, which loads the tagger first."""
+
     def __init__(self, tagger: str, pos_scheme: str) -> None:
         root = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
@@ -79,60 +241,109 @@ class _Worker:
             encoding="utf-8",
             errors="surrogatepass",
         )
-
-    def ask(self, pairs: list[TextPair]) -> list[str]:
-        """Have pairs done; the answer is one JSON text a pair."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
+        if self._process.stdin is None or self._process.stdout is None:
             raise GecjuryError("a worker process has no streams")
-        try:
-            stdin.write(json.dumps(pairs) + "\n")
-            stdin.flush()
-            line = stdout.readline()
-        except OSError:
-            line = ""
-        if not line:
-            raise GecjuryError(
-                f"a worker process ended unexpectedly (status {self._process.wait()}): "
-                "see its message above, or run with one worker"
-            )
-        answer: dict[str, Any] = json.loads(line)
-        if "error" in answer:
-            kind = getattr(errors, answer["error"], GecjuryError)
-            raise kind(answer["message"])
-        found: list[str] = answer["found"]
-        return found
+        self.streams = self._process.stdin, self._process.stdout
 
-    def stop(self) -> None:
-        """End the process."""
+    def kill(self) -> None:
         self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                stream.close()
+
+    def wait(self) -> int:
+        return self._process.wait()
 
 
-def _serve(tagger: str, pos_scheme: str, asked: IO[str], answers: IO[str]) -> None:
-    """Answer batches of pairs, one line each, until the input ends."""
+class _Forked(_Process):
+    """A copy of this process."""
+
+    def __init__(self, extractor: Extractor, others: Sequence[tuple[IO[str], IO[str]]]) -> None:
+        """Fork; `others` are our ends of the pipes to those forked before, which it lets go."""
+        theirs, ours = os.pipe(), os.pipe()
+        with warnings.catch_warnings():
+            # Python 3.12 warns of threads; the ones there are belong to OpenBLAS, which sees to it.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            try:
+                self._pid = os.fork()
+            except OSError:
+                for descriptor in (*theirs, *ours):
+                    os.close(descriptor)
+                raise
+        self._status: int | None = None
+        self._lock = threading.Lock()
+        if not self._pid:
+            for streams in others:
+                for stream in streams:
+                    os.close(stream.fileno())
+            os.close(theirs[1])
+            os.close(ours[0])
+            _serve_and_end(extractor, theirs[0], ours[1])
+        os.close(theirs[0])
+        os.close(ours[1])
+        self.streams = _text(theirs[1], "w"), _text(ours[0], "r")
+
+    def kill(self) -> None:
+        with self._lock:
+            if self._status is None:
+                os.kill(self._pid, signal.SIGKILL)
+
+    def wait(self) -> int:
+        with self._lock:
+            if self._status is None:
+                try:
+                    self._status = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+                except ChildProcessError:  # somebody else in this process waits for all children
+                    self._status = 0
+            return self._status
+
+
+def _text(descriptor: int, mode: str) -> IO[str]:
+    return os.fdopen(descriptor, mode, encoding="utf-8", errors="surrogatepass")
+
+
+def _serve_and_end(extractor: Extractor, asked: int, answers: int) -> None:
+    """What a fork does; it never returns, and leaves all that it copied as it is."""
+    status = 1
+    try:
+        # The one who interrupts or ends this run means the process that we are a copy of.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        gc.freeze()
+        # Whatever a library prints must not come among what the run prints.
+        os.dup2(2, 1)
+        sys.stdout = sys.stderr
+        _serve(lambda: extractor, _text(asked, "r"), _text(answers, "w"))
+        status = 0
+    except BrokenPipeError:
+        pass
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(BaseException):
+            sys.stderr.flush()
+        os._exit(status)
+
+
+def _serve(load: Callable[[], Extractor], asked: IO[str], answers: IO[str]) -> None:
+    """Say that the extractor is loaded, then answer batches of pairs, until the input ends."""
     extractor: Extractor | None = None
-    for line in asked:
+    line = "[]"
+    while line:
         try:
-            if extractor is None:
-                from gecjury.extraction.tagger import load_tagger
-
-                extractor = Extractor(load_tagger(tagger, pos_scheme))
+            extractor = extractor or load()
             pairs = [(source, corrected) for source, corrected in json.loads(line)]
-            answer: dict[str, Any] = {"found": [f.to_json() for _, f in extractor.extract(pairs)]}
+            found = [
+                [edits.coarse, *((e.start, e.end, e.correction, e.type) for e in edits.edits)]
+                for _, edits in extractor.extract(pairs)
+            ]
+            answer: dict[str, Any] = {"found": found}
         except GecjuryError as error:
             answer = {"error": type(error).__name__, "message": str(error)}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
+        line = asked.readline()
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the process that started this one
     # Whatever a library prints must not mix with the answers.
     _answers, sys.stdout = sys.stdout, sys.stderr
-    if sys.argv[1] == "embedded":
-        # spaCy imports torch wherever it is installed, which takes seconds; this needs none.
-        sys.modules["torch"] = None  # type: ignore[assignment]  # forbids it
-    _serve(sys.argv[1], sys.argv[2], sys.stdin, _answers)
+    _serve(lambda: Extractor(_load(*sys.argv[1:3])), sys.stdin, _answers)

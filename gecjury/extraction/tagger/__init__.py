@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
+from gecjury.extraction.tagger.importing import import_spacy, needs_torch, no_entry_points
 from gecjury.extraction.tagger.schemes import POS_SCHEMES, attribute_patterns
 from gecjury.textfiles import read_json
 
@@ -47,10 +48,10 @@ def load_tagger(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> Any:
         raise OptionError(
             f"unknown part-of-speech scheme {pos_scheme!r}: use one of {', '.join(POS_SCHEMES)}"
         )
-    spacy = _import_spacy()
+    spacy = _import_spacy(torch=name != EMBEDDED and needs_torch(name))
     if name != EMBEDDED:
         return _load_named(spacy, name)
-    nlp = spacy.load(_MODEL)
+    nlp = _load_embedded(spacy)
     if pos_scheme != "spacy2":  # the shipped model holds the patterns of spacy2
         ruler = nlp.get_pipe("attribute_ruler")
         ruler.clear()
@@ -117,9 +118,9 @@ def _meta(folder: Path) -> dict[str, Any]:
     return meta
 
 
-def _import_spacy() -> Any:
+def _import_spacy(torch: bool) -> Any:
     try:
-        import spacy
+        spacy = import_spacy(torch)
     except ImportError:
         raise MissingExtraError(
             f"edits need spaCy, which is not installed: {install_hint('edits')}"
@@ -134,6 +135,42 @@ def _import_spacy() -> Any:
             f"may give other edits: pip install 'spacy{wanted}'"
         )
     return spacy
+
+
+def _load_embedded(spacy: Any) -> Any:
+    """The embedded pipeline, its tokenizer left for who hands it text."""
+    late = "gecjury.LateTokenizer.v1"
+    spacy.registry.tokenizers.register(late, func=lambda: _LateTokenizer)
+    with no_entry_points():
+        nlp = spacy.load(
+            _MODEL, exclude=["tokenizer"], config={"nlp": {"tokenizer": {"@tokenizers": late}}}
+        )
+    # Whoever saves the pipeline gets what reads back without this package.
+    nlp.config["nlp"]["tokenizer"] = {"@tokenizers": "spacy.Tokenizer.v1"}
+    return nlp
+
+
+class _LateTokenizer:
+    """Makes the model's tokenizer, which is half of what loading costs, when it is first used."""
+
+    def __init__(self, nlp: Any) -> None:
+        self._nlp = nlp
+
+    def __call__(self, text: str) -> Any:
+        return self._made()(text)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._made(), name)
+
+    def _made(self) -> Any:
+        if self._nlp.tokenizer is self:
+            from spacy.language import create_tokenizer
+
+            made = create_tokenizer()(self._nlp)
+            self._nlp.tokenizer = made.from_disk(_MODEL / "tokenizer", exclude=["vocab"])
+        return self._nlp.tokenizer
 
 
 def _load_named(spacy: Any, name: str) -> Any:

@@ -1,0 +1,205 @@
+"""Processes that extract edits: forks and plain ones, and this one beside them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gecjury.errors import GecjuryError, InputError, OptionError
+
+pytest.importorskip("spacy")
+pytest.importorskip("errant")
+
+from gecjury.corpus.edits import Edit
+from gecjury.extraction import workers
+from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
+from gecjury.extraction.tagger import load_tagger
+from gecjury.extraction.workers import _Batches, _Forked, _may_fork, _Spawned, extract_in_workers
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="forks are made on Linux alone")
+PAIRS = [
+    (f"{who} go to {what} yesterday {sign}", f"{who} went to {what} yesterday .")
+    for who in ("I", "He", "My friend", "Zoë")
+    for what in ("school", "the “cinema”", "wrok")
+    for sign in (".", "!")
+]
+
+
+class Fake:
+    """An extractor that marks where it worked, and fails when told to."""
+
+    def extract(self, pairs: Any) -> Iterator[tuple[TextPair, ExtractedEdits]]:
+        for pair in pairs:
+            if pair[1] == "input":
+                raise InputError("line 3: not what was expected\n\N{SNOWMAN}")
+            if pair[1] == "fault":
+                raise ZeroDivisionError("a fault of the program's")
+            yield pair, ExtractedEdits((Edit(0, 1, pair[1], str(os.getpid())),), pair[1] == "long")
+
+
+@pytest.fixture(scope="module")
+def nlp() -> Any:
+    return load_tagger()
+
+
+@pytest.fixture
+def another_thread() -> Iterator[None]:
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    yield
+    end.set()
+    thread.join()
+
+
+@pytest.fixture
+def forked() -> Iterator[_Forked]:
+    process = _Forked(Fake(), [])  # type: ignore[arg-type]
+    yield process
+    process.kill()
+    process.close()
+
+
+def made(pairs: list[TextPair], nlp: Any) -> dict[TextPair, ExtractedEdits]:
+    return dict(Extractor(nlp).extract(pairs))
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        pytest.param(lambda nlp: _Forked(Extractor(nlp), []), marks=LINUX, id="fork"),
+        pytest.param(lambda nlp: _Spawned("embedded", "spacy2"), id="plain"),
+    ],
+)
+def test_a_process_gives_the_edits_that_are_made_here(
+    start: Callable[[Any], Any], nlp: Any
+) -> None:
+    process = start(nlp)
+    try:
+        assert process.ask(None) == []
+        rows = process.ask(PAIRS)
+        expected = made(PAIRS, nlp)
+        assert [workers._read(row) for row in rows] == [expected[pair] for pair in PAIRS]
+        assert process.ask(PAIRS[:1]) == rows[:1]
+        # It ends by itself when nobody is left to ask it.
+        process.streams[0].close()
+        assert process.wait() == 0
+    finally:
+        process.kill()
+        process.close()
+
+
+@LINUX
+def test_a_fork_outlives_an_interruption(forked: _Forked) -> None:
+    assert forked.ask(None) == []
+    os.kill(forked._pid, signal.SIGINT)
+    ((coarse, edit),) = forked.ask([("a", "long")])
+    assert coarse is True
+    assert edit[:3] == [0, 1, "long"]
+    assert int(edit[3]) == forked._pid != os.getpid()
+
+
+@LINUX
+def test_errors_of_a_process_arrive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    with (tmp_path / "stderr.txt").open("a") as stderr:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        forked: _Forked = request.getfixturevalue("forked")
+        monkeypatch.undo()
+    forked.ask(None)
+    with pytest.raises(InputError, match=r"^line 3: not what was expected\n☃$"):
+        forked.ask([("a", "input")])
+    assert forked.ask([("a", "\udc80")])[0][1][2] == "\udc80"
+    with pytest.raises(GecjuryError, match=r"ended unexpectedly \(status 1\): see its message"):
+        forked.ask([("a", "fault")])
+    assert "ZeroDivisionError: a fault of the program's" in (tmp_path / "stderr.txt").read_text()
+
+
+@LINUX
+def test_a_process_that_is_killed_is_told_of(forked: _Forked) -> None:
+    forked.ask(None)
+    forked.kill()
+    with pytest.raises(GecjuryError, match=r"ended unexpectedly \(status -9\)"):
+        forked.ask([("a", "b")])
+    forked.kill()  # what has ended is not killed again: its number may be another's
+
+
+@LINUX
+def test_forks_end_with_whoever_asks_them() -> None:
+    """A fork holds no end of an earlier fork's pipes, so that each sees its own close."""
+    pool = [_Forked(Fake(), [])]  # type: ignore[arg-type]
+    pool.append(_Forked(Fake(), [pool[0].streams]))  # type: ignore[arg-type]
+    for process in pool:
+        process.ask(None)
+        process.streams[0].close()
+        assert process.wait() == 0
+        process.close()
+
+
+def test_batches_grow_shorter_and_hold_every_pair_once() -> None:
+    pairs = [(str(number), "") for number in range(9000)]
+    batches = _Batches(pairs, 2)
+    taken = [batches.take(send=number % 3 == 0) for number in range(40)]
+    sizes = [len(batch) for batch in taken]
+    assert [pair for batch in taken for pair in batch] == pairs
+    assert sizes[0] == workers._LARGEST
+    assert sizes == sorted(sizes, reverse=True)
+    full = [size for size in sizes if size]
+    assert min(full[:-1]) == workers._SMALLEST
+    assert batches.sent == -(-len(full) // 3)
+
+
+@pytest.mark.parametrize("threads", [False, True], ids=["forks", "plain"])
+def test_all_together_give_each_pair_once(
+    threads: bool, nlp: Any, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if threads:
+        request.getfixturevalue("another_thread")
+    monkeypatch.setattr(workers, "_SMALLEST", 2)
+    assert _may_fork("embedded") == (sys.platform == "linux" and not threads)
+    found = list(extract_in_workers(PAIRS, "embedded", "spacy2", 3, lambda: nlp))
+    assert len(found) == len(PAIRS)
+    assert dict(found) == made(PAIRS, nlp)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+@LINUX
+def test_who_stops_reading_leaves_no_process(nlp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_SMALLEST", 2)
+    running = extract_in_workers(PAIRS, "embedded", "spacy2", 2, lambda: nlp)
+    next(running)
+    running.close()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+@LINUX
+def test_where_no_process_can_be_started_this_one_works_alone(
+    nlp: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fork() -> int:
+        raise BlockingIOError("no more processes")
+
+    monkeypatch.setattr(workers, "_SMALLEST", 2)
+    monkeypatch.setattr(os, "fork", fork)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    found = dict(extract_in_workers(PAIRS, "embedded", "spacy2", 3, lambda: nlp))
+    assert found == made(PAIRS, nlp)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_tagger_that_is_not_there_is_told_before_any_result(another_thread: None) -> None:
+    with pytest.raises(OptionError, match="no_such_model"):
+        extract_in_workers([("a", "b")] * 200, "no_such_model", "spacy2", 2)
+    if hasattr(os, "waitpid"):
+        with pytest.raises(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
