@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.models.checkpoints import weights_identity
@@ -114,7 +114,11 @@ class Asano(MeanScorer):
         """Weighted sums, systems × sentences."""
         return Scores(self._sentences(statistics))
 
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Means of the weighted sums."""
-        sentences = self._sentences(statistics)
-        return super().corpus_scores(Statistics(sentences), draws)
+    def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
+        """Grammaticality, fluency and meaning, those that have a weight; systems × sentences."""
+        weights = (self.alpha, self.beta, self.gamma)
+        return {
+            aspect: statistics.values[:, :, column]
+            for column, aspect in enumerate(("grammaticality", "fluency", "meaning"))
+            if weights[column]
+        }

@@ -126,10 +126,13 @@ class SOME(MeanScorer):
         """Weighted sums, systems × sentences."""
         return Scores(statistics.values @ self.weights)
 
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Means of the weighted sums."""
-        sentences = statistics.values @ self.weights
-        return super().corpus_scores(Statistics(sentences), draws)
+    def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
+        """Grammaticality, fluency and meaning, those that have a weight; systems × sentences."""
+        return {
+            aspect: statistics.values[:, :, column]
+            for column, aspect in enumerate(ASPECTS)
+            if self.weights[column]
+        }
 
     def search(self, statistics: Statistics, benchmark: Any, measure: str) -> dict[str, float]:
         """α, β and γ in hundredths, by the search that `gecjury train weights` does."""

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import IntArray, draw_weights
+from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refbased.imeasure.alignment import AlignedColumn, align_many
@@ -288,6 +288,15 @@ class IMeasure(Scorer):
             return self._scores(values.sum(axis=1))
         sums = np.einsum("bi,sik->bsk", draw_weights(draws, values.shape[1]), values)
         return self._scores(sums)
+
+    def totals(self, statistics: Statistics) -> FloatArray:
+        """Counts summed over sentences, systems × `_COUNTS`."""
+        sums: FloatArray = np.maximum(statistics.values, 0).sum(axis=1).astype(np.float64)
+        return sums
+
+    def total_scores(self, totals: FloatArray) -> Scores:
+        """I of the summed counts."""
+        return self._scores(totals)
 
     def _scores(self, counts: NDArray[Any]) -> Scores:
         if self.aspect == "detection":
