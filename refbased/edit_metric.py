@@ -104,6 +104,11 @@ class BestReference(Scorer):
         sums: FloatArray = np.nan_to_num(counts[:, :, 0]).sum(axis=1)
         return sums
 
+    @property
+    def sums_with_several(self) -> bool:
+        """See the base; not where references are chosen in the run of the corpus."""
+        return type(self).corpus_scores is not BestReference.corpus_scores
+
     def total_scores(self, totals: FloatArray) -> Scores:
         """Scores of the summed counts."""
         return self.scores_of(totals, "corpus")

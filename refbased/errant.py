@@ -53,6 +53,7 @@ class ERRANT(BestReference, TypedEditMetric):
     """
 
     name: ClassVar[str] = "errant"
+    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "F0.5 over typed edits"
     paper: ClassVar[str] = "Bryant et al. 2017"
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})

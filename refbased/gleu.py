@@ -178,6 +178,11 @@ class GLEU(Scorer):
         values = statistics.values
         return values.sum(axis=1, dtype=np.int64)[:, 0] if values.shape[2] == 1 else None
 
+    @property
+    def sums_with_several(self) -> bool:
+        """See the base; the corpus score draws references for the whole corpus."""
+        return False
+
     def total_scores(self, totals: FloatArray) -> Scores:
         """Scores of the summed statistics."""
         return Scores(self._corpus(totals))

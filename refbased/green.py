@@ -44,6 +44,7 @@ class GREEN(Scorer):
     summary: ClassVar[str] = "n-gram F-score of insertions, deletions and keeps"
     paper: ClassVar[str] = "Koyama et al. 2024"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
     tuning: ClassVar[Mapping[str, str]] = {
         "beta": "0:5:0.01",

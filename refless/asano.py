@@ -46,6 +46,7 @@ class Asano(MeanScorer):
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality from GUG, language model fluency, METEOR"
     paper: ClassVar[str] = "Asano et al. 2017"
+    part_names: ClassVar[tuple[str, ...]] = ("grammaticality", "fluency", "meaning")
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     # 2: the signature names the commit of a language model from the hub.
@@ -115,10 +116,7 @@ class Asano(MeanScorer):
         return Scores(self._sentences(statistics))
 
     def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
-        """Grammaticality, fluency and meaning, those that have a weight; systems × sentences."""
-        weights = (self.alpha, self.beta, self.gamma)
-        return {
-            aspect: statistics.values[:, :, column]
-            for column, aspect in enumerate(("grammaticality", "fluency", "meaning"))
-            if weights[column]
-        }
+        """Grammaticality, fluency and meaning; NaN for one without weight, which is not asked."""
+        weights = np.array([self.alpha, self.beta, self.gamma])
+        values = np.where(weights > 0, statistics.values, np.nan)
+        return {name: values[:, :, column] for column, name in enumerate(self.part_names)}

@@ -55,6 +55,7 @@ class SOME(MeanScorer):
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality, fluency and meaning by trained regressors"
     paper: ClassVar[str] = "Yoshimura et al. 2020"
+    part_names: ClassVar[tuple[str, ...]] = ASPECTS
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     score_options: ClassVar[frozenset[str]] = frozenset({"alpha", "beta", "gamma"})
@@ -127,12 +128,9 @@ class SOME(MeanScorer):
         return Scores(statistics.values @ self.weights)
 
     def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
-        """Grammaticality, fluency and meaning, those that have a weight; systems × sentences."""
-        return {
-            aspect: statistics.values[:, :, column]
-            for column, aspect in enumerate(ASPECTS)
-            if self.weights[column]
-        }
+        """Grammaticality, fluency and meaning; NaN for one without weight, which is not asked."""
+        values = np.where(self.weights > 0, statistics.values, np.nan)
+        return {aspect: values[:, :, column] for column, aspect in enumerate(ASPECTS)}
 
     def search(self, statistics: Statistics, benchmark: Any, measure: str) -> dict[str, float]:
         """α, β and γ in hundredths, by the search that `gecjury train weights` does."""

@@ -57,6 +57,7 @@ class Scorer(ABC):
     - `directed`: more is meant to be better; what is not only describes (a jury may weigh it).
     - `joint`: a system's score depends on which other systems are scored with it.
     - `fixed`: the scores were given for certain texts, and no other text can be scored.
+    - `part_names`: what `parts` gives of every sentence beside its score.
     - `version`: behaviour version, raised when scores change.
     - `packages`: distributions whose version can move a score.
     - `score_options`: settings that only enter when statistics become scores, so that other
@@ -80,6 +81,7 @@ class Scorer(ABC):
     directed: ClassVar[bool] = True
     joint: ClassVar[bool] = False
     fixed: ClassVar[bool] = False
+    part_names: ClassVar[tuple[str, ...]] = ()
     version: ClassVar[int] = 1
     packages: ClassVar[tuple[str, ...]] = ()
     score_options: ClassVar[frozenset[str]] = frozenset()
@@ -180,13 +182,14 @@ class Scorer(ABC):
         return None
 
     def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
-        """What of a sentence's score can be shown beside it, by name; systems × sentences each.
+        """What can be shown beside a sentence's score, as `part_names` calls it.
 
-        Precision and recall where sentences have them; a metric of several parts adds its own.
+        Returns:
+            Systems × sentences each; precision and recall, where a metric does not say otherwise.
         """
         scores = self.sentence_scores(statistics)
         both = {"precision": scores.precision, "recall": scores.recall}
-        return {name: part for name, part in both.items() if part is not None}
+        return {n: part for n, part in both.items() if n in self.part_names and part is not None}
 
     def needs_all(self, systems: int) -> str:
         """Why a sentence cannot be scored without the rest of its corpus; empty where it can.
@@ -212,6 +215,11 @@ class Scorer(ABC):
             together from parts.
         """
         return None
+
+    @property
+    def sums_with_several(self) -> bool:
+        """Whether `totals` gives sums where sentences have several references, too."""
+        return type(self).totals is not Scorer.totals
 
     def total_scores(self, totals: FloatArray) -> Scores:
         """Corpus scores of what `totals` gave, summed over the parts of a corpus.

@@ -238,6 +238,7 @@ class IMeasure(Scorer):
     summary: ClassVar[str] = "gain in weighted token accuracy over the source"
     paper: ClassVar[str] = "Felice and Briscoe 2015"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
 
     weight: float = 2.0
     aspect: Literal["correction", "detection"] = "correction"

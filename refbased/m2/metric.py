@@ -42,6 +42,7 @@ class M2(BestReference):
     """
 
     name: ClassVar[str] = "m2"
+    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "F0.5 over edits matched as well as possible to gold M2 edits"
     paper: ClassVar[str] = "Dahlmeier and Ng 2012"
     needs: ClassVar[frozenset[str]] = frozenset({"gold"})
