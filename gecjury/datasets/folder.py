@@ -111,8 +111,9 @@ def begin(job: Job, old: Job | None) -> None:
     shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
     if old is None:
         record = {"format": FORMAT, "job": asdict(job)}
-        # How a run is carried out is each run's own affair, and may hold folders of its machine.
-        del record["job"]["runtime"]  # type: ignore[attr-defined]  # a dictionary
+        # Where and how a run is carried out is each run's own affair.
+        for key in ("folder", "runtime"):
+            del record["job"][key]  # type: ignore[attr-defined]  # a dictionary
         with written(folder, folder / MANIFEST) as file:
             file.write(json.dumps(record, indent=1).encode())
 

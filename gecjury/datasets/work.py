@@ -233,7 +233,7 @@ class Worker:
             for part, values in shown.items():
                 columns[column_name(system, metric.label, part)][rows] = values[index]
         for note in statistics.notes:
-            found.note(f"{metric.label}: {note}")
+            found.note(f"{metric.label}, of some rows: {note}")
 
     def _corpus(self, batch: Batch, rows: Sequence[int]) -> Corpus:
         systems = {

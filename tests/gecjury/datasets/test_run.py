@@ -238,7 +238,7 @@ def test_what_cannot_be_done_is_refused_before_the_work(
 def test_a_metric_that_needs_references_says_so(tmp_path: Path, made: Any) -> None:
     rows = [{"source": "a", "hypothesis": "b"}]
     path = made.write(tmp_path / "a.parquet", rows)
-    with pytest.raises(InputError, match="no column 'references' .references."):
+    with pytest.raises(InputError, match=r"no column 'references' .references."):
         score_dataset(path, tmp_path / "out", metrics=["green"])
     score_dataset(path, tmp_path / "two", metrics=["changes"])
 
