@@ -60,6 +60,10 @@ class Batch:
 
     def pieces(self) -> Iterator[slice]:
         """Parts of the batch of at most `BATCH_CHARACTERS` each, a row at least."""
+        texts = (self.sources, *self.hypotheses)
+        if sum(sum(map(len, lines)) for lines in texts) <= BATCH_CHARACTERS:
+            yield slice(0, len(self))
+            return
         start = size = 0
         for row, source in enumerate(self.sources):
             length = len(source) + sum(len(lines[row]) for lines in self.hypotheses)
@@ -235,6 +239,8 @@ class _Arrow:
 
     def _texts(self, table: Any, column: str, bad: dict[int, str]) -> list[str]:
         values = self._values(table, column, bad)
+        if None not in values and max(map(len, values), default=0) <= MOST_TEXT:
+            return values
         for row, value in enumerate(values):
             if value is None:
                 bad.setdefault(row, f"{column} is null")
