@@ -74,7 +74,10 @@ def dataset_files(inputs: Sequence[str]) -> list[str]:
         if not name or "\0" in name:
             raise InputError(f"{name!r} is no file name; give a file, a folder or a glob")
         if name.startswith("hf:"):
-            found.append(name)
+            # A folder of `save_to_disk` is found from wherever a worker runs.
+            folder, sign, split = name.removeprefix("hf:").partition(":")
+            here = Path(folder)
+            found.append(f"hf:{here.absolute()}{sign}{split}" if here.is_dir() else name)
             continue
         path = Path(name)
         if path.is_dir():

@@ -335,7 +335,8 @@ class _Lines:
 
     def batches(self, shard: Shard) -> Iterator[Batch]:
         self._seek(shard)
-        at, lines, size = shard.start, [], 0
+        lines: list[bytes] = []
+        at, size = shard.start, 0
         while at + len(lines) < shard.stop:
             line = self._line()
             if not line:

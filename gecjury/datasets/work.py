@@ -222,8 +222,8 @@ class Worker:
                 return
             middle = len(rows) // 2
             for half in (rows[:middle], rows[middle:]):
-                part = self._corpus(batch, half)
-                self._score_rows(metric, batch, half, part, columns, found, refused)
+                smaller = self._corpus(batch, half)
+                self._score_rows(metric, batch, half, smaller, columns, found, refused)
             return
         metric.add(metric.scorer.totals(statistics), len(corpus.references))
         shown = {"": metric.scorer.sentence_scores(statistics).score}

@@ -407,6 +407,29 @@ def test_batches_are_bounded_by_characters(
 
 
 @pytest.mark.slow
+def test_a_dataset_saved_to_disk_is_scored(tmp_path: Path, made: Any) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = made.rows(25)
+    data = datasets.Dataset.from_list(rows)
+    datasets.DatasetDict({"train": data, "test": data}).save_to_disk(str(tmp_path / "saved"))
+    out = tmp_path / "out"
+    name = f"hf:{tmp_path / 'saved'}"
+    with pytest.raises(InputError, match="has splits train, test; name one"):
+        score_dataset(name, out, metrics=["green"])
+    found = score_dataset(f"{name}:train", out, metrics=["green"], shard_rows=10, keep="green > .5")
+    expected = whole(rows, ["green"], ["hypothesis"]).tables[0]
+    np.testing.assert_array_equal([r["green"] for r in made.read(out)], expected.sentences[0])
+    kept = [
+        row
+        for part in sorted((out / "kept").iterdir())
+        for row in parquet_file(str(part)).read().to_pylist()
+    ]
+    good = expected.sentences[0] > 0.5
+    assert kept == [row for row, one in zip(rows, good, strict=True) if one]
+    assert found.kept == len(kept)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [2, 3])
 def test_processes_make_the_same_bytes(tmp_path: Path, made: Any, workers: int) -> None:
     path = made.write(tmp_path / "a.jsonl.gz", made.rows(100))
