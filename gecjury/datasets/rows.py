@@ -201,13 +201,16 @@ class _Arrow:
         count = table.num_rows
         job, file = self._job, self._file
         bad: dict[int, str] = {}
-        ids = [f"{file.name}:{row}" for row in range(first + 1, first + count + 1)]
         if job.id:
-            for row, value in enumerate(self._values(table, job.id, bad)):
+            ids = self._values(table, job.id, bad)
+            for row, value in enumerate(ids):
                 if value is None:
                     bad.setdefault(row, f"{job.id} is null")
-                else:
+                    ids[row] = f"{file.name}:{first + row + 1}"
+                elif not isinstance(value, str):
                     ids[row] = str(value)
+        else:
+            ids = [f"{file.name}:{row}" for row in range(first + 1, first + count + 1)]
         texts = [
             self._texts(table, column, bad) for column in (job.source, *job.hypotheses.values())
         ]

@@ -236,16 +236,15 @@ class Worker:
             found.note(f"{metric.label}, of some rows: {note}")
 
     def _corpus(self, batch: Batch, rows: Sequence[int]) -> Corpus:
+        def chosen(lines: list[str]) -> tuple[str, ...]:
+            return tuple(lines if len(rows) == len(batch) else (lines[row] for row in rows))
+
         systems = {
-            system: Version(tuple(lines[row] for row in rows))
+            system: Version(chosen(lines))
             for system, lines in zip(self._systems, batch.hypotheses, strict=True)
         }
         references = zip(*(batch.references[row] for row in rows), strict=True)
-        return Corpus(
-            tuple(batch.sources[row] for row in rows),
-            systems,
-            tuple(Version(texts) for texts in references),
-        )
+        return Corpus(chosen(batch.sources), systems, tuple(map(Version, references)))
 
     def _tell(
         self,

@@ -262,12 +262,12 @@ def _evaluate(tree: Any, columns: Mapping[str, Any]) -> _Truth:
         return false, true
     if sign in ("and", "or"):
         found = [_evaluate(part, columns) for part in rest[0]]
-        one, other = np.logical_and, np.logical_or
-        if sign == "or":
-            one, other = other, one
         true, false = found[0]
         for more_true, more_false in found[1:]:
-            true, false = one(true, more_true), other(false, more_false)
+            if sign == "and":
+                true, false = true & more_true, false | more_false
+            else:
+                true, false = true | more_true, false & more_false
         return true, false
     left, right = (
         np.asarray(columns[v] if isinstance(v, str) else v, dtype=np.float64) for v in rest

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,16 @@ import numpy as np
 import pytest
 
 import gecjury
+from gecjury.corpus.corpus import Corpus
 from gecjury.datasets.engines import LocalEngine
 from gecjury.datasets.files import parquet_file
 from gecjury.datasets.run import DatasetScores, score_dataset
 from gecjury.datasets.shards import Job, Shard, ShardSummary
 from gecjury.datasets.work import Worker
 from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError, OutputError
+from gecjury.refless.changes import Changes
 from gecjury.runtime import Runtime
+from gecjury.scoring.scores import Statistics
 
 METRICS = ["green", "changes", "gleu", "i-measure"]
 
@@ -150,6 +154,64 @@ def test_bad_lines_are_put_down(tmp_path: Path, made: Any) -> None:
     assert len(lines) == len(BAD_LINES) == found.bad
     for line, (_, expected) in zip(lines, BAD_LINES, strict=True):
         assert re.search(expected, json.loads(line)["reason"]), line
+
+
+@dataclass(frozen=True)
+class Picky(Changes):
+    """Refuses sentences that hold one of some numbers, as a metric may refuse a text."""
+
+    numbers: tuple[str, ...] = ()
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        for source in corpus.sources:
+            if set(source.split()) & set(self.numbers):
+                raise InputError(f"{source}: cannot be scored")
+        return super().statistics(corpus, runtime)
+
+
+@pytest.mark.parametrize("numbers", [("3",), ("0", "17", "39"), ()])
+def test_rows_that_a_metric_refuses_are_found(
+    tmp_path: Path, made: Any, numbers: tuple[str, ...]
+) -> None:
+    path = made.write(tmp_path / "a.parquet", made.rows(40))
+
+    class Refusing(_Ending):
+        def finish(
+            self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+        ) -> None:
+            with closing(Worker(job)) as worker:
+                worker._metrics[0].scorer = Picky(numbers)
+                for shard in shards:
+                    done(worker.finish(shard))
+
+    found = score_dataset(
+        path, tmp_path / "out", metrics=["changes", "green"], engine=Refusing(0), shard_rows=25
+    )
+    scored = made.read(tmp_path / "out")
+    without = [row["id"][1:] for row in scored if row["changes"] is None]
+    assert without == list(numbers)
+    assert all(row["green"] is not None for row in scored)
+    assert (found.bad, found.unanswered) == (0, len(numbers))
+    if not numbers:
+        return
+    lines = (tmp_path / "out" / "bad-rows.jsonl").read_text(encoding="utf-8").splitlines()
+    reasons = [json.loads(line)["reason"] for line in lines]
+    assert all(reason.startswith("changes: ") and "cannot be" in reason for reason in reasons)
+
+
+def test_a_metric_that_refuses_everything_ends_the_run(tmp_path: Path, made: Any) -> None:
+    path = made.write(tmp_path / "a.parquet", made.rows(60))
+
+    class Refusing(_Ending):
+        def finish(
+            self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+        ) -> None:
+            with closing(Worker(job)) as worker:
+                worker._metrics[0].scorer = Picky(tuple(map(str, range(60))))
+                done(worker.finish(shards[0]))
+
+    with pytest.raises(InputError, match="cannot be scored"):
+        score_dataset(path, tmp_path / "out", metrics=["changes"], engine=Refusing(0))
 
 
 def test_ids_are_given_or_file_and_row(tmp_path: Path, made: Any) -> None:
