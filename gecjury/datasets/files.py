@@ -39,6 +39,7 @@ _PARQUET = (".parquet", ".pq")
 _JSON = (".jsonl", ".ndjson", ".json")
 _PACKED = ("", ".gz", ".zst")
 _ENDINGS = (*_PARQUET, *(json + packed for json in _JSON for packed in _PACKED))
+_SINGLE = (".json", ".json.gz", ".json.zst")
 _PIECE = 1 << 20
 _END = 1 << 16
 
@@ -86,6 +87,9 @@ def dataset_files(inputs: Sequence[str]) -> list[str]:
                 for file in path.rglob("*")
                 if file.is_file() and _readable(file, path)
             )
+            # Beside data of other kinds, `.json` is about them and not of them.
+            others = [file for file in inside if not file.lower().endswith(_SINGLE)]
+            inside = others or inside
             if not inside:
                 raise InputError(
                     f"{name}: the folder holds no file that ends in {', '.join(_ENDINGS)}"

@@ -347,6 +347,8 @@ def test_folders_of_others_and_of_the_input_are_refused(tmp_path: Path, made: An
         score_dataset(path, tmp_path / "mine", metrics=["changes"])
     with pytest.raises(OptionError, match="which is to be read"):
         score_dataset(path, tmp_path / "in", metrics=["changes"])
+    with pytest.raises(OptionError, match="all of which is read"):
+        score_dataset(tmp_path / "in", tmp_path / "in" / "out", metrics=["changes"])
     with pytest.raises(OutputError, match="is a file"):
         score_dataset(path, path, metrics=["changes"])
 
@@ -429,7 +431,6 @@ def test_parquet_that_breaks_in_the_middle_names_the_row(tmp_path: Path, made: A
     assert len(list((tmp_path / "out").glob("part-*"))) == 2
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full disk at hand")
 def test_a_full_disk_is_told(tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from gecjury.datasets import output
 
