@@ -149,7 +149,8 @@ class FastPipeline:
         begins[starts] = starts
         places = np.arange(len(tokens))
         heads = np.where(rooted, places, parses.heads) - np.maximum.accumulate(begins)
-        lifted = np.searchsorted(starts, np.flatnonzero(self._lifted[parses.moves] & ~rooted))
+        lifted = np.flatnonzero(self._lifted[parses.moves] & ~rooted)
+        lifted = np.searchsorted(starts, lifted, side="right")
         for sentence in np.unique(lifted - 1).tolist():
             self._attach(sentences[sentence], int(starts[sentence]), deps, heads)
         found, numbers = self._attributes(encoded, tags[encoded.rows], deps)
