@@ -40,7 +40,8 @@ class Parses(NamedTuple):
         heads: place of each token's head; 0 for a root.
         moves: number of the transition that gave the head; it carries the label.
         margins: the least difference between the best and the second best score of all decisions
-            that were taken with a token; infinite where there was but one.
+            that were taken with a token; infinite where there was but one, NaN where a score was
+            no number.
     """
 
     heads: IntArray
@@ -203,4 +204,8 @@ class Transitions:
         states = np.arange(count)
         highest = scores[states, best]
         scores[states, best] = -np.inf
-        return best, highest - scores.max(axis=1)
+        margin = highest - scores.max(axis=1)
+        if np.isnan(margin).any():
+            # Scores that are no numbers: some valid transition, so that the end is reached.
+            best = np.where(np.isnan(margin), self._allowed[valid].argmax(axis=1), best)
+        return best, margin
