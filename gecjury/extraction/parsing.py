@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from gecjury.extraction.tagger.fast import FastPipeline, FeatureKey
+import numpy as np
+
+from gecjury.arrays import IntArray
+from gecjury.extraction.tagger.fast import FastPipeline
 
 __all__ = ["LONGEST_WHOLE", "Operation", "Parsed", "Parser"]
 
 # Sentences of like length are parsed together; the size changes the speed alone.
 _BATCH = 128
-# Tokens parsed at once: a parser takes some 15 kB for each, 0.75 GB in all.
-_MOST_TOKENS = 50_000
+# Tokens parsed at once: spaCy's parser takes some 15 kB for each, ours some 6.
+_MOST_TOKENS = 25_000
 # Sentences of more tokens are parsed in pieces of this length: they are no sentences.
 LONGEST_WHOLE = 20_000
 _PIECE = 10_000
@@ -113,29 +116,28 @@ class Parser:
         return map(self.reduce, self._nlp.pipe(docs, batch_size=_BATCH))
 
     def _parse_fast(self, fast: FastPipeline, sentences: list[list[str]]) -> Iterator[Parsed]:
-        from spacy.attrs import DEP, HEAD, TAG
-
-        strings = self._nlp.vocab.strings
-        docs = fast.parse(sentences)
-        whole: dict[int, Any] = {}
-        keys: list[list[FeatureKey]] = []
-        heads: list[list[int]] = []
-        for number, (texts, doc) in enumerate(zip(sentences, docs, strict=True)):
-            if fast.has_phrase([self._word(text)[0] for text in texts]):
-                whole[number] = fast.finish(doc)
-                keys.append([])
-                heads.append([])
-                continue
-            columns = doc.to_array([TAG, DEP, HEAD]).T.tolist()
-            tags, deps = self._text(columns[0], strings), self._text(columns[1], strings)
-            keys.append(list(zip(texts, tags, deps, strict=True)))
-            heads.append(columns[2])
-        for number, found in enumerate(fast.attributes(keys)):
-            if number in whole:
-                yield self.reduce(whole[number])
-                continue
-            tags, deps, poses, lemmas = (list(column) for column in zip(*found, strict=True))
-            yield self._parsed(sentences[number], lemmas, poses, tags, deps, heads[number])
+        tagged = fast.parse(sentences)
+        pairs = zip(sentences, tagged.narrow, strict=True)
+        plain = self._parse_plainly([texts for texts, narrow in pairs if narrow])
+        keys, numbers = self._keys, tagged.numbers
+        words = [self._word(one.text) for one in tagged.found]
+        found = ((one.text, one.lemma, one.pos) for one in tagged.found)
+        columns = [
+            _spread([lower for lower, _ in words], numbers),
+            _spread([one.lemma for one in tagged.found], numbers),
+            _spread([one.pos for one in tagged.found], numbers),
+            _spread([one.tag for one in tagged.found], numbers),
+            tagged.deps,
+            tagged.heads,
+            _spread([keys.setdefault(key, len(keys)) for key in found], numbers),
+            _spread([mark for _, mark in words], numbers),
+        ]
+        for texts, start, narrow in zip(sentences, tagged.starts, tagged.narrow, strict=True):
+            end = start + len(texts)
+            if narrow:
+                yield next(plain)
+            else:
+                yield Parsed(texts, *(column[start:end] for column in columns))
 
     def reduce(self, doc: Any) -> Parsed:
         """Take over what edits need from a `spacy.tokens.Doc`."""
@@ -199,6 +201,12 @@ def _mark(lower: str) -> int:
     """A 48-bit number for a token in lower case, the same in every process."""
     digest = blake2b(lower.encode("utf-8", "surrogatepass"), digest_size=6)
     return int.from_bytes(digest.digest(), "big")
+
+
+def _spread(values: list[Any], numbers: IntArray) -> list[Any]:
+    """The value at each place, by its number."""
+    spread: list[Any] = np.array(values, dtype=object)[numbers].tolist()
+    return spread
 
 
 def _pieces(tokens: list[str]) -> list[list[str]]:

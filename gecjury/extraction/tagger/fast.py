@@ -1,35 +1,72 @@
 """The embedded tagger's results at a fraction of its cost, for many sentences that resemble.
 
-Corrections repeat most of their source. A convolution of four layers sees four tokens to either
-side, so its value at a token is computed once for all places with the same neighbours, layer by
-layer. The attribute ruler and the lemmatizer look at one token, its tag and its dependency, so
-each such combination is looked up once; a sentence with one of the phrases that the ruler knows
-goes through them itself. Both give what the pipeline itself gives, to the bit:
-every row of a matrix product is summed in the same order whatever other rows there are, which is
-checked on the first sentences, and the pipeline itself is used where it does not hold.
+Vectors are computed once for all places that look alike (`windows`), trees for all sentences in
+step (`transitions`). The attribute ruler and the lemmatizer look at one token, its tag and its
+dependency, so each such combination is looked up once; so is each phrase that the ruler knows. No
+`Doc` is made but for what was never seen.
+
+Scores are the pipeline's but for their last bits, which is checked on the first sentences, and
+the pipeline itself is used where it does not hold. A sentence in which any decision is narrower
+than what rounding may move, by far, is left to the pipeline: all others have its very results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gecjury.arrays import Float32Array, IntArray
+from gecjury.extraction.tagger.transitions import Transitions
+from gecjury.extraction.tagger.windows import Encoded, Windows
 
-__all__ = ["Attributes", "FastPipeline", "FeatureKey"]
+__all__ = ["Attributes", "FastPipeline", "Tagged"]
 
 _PIPES = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"]
 # Attributes a pattern may look at, all known before the ruler runs; all but DEP and TAG follow
 # from the token's text.
 _PLAIN = {"TAG", "DEP", "LOWER", "ORTH", "TEXT", "NORM", "SHAPE", "PREFIX", "SUFFIX"}
-_CHECKED = 16
-_BATCH = 128
-FeatureKey = tuple[str, str, str]
-"""Text, tag and dependency."""
-Attributes = tuple[str, str, int, str]
-"""Tag, dependency, part of speech and lemma."""
+_CHECKED = 8
+# Two scores (of about -35 to 35) that are this close may change places by rounding. Rounding was
+# seen to move them by 0.000015; by 0.0001 it must not on the sentences that are checked.
+_NARROW = 1e-3
+_ROUNDING = 1e-4
+# Combinations and phrases that are kept; beyond, all are forgotten.
+_KEPT = 200_000
+_LOWER = 66  # spacy.attrs.LOWER
+_Key = tuple[tuple[str, str, str], ...]
+"""Text, tag and dependency of neighbours."""
+
+
+class Attributes(NamedTuple):
+    """What the ruler and the lemmatizer make of a token; `dep` is None where they leave it."""
+
+    text: str
+    tag: str
+    pos: int
+    lemma: str
+    dep: str | None = None
+
+
+class Tagged(NamedTuple):
+    """Sentences in one line with gaps between them; what stands in a gap means nothing.
+
+    Attributes:
+        found: distinct attributes.
+        numbers: which of them each place has.
+        deps: dependency label at each place.
+        heads: head at each place, counted from the start of its sentence; a root is its own.
+        starts: place of each sentence's first token.
+        narrow: whether a sentence must be left to the pipeline.
+    """
+
+    found: list[Attributes]
+    numbers: IntArray
+    deps: list[str]
+    heads: list[int]
+    starts: list[int]
+    narrow: list[bool]
 
 
 class FastPipeline:
@@ -38,146 +75,252 @@ class FastPipeline:
     def __init__(self, nlp: Any) -> None:
         """Take apart a pipeline for which `suits` is true."""
         self._nlp = nlp
-        self._embed, convolution = nlp.get_pipe("tok2vec").model.layers
-        self._blocks = [block.layers[0].layers[1] for block in convolution.layers[0].layers]
-        self._pad: int = convolution.attrs["pad"]
-        self._phrases = _phrases(nlp) or []
+        self._windows = Windows(nlp)
+        self._transitions = Transitions(nlp.get_pipe("parser"))
+        tagger = nlp.get_pipe("tagger")
+        softmax = tagger.model.get_ref("softmax")
+        self._tags: list[str] = list(tagger.labels)
+        self._weights = np.ascontiguousarray(softmax.get_param("W").T), softmax.get_param("b")
+        self._phrases, self._ruled = _patterns(nlp) or ([], set())
+        self._deps: dict[str, int] = {}
+        labels = self._transitions.labels
+        self._dep_of_move = np.array([self._dep(label) for label in labels])
+        # Labels with the label of a head that is elsewhere in the tree.
+        self._lifted = np.array(["||" in label for label in labels])
+        self._lower: Callable[[str], str] = nlp.vocab.lex_attr_getters[_LOWER]
         index = nlp.get_pipe("lemmatizer").lookups.get_table("lemma_index")
         for part, words in list(index.items()):
             # Only asked for membership, which takes long in a list.
             index[part] = dict.fromkeys(words, 1)
-        self._attributes: dict[FeatureKey, Attributes] = {}
+        self._known: dict[_Key, tuple[Attributes, ...]] = {}
 
     @staticmethod
     def suits(nlp: Any) -> bool:
         """Whether a pipeline is built like the embedded tagger."""
         if list(nlp.pipe_names) != _PIPES:
             return False
-        lemmatizer = nlp.get_pipe("lemmatizer")
+        lemmatizer, tagger = nlp.get_pipe("lemmatizer"), nlp.get_pipe("tagger")
         if getattr(lemmatizer, "mode", "") != "rule" or lemmatizer.overwrite:
             return False
-        layers = nlp.get_pipe("tok2vec").model.layers
-        if len(layers) != 2 or not layers[0].name.startswith("extract_features"):
-            return False
-        names = [block.name for block in layers[1].layers[0].layers]
-        block = "residual(expand_window>>maxout>>layernorm>>dropout)"
-        if set(names) != {block} or layers[1].attrs.get("pad") != len(names):
-            return False
-        windows = {
-            node.attrs["window_size"] for node in layers[1].walk() if node.name == "expand_window"
-        }
-        return windows == {1} and _phrases(nlp) is not None
-
-    def agrees(self, sentences: Sequence[list[str]]) -> bool:
-        """Whether the vectors of the first sentences are the pipeline's own to the last bit."""
-        docs = self._docs(sentences[:_CHECKED])
-        own = self._nlp.get_pipe("tok2vec").predict(docs)
-        return all(
-            np.array_equal(a, b)
-            for a, b in zip(own, self.vectors(sentences[:_CHECKED]), strict=True)
+        names = [layer.name for layer in tagger.model.layers]
+        return (
+            names == ["tok2vec-listener", "with_array(softmax)"]
+            and Windows.suits(nlp)
+            and Transitions.suits(nlp.get_pipe("parser"))
+            and _patterns(nlp) is not None
         )
 
-    def parse(self, sentences: Sequence[list[str]]) -> list[Any]:
-        """Tag and parse tokenised sentences, none empty, up to the attribute ruler."""
-        docs = self._docs(sentences)
-        for doc, vectors in zip(docs, self.vectors(sentences), strict=True):
-            doc.tensor = vectors
-        for begin in range(0, len(docs), _BATCH):
-            batch = docs[begin : begin + _BATCH]
-            for name in ("tagger", "parser"):
-                pipe = self._nlp.get_pipe(name)
-                pipe.set_annotations(batch, pipe.predict(batch))
-        return docs
-
-    def has_phrase(self, lowers: Sequence[str]) -> bool:
-        """Whether a pattern of several tokens may match, so that `finish` must run."""
-        line = f" {' '.join(lowers)} "
-        return any(phrase in line for phrase in self._phrases)
-
-    def finish(self, doc: Any) -> Any:
-        """Run the attribute ruler and the lemmatizer over a document of `parse`."""
-        for name in ("attribute_ruler", "lemmatizer"):
-            doc = self._nlp.get_pipe(name)(doc)
-        return doc
-
-    def attributes(self, keys: Sequence[Sequence[FeatureKey]]) -> list[list[Attributes]]:
-        """What the ruler and the lemmatizer make of each token of sentences without a phrase."""
-        known = self._attributes
-        missing = {key for sentence in keys for key in sentence if key not in known}
-        if missing:
-            self._look_up(sorted(missing))
-        return [[known[key] for key in sentence] for sentence in keys]
-
-    def _look_up(self, keys: list[FeatureKey]) -> None:
+    def agrees(self, sentences: Sequence[list[str]]) -> bool:
+        """Whether some sentences have the pipeline's results, by vectors as near as rounding."""
         from spacy.tokens import Doc
 
-        texts, tags, deps = (list(column) for column in zip(*keys, strict=True))
-        if len(keys) > 1 and self.has_phrase([text.lower() for text in texts]):
+        chosen = sentences[:: -(-len(sentences) // _CHECKED)]
+        docs = [Doc(self._nlp.vocab, words=words) for words in chosen]
+        own = np.concatenate(self._nlp.get_pipe("tok2vec").predict(docs))
+        encoded = self._windows.encode(chosen)
+        near = np.abs(own - encoded.vectors[encoded.rows[encoded.kinds >= 0]]) <= _ROUNDING
+        tagged = self.parse(chosen)
+        return bool(near.all()) and all(
+            narrow or self._row(tagged, start, len(doc)) == _read(doc)
+            for doc, start, narrow in zip(
+                self._nlp.pipe(docs), tagged.starts, tagged.narrow, strict=True
+            )
+        )
+
+    @staticmethod
+    def _row(tagged: Tagged, start: int, length: int) -> list[tuple[str, str, int, int, str]]:
+        places = range(start, start + length)
+        found = [tagged.found[tagged.numbers[place]] for place in places]
+        deps, heads = tagged.deps[start:], tagged.heads[start:]
+        return [(a.tag, deps[i], heads[i], a.pos, a.lemma) for i, a in enumerate(found)]
+
+    def parse(self, sentences: Sequence[list[str]]) -> Tagged:
+        """Tag, parse and look up tokenised sentences, none empty."""
+        encoded = self._windows.encode(sentences)
+        tags, by = self._tag(encoded.vectors)
+        parses = self._transitions.parse(encoded)
+        tokens, starts = encoded.kinds >= 0, encoded.starts
+        margins = np.where(tokens, np.minimum(parses.margins, by[encoded.rows]), np.inf)
+        # Also where a score is no number.
+        narrow = ~(np.minimum.reduceat(margins, starts) >= _NARROW)
+        rooted = parses.heads == 0
+        deps = np.where(rooted, self._dep("ROOT"), self._dep_of_move[parses.moves])
+        begins = np.zeros(len(tokens), np.int64)
+        begins[starts] = starts
+        places = np.arange(len(tokens))
+        heads = np.where(rooted, places, parses.heads) - np.maximum.accumulate(begins)
+        lifted = np.flatnonzero(self._lifted[parses.moves] & ~rooted)
+        lifted = np.searchsorted(starts, lifted, side="right")
+        for sentence in np.unique(lifted - 1).tolist():
+            self._attach(sentences[sentence], int(starts[sentence]), deps, heads)
+        found, numbers = self._attributes(encoded, tags[encoded.rows], deps)
+        names = np.array(list(self._deps), dtype=object)
+        return Tagged(
+            found,
+            numbers,
+            names[deps].tolist(),
+            heads.tolist(),
+            starts.tolist(),
+            narrow.tolist(),
+        )
+
+    def _dep(self, label: str) -> int:
+        """The number of a dependency."""
+        return self._deps.setdefault(label, len(self._deps))
+
+    def _tag(self, vectors: Float32Array) -> tuple[IntArray, Float32Array]:
+        """The best tag of each vector, and by how much its score is the best."""
+        weights, bias = self._weights
+        scores = vectors @ weights + bias
+        best, rows = scores.argmax(axis=1), np.arange(len(vectors))
+        highest = scores[rows, best]
+        scores[rows, best] = -np.inf
+        return best, highest - scores.max(axis=1)
+
+    def _attach(self, words: list[str], start: int, deps: IntArray, heads: IntArray) -> None:
+        """Have spaCy attach what hangs from a head elsewhere, in place."""
+        from spacy.attrs import DEP, HEAD
+        from spacy.tokens import Doc
+
+        part, names = slice(start, start + len(words)), list(self._deps)
+        labels = [names[dep] for dep in deps[part]]
+        doc = Doc(self._nlp.vocab, words=words, heads=heads[part].tolist(), deps=labels)
+        for hook in self._nlp.get_pipe("parser").postprocesses:
+            hook(doc)
+        found = doc.to_array([DEP, HEAD])
+        strings = self._nlp.vocab.strings
+        deps[part] = [self._dep(strings[dep]) for dep in found[:, 0].tolist()]
+        heads[part] = found[:, 1].astype(np.int64) + np.arange(len(words))
+
+    def _attributes(
+        self, encoded: Encoded, tags: IntArray, deps: IntArray
+    ) -> tuple[list[Attributes], IntArray]:
+        """Distinct attributes, and which of them each place has; sets dependencies in place."""
+        if len(self._known) > _KEPT:
+            self._known.clear()
+        names = list(self._deps)
+        # The ruler sees no difference between dependencies that it does not know.
+        ruled = np.array([i + 1 if name in self._ruled else 0 for i, name in enumerate(names)])
+        sizes = len(self._tags), len(names) + 1
+        tokens = encoded.kinds >= 0
+        combined = (encoded.kinds * sizes[0] + tags) * sizes[1] + ruled[deps]
+        distinct, places = np.unique(combined[tokens], return_inverse=True)
+        rest, dep = np.divmod(distinct, sizes[1])
+        kind, tag = np.divmod(rest, sizes[0])
+        keys: list[_Key] = [
+            ((encoded.words[k], self._tags[t], names[d - 1] if d else ""),)
+            for k, t, d in zip(kind.tolist(), tag.tolist(), dep.tolist(), strict=True)
+        ]
+        numbers = np.zeros(len(tokens), np.int64)
+        numbers[tokens] = places.reshape(-1)
+        self._look_up([key for key in keys if key not in self._known])
+        found = [self._known[key][0] for key in keys]
+        for start, end in self._phrase_places(encoded):
+            words = [encoded.words[kind] for kind in encoded.kinds[start:end]]
+            phrase = [self._tags[tag] for tag in tags[start:end]]
+            labels = [names[dep] for dep in deps[start:end]]
+            key = tuple(zip(words, phrase, labels, strict=True))
+            if key not in self._known:
+                self._known[key] = self._finished(key)
+            numbers[start:end] = range(len(found), len(found) + end - start)
+            found += self._known[key]
+            deps[start:end] = [
+                self._dep(label if one.dep is None else one.dep)
+                for one, label in zip(self._known[key], labels, strict=True)
+            ]
+        return found, numbers
+
+    def _phrase_places(self, encoded: Encoded) -> list[tuple[int, int]]:
+        """Where a pattern of several tokens matches; matches that overlap are one."""
+        lowers = [self._lower(word) for word in encoded.words]
+        present = set(lowers)
+        spans: list[tuple[int, int]] = []
+        for phrase in self._phrases:
+            if not present.issuperset(phrase):
+                continue
+            hits = np.arange(len(encoded.kinds) - len(phrase))
+            for offset, word in enumerate(phrase):
+                same = np.array([lower == word for lower in lowers] + [False])
+                hits = hits[same[encoded.kinds[hits + offset]]]
+            spans += [(hit, hit + len(phrase)) for hit in hits.tolist()]
+        merged: list[tuple[int, int]] = []
+        for start, end in sorted(spans):
+            if merged and start < merged[-1][1]:
+                merged[-1] = merged[-1][0], max(end, merged[-1][1])
+            else:
+                merged.append((start, end))
+        return merged
+
+    def _look_up(self, keys: list[_Key]) -> None:
+        """Look up single tokens, all as one document."""
+        if not keys:
+            return
+        line = [self._lower(key[0][0]) for key in keys]
+        if len(keys) > 1 and any(_contains(line, phrase) for phrase in self._phrases):
             for key in keys:
                 self._look_up([key])
             return
-        heads = list(range(len(keys)))
-        doc = self.finish(Doc(self._nlp.vocab, words=texts, tags=tags, deps=deps, heads=heads))
-        for key, token in zip(keys, doc, strict=True):
-            self._attributes[key] = token.tag_, token.dep_, token.pos, token.lemma_
+        for key, found in zip(keys, self._finished([key[0] for key in keys]), strict=True):
+            self._known[key] = (found,)
 
-    def _docs(self, sentences: Sequence[list[str]]) -> list[Any]:
+    def _finished(self, tokens: Sequence[tuple[str, str, str]]) -> tuple[Attributes, ...]:
+        """What the attribute ruler and the lemmatizer make of neighbours."""
         from spacy.tokens import Doc
 
-        return [Doc(self._nlp.vocab, words=words) for words in sentences]
-
-    def vectors(self, sentences: Sequence[list[str]]) -> list[Float32Array]:
-        """The encoder's vectors, tokens × width, one array a sentence.
-
-        The sentences stand in one line with `pad` zero rows before, between and after them, as
-        the pipeline lays them out. `ids` says which row of `values` stands at each place.
-        """
-        from spacy.tokens import Doc
-
-        types: dict[str, int] = {}
-        flat = [0] * self._pad
-        starts: list[int] = []
-        for words in sentences:
-            starts.append(len(flat))
-            flat += [types.setdefault(word, len(types) + 1) for word in words]
-            flat += [0] * self._pad
-        (embedded,) = self._embed.predict([Doc(self._nlp.vocab, words=list(types))])
-        values = np.vstack([np.zeros((1, embedded.shape[1]), np.float32), embedded])
-        ids = np.array(flat, dtype=np.int64)
-        for block in self._blocks:
-            values, ids = _convolve(block, values, ids)
-        return [
-            values[ids[start : start + len(words)]]
-            for start, words in zip(starts, sentences, strict=True)
-        ]
+        texts, tags, deps = (list(column) for column in zip(*tokens, strict=True))
+        heads = list(range(len(tokens)))
+        doc = Doc(self._nlp.vocab, words=texts, tags=tags, deps=deps, heads=heads)
+        for name in ("attribute_ruler", "lemmatizer"):
+            doc = self._nlp.get_pipe(name)(doc)
+        return tuple(
+            Attributes(text, token.tag_, token.pos, token.lemma_, _changed(token.dep_, dep))
+            for token, text, dep in zip(doc, texts, deps, strict=True)
+        )
 
 
-def _convolve(block: Any, values: Float32Array, ids: IntArray) -> tuple[Float32Array, IntArray]:
-    """One residual block with a window of one, computed once for each distinct window."""
-    count = len(values)
-    before = np.concatenate([ids[:1], ids[:-1]])
-    after = np.concatenate([ids[1:], ids[-1:]])
-    windows, places, new_ids = np.unique(
-        (before * count + ids) * count + after, return_index=True, return_inverse=True
+def _changed(now: str, before: str) -> str | None:
+    return None if now == before else now
+
+
+def _contains(line: list[str], phrase: tuple[str, ...]) -> bool:
+    return any(
+        line[i : i + len(phrase)] == list(phrase)
+        for i, word in enumerate(line)
+        if word == phrase[0]
     )
-    del windows
-    centre = values[ids[places]]
-    columns = np.hstack([values[before[places]], centre, values[after[places]]])
-    return centre + block.predict(columns), new_ids.reshape(-1)
 
 
-def _phrases(nlp: Any) -> list[str] | None:
-    """The ruler's patterns of several tokens as text between blanks.
+def _read(doc: Any) -> list[tuple[str, str, int, int, str]]:
+    return [(t.tag_, t.dep_, t.head.i, t.pos, t.lemma_) for t in doc]
 
-    None if the ruler looks at anything but single tokens and plain lower-case phrases.
+
+def _patterns(nlp: Any) -> tuple[list[tuple[str, ...]], set[str]] | None:
+    """The ruler's phrases in lower case, and the dependencies that it looks at.
+
+    None if the ruler looks at anything but single tokens and plain lower-case phrases, or changes
+    the dependency of a single token.
     """
-    phrases: list[str] = []
+    phrases: list[tuple[str, ...]] = []
+    deps: set[str] = set()
     for rule in nlp.get_pipe("attribute_ruler").patterns:
         for pattern in rule["patterns"]:
             if len(pattern) == 1 and {name.upper() for name in pattern[0]} <= _PLAIN:
+                named = _named({k.upper(): v for k, v in pattern[0].items()}.get("DEP", []))
+                if named is None or "DEP" in {name.upper() for name in rule["attrs"]}:
+                    return None
+                deps.update(named)
                 continue
             words = [token.get("LOWER") for token in pattern if set(token) == {"LOWER"}]
             if len(words) != len(pattern) or not all(isinstance(word, str) for word in words):
                 return None
-            phrases.append(f" {' '.join(words)} ")
-    return phrases
+            phrases.append(tuple(words))
+    return phrases, deps
+
+
+def _named(condition: Any) -> list[str] | None:
+    """The values that a condition of a pattern names, None if it is no plain list of them."""
+    if isinstance(condition, str):
+        return [condition]
+    if isinstance(condition, dict) and set(condition) <= {"IN", "NOT_IN"}:
+        return [value for values in condition.values() for value in values]
+    return None if condition else []

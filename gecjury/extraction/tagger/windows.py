@@ -1,0 +1,155 @@
+"""The embedded tagger's vectors of tokens, each computed once for all places that look alike.
+
+A convolution of four layers sees four tokens to either side. Corrections repeat most of their
+source, so a layer's value is computed once for all places with the same three values below it.
+
+The sums of a matrix product run in another order than in the pipeline, which differs in the last
+bits of a vector: whoever decides by them must leave narrow decisions to the pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gecjury.arrays import Float32Array, IntArray
+
+__all__ = ["Encoded", "Windows"]
+
+# Rows of a matrix product at once, so that what follows it finds them in the processor's cache.
+_ROWS = 1024
+# Distinct tokens whose vectors are kept (400 bytes each); beyond, all are forgotten.
+_KEPT = 100_000
+_BLOCK = "residual(expand_window>>maxout>>layernorm>>dropout)"
+
+
+class Encoded(NamedTuple):
+    """Sentences in one line, with gaps before, between and after them.
+
+    Attributes:
+        words: the distinct tokens.
+        kinds: number of the distinct token at each place; -1 in a gap.
+        starts: place of each sentence's first token.
+        rows: row of `vectors` that stands at each place.
+        vectors: distinct vectors × width.
+    """
+
+    words: list[str]
+    kinds: IntArray
+    starts: IntArray
+    rows: IntArray
+    vectors: Float32Array
+
+
+class _Maxout:
+    """A maxout layer and the normalisation of what comes out of it."""
+
+    def __init__(self, block: Any) -> None:
+        maxout, norm = block.layers[0].layers[1].layers[0].layers
+        weights, bias = maxout.get_param("W"), maxout.get_param("b")
+        self._width, self._pieces = bias.shape
+        # One piece of all values beside the next, so that the largest is taken over whole rows.
+        self._weights = np.ascontiguousarray(
+            weights.transpose(1, 0, 2).reshape(-1, weights.shape[2]).T
+        )
+        self._bias = np.ascontiguousarray(bias.T).reshape(-1)
+        self._gain, self._shift = norm.get_param("G"), norm.get_param("b")
+
+    def __call__(self, columns: Float32Array) -> Float32Array:
+        """Rows × inputs to rows × width."""
+        sums: Float32Array = columns @ self._weights
+        sums += self._bias
+        width = self._width
+        best: Float32Array = np.maximum(sums[:, :width], sums[:, width : 2 * width])
+        for piece in range(2, self._pieces):
+            np.maximum(best, sums[:, piece * width : (piece + 1) * width], out=best)
+        best -= best.mean(axis=1, keepdims=True)
+        spread = np.einsum("ij,ij->i", best, best) / np.float32(width) + np.float32(1e-8)
+        best *= (np.float32(1) / np.sqrt(spread))[:, None]
+        best *= self._gain
+        best += self._shift
+        return best
+
+
+class Windows:
+    """Vectors of tokenised sentences."""
+
+    def __init__(self, nlp: Any) -> None:
+        """Take apart the encoder of a pipeline for which `suits` is true."""
+        self._vocab = nlp.vocab
+        self._embed, convolution = nlp.get_pipe("tok2vec").model.layers
+        self._layers = [_Maxout(block) for block in convolution.layers[0].layers]
+        self.gap: int = convolution.attrs["pad"]
+        self._known: dict[str, int] = {}
+        self._table = np.zeros((1, self._embed.get_dim("nO")), np.float32)
+
+    @staticmethod
+    def suits(nlp: Any) -> bool:
+        """Whether the encoder is built like the embedded tagger's."""
+        layers = nlp.get_pipe("tok2vec").model.layers
+        if len(layers) != 2 or not layers[0].name.startswith("extract_features"):
+            return False
+        names = [block.name for block in layers[1].layers[0].layers]
+        if set(names) != {_BLOCK} or layers[1].attrs.get("pad") != len(names):
+            return False
+        nodes = list(layers[1].walk())
+        windows = {node.attrs["window_size"] for node in nodes if node.name == "expand_window"}
+        arrays = [node.get_param(name) for node in nodes for name in node.param_names]
+        return (
+            windows == {1}
+            and all(node.get_dim("nP") > 1 for node in nodes if node.name == "maxout")
+            and all(isinstance(array, np.ndarray) for array in arrays)
+        )
+
+    def encode(self, sentences: Sequence[list[str]]) -> Encoded:
+        """The vectors of tokenised sentences, none empty."""
+        numbers: dict[str, int] = {}
+        flat = [-1] * self.gap
+        gap = flat.copy()
+        starts: list[int] = []
+        for words in sentences:
+            starts.append(len(flat))
+            flat += [numbers.setdefault(word, len(numbers)) for word in words]
+            flat += gap
+        words, kinds = list(numbers), np.array(flat, dtype=np.int64)
+        values = np.concatenate([self._embedded(words), np.zeros_like(self._table[:1])])
+        rows = np.where(kinds < 0, len(words), kinds)
+        for layer in self._layers:
+            values, rows = _convolve(layer, values, rows)
+        return Encoded(words, kinds, np.array(starts, dtype=np.int64), rows, values)
+
+    def _embedded(self, words: list[str]) -> Float32Array:
+        """What the convolution starts from, tokens × width."""
+        from spacy.tokens import Doc
+
+        known = self._known
+        if len(known) > _KEPT:
+            known.clear()
+            self._table = self._table[:0]
+        if new := [word for word in words if word not in known]:
+            (found,) = self._embed.predict([Doc(self._vocab, words=new)])
+            first = len(known)
+            known.update((word, first + i) for i, word in enumerate(new))
+            self._table = np.concatenate([self._table[:first], found])
+        found_rows: Float32Array = self._table[[known[word] for word in words]]
+        return found_rows
+
+
+def _convolve(
+    layer: _Maxout, values: Float32Array, rows: IntArray
+) -> tuple[Float32Array, IntArray]:
+    """One residual block with a window of one, computed once for each distinct window."""
+    count = len(values)
+    before = np.concatenate([rows[:1], rows[:-1]])
+    after = np.concatenate([rows[1:], rows[-1:]])
+    _, places, new = np.unique(
+        (before * count + rows) * count + after, return_index=True, return_inverse=True
+    )
+    window = np.stack([before[places], rows[places], after[places]], axis=1)
+    made = values[rows[places]]
+    for begin in range(0, len(made), _ROWS):
+        part = slice(begin, begin + _ROWS)
+        made[part] += layer(values[window[part]].reshape(-1, 3 * values.shape[1]))
+    return made, new.reshape(-1)
