@@ -92,7 +92,7 @@ def find_ranges(
     parts = np.concatenate([score.tops, score.bottoms, score.above])
     found = np.moveaxis(sums @ parts.T, -1, 0)
     tops, bottoms = found[:size], found[size : 2 * size]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         bottoms = bottoms + nothing
         both = np.concatenate([tops / bottoms, bottoms])
         finite = np.isfinite(both).all(axis=0)
@@ -144,7 +144,7 @@ def surely_best(
     """
     (low, high), (least, greatest) = ranges.quotients[..., system], ranges.bottoms[..., system]
     references = tops.shape[1]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         middle, centre = (low + high) / 2, (least + greatest) / 2
         scores = ((middle * centre)[:, None] + tops) / (centre[:, None] + bottoms)
         best = scores.sum(axis=0).argmax(axis=0)

@@ -159,6 +159,7 @@ class _Choices:
         reach: 2 × (3Q + F) × N × S, the least and the most that a sentence adds to the numerators,
             the denominators and the sums that have to be above 0, and of the quotients of what it
             adds to both.
+        ranging: whether so much is open that ranges of sums are worth finding.
     """
 
     rule: FirstBest
@@ -172,6 +173,7 @@ class _Choices:
     bottoms: FloatArray
     by_later: IntArray
     reach: FloatArray
+    ranging: bool
 
 
 def sum_draws(values: FloatArray, rule: FirstBest, draws: IntArray) -> FloatArray:
@@ -235,7 +237,8 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
         tops[:, barred], bottoms[:, barred] = 0.0, 1.0
         tops[0, barred] = -np.inf
     return _Choices(
-        rule, clear, score, settled, place, own[at], usable[at], tops, bottoms, by_later, reach
+        rule, clear, score, settled, place, own[at], usable[at], tops, bottoms, by_later, reach,
+        score is not None and ahead is None,
     )  # fmt: skip
 
 
@@ -262,13 +265,14 @@ def _beaten(
 ) -> NDArray[np.bool_]:
     """References that another one beats whatever was counted before.
 
-    Equal counts give equal keys, and the first is taken. Equal counts of those that a score is made
-    of give equal first keys, and a reference that is ahead of another has no lower one; then the
-    later keys must prefer it, too.
+    Equal counts give equal first keys (of a `SumRule`, equal counts of those that have a weight),
+    and a reference that is ahead of another has no lower one; then the later keys must prefer it,
+    too. Where nothing is known of the later keys, all counts are equal, and the first is taken.
     """
     seen, later = np.ones(own.shape[-1], dtype=bool), []
-    if isinstance(rule, _Short):
+    if isinstance(rule, SumRule):
         seen = np.any([*rule.tops, *rule.bottoms], axis=0)
+    if isinstance(rule, _Short):
         later = list(rule(own, own)[1:])
     found = np.zeros_like(usable)
     for one, two in permutations(range(own.shape[1]), 2):
@@ -329,7 +333,7 @@ def _replay(choices: _Choices, order: IntArray, totals: FloatArray) -> None:
     low, high = _STRETCH
     start, added = 0, np.empty((len(order), totals[0].size))
     while start < order.shape[1]:
-        stop = start + min(max(start // 16, low), high)
+        stop = start + (min(max(start // 16, low), high) if choices.ranging else high)
         _replay_stretch(choices, np.ascontiguousarray(order[:, start:stop].T), totals, added)
         start = stop
 
@@ -347,7 +351,7 @@ def _replay_stretch(
     place, settled = choices.place[rows], choices.settled[rows]
     apart = np.empty(0, dtype=np.int64)
     still = place
-    if choices.score is not None and draws >= _SETTLING and (place >= 0).any():
+    if choices.ranging and draws >= _SETTLING and (place >= 0).any():
         still, apart = _settle(choices, rows, order, totals, settled)
     for at in order:
         here = np.zeros(len(rows), dtype=bool)
