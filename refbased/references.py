@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.refbased.ranges import MOST, Quotients, find_ranges, surely_alike, surely_best
 from gecjury.stats.counts import precision_recall_f
 
@@ -283,9 +283,7 @@ def _beaten(
     return found
 
 
-def _preferred(
-    keys: Sequence[FloatArray], one: int, two: int, cells: int
-) -> NDArray[np.bool_]:
+def _preferred(keys: Sequence[FloatArray], one: int, two: int, cells: int) -> NDArray[np.bool_]:
     """Where some keys, compared one after another, prefer one reference to another."""
     found = np.full(cells, one < two)
     for key in reversed(keys):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.arrays import FloatArray, IntArray
@@ -126,6 +126,7 @@ def test_uot_rule_equals_the_replay(seed: int, beta: float, clip: bool, many: bo
     check_equal(counts, scorer.rule, rng, swapped(rng, 12, 120) if many else None)
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.sampled_from(BETAS), st.booleans())
 def test_cleme2_in_many_corpora_equals_the_replay(
     seed: int, kind: str, beta: float, ordered: bool
