@@ -6,15 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import permutations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray, IntArray
+from gecjury.refbased.ranges import MOST, Quotients, find_ranges, surely_alike, surely_best
 from gecjury.stats.counts import precision_recall_f
 
-__all__ = ["FirstBest", "RatioRule", "best_f", "choose_best", "choose_running", "sum_draws"]
+__all__ = [
+    "FirstBest",
+    "RatioRule",
+    "SumRule",
+    "best_f",
+    "choose_best",
+    "choose_running",
+    "sum_draws",
+]
 
 FirstBest = Callable[[FloatArray, FloatArray], Sequence[FloatArray]]
 """From running sums and a sentence's own counts (both ... × references × K) to keys, compared one
@@ -33,12 +42,53 @@ class RatioRule:
         top: what the first count is multiplied with, 0 or more.
         weights: of the K counts, each 0 or more.
         digits: decimal places to which the first key is rounded; None compares it as it is.
+        above: where counts may be negative, weights of sums that have to be above 0 for F to be
+            this; the first count never is negative.
     """
 
     keys: FirstBest
     top: float
     weights: tuple[float, ...]
     digits: int | None = None
+    above: tuple[tuple[float, ...], ...] = ()
+
+    def __call__(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
+        """The keys, highest first."""
+        return self.keys(sums, own)
+
+    @property
+    def tops(self) -> tuple[tuple[float, ...], ...]:
+        """Weights of the counts in the numerator."""
+        return ((self.top, *[0.0] * (len(self.weights) - 1)),)
+
+    @property
+    def bottoms(self) -> tuple[tuple[float, ...], ...]:
+        """Weights of the counts in the denominator."""
+        return (self.weights,)
+
+
+@dataclass(frozen=True)
+class SumRule:
+    """A rule whose first key is a constant and a sum of quotients of weighted sums.
+
+    No count is negative, and a quotient of nothing is 0. Later keys order references as the
+    sentence's own counts alone do.
+
+    Attributes:
+        keys: the rule itself.
+        tops: weights of the K counts in each numerator.
+        bottoms: the same of the denominators, each 0 or more.
+        constant: what the first key is besides.
+        digits: decimal places to which the first key is rounded.
+    """
+
+    keys: FirstBest
+    tops: tuple[tuple[float, ...], ...]
+    bottoms: tuple[tuple[float, ...], ...]
+    constant: float
+    digits: int
+
+    above: ClassVar[tuple[tuple[float, ...], ...]] = ()
 
     def __call__(self, sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
         """The keys, highest first."""
@@ -81,10 +131,14 @@ def choose_best(keys: Sequence[FloatArray], usable: NDArray[np.bool_]) -> IntArr
 
 
 _CELLS = 32_000  # (corpus, system) pairs handled side by side: what they need stays in the cache
-_NOISE = 1e-13  # two ways of computing one F-score of sums are never that far apart
+_NOISE = 1e-13  # two ways of computing one score of sums are never that far apart
+_NOTHING = 1e-300  # a denominator that makes a quotient of nothing 0
 _GRAIN = 64  # sums and products of multiples of 1/64 are exact
+_STRETCH = (8, 64)  # sentences for which ranges are found together, at the beginning and later
+_SETTLING = 100  # corpora from which on ranges are worth finding
 
 _Ahead = Callable[[int, int], NDArray[np.bool_]]
+_Short = RatioRule | SumRule
 
 
 @dataclass(frozen=True)
@@ -93,23 +147,33 @@ class _Choices:
 
     Attributes:
         rule: what chooses.
-        ratio: the same, where its F-scores can be compared by the short formula.
+        clear: by how much a score by the short formula must be ahead to be so by the rule.
+        score: the short formula; None where there is none.
         settled: N × (S · K), counts where there is no choice, 0 elsewhere.
         place: N × S, where an open choice stands among A; −1 where there is none.
         own: A × R × K, counts of the references that an open choice is between.
         usable: A × R.
-        tops: R × A, what each reference adds to the numerator of F.
-        bottoms: R × A, what it adds to the denominator; infinite for those not usable.
+        tops: Q × R × A, what each reference adds to the numerators; −∞ for those not usable.
+        bottoms: Q × R × A, what it adds to the denominators.
+        by_later: shape (A,), the reference that the later keys choose.
+        reach: 2 × (3Q + F) × N × S, the least and the most that a sentence adds to the numerators,
+            the denominators and the sums that have to be above 0, and of the quotients of what it
+            adds to both.
+        ranging: whether so much is open that ranges of sums are worth finding.
     """
 
     rule: FirstBest
-    ratio: RatioRule | None
+    clear: float
+    score: Quotients | None
     settled: FloatArray
     place: NDArray[np.int32]
     own: FloatArray
     usable: NDArray[np.bool_]
     tops: FloatArray
     bottoms: FloatArray
+    by_later: IntArray
+    reach: FloatArray
+    ranging: bool
 
 
 def sum_draws(values: FloatArray, rule: FirstBest, draws: IntArray) -> FloatArray:
@@ -136,24 +200,64 @@ def sum_draws(values: FloatArray, rule: FirstBest, draws: IntArray) -> FloatArra
 def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
     """Settle what can be settled of corpora of so many sentences."""
     cells = values.swapaxes(0, 1)
-    sentences, _, references, kinds = cells.shape
+    sentences, systems, references, kinds = cells.shape
     own = np.nan_to_num(cells).reshape(-1, references, kinds)
     usable = ~np.isnan(cells[..., 0]).reshape(-1, references)
-    ratio = rule if isinstance(rule, RatioRule) and bool((own >= 0).all()) else None
-    usable &= ~_beaten(own, usable, rule, None if ratio is None else _ahead(own, ratio, length))
+    signed = bool((own < 0).any())
+    score = None
+    if isinstance(rule, _Short) and (rule.above or not signed):
+        above = np.array(rule.above if signed else ()).reshape(-1, kinds)
+        least = (own @ above.T).min(axis=(0, 1), initial=0.0)
+        constant = rule.constant if isinstance(rule, SumRule) else 0.0
+        score = Quotients(np.array(rule.tops), np.array(rule.bottoms), constant, above, -least)
+    ahead = None
+    if isinstance(rule, RatioRule) and not signed:
+        ahead = _ahead(own, rule, length)
+    usable &= ~_beaten(own, usable, rule, ahead)
     left = usable.sum(axis=1)
     only = np.take_along_axis(own, usable.argmax(axis=1)[:, None, None], axis=1)[:, 0]
-    settled = np.where((left == 1)[:, None], only, 0.0)
+    settled = np.where((left == 1)[:, None], only, 0.0).reshape(sentences, -1)
     at = np.flatnonzero(left > 1)
-    place = np.full((sentences, len(own) // sentences), -1, dtype=np.int32)
+    place = np.full((sentences, systems), -1, dtype=np.int32)
     place.ravel()[at] = np.arange(len(at))
-    own, usable = own[at], usable[at]
-    tops = bottoms = np.empty((references, 0))
-    if ratio is not None:
-        tops = (ratio.top * own[..., 0]).T.copy()
-        bottoms = np.where(usable, own @ np.array(ratio.weights), np.inf).T.copy()
-    settled = settled.reshape(sentences, -1)
-    return _Choices(rule, ratio, settled, place, own, usable, tops, bottoms)
+    clear, reach = 0.0, np.empty((2, 0, sentences, systems))
+    tops = bottoms = np.empty((0, references, len(at)))
+    by_later = np.zeros(len(at), dtype=np.int64)
+    if score is not None and isinstance(rule, _Short):
+        clear = _NOISE if rule.digits is None else 2 * 10.0**-rule.digits
+        reach = _reach(own, usable, score).reshape(2, -1, sentences, systems)
+        tops, bottoms = (
+            np.moveaxis(own[at] @ part.T, -1, 0).swapaxes(1, 2).copy()
+            for part in (score.tops, score.bottoms)
+        )
+        by_later = choose_best(rule(own[at], own[at])[1:], usable[at])
+        if isinstance(rule, SumRule):
+            bottoms += _NOTHING
+        barred = ~usable[at].T
+        tops[:, barred], bottoms[:, barred] = 0.0, 1.0
+        tops[0, barred] = -np.inf
+    return _Choices(
+        rule, clear, score, settled, place, own[at], usable[at], tops, bottoms, by_later, reach,
+        score is not None and ahead is None,
+    )  # fmt: skip
+
+
+def _reach(own: FloatArray, usable: NDArray[np.bool_], score: Quotients) -> FloatArray:
+    """The least and the most that each cell adds, 2 × (3Q + F) × cells; see `find_ranges`."""
+    parts = np.concatenate([score.tops, score.bottoms, score.above])
+    added = np.moveaxis(own @ parts.T, -1, 0)
+    size = len(score.tops)
+    tops, bottoms = added[:size], added[size : 2 * size]
+    some = usable.any(axis=1)
+    found = []
+    for end, extreme in ((np.inf, np.min), (-np.inf, np.max)):
+        sums = np.where(some, extreme(np.where(usable, added, end), axis=2), 0.0)
+        # Nothing added to nothing leaves a quotient as it is.
+        none = np.where(tops == 0, end, np.copysign(np.inf, tops))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            each = np.where(bottoms == 0, none, tops / bottoms)
+        found.append(np.concatenate([sums, extreme(np.where(usable, each, end), axis=2)]))
+    return np.stack(found)
 
 
 def _beaten(
@@ -161,22 +265,27 @@ def _beaten(
 ) -> NDArray[np.bool_]:
     """References that another one beats whatever was counted before.
 
-    Equal counts give equal keys, and the first is taken. A reference that is ahead of another has
-    no lower first key; then the later keys must prefer it, too.
+    Equal counts give equal first keys (of a `SumRule`, equal counts of those that have a weight),
+    and a reference that is ahead of another has no lower one; then the later keys must prefer it,
+    too. Where nothing is known of the later keys, all counts are equal, and the first is taken.
     """
-    later = [] if ahead is None else rule(own, own)[1:]
+    seen, later = np.ones(own.shape[-1], dtype=bool), []
+    if isinstance(rule, SumRule):
+        seen = np.any([*rule.tops, *rule.bottoms], axis=0)
+    if isinstance(rule, _Short):
+        later = list(rule(own, own)[1:])
     found = np.zeros_like(usable)
     for one, two in permutations(range(own.shape[1]), 2):
-        wins = (own[:, one] == own[:, two]).all(axis=-1) & (one < two)
+        alike = (own[:, one, seen] == own[:, two, seen]).all(axis=-1)
         if ahead is not None:
-            wins |= ahead(one, two) & _preferred(later, one, two)
-        found[:, two] |= wins & usable[:, one]
+            alike |= ahead(one, two)
+        found[:, two] |= alike & _preferred(later, one, two, len(own)) & usable[:, one]
     return found
 
 
-def _preferred(keys: Sequence[FloatArray], one: int, two: int) -> NDArray[np.bool_]:
+def _preferred(keys: Sequence[FloatArray], one: int, two: int, cells: int) -> NDArray[np.bool_]:
     """Where some keys, compared one after another, prefer one reference to another."""
-    found = np.full(len(keys[0]), one < two)
+    found = np.full(cells, one < two)
     for key in reversed(keys):
         found = (key[:, one] > key[:, two]) | ((key[:, one] == key[:, two]) & found)
     return found
@@ -219,31 +328,117 @@ def _ahead(own: FloatArray, rule: RatioRule, length: int) -> _Ahead | None:
 
 def _replay(choices: _Choices, order: IntArray, totals: FloatArray) -> None:
     """Add up some draws, sentence after sentence, in `totals` (draws × S × K)."""
-    by_draw, by_cell = totals.reshape(len(order), -1), totals.reshape(-1, totals.shape[2])
-    for at in np.ascontiguousarray(order.T):
-        by_draw += choices.settled.take(at, axis=0)
-        place = choices.place.take(at, axis=0).ravel()
-        cells = np.flatnonzero(place >= 0)
+    low, high = _STRETCH
+    start, added = 0, np.empty((len(order), totals[0].size))
+    while start < order.shape[1]:
+        stop = start + (min(max(start // 16, low), high) if choices.ranging else high)
+        _replay_stretch(choices, np.ascontiguousarray(order[:, start:stop].T), totals, added)
+        start = stop
+
+
+def _replay_stretch(
+    choices: _Choices, order: IntArray, totals: FloatArray, added: FloatArray
+) -> None:
+    """Add up a stretch of sentences (sentences × draws); `added` is room for one of them."""
+    draws, systems, kinds = totals.shape
+    by_draw, by_cell = totals.reshape(draws, -1), totals.reshape(-1, kinds)
+    used = np.zeros(len(choices.place), dtype=bool)
+    used[order] = True
+    rows = np.flatnonzero(used)
+    order = np.cumsum(used)[order] - 1
+    place, settled = choices.place[rows], choices.settled[rows]
+    apart = np.empty(0, dtype=np.int64)
+    still = place
+    if choices.ranging and draws >= _SETTLING and (place >= 0).any():
+        still, apart = _settle(choices, rows, order, totals, settled)
+    for at in order:
+        here = np.zeros(len(rows), dtype=bool)
+        here[at] = True
+        columns = np.flatnonzero((still[here] >= 0).any(axis=0))
+        cells = np.empty(0, dtype=np.int64)
+        if len(columns):
+            found = np.flatnonzero(still[:, columns].take(at, axis=0) >= 0)
+            cells = found // len(columns) * systems + columns[found % len(columns)]
+        if len(apart):
+            cells = np.concatenate([cells, apart])
+        by_cell_before = by_cell[cells]
+        np.take(settled, at, axis=0, out=added, mode="clip")
         if len(cells):
-            place, before = place[cells], by_cell[cells]
-            by_cell[cells] = before + choices.own[place, _choose(choices, before, place)]
+            which = place[at[cells // systems], cells % systems]
+            free = which >= 0
+            cells, which, before = cells[free], which[free], by_cell_before[free]
+            taken = choices.own[which, _choose(choices, before, which)]
+            added.reshape(-1, kinds)[cells] = taken
+        by_draw += added
+
+
+def _settle(
+    choices: _Choices,
+    rows: IntArray,
+    order: IntArray,
+    totals: FloatArray,
+    settled: FloatArray,
+) -> tuple[NDArray[np.int32], IntArray]:
+    """Settle what is sure in all draws but a few, in `settled` (rows × (S · K)).
+
+    Returns:
+        As `place`, of the rows, where what is settled is no longer open; and the cells (draw and
+        system in one number) for which none of that holds.
+    """
+    assert choices.score is not None
+    systems, kinds = totals.shape[1:]
+    size = len(choices.score.tops)
+    reach = choices.reach[:, :, rows]
+    steps = np.zeros((2, len(order), *reach.shape[1::2]))
+    for number, at in enumerate(order):
+        here = np.zeros(len(rows), dtype=bool)
+        here[at] = True
+        steps[0, number] = reach[0][:, here].min(axis=1)
+        steps[1, number] = reach[1][:, here].max(axis=1)
+    sums = steps[:, :, :-size].cumsum(axis=1)
+    # Before the first sentence nothing is added.
+    sums = np.concatenate([np.zeros_like(sums[:, :1]), sums[:, :-1]], axis=1)
+    added = np.stack([sums[0].min(axis=0), sums[1].max(axis=0)])
+    each = np.stack([steps[0, :, -size:].min(axis=0), steps[1, :, -size:].max(axis=0)])
+    nothing = _NOTHING if isinstance(choices.rule, SumRule) else 0.0
+    ranges = find_ranges(totals, choices.score, added, each, nothing)
+    still = choices.place[rows]
+    row, system = np.nonzero(still >= 0)
+    which = still[row, system]
+    tops, bottoms = choices.tops[..., which], choices.bottoms[..., which]
+    most = MOST if len(choices.score.above) else np.inf
+    best = surely_best(ranges, system, tops, bottoms, 2 * choices.clear, most)
+    digits = getattr(choices.rule, "digits", None)
+    if digits is not None:
+        alike = surely_alike(ranges, system, tops, bottoms, choices.score.constant, digits)
+        best = np.where(alike & (best < 0), choices.by_later[which], best)
+    sure = best >= 0
+    row, system, which = row[sure], system[sure], which[sure]
+    settled.reshape(-1, systems, kinds)[row, system] = choices.own[which, best[sure]]
+    still[row, system] = -1
+    return still, np.flatnonzero(ranges.apart & ranges.sound)
 
 
 def _choose(choices: _Choices, before: FloatArray, place: NDArray[np.int32]) -> IntArray:
     """The reference of each open choice, from the sums before it."""
-    rule = choices.ratio
-    if rule is None:
+    score = choices.score
+    if score is None:
         return _choose_by_rule(choices, before, place)
-    top, bottom = rule.top * before[:, 0], before @ np.array(rule.weights)
+    tops, bottoms = before @ score.tops.T, before @ score.bottoms.T
     best = second = np.full(len(place), -np.inf)
     chosen = np.zeros(len(place), dtype=np.int64)
-    for number, (tops, bottoms) in enumerate(zip(choices.tops, choices.bottoms, strict=True)):
-        score = (top + tops.take(place)) / (bottom + bottoms.take(place))
-        chosen[score > best] = number
-        second = np.maximum(second, np.minimum(best, score))
-        best = np.maximum(best, score)
-    clear = _NOISE if rule.digits is None else 2 * 10.0**-rule.digits
-    close = np.flatnonzero(~(best - second > clear))  # NaN, where nothing is counted, is close
+    for number in range(choices.own.shape[1]):
+        found = np.zeros(len(place))
+        for part in range(len(score.tops)):
+            top = tops[:, part] + choices.tops[part, number].take(place)
+            found += top / (bottoms[:, part] + choices.bottoms[part, number].take(place))
+        chosen[found > best] = number
+        second = np.maximum(second, np.minimum(best, found))
+        best = np.maximum(best, found)
+    sure = best - second > choices.clear  # NaN, where nothing is counted, is not
+    if len(score.above):
+        sure &= (best <= MOST) & score.relied(before)
+    close = np.flatnonzero(~sure)
     if len(close):
         chosen[close] = _choose_by_rule(choices, before[close], place[close])
     return chosen

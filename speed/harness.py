@@ -212,6 +212,13 @@ SCRIPTS: Mapping[str, Script] = {
         "the running choice of references in `rank`'s tests with a replay sentence by sentence",
         "2 minutes",
     ),
+    "ranking": Script(
+        "ranking",
+        "`rank`'s intervals and tests of CLEME2 (dependent) and UOT-ERRANT with asking the rule "
+        "for every choice: 15 × 1,312",
+        "2 minutes from score files, else 10",
+        one_thread=True,
+    ),
     "uncertainty": Script(
         "uncertainty",
         "nothing: intervals, tests and clusters of twelve metrics on SEEDA",

@@ -19,7 +19,9 @@ SEEDA: it is timed on some systems and sentences and scaled by the number of tex
 is where its time goes; ours is timed on the whole. CPU seconds are the fairer measure on a machine
 that is busy with other things.
 
-    python -m speed uot --data DIR
+Then what `dtype` changes, see `speed.uot_numbers`; of MPNet too, where `--mpnet` names its folder.
+
+    python -m speed uot --data DIR [--mpnet DIR]
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from gecjury.models.checkpoints import quiet_transformers, resolve
 from gecjury.refbased.uot_errant.metric import UOTERRANT
 from gecjury.runtime import Runtime
 from speed.harness import Claim, Options, faster, needs, peak_memory, timed
+from speed.uot_numbers import measure_numbers
 
 __all__ = ["measure"]
 
@@ -188,7 +191,8 @@ def measure(options: Options) -> list[Claim]:
     import torch
 
     torch.set_num_threads(THREADS)
-    corpus = load_benchmark("seeda", systems="base", references=["official"], data=data).corpus
+    seeda = load_benchmark("seeda", systems="base", references=["official"], data=data)
+    corpus = seeda.corpus
     some_systems, some_sentences = SYSTEMS, SENTENCES
     if options.quick:
         few = range(10)
@@ -241,5 +245,7 @@ def measure(options: Options) -> list[Claim]:
             their_seconds * scale,
             peak=peak_memory(),
             lines=lines,
-        )
+        ),
+        *measure_numbers("MiniLM", ENCODER, corpus, seeda),
+        *(measure_numbers("MPNet", str(options.mpnet), corpus, seeda) if options.mpnet else ()),
     ]

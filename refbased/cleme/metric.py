@@ -17,6 +17,7 @@ from gecjury.refbased.chunks import partition
 from gecjury.refbased.cleme.counts import (
     CLEME_COUNTS,
     CORPUS_WEIGHTS,
+    HIT_QUOTIENTS,
     HIT_WEIGHTS,
     PUBLISHED_WEIGHTS_DEPENDENT,
     PUBLISHED_WEIGHTS_INDEPENDENT,
@@ -39,7 +40,7 @@ from gecjury.refbased.edit_metric import (
     check_beta,
     distinct_corrections,
 )
-from gecjury.refbased.references import FirstBest, RatioRule
+from gecjury.refbased.references import FirstBest, RatioRule, SumRule
 from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.refbased.weighing.edit_weights import EditWeights
 from gecjury.runtime import Runtime
@@ -359,8 +360,8 @@ class CLEME2(CLEME):
 
     @property
     def rule(self) -> FirstBest:
-        """As for CLEME, by the combined score, which is no quotient of sums."""
-        return self._running_keys
+        """As for CLEME, by the combined score, which is two quotients of sums."""
+        return SumRule(self._running_keys, *HIT_QUOTIENTS, 0.55, self._digits)
 
     @property
     def _digits(self) -> int:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gecjury.arrays import FloatArray
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.refbased.cleme.metric import CLEME, CLEME2
 from gecjury.refbased.m2.metric import M2
-from gecjury.refbased.references import FirstBest, RatioRule, best_f, choose_running, sum_draws
+from gecjury.refbased.references import (
+    FirstBest,
+    RatioRule,
+    SumRule,
+    best_f,
+    choose_running,
+    sum_draws,
+)
+from gecjury.refbased.uot_errant.metric import UOTERRANT
 
 BETAS = [0.0, 0.3, 0.5, 1.0, 2.0]
 KINDS = ["small", "sparse", "weighted", "real", "tiny", "large"]
@@ -32,13 +43,18 @@ def make_counts(rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> 
     return small
 
 
-def check_equal(counts: FloatArray, rule: FirstBest, rng: np.random.Generator) -> None:
+def check_equal(
+    counts: FloatArray, rule: FirstBest, rng: np.random.Generator, draws: IntArray | None = None
+) -> None:
     """Sums of resampled corpora are those of the corpora rearranged."""
     lines = counts.shape[1]
-    draws = rng.integers(lines, size=(5, lines))
-    draws[0] = np.arange(lines)
+    if draws is None:
+        draws = rng.integers(lines, size=(5, lines))
+        draws[0] = np.arange(lines)
     found = sum_draws(counts, rule, draws)
-    for corpus, order in zip(found, draws, strict=True):
+    plain = sum_draws(counts, lambda sums, own: rule(sums, own), draws)
+    assert found.tolist() == plain.tolist()
+    for corpus, order in zip(found[:5], draws[:5], strict=True):
         assert corpus.tolist() == choose_running(counts[:, order], rule)[0].tolist()
 
 
@@ -82,6 +98,70 @@ def test_negative_counts_are_left_to_the_rule(seed: int) -> None:
     # UOT-ERRANT may transport more mass than one side has.
     rng = np.random.default_rng(seed)
     check_equal(rng.normal(1, 1, size=(2, 8, 3, 3)), best_f(0.5), rng)
+
+
+def transported(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+    """Mass moved and left of both sides: more may be moved than there is, or nothing be there."""
+    sides = rng.exponential(size=(*shape, 2)) * (rng.random((*shape, 2)) < 0.8)
+    moved = rng.uniform(0, 1.3, size=shape) * np.sqrt(sides.prod(axis=-1))
+    counts = np.stack([moved, sides[..., 0] - moved, sides[..., 1] - moved], axis=-1)
+    counts[rng.random(shape) < 0.05] = np.nan
+    return counts
+
+
+def swapped(rng: np.random.Generator, lines: int, draws: int) -> IntArray:
+    """Corpora of `lines` sentences, each from one or the other of two systems laid end to end."""
+    found = np.arange(lines) + lines * rng.integers(2, size=(draws, lines))
+    found[0] = np.arange(lines)
+    return found
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(BETAS), st.booleans(), st.booleans())
+def test_uot_rule_equals_the_replay(seed: int, beta: float, clip: bool, many: bool) -> None:
+    rng = np.random.default_rng(seed)
+    counts = transported(rng, (2, 24, 3))
+    counts[1, :, :, 2] += counts[1, :, :, 0]
+    counts[1, :, :, :2] = 0.0  # a system that changes nothing
+    scorer = UOTERRANT(encoder="embedded", beta=beta, clip=clip)
+    check_equal(counts, scorer.rule, rng, swapped(rng, 12, 120) if many else None)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.sampled_from(BETAS), st.booleans())
+def test_cleme2_in_many_corpora_equals_the_replay(
+    seed: int, kind: str, beta: float, ordered: bool
+) -> None:
+    """Where choices are made for all corpora together, some of them exceptions."""
+    rng = np.random.default_rng(seed)
+    counts = make_counts(rng, kind, (2, 60, 3, 5))
+    counts[rng.random(counts.shape[:3]) < 0.1] = np.nan
+    counts[1, ..., :3] *= rng.random() < 0.5  # a system that changes nothing
+    draws = np.sort(rng.integers(60, size=(120, 60))) if ordered else swapped(rng, 30, 120)
+    check_equal(counts, CLEME2(beta=beta).rule, rng, draws)
+
+
+def test_most_choices_are_made_for_all_corpora_together() -> None:
+    """The rule itself is asked for a small share of 120 corpora's choices of 200 sentences."""
+    rng = np.random.default_rng(2)
+    asked = 0
+
+    def watched(rule: FirstBest) -> FirstBest:
+        assert isinstance(rule, SumRule | RatioRule)
+        keys = rule.keys
+
+        def asking(sums: FloatArray, own: FloatArray) -> Sequence[FloatArray]:
+            nonlocal asked
+            asked += sums[..., 0, 0].size
+            return keys(sums, own)
+
+        return replace(rule, keys=asking)
+
+    uot = np.nan_to_num(transported(rng, (1, 400, 2)))
+    cleme = make_counts(rng, "real", (1, 400, 2, 5))
+    for scorer, counts in ((CLEME2(), cleme), (UOTERRANT(encoder="embedded"), uot)):
+        asked = 0
+        sum_draws(counts, watched(scorer.rule), swapped(rng, 200, 120))
+        assert 0 < asked < 0.1 * 200 * 120
 
 
 def test_equal_f_goes_to_more_tp_however_the_corpus_went() -> None:

@@ -1,0 +1,201 @@
+"""Which reference surely has the best score, whatever sums within a range stand before it.
+
+A running score is a sum of quotients of sums, Σ U/V. In resampled corpora of the same sentences the
+sums before a sentence differ little: where a reference is ahead over the whole range that they lie
+in, nothing has to be computed for each corpus.
+
+With p = U/V before a sentence, the score with (u₁, v₁) exceeds that with (u₂, v₂) by the sum of
+
+    (p (v₂ − v₁) + u₁ − u₂ + (u₁v₂ − u₂v₁)/V) · V/((V + v₁)(V + v₂))
+
+over the quotients, which is bounded from the ranges of p and V by interval arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gecjury.arrays import BoolArray, FloatArray, IntArray
+
+__all__ = ["MOST", "Quotients", "Ranges", "find_ranges", "surely_alike", "surely_best"]
+
+MOST = 4.0
+"""Scores of counts that may be negative above which the short formula is not relied on: what its
+denominator sums may cancel out by then."""
+_SPREAD = 4.0  # standard deviations about the mean that a range covers
+_RELIED = 1e-6  # share of the first count that a sum must exceed to be surely above 0
+
+
+@dataclass(frozen=True)
+class Quotients:
+    """A score Σ (tops · c)/(bottoms · c) + constant of K summed counts c.
+
+    Attributes:
+        tops: Q × K.
+        bottoms: Q × K.
+        constant: added.
+        above: F × K, sums that have to be above 0 for the score to be this; none where no count
+            is ever negative.
+        floors: shape (F,), what each of these sums must exceed before a sentence is added, so that
+            it is above 0 with it.
+    """
+
+    tops: FloatArray
+    bottoms: FloatArray
+    constant: float
+    above: FloatArray
+    floors: FloatArray
+
+    def relied(self, sums: FloatArray) -> BoolArray:
+        """Whether the score of sums, ... × K, is surely this with any one sentence added."""
+        least = self.floors + _RELIED * sums[..., :1]
+        return np.asarray((sums @ self.above.T > least).all(axis=-1))
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """What lies before some sentences, in the corpora that are no exception.
+
+    Attributes:
+        quotients: p, least and greatest: 2 × Q × S.
+        bottoms: V, the same.
+        sound: S, whether anything may be concluded from them.
+        apart: corpora × S, the exceptions.
+    """
+
+    quotients: FloatArray
+    bottoms: FloatArray
+    sound: BoolArray
+    apart: BoolArray
+
+
+def find_ranges(
+    sums: FloatArray,
+    score: Quotients,
+    reach: FloatArray,
+    each: FloatArray,
+    nothing: float = 0.0,
+) -> Ranges:
+    """Ranges over corpora for a stretch of sentences.
+
+    Args:
+        sums: before the stretch, corpora × S × K.
+        score: of these sums.
+        reach: what the stretch adds at any place of it, least and greatest, 2 × (2Q + F) × S: to
+            the numerators, the denominators, and the sums that have to be above 0.
+        each: of the quotients of what single sentences add to both, 2 × Q × S.
+        nothing: added to denominators.
+    """
+    size = len(score.tops)
+    parts = np.concatenate([score.tops, score.bottoms, score.above])
+    found = np.moveaxis(sums @ parts.T, -1, 0)
+    tops, bottoms = found[:size], found[size : 2 * size]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        bottoms = bottoms + nothing
+        both = np.concatenate([tops / bottoms, bottoms])
+        finite = np.isfinite(both).all(axis=0)
+        both = np.where(finite, both, 0.0)
+        count = np.maximum(finite.sum(axis=0), 1)
+        mean = both.sum(axis=1) / count
+        away = np.where(finite, np.abs(both - mean[:, None]), 0.0)
+        spread = _SPREAD * np.sqrt((away * away).sum(axis=1) / count) + 1e-12 * np.abs(mean)
+        apart = ~finite | (away > spread[:, None]).any(axis=0)
+        low, high = mean - spread, mean + spread
+        (less, more), down, up = (low[size:], high[size:]), reach[0], reach[1]
+        after = np.stack([less + down[size : 2 * size], more + up[size : 2 * size]])
+        # (pV + ΔU)/(V + ΔV) has its extremes where p, V, ΔU and ΔV have theirs.
+        ends = [
+            (p * v + du) / (v + dv)
+            for p in (low[:size], high[:size])
+            for v in (less, more)
+            for du in (down[:size], up[:size])
+            for dv in (down[size : 2 * size], up[size : 2 * size])
+        ]
+        # And a quotient of sums lies between those of its parts.
+        between = np.stack([np.minimum(low[:size], each[0]), np.maximum(high[:size], each[1])])
+        lowest = np.maximum(np.minimum.reduce(ends), between[0])
+        highest = np.minimum(np.maximum.reduce(ends), between[1])
+        sound = finite.any(axis=0) & ((less > 0) & (after[0] > 0)).all(axis=0)
+        if len(score.above):
+            first = sums[..., 0].max(axis=0)
+            least = np.where(apart, np.inf, found[2 * size :]).min(axis=1) + down[2 * size :]
+            relied = (least > score.floors[:, None] + _RELIED * first).all(axis=0)
+            # Where nothing was right and nothing can be, the score is 0 in any case.
+            sound &= relied | ((first == 0) & (up[:size] == 0).all(axis=0))
+    return Ranges(np.stack([lowest, highest]), after, sound, apart)
+
+
+def surely_best(
+    ranges: Ranges, system: IntArray, tops: FloatArray, bottoms: FloatArray, margin: float,
+    most: float,
+) -> IntArray:  # fmt: skip
+    """The reference that has the best score in all corpora but the exceptions; −1 where none has.
+
+    Args:
+        ranges: what lies before.
+        system: of each of A sentences of a system, shape (A,).
+        tops: what each of R references adds to the numerators, Q × R × A; −∞ for one that may not
+            be chosen.
+        bottoms: what it adds to the denominators, Q × R × A.
+        margin: by which it has to be ahead.
+        most: scores above it are not relied on; infinite where all are.
+    """
+    (low, high), (least, greatest) = ranges.quotients[..., system], ranges.bottoms[..., system]
+    references = tops.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        middle, centre = (low + high) / 2, (least + greatest) / 2
+        scores = ((middle * centre)[:, None] + tops) / (centre[:, None] + bottoms)
+        best = scores.sum(axis=0).argmax(axis=0)
+        index = best[None, None]
+        u, v = (np.take_along_axis(part, index, axis=1)[:, 0] for part in (tops, bottoms))
+        sure = ranges.sound[system] & (least + bottoms.min(axis=1) > 0).all(axis=0)
+        if np.isfinite(most):
+            sure &= (np.maximum(high, 0) * greatest + np.maximum(u, 0) <= most * (least + v)).all(
+                axis=0
+            )
+        ends = (least, greatest)
+        for other in range(references):
+            u2, v2 = tops[:, other], bottoms[:, other]
+            more, cross = v2 - v, u * v2 - u2 * v
+            bracket = np.minimum(low * more, high * more) + (u - u2)
+            bracket = bracket + np.minimum(*(cross / end for end in ends))
+            factors = [one / (one + v) / (two + v2) for one in ends for two in ends]
+            ahead = np.minimum(
+                bracket * np.minimum.reduce(factors), bracket * np.maximum.reduce(factors)
+            ).sum(axis=0)
+            barred = tops[0, other] == -np.inf
+            sure &= (best == other) | barred | (ahead > margin)
+    return np.where(sure, best, -1)
+
+
+def surely_alike(
+    ranges: Ranges, system: IntArray, tops: FloatArray, bottoms: FloatArray, constant: float,
+    digits: int,
+) -> BoolArray:  # fmt: skip
+    """Where all references have the same rounded score in all corpora but the exceptions.
+
+    Args:
+        ranges: as for `surely_best`, and so are `system`, `tops` and `bottoms`.
+        system: of each sentence.
+        tops: −∞ for a reference that may not be chosen.
+        bottoms: of each reference.
+        constant: what the score is besides the quotients.
+        digits: to which it is rounded.
+    """
+    found = np.zeros(len(system), dtype=bool)
+    # Few systems have so narrow a range: those that change nothing, or nothing rightly.
+    wide = ranges.quotients[1] - ranges.quotients[0]
+    at = np.flatnonzero(ranges.sound[system] & (wide.sum(axis=0) < 10.0**-digits)[system])
+    if not len(at):
+        return found
+    tops, bottoms = tops[..., at], bottoms[..., at]
+    quotients, sums = ranges.quotients[..., system[at]], ranges.bottoms[..., system[at]]
+    ends = [((p * v)[:, None] + tops) / (v[:, None] + bottoms) for p in quotients for v in sums]
+    barred = tops[0] == -np.inf
+    slack = 10.0**-digits / 10
+    low = np.where(barred, np.inf, np.minimum.reduce(ends).sum(axis=0)).min(axis=0) - slack
+    high = np.where(barred, -np.inf, np.maximum.reduce(ends).sum(axis=0)).max(axis=0) + slack
+    found[at] = np.round(low + constant, digits) == np.round(high + constant, digits)
+    return found
