@@ -95,6 +95,7 @@ class _Choices:
         rule: what chooses.
         ratio: the same, where its F-scores can be compared by the short formula.
         settled: N × (S · K), counts where there is no choice, 0 elsewhere.
+        chosen: N × S, the reference where there is no choice; −1 where there is none.
         place: N × S, where an open choice stands among A; −1 where there is none.
         own: A × R × K, counts of the references that an open choice is between.
         usable: A × R.
@@ -105,6 +106,7 @@ class _Choices:
     rule: FirstBest
     ratio: RatioRule | None
     settled: FloatArray
+    chosen: IntArray
     place: NDArray[np.int32]
     own: FloatArray
     usable: NDArray[np.bool_]
@@ -136,24 +138,26 @@ def sum_draws(values: FloatArray, rule: FirstBest, draws: IntArray) -> FloatArra
 def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
     """Settle what can be settled of corpora of so many sentences."""
     cells = values.swapaxes(0, 1)
-    sentences, _, references, kinds = cells.shape
+    sentences, systems, references, kinds = cells.shape
     own = np.nan_to_num(cells).reshape(-1, references, kinds)
     usable = ~np.isnan(cells[..., 0]).reshape(-1, references)
     ratio = rule if isinstance(rule, RatioRule) and bool((own >= 0).all()) else None
     usable &= ~_beaten(own, usable, rule, None if ratio is None else _ahead(own, ratio, length))
     left = usable.sum(axis=1)
-    only = np.take_along_axis(own, usable.argmax(axis=1)[:, None, None], axis=1)[:, 0]
+    first = usable.argmax(axis=1)
+    only = np.take_along_axis(own, first[:, None, None], axis=1)[:, 0]
     settled = np.where((left == 1)[:, None], only, 0.0)
+    chosen = np.where(left > 0, first, -1).reshape(sentences, systems)
     at = np.flatnonzero(left > 1)
-    place = np.full((sentences, len(own) // sentences), -1, dtype=np.int32)
+    place = np.full((sentences, systems), -1, dtype=np.int32)
     place.ravel()[at] = np.arange(len(at))
     own, usable = own[at], usable[at]
     tops = bottoms = np.empty((references, 0))
     if ratio is not None:
         tops = (ratio.top * own[..., 0]).T.copy()
         bottoms = np.where(usable, own @ np.array(ratio.weights), np.inf).T.copy()
-    settled = settled.reshape(sentences, -1)
-    return _Choices(rule, ratio, settled, place, own, usable, tops, bottoms)
+    settled = settled.reshape(sentences, systems * kinds)
+    return _Choices(rule, ratio, settled, chosen, place, own, usable, tops, bottoms)
 
 
 def _beaten(
@@ -218,7 +222,10 @@ def _ahead(own: FloatArray, rule: RatioRule, length: int) -> _Ahead | None:
 
 
 def _replay(choices: _Choices, order: IntArray, totals: FloatArray) -> None:
-    """Add up some draws, sentence after sentence, in `totals` (draws × S × K)."""
+    """Add up some draws, sentence after sentence, in `totals` (draws × S × K).
+
+    A single draw's choices are kept in `choices.chosen`.
+    """
     by_draw, by_cell = totals.reshape(len(order), -1), totals.reshape(-1, totals.shape[2])
     for at in np.ascontiguousarray(order.T):
         by_draw += choices.settled.take(at, axis=0)
@@ -226,7 +233,10 @@ def _replay(choices: _Choices, order: IntArray, totals: FloatArray) -> None:
         cells = np.flatnonzero(place >= 0)
         if len(cells):
             place, before = place[cells], by_cell[cells]
-            by_cell[cells] = before + choices.own[place, _choose(choices, before, place)]
+            picked = _choose(choices, before, place)
+            by_cell[cells] = before + choices.own[place, picked]
+            if len(order) == 1:
+                choices.chosen[at[0], cells] = picked
 
 
 def _choose(choices: _Choices, before: FloatArray, place: NDArray[np.int32]) -> IntArray:
@@ -272,15 +282,8 @@ def choose_running(
     if draws is not None:
         return sum_draws(values, rule, draws), np.empty((0, 0), dtype=np.int64)
     systems, sentences, _, kinds = values.shape
-    usable: NDArray[np.bool_] = np.asarray(~np.isnan(values[..., 0]))
-    values = np.nan_to_num(values)
-    totals = np.zeros((systems, kinds))
-    chosen = np.full((systems, sentences), -1, dtype=np.int64)
-    for row in range(sentences):
-        own, may = values[:, row], usable[:, row]
-        best = choose_best(rule(totals[:, None] + own, own), may)
-        any_usable = np.asarray(may.any(axis=-1))
-        taken = np.take_along_axis(own, best[:, None, None], axis=1)[:, 0]
-        totals += np.where(any_usable[:, None], taken, 0.0)
-        chosen[:, row] = np.where(any_usable, best, -1)
-    return totals, chosen
+    choices = _prepare(values, rule, sentences)
+    totals = np.zeros((1, systems, kinds))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        _replay(choices, np.arange(sentences)[None], totals)
+    return totals[0], choices.chosen.T.astype(np.int64)

@@ -30,7 +30,7 @@ Large matrices run on anti-diagonals in numpy (`gecjury.extraction.alignment_lar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 from gecjury.extraction.alignment_large import LARGEST, LONGEST, align_coarsely, align_large
@@ -127,6 +127,8 @@ class Aligner:
             self._remembered = 0
         low, high = min(0, rows - columns), max(0, rows - columns)
         most = self._bound(source, corrected, start, n, m)
+        if rows == columns and most < 2 and _straight(source, corrected, start, n, out):
+            return start, start
         reached = rows * columns <= LARGEST and rows + columns <= LONGEST
         limit = _LARGE if reached and min(rows, columns) > _NARROW else _LARGEST_BAND
         while True:
@@ -171,6 +173,22 @@ class Aligner:
     def remember(self, count: int) -> None:
         """Count costs that were added."""
         self._remembered += count
+
+
+def _straight(
+    source: Parsed, corrected: Parsed, start: int, n: int, out: list[Operation]
+) -> bool:
+    """Align token by token what costs less than leaving the diagonal and coming back would.
+
+    Returns:
+        False, with nothing done, if neighbouring tokens differ, which may have changed places.
+    """
+    left, right = source.texts, corrected.texts
+    unequal = [i for i in range(start, n) if left[i] != right[i]]
+    if any(two - one == 1 for one, two in pairwise(unequal)):
+        return False
+    out += [("S", i, i + 1, i, i + 1) for i in reversed(unequal)]
+    return True
 
 
 def _inside_start(source: Parsed, corrected: Parsed, i: int, j: int, out: list[Operation]) -> None:

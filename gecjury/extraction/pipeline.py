@@ -29,10 +29,15 @@ class Classifier:
     numbers of tokens are compared.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, classify: Callable[[Any], Any] | None = None) -> None:
+        """Take the rules.
+
+        Args:
+            classify: what sets an edit's type, errant's own if None.
+        """
         from errant.en import classifier
 
-        self._classify: Callable[[Any], Any] = classifier.classify
+        self._classify: Callable[[Any], Any] = classify or classifier.classify
         self._verbal: frozenset[str] = frozenset(
             tag for tag, pos in classifier.pos_map.items() if pos == "VERB"
         )

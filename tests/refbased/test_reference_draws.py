@@ -7,10 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.arrays import FloatArray
+from gecjury.arrays import FloatArray, IntArray
 from gecjury.refbased.cleme.metric import CLEME, CLEME2
 from gecjury.refbased.m2.metric import M2
-from gecjury.refbased.references import FirstBest, RatioRule, best_f, choose_running, sum_draws
+from gecjury.refbased.references import (
+    FirstBest,
+    RatioRule,
+    best_f,
+    choose_best,
+    choose_running,
+    sum_draws,
+)
 
 BETAS = [0.0, 0.3, 0.5, 1.0, 2.0]
 KINDS = ["small", "sparse", "weighted", "real", "tiny", "large"]
@@ -32,14 +39,34 @@ def make_counts(rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> 
     return small
 
 
+def replayed(counts: FloatArray, rule: FirstBest) -> tuple[FloatArray, IntArray]:
+    """Every choice by the rule itself, one sentence after another."""
+    systems, sentences, _, kinds = counts.shape
+    usable = ~np.isnan(counts[..., 0])
+    values = np.nan_to_num(counts)
+    totals = np.zeros((systems, kinds))
+    chosen = np.full((systems, sentences), -1, dtype=np.int64)
+    for row in range(sentences):
+        own, may = values[:, row], usable[:, row]
+        best = choose_best(rule(totals[:, None] + own, own), may)
+        for system in np.flatnonzero(may.any(axis=-1)):
+            chosen[system, row] = best[system]
+            totals[system] += own[system, best[system]]
+    return totals, chosen
+
+
 def check_equal(counts: FloatArray, rule: FirstBest, rng: np.random.Generator) -> None:
-    """Sums of resampled corpora are those of the corpora rearranged."""
+    """Sums and choices, of resampled corpora and of the corpora rearranged, are the replay's."""
     lines = counts.shape[1]
     draws = rng.integers(lines, size=(5, lines))
     draws[0] = np.arange(lines)
     found = sum_draws(counts, rule, draws)
     for corpus, order in zip(found, draws, strict=True):
-        assert corpus.tolist() == choose_running(counts[:, order], rule)[0].tolist()
+        totals, chosen = replayed(counts[:, order], rule)
+        assert corpus.tolist() == totals.tolist()
+        running = choose_running(counts[:, order], rule)
+        assert running[0].tolist() == totals.tolist()
+        assert running[1].tolist() == chosen.tolist()
 
 
 @given(
@@ -116,6 +143,12 @@ def test_a_corpus_of_hundreds_of_sentences() -> None:
     fp = rng.binomial(3, 0.3, size=(2, 400, 1)) * np.ones((1, 1, 2), dtype=int)
     fn = rng.binomial(12, 0.3, size=(2, 400, 2))
     check_equal(np.stack([tp, fp, fn], axis=-1).astype(float), best_f(0.5), rng)
+
+
+def test_no_sentences_give_zeros_and_no_choices() -> None:
+    totals, chosen = choose_running(np.ones((2, 0, 3, 3)), best_f(0.5))
+    assert totals.tolist() == np.zeros((2, 3)).tolist()
+    assert chosen.shape == (2, 0)
 
 
 def test_no_draws_give_no_sums() -> None:
