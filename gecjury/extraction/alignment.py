@@ -126,9 +126,12 @@ class Aligner:
             self._costs.clear()
             self._remembered = 0
         low, high = min(0, rows - columns), max(0, rows - columns)
-        most = self._bound(source, corrected, start, n, m)
-        if rows == columns and most < 2 and _straight(source, corrected, start, n, out):
-            return start, start
+        if rows * columns <= _MEASURED:
+            most = self._bound(source, corrected, start, n, m)
+            if rows == columns and most < 2 and _straight(source, corrected, start, n, out):
+                return start, start
+        else:
+            most = abs(n - m) + _TRIED
         reached = rows * columns <= LARGEST and rows + columns <= LONGEST
         limit = _LARGE if reached and min(rows, columns) > _NARROW else _LARGEST_BAND
         while True:
@@ -144,9 +147,7 @@ class Aligner:
             most = 2 * most + 2
 
     def _bound(self, source: Parsed, corrected: Parsed, start: int, n: int, m: int) -> float:
-        """What the middle's alignment may cost at most, or a first guess."""
-        if (n - start) * (m - start) > _MEASURED:
-            return abs(n - m) + _TRIED
+        """What one alignment of the middle costs, and so the cheapest at most."""
         found = 0.0
         operations = self._unit_costs(source.texts[start:n], corrected.texts[start:m])
         for kind, i, j in operations.as_list():
