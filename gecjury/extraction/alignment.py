@@ -176,9 +176,7 @@ class Aligner:
         self._remembered += count
 
 
-def _straight(
-    source: Parsed, corrected: Parsed, start: int, n: int, out: list[Operation]
-) -> bool:
+def _straight(source: Parsed, corrected: Parsed, start: int, n: int, out: list[Operation]) -> bool:
     """Align token by token what costs less than leaving the diagonal and coming back would.
 
     Returns:
