@@ -236,10 +236,10 @@ class _Band:
         self.most = [most - abs(place - last) for place in range(highest - lowest + 1)]
         self.costs: list[list[float]] = []
         self.kinds: list[list[int]] = []
-        # Words that both sides have: only they can change places.
-        shared = set(source.lowers[start : start + rows])
-        shared.intersection_update(corrected.lowers[start : start + columns])
-        self.shared = shared
+        # Where each word first stands: in a reordering the last word of either side stands earlier
+        # on the other one.
+        self.first_source = _first(source.lowers[start : start + rows])
+        self.first_corrected = _first(corrected.lowers[start : start + columns])
         self.source_sums: list[int] = []
         self.corrected_sums: list[int] = []
         self.seen: list[dict[int, int]] = []
@@ -248,8 +248,7 @@ class _Band:
     def fill(self) -> bool:
         """Run the recursion; False if the bound was too low to be certain."""
         high, rows, columns = self.highest, self.rows, self.columns
-        most, shared = self.most, self.shared
-        width = len(most)
+        most, width = self.most, len(self.most)
         nothing = [_INFINITY] * (width + 1)
         above = nothing.copy()
         end = high
@@ -262,7 +261,14 @@ class _Band:
         self.costs.append(above)
         self.kinds.append([])
         source, corrected, start = self.source, self.corrected, self.start
-        texts, keys, lowers = corrected.texts, corrected.keys, corrected.lowers
+        texts, keys = corrected.texts, corrected.keys
+        first_source, first_corrected = self.first_source, self.first_corrected
+        # A column's word stands earlier in the source on diagonals above this number alone; a
+        # row's stands earlier in the corrected sentence on those below `farthest`.
+        nearest = [
+            first_source.get(lower, _NOWHERE) - j
+            for j, lower in enumerate(corrected.lowers[start : start + columns])
+        ]
         row_costs, remembered = self.aligner.row_costs, 0
         for i in range(1, rows + 1):
             row, kinds = nothing.copy(), [_DELETE] * width
@@ -270,7 +276,7 @@ class _Band:
             self.kinds.append(kinds)
             before = start + i - 1
             text = source.texts[before]
-            moves = source.lowers[before] in shared
+            farthest = i - 1 - first_corrected.get(source.lowers[before], _NOWHERE)
             costs = row_costs(source.keys[before])
             known = len(costs)
             left = _INFINITY
@@ -307,7 +313,7 @@ class _Band:
                         cost = diagonal + found
                         if cost <= best:
                             best, kind = cost, _SUBSTITUTE
-                    if moves and lowers[at] in shared:
+                    if farthest > high - place > nearest[at - start]:
                         size = self._window(i, place)
                         if size:
                             cost = self._transposition(i, place, size)
@@ -349,13 +355,14 @@ class _Band:
             self.seen_rows = [max(0, self.highest - at) for at in range(len(self.most))]
         sums, other = self.source_sums, self.corrected_sums
         source, corrected = self.source, self.corrected
-        seen, shared = self.seen[place], self.shared
+        seen = self.seen[place]
         shift = place - self.highest
         for row in range(self.seen_rows[place], i - 1):
             # The cell after `row` tokens, and those that lead on from it.
             left, right = self.start + row, self.start + row + shift
             if source.texts[left] == corrected.texts[right] or not (
-                source.lowers[left] in shared and corrected.lowers[right] in shared
+                source.lowers[left] in self.first_corrected
+                and corrected.lowers[right] in self.first_source
             ):
                 seen.clear()
             else:
@@ -406,6 +413,15 @@ class _Band:
 
 # Kinds of a cell; 2 and more is a transposition of so many tokens.
 _SUBSTITUTE, _MATCH, _INSERT, _DELETE = 1, 0, -1, -2
+
+
+# A place beyond every sentence.
+_NOWHERE = 2**62
+
+
+def _first(lowers: Sequence[str]) -> dict[str, int]:
+    """Where each word first stands."""
+    return dict(zip(reversed(lowers), range(len(lowers) - 1, -1, -1), strict=True))
 
 
 def _sums(marks: Sequence[int]) -> list[int]:
