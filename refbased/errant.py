@@ -71,20 +71,42 @@ class ERRANT(BestReference, TypedEditMetric):
         edits = self.edits(corpus, runtime)
         official = self.compat == "official"
 
+        # Systems that made the same of a source share the edits, which so are looked at once.
+        known: dict[int, tuple[Edits, dict[_Key, list[str]]]] = {}
+
         def keys(lines: Sequence[Edits]) -> list[dict[_Key, list[str]]]:
-            return [edit_keys(line, self.mode, repeats=official) for line in lines]
+            found = []
+            for line in lines:
+                held = known.get(id(line))
+                if held is None:
+                    held = line, edit_keys(line, self.mode, repeats=official)
+                    known[id(line)] = held  # with the line, so that its id stays its own
+                found.append(held[1])
+            return found
 
         mine = [keys(lines) for lines in edits.systems.values()]
         theirs = [keys(lines) for lines in edits.references]
+        counts: dict[tuple[int, int], tuple[int, int, int]] = {}
         values = np.zeros((len(mine), len(corpus), len(theirs), 3), dtype=np.int32)
         for system, lines in enumerate(mine):
             for index, reference in enumerate(theirs):
-                for row, (own, other) in enumerate(zip(lines, reference, strict=True)):
-                    values[system, row, index] = _count(own, other)
+                both = [(id(own), id(other)) for own, other in zip(lines, reference, strict=True)]
+                for row, pair in enumerate(both):
+                    if pair not in counts:
+                        counts[pair] = _count(lines[row], reference[row])
+                if both:
+                    values[system, :, index] = [counts[pair] for pair in both]
         _, chosen = self.chosen_in_run(values)
-        types = by_type(
-            edits.systems, chosen, lambda s, row, r: _types(mine[s][row], theirs[r][row]), zero=0
-        )
+        by_pair: dict[tuple[int, int], Types] = {}
+
+        def types_at(system: int, row: int, reference: int) -> Types:
+            own, other = mine[system][row], theirs[reference][row]
+            found = by_pair.get((id(own), id(other)))
+            if found is None:
+                found = by_pair[id(own), id(other)] = _types(own, other)
+            return found
+
+        types = by_type(edits.systems, chosen, types_at, zero=0)
         return Statistics(values, details={"by_type": types}, notes=edits.notes)
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:

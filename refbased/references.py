@@ -150,6 +150,7 @@ class _Choices:
         clear: by how much a score by the short formula must be ahead to be so by the rule.
         score: the short formula; None where there is none.
         settled: N × (S · K), counts where there is no choice, 0 elsewhere.
+        chosen: N × S, the reference where there is no choice; −1 where there is none.
         place: N × S, where an open choice stands among A; −1 where there is none.
         own: A × R × K, counts of the references that an open choice is between.
         usable: A × R.
@@ -166,6 +167,7 @@ class _Choices:
     clear: float
     score: Quotients | None
     settled: FloatArray
+    chosen: IntArray
     place: NDArray[np.int32]
     own: FloatArray
     usable: NDArray[np.bool_]
@@ -215,8 +217,10 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
         ahead = _ahead(own, rule, length)
     usable &= ~_beaten(own, usable, rule, ahead)
     left = usable.sum(axis=1)
-    only = np.take_along_axis(own, usable.argmax(axis=1)[:, None, None], axis=1)[:, 0]
-    settled = np.where((left == 1)[:, None], only, 0.0).reshape(sentences, -1)
+    first = usable.argmax(axis=1)
+    only = np.take_along_axis(own, first[:, None, None], axis=1)[:, 0]
+    settled = np.where((left == 1)[:, None], only, 0.0).reshape(sentences, systems * kinds)
+    chosen = np.where(left > 0, first, -1).reshape(sentences, systems)
     at = np.flatnonzero(left > 1)
     place = np.full((sentences, systems), -1, dtype=np.int32)
     place.ravel()[at] = np.arange(len(at))
@@ -225,7 +229,8 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
     by_later = np.zeros(len(at), dtype=np.int64)
     if score is not None and isinstance(rule, _Short):
         clear = _NOISE if rule.digits is None else 2 * 10.0**-rule.digits
-        reach = _reach(own, usable, score).reshape(2, -1, sentences, systems)
+        reach = _reach(own, usable, score)
+        reach = reach.reshape(*reach.shape[:2], sentences, systems)
         tops, bottoms = (
             np.moveaxis(own[at] @ part.T, -1, 0).swapaxes(1, 2).copy()
             for part in (score.tops, score.bottoms)
@@ -237,8 +242,8 @@ def _prepare(values: FloatArray, rule: FirstBest, length: int) -> _Choices:
         tops[:, barred], bottoms[:, barred] = 0.0, 1.0
         tops[0, barred] = -np.inf
     return _Choices(
-        rule, clear, score, settled, place, own[at], usable[at], tops, bottoms, by_later, reach,
-        score is not None and ahead is None,
+        rule, clear, score, settled, chosen, place, own[at], usable[at], tops, bottoms, by_later,
+        reach, score is not None and ahead is None,
     )  # fmt: skip
 
 
@@ -327,7 +332,10 @@ def _ahead(own: FloatArray, rule: RatioRule, length: int) -> _Ahead | None:
 
 
 def _replay(choices: _Choices, order: IntArray, totals: FloatArray) -> None:
-    """Add up some draws, sentence after sentence, in `totals` (draws × S × K)."""
+    """Add up some draws, sentence after sentence, in `totals` (draws × S × K).
+
+    A single draw's choices are kept in `choices.chosen`.
+    """
     low, high = _STRETCH
     start, added = 0, np.empty((len(order), totals[0].size))
     while start < order.shape[1]:
@@ -367,8 +375,10 @@ def _replay_stretch(
             which = place[at[cells // systems], cells % systems]
             free = which >= 0
             cells, which, before = cells[free], which[free], by_cell_before[free]
-            taken = choices.own[which, _choose(choices, before, which)]
-            added.reshape(-1, kinds)[cells] = taken
+            picked = _choose(choices, before, which)
+            added.reshape(-1, kinds)[cells] = choices.own[which, picked]
+            if draws == 1:
+                choices.chosen[rows[at[0]], cells] = picked
         by_draw += added
 
 
@@ -467,15 +477,8 @@ def choose_running(
     if draws is not None:
         return sum_draws(values, rule, draws), np.empty((0, 0), dtype=np.int64)
     systems, sentences, _, kinds = values.shape
-    usable: NDArray[np.bool_] = np.asarray(~np.isnan(values[..., 0]))
-    values = np.nan_to_num(values)
-    totals = np.zeros((systems, kinds))
-    chosen = np.full((systems, sentences), -1, dtype=np.int64)
-    for row in range(sentences):
-        own, may = values[:, row], usable[:, row]
-        best = choose_best(rule(totals[:, None] + own, own), may)
-        any_usable = np.asarray(may.any(axis=-1))
-        taken = np.take_along_axis(own, best[:, None, None], axis=1)[:, 0]
-        totals += np.where(any_usable[:, None], taken, 0.0)
-        chosen[:, row] = np.where(any_usable, best, -1)
-    return totals, chosen
+    choices = _prepare(values, rule, sentences)
+    totals = np.zeros((1, systems, kinds))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        _replay(choices, np.arange(sentences)[None], totals)
+    return totals[0], choices.chosen.T.astype(np.int64)

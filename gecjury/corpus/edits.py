@@ -43,6 +43,15 @@ Edits = tuple[Edit, ...]
 """The edits of one sentence, from left to right."""
 
 
+# Types that do not count, by `unknown` and `unclear` of `counted_edits`.
+_LEFT_OUT = {
+    (False, False): frozenset(("noop", "UNK", "Um")),
+    (False, True): frozenset(("noop", "UNK")),
+    (True, False): frozenset(("noop", "Um")),
+    (True, True): frozenset(("noop",)),
+}
+
+
 def counted_edits(
     edits: Iterable[Edit], *, unknown: bool = False, unclear: bool = True
 ) -> tuple[Edit, ...]:
@@ -57,8 +66,8 @@ def counted_edits(
         unclear: keep those typed `Um` (NUCLE: the meaning is unclear). GoToScorer's authors leave
             them out, nobody else does.
     """
-    left_out = {"noop"} | ({"UNK"} if not unknown else set()) | ({"Um"} if not unclear else set())
-    return tuple(edit for edit in edits if edit.type not in left_out)
+    left_out = _LEFT_OUT[unknown, unclear]
+    return tuple([edit for edit in edits if edit.type not in left_out])
 
 
 def overlapping_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:

@@ -15,11 +15,14 @@ insertion and deletion among the cheapest. Three facts save work without changin
    the diagonal that leaves the cost as it was. What the walk back does inside the start follows
    from the values: equal tokens match, tokens equal but for case substitute (cost 0), and
    otherwise a token is deleted (inserted) until the diagonal is 0.
-3. *Band.* A path to a cell of diagonal d over a diagonal e costs at least |e| + |d - e|. If the
-   recursion, run on a band of diagonals, ends below that for every diagonal outside, its path
-   and its tie-breaking are those of the whole matrix. Transpositions depend on costs being
-   different, so one is decided only where the same bound certifies the costs that it looks at;
-   otherwise, as when the end is not certified, the band is widened.
+3. *Bound.* Say that the recursion's last cell costs T at most, and lies on the diagonal e. A chain
+   of cells from a cell of diagonal d to the last one adds |d - e| at least, so a cell with v + |d -
+   e| > T has no part in what the last one becomes, nor in any tie on the way. Such cells count as
+   infinite: what is left are few diagonals and, of a row, few cells. If the last cell then comes
+   out within T, the path and its tie-breaking are those of the whole matrix, whatever T was taken
+   from; if not, T is raised. T is what an alignment of unit costs (rapidfuzz) costs here.
+   A transposition depends on costs being different, so one is decided only where that is certain;
+   otherwise T is raised, too.
 
 Large matrices run on anti-diagonals in numpy (`gecjury.extraction.alignment_large`).
 """
@@ -27,6 +30,8 @@ Large matrices run on anti-diagonals in numpy (`gecjury.extraction.alignment_lar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
 
 from gecjury.extraction.alignment_large import LARGEST, LONGEST, align_coarsely, align_large
 from gecjury.extraction.parsing import Operation, Parsed
@@ -34,8 +39,10 @@ from gecjury.extraction.parsing import Operation, Parsed
 __all__ = ["Aligner"]
 
 _INFINITY = float("inf")
-# Up to this many cells the whole matrix is cheaper than a band that may fail.
-_SMALL = 150
+# Up to this many cells a bound is taken from an alignment of unit costs, beyond it is tried.
+_MEASURED = LARGEST
+# The slack of the first bound that is tried.
+_TRIED = 8.0
 # Bands of more cells than this are left to numpy, if the whole matrix is within its reach; if
 # not, bands are tried up to the second number.
 _LARGE = 60_000
@@ -60,9 +67,10 @@ class Aligner:
     """
 
     def __init__(self) -> None:
-        from rapidfuzz.distance import Indel
+        from rapidfuzz.distance import Indel, Levenshtein
 
         self._distance: Callable[[str, str], float] = Indel.normalized_distance
+        self._unit_costs: Callable[[list[str], list[str]], Any] = Levenshtein.editops
         self._costs: dict[int, dict[int, float]] = {}
         self._remembered = 0
         self._open = _open_classes()
@@ -118,19 +126,43 @@ class Aligner:
             self._costs.clear()
             self._remembered = 0
         low, high = min(0, rows - columns), max(0, rows - columns)
-        extra = 3 if rows * columns > _SMALL else max(rows, columns)
+        if rows * columns <= _MEASURED:
+            most = self._bound(source, corrected, start, n, m)
+            if rows == columns and most < 2 and _straight(source, corrected, start, n, out):
+                return start, start
+        else:
+            most = abs(n - m) + _TRIED
         reached = rows * columns <= LARGEST and rows + columns <= LONGEST
         limit = _LARGE if reached and min(rows, columns) > _NARROW else _LARGEST_BAND
         while True:
+            extra = int(most - high + low) // 2
             lowest, highest = max(low - extra, -columns), min(high + extra, rows)
             if rows * (highest - lowest + 1) > limit:
                 if not reached:
                     raise _TooLargeError
                 return align_large(self._open, source, corrected, start, n, m, out)
-            band = _Band(self, source, corrected, start, rows, columns, lowest, highest)
+            band = _Band(self, source, corrected, start, rows, columns, lowest, highest, most)
             if band.fill():
                 return band.walk_back(out)
-            extra *= 4
+            most = 2 * most + 2
+
+    def _bound(self, source: Parsed, corrected: Parsed, start: int, n: int, m: int) -> float:
+        """What one alignment of the middle costs, and so the cheapest at most."""
+        found = 0.0
+        operations = self._unit_costs(source.texts[start:n], corrected.texts[start:m])
+        for kind, i, j in operations.as_list():
+            if kind == "replace":
+                i, j = start + i, start + j
+                costs = self.row_costs(source.keys[i])
+                cost = costs.get(corrected.keys[j])
+                if cost is None:
+                    cost = self.substitution(source, i, corrected, j)
+                    costs[corrected.keys[j]] = cost
+                    self._remembered += 1
+                found += cost
+            else:
+                found += 1
+        return found + 2 * _MARGIN
 
     def row_costs(self, key: int) -> dict[int, float]:
         """The remembered costs of replacing one distinct token, by the other's key."""
@@ -142,6 +174,20 @@ class Aligner:
     def remember(self, count: int) -> None:
         """Count costs that were added."""
         self._remembered += count
+
+
+def _straight(source: Parsed, corrected: Parsed, start: int, n: int, out: list[Operation]) -> bool:
+    """Align token by token what costs less than leaving the diagonal and coming back would.
+
+    Returns:
+        False, with nothing done, if neighbouring tokens differ, which may have changed places.
+    """
+    left, right = source.texts, corrected.texts
+    unequal = [i for i in range(start, n) if left[i] != right[i]]
+    if any(two - one == 1 for one, two in pairwise(unequal)):
+        return False
+    out += [("S", i, i + 1, i, i + 1) for i in reversed(unequal)]
+    return True
 
 
 def _inside_start(source: Parsed, corrected: Parsed, i: int, j: int, out: list[Operation]) -> None:
@@ -164,7 +210,7 @@ def _inside_start(source: Parsed, corrected: Parsed, i: int, j: int, out: list[O
 
 
 class _Band:
-    """The recursion on diagonals lowest..highest of the matrix of the middle.
+    """The recursion on diagonals lowest..highest of the matrix of the middle, within a bound.
 
     A row holds the cells from the highest diagonal (leftmost) to the lowest; the cell on the
     diagonal of another stands at the same place of the row above, the cell above one place on.
@@ -180,111 +226,170 @@ class _Band:
         columns: int,
         lowest: int,
         highest: int,
+        most: float,
     ) -> None:
         self.aligner, self.source, self.corrected = aligner, source, corrected
         self.start, self.rows, self.columns = start, rows, columns
         self.lowest, self.highest = lowest, highest
+        last = highest - rows + columns
+        # What a cell may cost, by its place: dearer ones have no part in the path.
+        self.most = [most - abs(place - last) for place in range(highest - lowest + 1)]
         self.costs: list[list[float]] = []
         self.kinds: list[list[int]] = []
-        self.source_sums = _sums(source.marks[start : start + rows])
-        self.corrected_sums = _sums(corrected.marks[start : start + columns])
-
-    def bound(self, diagonal: int) -> float:
-        """Costs below this are those of the whole matrix."""
-        bound = _INFINITY
-        if self.highest < self.rows:
-            bound = abs(self.highest + 1) + abs(self.highest + 1 - diagonal) - _MARGIN
-        if self.lowest > -self.columns:
-            below = abs(self.lowest - 1) + abs(self.lowest - 1 - diagonal) - _MARGIN
-            bound = min(bound, below)
-        return bound
+        # Where each word first stands: in a reordering the last word of either side stands earlier
+        # on the other one.
+        self.first_source = _first(source.lowers[start : start + rows])
+        self.first_corrected = _first(corrected.lowers[start : start + columns])
+        self.source_sums: list[int] = []
+        self.corrected_sums: list[int] = []
+        self.seen: list[dict[int, int]] = []
+        self.seen_rows: list[int] = []
 
     def fill(self) -> bool:
-        """Run the recursion; False if the band is too narrow to be certain."""
-        width = self.highest - self.lowest + 1
-        first = [_INFINITY] * (width + 1)
-        for place in range(width):
-            if 0 <= place - self.highest <= self.columns:
-                first[place] = float(place - self.highest)
-        self.costs.append(first)
+        """Run the recursion; False if the bound was too low to be certain."""
+        high, rows, columns = self.highest, self.rows, self.columns
+        most, width = self.most, len(self.most)
+        nothing = [_INFINITY] * (width + 1)
+        above = nothing.copy()
+        end = high
+        for j in range(min(width - high, columns + 1)):
+            if j > most[high + j]:
+                break
+            end = high + j
+            above[end] = float(j)
+        begin = high
+        self.costs.append(above)
         self.kinds.append([])
-        seen: list[dict[int, int]] = [{} for _ in range(width)]
-        for i in range(1, self.rows + 1):
-            if not self._fill_row(i, width, seen):
-                return False
-        diagonal = self.rows - self.columns
-        return self.costs[self.rows][self.highest - diagonal] < self.bound(diagonal)
-
-    def _fill_row(self, i: int, width: int, seen: list[dict[int, int]]) -> bool:
         source, corrected, start = self.source, self.corrected, self.start
-        high = self.highest
-        above = self.costs[i - 1]
-        row, kinds = [_INFINITY] * (width + 1), [_DELETE] * width
-        self.costs.append(row)
-        self.kinds.append(kinds)
-        first = max(1, i - high)
-        left = _INFINITY
-        if i <= high:
-            left = row[high - i] = float(i)
-        text, at = source.texts[start + i - 1], start - 1
         texts, keys = corrected.texts, corrected.keys
-        costs = self.aligner.row_costs(source.keys[start + i - 1])
-        known = len(costs)
-        total, sums = self.source_sums[i], self.corrected_sums
-        total_before = self.source_sums[i - 1]
-        place = first - i + high
-        for j in range(first, min(self.columns, i - self.lowest) + 1):
-            # Equal tokens take the diagonal at any cost, and no reordering reaches across them.
-            if text == texts[at + j]:
-                left = row[place] = above[place]
-                kinds[place] = _MATCH
-                seen[place].clear()
+        first_source, first_corrected = self.first_source, self.first_corrected
+        # A column's word stands earlier in the source on diagonals above this number alone; a
+        # row's stands earlier in the corrected sentence on those below `farthest`.
+        nearest = [
+            first_source.get(lower, _NOWHERE) - j
+            for j, lower in enumerate(corrected.lowers[start : start + columns])
+        ]
+        row_costs, remembered = self.aligner.row_costs, 0
+        for i in range(1, rows + 1):
+            row, kinds = nothing.copy(), [_DELETE] * width
+            self.costs.append(row)
+            self.kinds.append(kinds)
+            before = start + i - 1
+            text = source.texts[before]
+            farthest = i - 1 - first_corrected.get(source.lowers[before], _NOWHERE)
+            costs = row_costs(source.keys[before])
+            known = len(costs)
+            left = _INFINITY
+            place = begin - 1 if begin else 0
+            begin = -1
+            if place <= high - i:
+                # The first column, which is reached from above alone.
+                place = high - i
+                if i <= most[place]:
+                    left = row[place] = float(i)
+                    begin = last = place
                 place += 1
-                continue
-            key = keys[at + j]
-            cost = costs.get(key)
-            if cost is None:
-                cost = costs[key] = self.aligner.substitution(source, at + i, corrected, at + j)
-            best, kind = above[place] + cost, _SUBSTITUTE
-            if left + 1 < best:
-                best, kind = left + 1, _INSERT
-            if above[place + 1] + 1 < best:
-                best, kind = above[place + 1] + 1, _DELETE
-            # The same tokens in another order have the same sum of marks, so a reordering can only
-            # begin on this diagonal, where the two sums differed by as much as they do here.
-            earlier = seen[place]
-            if earlier:
-                base = earlier.get(total - sums[j])
-                if base is not None:
-                    moved = self._transposition(i, place, i - base)
-                    if moved is None:
-                        return False
-                    if moved <= best:
-                        best, kind = moved, i - base
-            earlier[total_before - sums[j - 1]] = i - 1
-            left = row[place] = best
-            kinds[place] = kind
-            place += 1
-        self.aligner.remember(len(costs) - known)
-        return True
+            shift = before - high
+            stop = columns + high - i
+            if stop >= width:
+                stop = width - 1
+            while place <= stop:
+                at = shift + place
+                if text == texts[at]:
+                    # Equal tokens take the diagonal at any cost.
+                    best, kind = above[place], _MATCH
+                else:
+                    best, kind = left + 1, _INSERT
+                    cost = above[place + 1] + 1
+                    if cost < best:
+                        best, kind = cost, _DELETE
+                    diagonal = above[place]
+                    if diagonal <= best:
+                        key = keys[at]
+                        found = costs.get(key)
+                        if found is None:
+                            found = self.aligner.substitution(source, before, corrected, at)
+                            costs[key] = found
+                        cost = diagonal + found
+                        if cost <= best:
+                            best, kind = cost, _SUBSTITUTE
+                    if farthest > high - place > nearest[at - start]:
+                        size = self._window(i, place)
+                        if size:
+                            cost = self._transposition(i, place, size)
+                            if cost < 0:
+                                return False
+                            if cost <= best:
+                                best, kind = cost, size
+                if best > most[place]:
+                    left = _INFINITY
+                    if place >= end:
+                        break
+                else:
+                    left = row[place] = best
+                    kinds[place] = kind
+                    last = place
+                    if begin < 0:
+                        begin = place
+                place += 1
+            remembered += len(costs) - known
+            if begin < 0:
+                return False
+            end = last
+            above = row
+        self.aligner.remember(remembered)
+        return above[high - rows + columns] <= most[high - rows + columns] - _MARGIN
 
-    def _transposition(self, i: int, place: int, size: int) -> float | None:
-        """Cost of reordering the last `size` tokens; infinite if barred, None if uncertain."""
-        diagonal = self.highest - place
+    def _window(self, i: int, place: int) -> int:
+        """Size of the smallest window ending here that may hold the same words on both sides.
+
+        The same words in another order have the same sum of marks, so a reordering can only begin
+        on this diagonal, where the two sums differed by as much as they do here; and it does not
+        reach across equal tokens, nor words that one side has not.
+        """
+        if not self.seen:
+            start, rows, columns = self.start, self.rows, self.columns
+            self.source_sums = _sums(self.source.marks[start : start + rows])
+            self.corrected_sums = _sums(self.corrected.marks[start : start + columns])
+            self.seen = [{} for _ in self.most]
+            self.seen_rows = [max(0, self.highest - at) for at in range(len(self.most))]
+        sums, other = self.source_sums, self.corrected_sums
+        source, corrected = self.source, self.corrected
+        seen = self.seen[place]
+        shift = place - self.highest
+        for row in range(self.seen_rows[place], i - 1):
+            # The cell after `row` tokens, and those that lead on from it.
+            left, right = self.start + row, self.start + row + shift
+            if source.texts[left] == corrected.texts[right] or not (
+                source.lowers[left] in self.first_corrected
+                and corrected.lowers[right] in self.first_source
+            ):
+                seen.clear()
+            else:
+                seen[sums[row] - other[row + shift]] = row
+        self.seen_rows[place] = i - 1
+        base = seen.get(sums[i] - other[i + shift]) if seen else None
+        return 0 if base is None else i - base
+
+    def _transposition(self, i: int, place: int, size: int) -> float:
+        """Cost of reordering the last `size` tokens; infinite if barred, -1 if uncertain."""
+        base = self.costs[i - size][place]
+        if base == _INFINITY:
+            return _INFINITY  # beyond the bound
         left = self.start + i
-        right = left - diagonal
+        right = left + place - self.highest
         if sorted(self.source.lowers[left - size : left]) != sorted(
             self.corrected.lowers[right - size : right]
         ):
             return _INFINITY
-        bound = self.bound(diagonal)
+        certain = self.most[place] - _MARGIN
         for back in range(1, size):
             here, before = self.costs[i - back][place], self.costs[i - back - 1][place]
-            if here >= bound or before >= bound:
-                return None
+            if here > certain and before > certain:
+                return -1.0
             if here == before:
                 return _INFINITY
-        return self.costs[i - size][place] + (size - 1)
+        return base + (size - 1)
 
     def walk_back(self, out: list[Operation]) -> tuple[int, int]:
         """Append the operations from the right; the cell at the middle's edge."""
@@ -310,11 +415,17 @@ class _Band:
 _SUBSTITUTE, _MATCH, _INSERT, _DELETE = 1, 0, -1, -2
 
 
+# A place beyond every sentence.
+_NOWHERE = 2**62
+
+
+def _first(lowers: Sequence[str]) -> dict[str, int]:
+    """Where each word first stands."""
+    return dict(zip(reversed(lowers), range(len(lowers) - 1, -1, -1), strict=True))
+
+
 def _sums(marks: Sequence[int]) -> list[int]:
-    sums = [0]
-    for mark in marks:
-        sums.append(sums[-1] + mark)
-    return sums
+    return list(accumulate(marks, initial=0))
 
 
 def _open_classes() -> frozenset[int]:

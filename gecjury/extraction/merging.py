@@ -10,7 +10,7 @@ hours, and what comes out is the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import accumulate
 from string import punctuation
@@ -80,7 +80,56 @@ def _merge_run(run: list[Operation], source: Parsed, corrected: Parsed) -> list[
         return [run[0][1:]]
     if len({operation[0] for operation in run}) == 1 and run[0][0] != "S":
         return [_span(run)]
+    if len(run) == 2:
+        return _merge_two(run, source, corrected)
     return _Run(run, source, corrected).merge()
+
+
+def _merge_two(run: list[Operation], source: Parsed, corrected: Parsed) -> list[Span]:
+    """What `_Run` makes of two operations that are neither two insertions nor two deletions.
+
+    Most runs are that short. Every rule either merges both or leaves both apart.
+    """
+    one, two = run
+    apart: list[Span] = [one[1:], two[1:]]
+    kind, o_start, _, c_start, _ = one
+    _, _, o_end, _, c_end = two
+    if kind != "S" and two[0] != "S":
+        return apart
+    o, c, classes = source, corrected, _classes()
+    if o.tags[o_start] == "POS" or c.tags[c_start] == "POS":
+        return apart
+    both: list[Span] = [(o_start, o_end, c_start, c_end)]
+    if o.tags[o_end - 1] == "POS" or c.tags[c_end - 1] == "POS":
+        return both
+    size_o, size_c = o_end - o_start, c_end - c_start
+    if o.lowers[o_end - 1] == c.lowers[c_end - 1] and (
+        (size_o == 1 and c.texts[c_start][0].isupper())
+        or (size_c == 1 and o.texts[o_start][0].isupper())
+        or (size_o > 1 and _is_punct(o, o_end - 2))
+        or (size_c > 1 and _is_punct(c, c_end - 2))
+    ):
+        return both
+    if _plain(o.lowers[o_start:o_end]) == _plain(c.lowers[c_start:c_end]):
+        return both
+    poses_o, poses_c = o.poses[o_start:o_end], c.poses[c_start:c_end]
+    poses = {*poses_o, *poses_c}
+    if size_o != size_c:
+        if len(poses) == 1 or poses <= classes.verbal:
+            return both
+    elif size_o == 2:
+        return apart
+    if poses.isdisjoint(classes.open):
+        return apart
+    if kind == "S":
+        if _similar(o.texts[o_start], c.texts[c_start]):
+            return apart
+    elif _similar(o.texts[o_end - 1], c.texts[c_end - 1]):
+        return apart
+    last_is_determiner = (two[0] != "I" and poses_o[-1] == classes.det) or (
+        two[0] != "D" and poses_c[-1] == classes.det
+    )
+    return apart if last_is_determiner else both
 
 
 def _span(run: Sequence[Operation]) -> Span:
@@ -122,11 +171,8 @@ class _Run:
                 held and (o.tags[o_end - 1] == "POS" or c.tags[c_end - 1] == "POS")
             )
             self.same_last.append(held and o.lowers[o_end - 1] == c.lowers[c_end - 1])
-            self.punct_o.append(o_end > 1 and self._is_punct(o, o_end - 2))
-            self.punct_c.append(c_end > 1 and self._is_punct(c, c_end - 2))
-
-    def _is_punct(self, sentence: Parsed, index: int) -> bool:
-        return sentence.poses[index] == self.classes.punct or sentence.texts[index] in punctuation
+            self.punct_o.append(o_end > 1 and _is_punct(o, o_end - 2))
+            self.punct_c.append(c_end > 1 and _is_punct(c, c_end - 2))
 
     def _at_starts(self) -> None:
         """How far a span from each operation on may reach for the rules of equal text and POS."""
@@ -273,17 +319,12 @@ class _Run:
         _, _, o_end, _, c_end = self.run[e]
         if o_end - o_start == 2 == c_end - c_start:
             return _SPLIT
-        if (self.kinds[s] == "S" and self._similar(o_start, c_start)) or (
-            self.kinds[e] == "S" and self._similar(o_end - 1, c_end - 1)
+        texts_o, texts_c = self.source.texts, self.corrected.texts
+        if (self.kinds[s] == "S" and _similar(texts_o[o_start], texts_c[c_start])) or (
+            self.kinds[e] == "S" and _similar(texts_o[o_end - 1], texts_c[c_end - 1])
         ):
             return _SPLIT
         return _LAST if e == end - 1 and self._is_determiner(e) else ""
-
-    def _similar(self, i: int, j: int) -> bool:
-        from rapidfuzz.distance import Indel
-
-        texts = self.source.texts[i], self.corrected.texts[j]
-        return bool(1 - Indel.normalized_distance(*texts) > 0.75)
 
     def _is_determiner(self, e: int) -> bool:
         kind, _, o_end, _, c_end = self.run[e]
@@ -361,6 +402,27 @@ def _classes() -> _Classes:
         IDS["PUNCT"],
         IDS["DET"],
     )
+
+
+@cache
+def _distance() -> Callable[[str, str], float]:
+    from rapidfuzz.distance import Indel
+
+    distance: Callable[[str, str], float] = Indel.normalized_distance
+    return distance
+
+
+def _similar(one: str, other: str) -> bool:
+    return 1 - _distance()(one, other) > 0.75
+
+
+def _is_punct(sentence: Parsed, index: int) -> bool:
+    return sentence.poses[index] == _classes().punct or sentence.texts[index] in punctuation
+
+
+def _plain(lowers: Sequence[str]) -> str:
+    """Tokens as one string without apostrophes and hyphens."""
+    return "".join(lowers).replace("'", "").replace("-", "")
 
 
 def _running(flags: Iterable[bool]) -> list[int]:

@@ -16,13 +16,32 @@ from gecjury.extraction.parsing import LONGEST_WHOLE, Parsed, Parser
 __all__ = ["Classifier", "ExtractedEdits", "Extractor", "TextPair"]
 
 
-class Classifier:
-    """Types edits as `errant.en.classifier` does."""
+# Types remembered at once, some 600 bytes each.
+_REMEMBERED = 100_000
 
-    def __init__(self) -> None:
+
+class Classifier:
+    """Types edits as `errant.en.classifier` does, which is asked once for each distinct edit.
+
+    The rules look at an edit's tokens with their tags and dependency labels, and at nothing else
+    unless it replaces one verb by another of the same lemma, where they look for auxiliaries
+    around both: such edits are never remembered. All sentences must come from one parser, whose
+    numbers of tokens are compared.
+    """
+
+    def __init__(self, classify: Callable[[Any], Any] | None = None) -> None:
+        """Take the rules.
+
+        Args:
+            classify: what sets an edit's type, errant's own if None.
+        """
         from errant.en import classifier
 
-        self._classify: Callable[[Any], Any] = classifier.classify
+        self._classify: Callable[[Any], Any] = classify or classifier.classify
+        self._verbal: frozenset[str] = frozenset(
+            tag for tag, pos in classifier.pos_map.items() if pos == "VERB"
+        )
+        self._known: dict[Any, str] = {}
 
     def types(self, spans: list[Span], source: Parsed, corrected: Parsed) -> list[str]:
         """The error type of each span of one sentence pair, e.g. `R:VERB:TENSE`.
@@ -30,15 +49,66 @@ class Classifier:
         Raises:
             InputError: the tagger gave a tag that the rules do not know.
         """
-        left, right = _Side(source), _Side(corrected)
+        sides: tuple[_Side, _Side] | None = None
+        found: list[str] = []
+        for span in spans:
+            known = self._key(span, source, corrected)
+            kind = self._known.get(known) if known else None
+            if kind is None:
+                sides = sides or (_Side(source), _Side(corrected))
+                kind = self._asked(span, *sides)
+                if known:
+                    if len(self._known) >= _REMEMBERED:
+                        self._known.clear()
+                    self._known[known] = kind
+            found.append(kind)
+        return found
+
+    def _key(self, span: Span, source: Parsed, corrected: Parsed) -> Any:
+        """What decides the type of an edit; None where it is more than the edit's own tokens."""
+        start, end, first, last = span
+        if end - start != 1 or last - first != 1:
+            if (
+                end > start
+                and last > first
+                and source.lowers[end - 1] == corrected.lowers[last - 1]
+            ):
+                return None  # the rules leave that token out, and may see one verb a side
+            return (
+                end - start,
+                *source.keys[start:end],
+                *source.tags[start:end],
+                *source.deps[start:end],
+                *corrected.keys[first:last],
+                *corrected.tags[first:last],
+                *corrected.deps[first:last],
+            )
+        tag, other = source.tags[start], corrected.tags[first]
+        if (
+            tag in self._verbal
+            and other in self._verbal
+            and source.lemmas[start] == corrected.lemmas[first]
+        ):
+            return None
+        return (
+            source.keys[start],
+            corrected.keys[first],
+            tag,
+            other,
+            source.deps[start],
+            corrected.deps[first],
+        )
+
+    def _asked(self, span: Span, source: _Side, corrected: _Side) -> str:
         try:
-            return [self._classify(_Edit(span, left, right)).type for span in spans]
+            kind: str = self._classify(_Edit(span, source, corrected)).type
         except KeyError as error:
             raise InputError(
-                f"the tagger gave the tag {error} in {' '.join(source.texts)!r} or its "
+                f"the tagger gave the tag {error} in {' '.join(source.sentence.texts)!r} or its "
                 "correction, which ERRANT's rules do not know; use a tagger with Penn Treebank "
                 "tags, such as the embedded one"
             ) from None
+        return kind
 
 
 class _Side:

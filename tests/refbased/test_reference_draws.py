@@ -18,6 +18,7 @@ from gecjury.refbased.references import (
     RatioRule,
     SumRule,
     best_f,
+    choose_best,
     choose_running,
     sum_draws,
 )
@@ -43,10 +44,26 @@ def make_counts(rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> 
     return small
 
 
+def replayed(counts: FloatArray, rule: FirstBest) -> tuple[FloatArray, IntArray]:
+    """Every choice by the rule itself, one sentence after another."""
+    systems, sentences, _, kinds = counts.shape
+    usable = ~np.isnan(counts[..., 0])
+    values = np.nan_to_num(counts)
+    totals = np.zeros((systems, kinds))
+    chosen = np.full((systems, sentences), -1, dtype=np.int64)
+    for row in range(sentences):
+        own, may = values[:, row], usable[:, row]
+        best = choose_best(rule(totals[:, None] + own, own), may)
+        for system in np.flatnonzero(may.any(axis=-1)):
+            chosen[system, row] = best[system]
+            totals[system] += own[system, best[system]]
+    return totals, chosen
+
+
 def check_equal(
     counts: FloatArray, rule: FirstBest, rng: np.random.Generator, draws: IntArray | None = None
 ) -> None:
-    """Sums of resampled corpora are those of the corpora rearranged."""
+    """Sums and choices, of resampled corpora and of the corpora rearranged, are the replay's."""
     lines = counts.shape[1]
     if draws is None:
         draws = rng.integers(lines, size=(5, lines))
@@ -55,7 +72,11 @@ def check_equal(
     plain = sum_draws(counts, lambda sums, own: rule(sums, own), draws)
     assert found.tolist() == plain.tolist()
     for corpus, order in zip(found[:5], draws[:5], strict=True):
-        assert corpus.tolist() == choose_running(counts[:, order], rule)[0].tolist()
+        totals, chosen = replayed(counts[:, order], rule)
+        assert corpus.tolist() == totals.tolist()
+        running = choose_running(counts[:, order], rule)
+        assert running[0].tolist() == totals.tolist()
+        assert running[1].tolist() == chosen.tolist()
 
 
 @given(
@@ -196,6 +217,12 @@ def test_a_corpus_of_hundreds_of_sentences() -> None:
     fp = rng.binomial(3, 0.3, size=(2, 400, 1)) * np.ones((1, 1, 2), dtype=int)
     fn = rng.binomial(12, 0.3, size=(2, 400, 2))
     check_equal(np.stack([tp, fp, fn], axis=-1).astype(float), best_f(0.5), rng)
+
+
+def test_no_sentences_give_zeros_and_no_choices() -> None:
+    totals, chosen = choose_running(np.ones((2, 0, 3, 3)), best_f(0.5))
+    assert totals.tolist() == np.zeros((2, 3)).tolist()
+    assert chosen.shape == (2, 0)
 
 
 def test_no_draws_give_no_sums() -> None:

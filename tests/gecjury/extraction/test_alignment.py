@@ -20,8 +20,9 @@ from spacy.tokens import Doc  # noqa: E402
 
 from gecjury.corpus.edits import apply_edits  # noqa: E402
 from gecjury.extraction import alignment, merging  # noqa: E402
+from gecjury.extraction.merging import Span  # noqa: E402
 from gecjury.extraction.parsing import Parsed  # noqa: E402
-from gecjury.extraction.pipeline import Extractor  # noqa: E402
+from gecjury.extraction.pipeline import Classifier, Extractor  # noqa: E402
 
 NLP = spacy.blank("en")
 ANNOTATOR = errant.load("en", NLP)
@@ -110,9 +111,9 @@ def test_edits_are_errants(pair: tuple[Doc, Doc]) -> None:
     assert our_edits(*pair) == errant_edits(*pair)
 
 
-# Bands on small matrices as well, so that they often have to be widened; and everything on
-# anti-diagonals in numpy.
-LIMITS = [{"_SMALL": 0}, {"_SMALL": 0, "_LARGE": 0, "_NARROW": 0}]
+# Bounds that are tried, so that they often have to be raised; and everything on anti-diagonals in
+# numpy.
+LIMITS = [{"_MEASURED": 0, "_TRIED": 0}, {"_LARGE": 0, "_NARROW": 0}]
 
 
 @pytest.mark.parametrize("limits", LIMITS)
@@ -149,6 +150,10 @@ def parsed(words: str) -> Parsed:
             "ccc b aaa",
             [("S", 0, 1, 0, 1), ("S", 1, 2, 1, 2), ("S", 2, 3, 2, 3)],
         ),
+        # Two cheap substitutions cost less than any way off the diagonal, but more than this.
+        ("x aab aba y", "z aab2 aba y", [("S", 0, 1, 0, 1), ("S", 1, 2, 1, 2)]),
+        ("pp a a", "a a qq", [("D", 0, 1, 0, 0), ("I", 3, 3, 2, 3)]),
+        ("aab aba x", "aba aab y", [("T", 0, 2, 0, 2), ("S", 2, 3, 2, 3)]),
         ("", "a b", [("I", 0, 0, 0, 1), ("I", 0, 0, 1, 2)]),
         ("a b", "", [("D", 0, 1, 0, 0), ("D", 1, 2, 0, 0)]),
         ("a b", "a b", []),
@@ -165,6 +170,55 @@ def test_operations(
     for name, value in limits.items():
         monkeypatch.setattr(alignment, name, value)
     assert alignment.Aligner().align(parsed(source), parsed(corrected)) == operations
+
+
+def verbs(words: str, dependency: str) -> Doc:
+    """A verb in the middle, of which the first word depends."""
+    count = len(words.split())
+    return Doc(
+        NLP.vocab,
+        words=words.split(),
+        tags=["MD", "VBZ" if "eats" in words else "VB", "VB"][:count],
+        pos=["AUX", "VERB", "VERB"][:count],
+        lemmas=["x", "eat", "go"][:count],
+        deps=[dependency, "ROOT", "xcomp"][:count],
+        heads=[1, 1, 1][:count],
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "corrected", "span"),
+    [
+        ("x eat", "x eats", (1, 2, 1, 2)),
+        # What differs in case alone is left out at the end, and one verb a side is left.
+        ("x eat Go", "x eats go", (1, 3, 1, 3)),
+    ],
+)
+def test_the_same_edit_is_typed_by_what_stands_around_it(
+    words: str, corrected: str, span: Span
+) -> None:
+    classifier = Classifier()
+    for dependency, expected in (("aux", "R:VERB:FORM"), ("nsubj", "R:VERB:SVA")):
+        source, other = verbs(words, dependency), verbs(corrected, dependency)
+        assert ANNOTATOR.classify(errant.edit.Edit(source, other, span)).type == expected
+        pair = EXTRACTOR.reduce(source), EXTRACTOR.reduce(other)
+        assert classifier.types([span], *pair) == [expected]
+
+
+def test_the_rules_are_asked_once_for_an_edit() -> None:
+    asked = []
+
+    def classify(edit: Any) -> Any:
+        asked.append(edit.o_str)
+        edit.type = edit.o_str
+        return edit
+
+    classifier = Classifier(classify)
+    source, other = parsed("a b c"), parsed("x y z")
+    one, two = [(0, 1, 0, 1), (1, 2, 1, 1)], [(0, 2, 0, 1), (0, 1, 0, 2)]
+    assert classifier.types([*one, *two], source, other) == ["a", "b", "a b", "a"]
+    assert classifier.types([*one, *two], source, other) == ["a", "b", "a b", "a"]
+    assert asked == ["a", "b", "a b", "a"]
 
 
 def test_a_case_change_merges_at_the_start_of_what_a_split_left() -> None:
