@@ -15,11 +15,12 @@ import os
 import re
 import socket
 import sys
+import threading
 import traceback
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from gecjury import errors
@@ -33,7 +34,7 @@ from gecjury.errors import (
     install_hint,
 )
 
-__all__ = ["RayEngine", "check_cluster_address"]
+__all__ = ["RayEngine", "ShardActor", "check_cluster_address"]
 
 _PATIENCE = 5.0
 """Seconds that a cluster has for taking a connection."""
@@ -63,6 +64,63 @@ _TAKEN = (
 Ray shows a job's environment on its dashboard."""
 
 
+_QUIET = {
+    # Ray would otherwise send its makers what is run, and where.
+    "RAY_USAGE_STATS_ENABLED": "0",
+    # Its C++ parts write to our stderr, past any stream of Python's; what matters of it is raised.
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+
+
+class ShardActor:
+    """What Ray keeps on a node: one worker; it answers shards, given as JSON, with JSON."""
+
+    def __init__(self, job: str, mark: str, home: str) -> None:
+        self._worker: Any = None
+        self._failure = ""
+        self._job: Job
+        # Of `python -m gecjury` Ray takes the package's folder for that of a script, and puts it
+        # first: this room would then be what `import datasets` finds.
+        package = Path(errors.__file__).resolve().parent
+        sys.path[:] = [entry for entry in sys.path if not entry or Path(entry).resolve() != package]
+        try:
+            # Relative names of models mean the same as where the command was given.
+            with contextlib.suppress(OSError):
+                os.chdir(home)
+            self._job = Job.from_json(job)
+            _see(self._job.folder, mark)
+
+            self._worker = self.load(self._job)
+        except Exception as error:  # told by the first answer: Ray would start it for ever
+            self._failure = _failed(error)
+
+    def load(self, job: Job) -> Any:
+        """What finishes shards, made once.
+
+        Args:
+            job: what is to be done with each.
+        """
+        from gecjury.datasets.work import Worker
+
+        return Worker(job)
+
+    def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[str]]:
+        """The answers to shards, JSON to JSON; errors are answers too."""
+        return {"answer": [self._answer(str(text)) for text in batch["shard"]]}
+
+    def _answer(self, text: str) -> str:
+        if self._failure:
+            return self._failure
+        try:
+            shard = Shard.from_json(text)
+            with _tried(self._job, shard):
+                summary: ShardSummary = self._worker.finish(shard)
+        except Exception as error:
+            return _failed(error)
+        return json.dumps({"summary": summary.to_json()})
+
+
 class RayEngine:
     """Has shards finished by actors of a Ray cluster.
 
@@ -77,7 +135,12 @@ class RayEngine:
 
     Raises:
         OptionError: an address of another form, or a number that nothing can be done with.
+
+    Attributes:
+        actor: class of what is kept on the nodes.
     """
+
+    actor: ClassVar[type[ShardActor]] = ShardActor
 
     def __init__(
         self,
@@ -124,7 +187,7 @@ class RayEngine:
         mark = uuid.uuid4().hex
         token = Path(job.folder, _BESIDE, f"run-{mark}")
         token.parent.mkdir(parents=True, exist_ok=True)
-        with self._cluster(ray):
+        with _without_lines_of_ray(), self._cluster(ray):
             size = self._pool_size(ray, len(shards))
             token.write_text(mark, encoding="utf-8")
             try:
@@ -149,7 +212,7 @@ class RayEngine:
             rows = data.from_items(
                 [{"shard": shard.to_json()} for shard in shards], override_num_blocks=len(shards)
             ).map_batches(
-                _Actor,
+                self.actor,
                 fn_constructor_args=(job.to_json(), mark, str(Path.cwd())),
                 batch_size=1,
                 # From one worker up: a node that is lost takes its workers with it.
@@ -176,39 +239,17 @@ class RayEngine:
     @contextlib.contextmanager
     def _cluster(self, ray: Any) -> Iterator[None]:
         """Connect, or start a cluster of one's own; leave it, or end it, whatever happens."""
-        import logging
-
         if ray.is_initialized():
             # Somebody's own session in Python: it is used, and stays.
             yield
             return
-        # Ray would otherwise send its makers what is run, and where.
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        root = Path(errors.__file__).resolve().parents[1]
-        common: dict[str, Any] = {
-            "log_to_driver": False,
-            "logging_level": logging.ERROR,
-            "configure_logging": True,
-        }
+        for name, value in _QUIET.items():
+            os.environ.setdefault(name, value)
         try:
-            if self.address == "local":
-                path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
-                context = ray.init(
-                    num_cpus=max(1, math.ceil((self.workers or _processors()) * self.num_cpus)),
-                    include_dashboard=_has_dashboard(),
-                    object_store_memory=_STORE,
-                    runtime_env={"env_vars": {"PYTHONPATH": path}},
-                    **common,
-                )
-            else:
+            if self.address != "local":
                 _knock(self.address)
-                taken = {name: os.environ[name] for name in _TAKEN if name in os.environ}
-                context = ray.init(
-                    address=self.address,
-                    # The same code everywhere; what it needs is installed there.
-                    runtime_env={"py_modules": [str(root / "gecjury")], "env_vars": taken},
-                    **common,
-                )
+            with _without_stderr():
+                context = self._connect(ray)
         except GecjuryError:
             raise
         except Exception as error:  # Ray's own are of many classes, RuntimeError among them
@@ -223,6 +264,30 @@ class RayEngine:
         finally:
             ray.shutdown()
 
+    def _connect(self, ray: Any) -> Any:
+        """What `ray.init` gives."""
+        import logging
+
+        root = Path(errors.__file__).resolve().parents[1]
+        common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+        if self.address == "local":
+            path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
+            return ray.init(
+                address="local",
+                num_cpus=max(1, math.ceil((self.workers or _processors()) * self.num_cpus)),
+                include_dashboard=_has_dashboard(),
+                object_store_memory=_STORE,
+                runtime_env={"env_vars": {"PYTHONPATH": path}},
+                **common,
+            )
+        taken = {name: os.environ[name] for name in _TAKEN if name in os.environ}
+        return ray.init(
+            address=self.address,
+            # The same code everywhere; what it needs is installed there.
+            runtime_env={"py_modules": [str(root / "gecjury")], "env_vars": taken},
+            **common,
+        )
+
     def _unreached(self, error: Exception) -> str:
         why = " ".join(str(error).split())[:300] or type(error).__name__
         if self.address == "local":
@@ -233,7 +298,11 @@ class RayEngine:
                 "name one with --address ray://HOST:10001 or $RAY_ADDRESS, or use --address local "
                 f"(Ray says: {why})"
             )
-        return f"--address {self.address}: no connection to a Ray cluster there (Ray says: {why})"
+        return (
+            f"--address {self.address}: no connection to a Ray cluster there (Ray says: {why}); "
+            "one that asks for a token wants RAY_AUTH_MODE=token here, and the token where Ray "
+            "looks for it (`ray get-auth-token`)"
+        )
 
     def _pool_size(self, ray: Any, shards: int) -> int:
         """How many actors: as asked, or as fit; no more than there are shards."""
@@ -255,45 +324,6 @@ class RayEngine:
         if fit and wanted > fit:
             self._tell(f"{fit} of {wanted} workers fit now (the cluster has {has})")
         return wanted
-
-
-class _Actor:
-    """What Ray keeps on a node: one worker; it answers shards, given as JSON, with JSON."""
-
-    def __init__(self, job: str, mark: str, home: str) -> None:
-        self._worker: Any = None
-        self._failure = ""
-        self._job: Job
-        # Of `python -m gecjury` Ray takes the package's folder for that of a script, and puts it
-        # first: this room would then be what `import datasets` finds.
-        package = Path(errors.__file__).resolve().parent
-        sys.path[:] = [entry for entry in sys.path if not entry or Path(entry).resolve() != package]
-        try:
-            # Relative names of models mean the same as where the command was given.
-            with contextlib.suppress(OSError):
-                os.chdir(home)
-            self._job = Job.from_json(job)
-            _see(self._job.folder, mark)
-
-            from gecjury.datasets.work import Worker
-
-            self._worker = Worker(self._job)
-        except Exception as error:  # told by the first answer: Ray would start it for ever
-            self._failure = _failed(error)
-
-    def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[str]]:
-        return {"answer": [self._answer(str(text)) for text in batch["shard"]]}
-
-    def _answer(self, text: str) -> str:
-        if self._failure:
-            return self._failure
-        try:
-            shard = Shard.from_json(text)
-            with _tried(self._job, shard):
-                summary: ShardSummary = self._worker.finish(shard)
-        except Exception as error:
-            return _failed(error)
-        return json.dumps({"summary": summary.to_json()})
 
 
 def check_cluster_address(address: str) -> str:
@@ -371,6 +401,57 @@ def _places(node: Mapping[str, float], cpus: float, gpus: float) -> int:
     """How many workers fit on a node."""
     places = int(node.get("CPU", 0) / cpus + 1e-9)
     return min(places, int(node.get("GPU", 0) / gpus + 1e-9)) if gpus else places
+
+
+class _Deaf:
+    """A stream that takes nothing from Ray's own threads, and passes on all else."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Pass on what is not Ray's."""
+        if threading.current_thread().name.startswith("ray_"):
+            return len(text)
+        written: int = self._stream.write(text)
+        return written
+
+
+@contextlib.contextmanager
+def _without_lines_of_ray() -> Iterator[None]:
+    """Keep what Ray tells of each death, on stdout and whatever it is told, off the results."""
+    kept = sys.stdout, sys.stderr
+    deaf = tuple(stream and _Deaf(stream) for stream in kept)
+    sys.stdout, sys.stderr = deaf
+    try:
+        yield
+    finally:
+        # Somebody may have put another stream there meanwhile.
+        if sys.stdout is deaf[0]:
+            sys.stdout = kept[0]
+        if sys.stderr is deaf[1]:
+            sys.stderr = kept[1]
+
+
+@contextlib.contextmanager
+def _without_stderr() -> Iterator[None]:
+    """Ray's C++ parts, which write to the process's stderr itself, write to nowhere."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # there is none
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 @contextlib.contextmanager
