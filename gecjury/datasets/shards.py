@@ -180,10 +180,11 @@ class ShardSummary:
     def from_json(cls, text: str) -> ShardSummary:
         """The inverse of `to_json`."""
         record = json.loads(text)
-        kept = {key: tuple(v) if isinstance(v, list) else v for key, v in record["kept"].items()}
+        kept = record["kept"]
         totals = {label: Total(**total) for label, total in record["totals"].items()}
+        made = Kept(kept["rows"], tuple(kept["removed"]), tuple(kept["failed"]))
         notes = tuple(record["notes"])
-        return cls(**{**record, "totals": totals, "kept": Kept(**kept), "notes": notes})
+        return cls(**{**record, "totals": totals, "kept": made, "notes": notes})
 
 
 def shards_of(files: Sequence[InputFile], shard_rows: int) -> Iterator[Shard]:

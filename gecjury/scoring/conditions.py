@@ -262,9 +262,10 @@ def _evaluate(tree: Any, columns: Mapping[str, Any]) -> _Truth:
         return false, true
     if sign in ("and", "or"):
         found = [_evaluate(part, columns) for part in rest[0]]
-        true = np.logical_and.reduce if sign == "and" else np.logical_or.reduce
-        false = np.logical_or.reduce if sign == "and" else np.logical_and.reduce
-        return true([t for t, _ in found]), false([f for _, f in found])
+        trues, falses = np.array([t for t, _ in found]), np.array([f for _, f in found])
+        if sign == "and":
+            return trues.all(axis=0), falses.any(axis=0)
+        return trues.any(axis=0), falses.all(axis=0)
     left, right = (
         np.asarray(columns[v] if isinstance(v, str) else v, dtype=np.float64) for v in rest
     )
