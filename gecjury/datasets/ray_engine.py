@@ -24,6 +24,8 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from gecjury import errors
+from gecjury.datasets.engines import shard_rows_of
+from gecjury.datasets.output import UNFINISHED
 from gecjury.datasets.shards import Job, Shard, ShardSummary
 from gecjury.errors import (
     DataError,
@@ -31,6 +33,7 @@ from gecjury.errors import (
     IncompleteError,
     MissingExtraError,
     OptionError,
+    OutputError,
     install_hint,
 )
 
@@ -49,7 +52,6 @@ More than the local engine's three: nodes of a cluster also go for reasons of th
 _STORE = 200 * 2**20
 """Bytes of shared memory that a cluster of one's own gets: what passes is a line a shard."""
 
-_BESIDE = ".unfinished"
 _TAKEN = (
     "GECJURY_DATA",
     "GECJURY_DATA_URL",
@@ -178,6 +180,7 @@ class RayEngine:
             MissingExtraError: Ray is not installed.
             OptionError: the cluster cannot be reached, or has not what a worker asks for.
             DataError: a node does not see the folder of results.
+            OutputError: the folder of results cannot be written.
             IncompleteError: workers died over one shard again and again, or the cluster failed.
             GecjuryError: what a worker raised.
         """
@@ -185,11 +188,16 @@ class RayEngine:
             return
         ray = _import_ray()
         mark = uuid.uuid4().hex
-        token = Path(job.folder, _BESIDE, f"run-{mark}")
-        token.parent.mkdir(parents=True, exist_ok=True)
+        token = Path(job.folder, UNFINISHED, f"run-{mark}")
         with _without_lines_of_ray(), self._cluster(ray):
             size = self._pool_size(ray, len(shards))
-            token.write_text(mark, encoding="utf-8")
+            try:
+                token.parent.mkdir(parents=True, exist_ok=True)
+                token.write_text(mark, encoding="utf-8")
+            except OSError as error:
+                raise OutputError(
+                    f"{token}: cannot be written ({error.strerror or error})"
+                ) from None
             try:
                 self._stream(ray, job, shards, done, mark, size)
             finally:
@@ -487,7 +495,7 @@ def _see(folder: str, mark: str) -> None:
         DataError: it is not; names the machine.
     """
     with contextlib.suppress(OSError):
-        if Path(folder, _BESIDE, f"run-{mark}").read_text(encoding="utf-8") == mark:
+        if Path(folder, UNFINISHED, f"run-{mark}").read_text(encoding="utf-8") == mark:
             return
     raise DataError(
         f"the machine {socket.gethostname()} does not see {folder} as this one does: a cluster's "
@@ -502,18 +510,21 @@ def _tried(job: Job, shard: Shard) -> Iterator[None]:
 
     Raises:
         IncompleteError: it was begun too often; names file and rows.
+        OutputError: the folder cannot be written.
     """
-    note = Path(job.folder, _BESIDE, f"{shard.name}.begun")
-    with note.open("ab") as stream:
-        before = stream.tell()
-        stream.write(b".")
+    note = Path(job.folder, UNFINISHED, f"{shard.name}.begun")
+    try:
+        with note.open("ab") as stream:
+            before = stream.tell()
+            stream.write(b".")
+    except OSError as error:
+        raise OutputError(f"{note}: cannot be written ({error.strerror or error})") from None
     if before >= _TRIES:
         note.unlink(missing_ok=True)
-        file = job.files[shard.file]
         raise IncompleteError(
-            f"{file.name}, rows {shard.start + 1} to {shard.stop}: {before} workers died over "
-            "them, perhaps for want of memory; give the command again with fewer workers a node, "
-            "or with --engine local to see what they say"
+            f"{shard_rows_of(job, shard)}: the worker died {before} times (often for want of "
+            "memory): take fewer workers or smaller shards (--shard-rows), and give the command "
+            "again"
         )
     try:
         yield
