@@ -248,7 +248,12 @@ class RayEngine:
     def _cluster(self, ray: Any) -> Iterator[None]:
         """Connect, or start a cluster of one's own; leave it, or end it, whatever happens."""
         if ray.is_initialized():
-            # Somebody's own session in Python: it is used, and stays.
+            # A program's own session is used, and stays.
+            if self.address not in ("local", "auto"):
+                raise OptionError(
+                    f"--address {self.address}: this process has a Ray session already; take "
+                    "auto to use it, or end it with ray.shutdown()"
+                )
             yield
             return
         for name, value in _QUIET.items():
@@ -384,9 +389,13 @@ def _knock(address: str) -> None:
 
 
 def _import_ray() -> Any:
+    import warnings
+
     try:
-        import ray
-        import ray.data
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Ray's remarks on itself
+            import ray
+            import ray.data
     except ImportError as error:
         raise MissingExtraError(
             f"--engine ray needs Ray ({error}): {install_hint('ray')}"
