@@ -14,6 +14,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -76,9 +77,9 @@ class LocalEngine:
             GecjuryError: what a worker raised.
         """
         if self._workers == 1 or len(shards) < 2:
-            worker = Worker(job)
-            for shard in shards:
-                done(worker.finish(shard))
+            with closing(Worker(job)) as worker:
+                for shard in shards:
+                    done(worker.finish(shard))
             return
         count = min(self._workers, len(shards))
         pool = [_Process(job, count) for _ in range(count)]
@@ -196,7 +197,5 @@ class _Process:
         process.wait()
         for stream in (process.stdin, process.stdout):
             if stream is not None:
-                try:
+                with suppress(OSError):
                     stream.close()
-                except OSError:
-                    continue

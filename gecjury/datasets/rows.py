@@ -173,9 +173,13 @@ class _Arrow:
             before += metadata.row_group(group).num_rows
             group += 1
         self._at, self._left = before, None
-        groups = list(range(group, metadata.num_row_groups))
-        self._stream = self._data.iter_batches(
-            BATCH_ROWS, row_groups=groups, columns=self._columns, use_threads=False
+        # Group by group, so that what is read before a damaged one is whole.
+        self._stream = (
+            batch
+            for number in range(group, metadata.num_row_groups)
+            for batch in self._data.iter_batches(
+                BATCH_ROWS, row_groups=[number], columns=self._columns, use_threads=False
+            )
         )
 
     def _read(self) -> Any:

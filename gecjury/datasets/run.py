@@ -272,7 +272,7 @@ def _job(
                 "--column hypothesis=NAME"
             )
     signatures = [_signature(scorer, columns, files, runtime) for scorer in scorers]
-    labels = _labels(scorers)
+    labels = _labels(scorers, signatures)
     names = [
         column_name(system, label, part)
         for system in systems
@@ -301,10 +301,17 @@ def _job(
     )
 
 
-def _labels(scorers: Sequence[Scorer]) -> list[str]:
+def _labels(scorers: Sequence[Scorer], signatures: Sequence[Mapping[str, Any]]) -> list[str]:
     """A metric's name, or with its options where others have the name as well."""
+    from gecjury.scoring.signature import Signature
+
     count = Counter(scorer.name for scorer in scorers)
-    labels = [s.name if count[s.name] == 1 else _typed(s) for s in scorers]
+    labels = [
+        scorer.name if count[scorer.name] == 1 else Signature.from_json(record).label
+        for scorer, record in zip(scorers, signatures, strict=True)
+    ]
+    if len(set(labels)) < len(labels):
+        return [_typed(scorer) for scorer in scorers]
     return labels
 
 

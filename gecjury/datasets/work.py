@@ -150,6 +150,10 @@ class Worker:
         write_part(job, shard, found.ids, whole, summary)
         return replace(summary, seconds=time.perf_counter() - start)
 
+    def close(self) -> None:
+        """Close the file that was read last."""
+        self._reader.close()
+
     def _summary(self, shard: Shard, found: _Found) -> ShardSummary:
         return ShardSummary(
             shard.number,
@@ -296,7 +300,7 @@ def serve(asked: IO[str], answers: IO[str]) -> None:
     job = Job.from_json(asked.readline())
     for line in _lines(asked):
         try:
-            worker = worker or Worker(job)
+            worker = Worker(job) if worker is None else worker
             answer: dict[str, str] = {"summary": worker.finish(Shard.from_json(line)).to_json()}
         except GecjuryError as error:
             answer = {"error": type(error).__name__, "message": str(error)}
