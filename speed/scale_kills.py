@@ -131,7 +131,8 @@ class _Broken:
 
     def _once(self, out: Path) -> bool:
         """Give the command once; whether it came to its end."""
-        words = [*_METRICS, "--engine", "ray", "--address", self._nodes.address, "-o", str(out)]
+        words = [*_METRICS, "--engine", "ray", "--address", self._nodes.address]
+        words += ["--workers", "3", "-o", str(out)]
         said = self._folder / "said"
         self.commands += 1
         process = start_score(self._made, words, said)
