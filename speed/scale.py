@@ -5,8 +5,9 @@
 GREEN and `changes` read 1, 3 and 10 million made-up rows (4, 12 and 40 Parquet files of 250,000)
 with one local worker, two, and two actors of a Ray cluster that the command starts for itself. A
 run is the whole command, Python's and Ray's start included; what a hundred rows take is the start,
-and left out of speed and slope. Memory is looked at four times a second over the tree of processes. SOME reads 200,000 rows with two workers and two actors;
-its model is the one given, or a random one of two layers.
+and left out of speed and slope. Memory is looked at four times a second over the tree of processes.
+SOME reads 200,000 rows with two workers and two actors; its model is the one given, or a random one
+of two layers.
 """
 
 from __future__ import annotations

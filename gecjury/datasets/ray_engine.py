@@ -19,6 +19,8 @@ import threading
 import traceback
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -37,7 +39,7 @@ from gecjury.errors import (
     install_hint,
 )
 
-__all__ = ["RayEngine", "ShardActor", "check_cluster_address"]
+__all__ = ["RayEngine", "ShardActor", "answers_within", "check_cluster_address"]
 
 _PATIENCE = 5.0
 """Seconds that a cluster has for taking a connection."""
@@ -130,7 +132,7 @@ class RayEngine:
         address: `local` for a cluster of one's own on this machine, which ends with the run;
             `auto` for the one that `$RAY_ADDRESS` or this machine's `ray start` names;
             `HOST:PORT` or `ray://HOST:PORT`.
-        workers: how many actors at most; None for as many as fit.
+        workers: how many actors; None for as many as fit.
         num_gpus: that each asks for; a part of one is shared.
         num_cpus: that each asks for, and threads of its numerical libraries.
         tell: where lines for the user go, such as the dashboard's address.
@@ -213,31 +215,21 @@ class RayEngine:
         size: int,
     ) -> None:
         """Pass the shards through a pool of actors, and take their answers as they come."""
-        from ray.data import ActorPoolStrategy
-
         left = {shard.number for shard in shards}
-        with _quiet_data() as data:
-            rows = data.from_items(
-                [{"shard": shard.to_json()} for shard in shards], override_num_blocks=len(shards)
-            ).map_batches(
-                self.actor,
-                fn_constructor_args=(job.to_json(), mark, str(Path.cwd())),
-                batch_size=1,
-                # From one worker up: a node that is lost takes its workers with it.
-                compute=ActorPoolStrategy(
-                    min_size=1, max_size=size, initial_size=size, max_tasks_in_flight_per_actor=2
-                ),
-                num_cpus=self.num_cpus,
-                **({"num_gpus": self.num_gpus} if self.num_gpus else {}),
-            )
-            try:
-                for row in rows.iter_rows():
-                    summary = _summary_of(row["answer"])
-                    if summary.number in left:  # a lost answer may come twice
-                        left.remove(summary.number)
-                        done(summary)
-            except ray.exceptions.RayError as error:
-                raise _failure(error, len(shards), left) from error
+        pool = _Pool(
+            self.actor, job.to_json(), mark, str(Path.cwd()), size, self.num_cpus, self.num_gpus
+        )
+        lines = [shard.to_json() for shard in shards]
+        # Ray Data does not run in a client of a cluster (`ray://`), only within it.
+        far = self.address.startswith("ray://")
+        try:
+            for answer in _answers_from_afar(ray, pool, lines) if far else _answers(pool, lines):
+                summary = _summary_of(answer)
+                if summary.number in left:  # a lost answer may come twice
+                    left.remove(summary.number)
+                    done(summary)
+        except (ray.exceptions.RayError, ConnectionError) as error:
+            raise _failure(error, len(shards), left) from error
         if left:
             raise IncompleteError(
                 f"the cluster left {len(left)} of {len(shards)} shards undone, e.g. part "
@@ -311,11 +303,13 @@ class RayEngine:
                 "name one with --address ray://HOST:10001 or $RAY_ADDRESS, or use --address local "
                 f"(Ray says: {why})"
             )
-        return (
-            f"--address {self.address}: no connection to a Ray cluster there (Ray says: {why}); "
-            "one that asks for a token wants RAY_AUTH_MODE=token here, and the token where Ray "
-            "looks for it (`ray get-auth-token`)"
-        )
+        hint = ""
+        if "connect" in why or "token" in why.lower():
+            hint = (
+                "; a cluster that asks for a token wants RAY_AUTH_MODE=token here, and the token "
+                "where Ray looks for it (`ray get-auth-token`)"
+            )
+        return f"--address {self.address}: no connection to a Ray cluster there (Ray says: {why}){hint}"
 
     def _pool_size(self, ray: Any, shards: int) -> int:
         """How many actors: as asked, or as fit; no more than there are shards."""
@@ -334,9 +328,100 @@ class RayEngine:
                 "until one comes, as where nodes are started on demand; end with Ctrl-C"
             )
         wanted = min(self.workers or max(fit, 1), shards)
+        if wanted < min(fit, shards):
+            self._tell(f"{wanted} workers, where {fit} would fit (--workers {fit})")
         if fit and wanted > fit:
             self._tell(f"{fit} of {wanted} workers fit now (the cluster has {has})")
         return wanted
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """The actors of a run.
+
+    Attributes:
+        actor: their class.
+        job: as JSON.
+        mark: what the folder of results holds.
+        home: working folder of the driver.
+        size: how many at most.
+        num_cpus: of each.
+        num_gpus: of each.
+    """
+
+    actor: type[ShardActor]
+    job: str
+    mark: str
+    home: str
+    size: int
+    num_cpus: float
+    num_gpus: float
+
+
+def _answers(pool: _Pool, shards: Sequence[str]) -> Iterator[str]:
+    """What the actors answer, as it comes; to be run within the cluster."""
+    from ray.data import ActorPoolStrategy
+
+    with _quiet_data() as data:
+        rows = data.from_items(
+            [{"shard": shard} for shard in shards], override_num_blocks=len(shards)
+        ).map_batches(
+            pool.actor,
+            fn_constructor_args=(pool.job, pool.mark, pool.home),
+            batch_size=1,
+            # From one worker up: a node that is lost takes its workers with it.
+            compute=ActorPoolStrategy(
+                min_size=1,
+                max_size=pool.size,
+                initial_size=pool.size,
+                max_tasks_in_flight_per_actor=2,
+            ),
+            num_cpus=pool.num_cpus,
+            **({"num_gpus": pool.num_gpus} if pool.num_gpus else {}),
+        )
+        for row in rows.iter_rows():
+            yield str(row["answer"])
+
+
+def _answers_from_afar(ray: Any, pool: _Pool, shards: Sequence[str]) -> Iterator[str]:
+    """The same for a client: an actor of the cluster takes the answers, and is asked for them."""
+
+    class Relay:
+        """Of a function, so that it travels whole: a client's server has no package of ours."""
+
+        def __init__(self) -> None:
+            self.answers: list[str] = []
+
+        def run(self, pool: dict[str, Any], shards: list[str]) -> None:
+            from gecjury.datasets.ray_engine import answers_within
+
+            for answer in answers_within(pool, shards):
+                self.answers.append(answer)
+
+        def since(self, start: int) -> list[str]:
+            return self.answers[start:]
+
+    record = {**vars(pool), "actor": [pool.actor.__module__, pool.actor.__qualname__]}
+    relay = ray.remote(num_cpus=0, max_concurrency=2)(Relay).remote()
+    run = relay.run.remote(record, list(shards))
+    taken, ended = 0, False
+    while not ended:
+        ended = bool(ray.wait([run], timeout=1.0)[0])
+        new = ray.get(relay.since.remote(taken))
+        taken += len(new)
+        yield from new
+    ray.get(run)
+
+
+def answers_within(pool: Mapping[str, Any], shards: Sequence[str]) -> Iterator[str]:
+    """What the actors answer, asked for within the cluster by plain values.
+
+    Args:
+        pool: size, resources and the job, with the actors' class as module and name.
+        shards: as JSON.
+    """
+    module, name = pool["actor"]
+    return _answers(_Pool(**{**pool, "actor": getattr(import_module(module), name)}), shards)
 
 
 def check_cluster_address(address: str) -> str:

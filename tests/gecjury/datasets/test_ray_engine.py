@@ -208,7 +208,7 @@ def test_as_many_workers_as_fit(
     told: list[str] = []
     engine = RayEngine("auto", workers, asked[1], num_cpus=asked[0], tell=told.append)
     assert engine._pool_size(cluster_of(nodes), len(SHARDS)) == size
-    assert not told
+    assert told == (["3 workers, where 6 would fit (--workers 6)"] if workers else [])
 
 
 def test_what_does_not_fit_is_told() -> None:
