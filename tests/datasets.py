@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-
 Rows = Sequence[Mapping[str, Any]]
 
 
 def rows(count: int, *, references: int = 1, start: int = 0) -> list[dict[str, Any]]:
     """Rows in which every sentence differs, hypotheses more or less right."""
-    words = "the cat sat on a mat and looked at it".split()
+    words = ["the", "cat", "sat", "on", "a", "mat", "and", "looked", "at", "it"]
     found = []
     for number in range(start, start + count):
         source = [*words[number % 5 :], str(number)]
@@ -24,7 +23,7 @@ def rows(count: int, *, references: int = 1, start: int = 0) -> list[dict[str, A
                 "source": " ".join(source),
                 "hypothesis": " ".join(source[: -1 - number % 3] + ["."] * (number % 2)),
                 "other": " ".join(source[number % 2 :]),
-                "references": [" ".join(source[r:] + ["."]) for r in range(references)],
+                "references": [" ".join([*source[r:], "."]) for r in range(references)],
             }
         )
     return found

@@ -151,7 +151,7 @@ class _Process:
         process = self._process
         try:
             if process is None:
-                process = self._process = self._started()
+                process = self._started()
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdin.write(shard.to_json() + "\n")
@@ -180,6 +180,9 @@ class _Process:
         )
         assert process.stdin is not None
         process.stdin.write(self._job.to_json() + "\n")
+        self._process = process
+        if self._ended:  # meanwhile
+            process.kill()
         return process
 
     def kill(self) -> None:

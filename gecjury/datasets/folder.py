@@ -111,8 +111,9 @@ def begin(job: Job, old: Job | None) -> None:
     shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
     if old is None:
         record = {"format": FORMAT, "job": asdict(job)}
-        # How a run is carried out is each run's own affair, and may hold folders of its machine.
-        del record["job"]["runtime"]  # type: ignore[attr-defined]  # a dictionary
+        # Where and how a run is carried out is each run's own affair.
+        for key in ("folder", "runtime"):
+            del record["job"][key]  # type: ignore[attr-defined]  # a dictionary
         with written(folder, folder / MANIFEST) as file:
             file.write(json.dumps(record, indent=1).encode())
 
@@ -128,8 +129,8 @@ def _differences(old: Job, new: Job) -> list[str]:
         if before != now:
             found.append(f"{what}: {before or 'none'} then, {now or 'none'} now")
     if dict(old.hypotheses) != dict(new.hypotheses):
-        then, now = (", ".join(j.hypotheses.values()) for j in (old, new))
-        found.append(f"columns of hypotheses: {then} then, {now} now")
+        one, two = (", ".join(j.hypotheses.values()) for j in (old, new))
+        found.append(f"columns of hypotheses: {one} then, {two} now")
     if old.labels != new.labels:
         found.append(f"metrics: {', '.join(old.labels)} then, {', '.join(new.labels)} now")
     else:
@@ -208,7 +209,8 @@ def duplicate_ids(job: Job, shards: Sequence[Shard]) -> str:
         return ""
     files = [np.load(side_path(job, s, "ids.npy"), mmap_mode="r") for s in shards]
     step = 2**64 // _RANGES
-    twice, more = [], 0
+    twice: list[int] = []
+    more = 0
     for number in range(_RANGES):
         low, high = number * step, (number + 1) * step - 1
         parts = []

@@ -133,10 +133,21 @@ def write_part(
         "_summary": json.dumps(told),
     }
     arrays = [arrow.array(ids, arrow.string())]
-    arrays += [arrow.array(column, mask=np.isnan(column)) for column in columns.values()]
+    arrays += [_numbers(arrow, column) for column in columns.values()]
     table = arrow.Table.from_arrays(arrays, ["id", *columns]).replace_schema_metadata(metadata)
     with written(folder, path) as file:
         parquet.write_table(table, file, compression="zstd")
+
+
+def _numbers(arrow: Any, column: FloatArray) -> Any:
+    """Numbers as an Arrow array, NaN as null.
+
+    `arrow.array` would do it too, and import pandas for it where that is installed.
+    """
+    known = ~np.isnan(column)
+    mask = None if known.all() else arrow.py_buffer(np.packbits(known, bitorder="little"))
+    data = arrow.py_buffer(np.where(known, column, 0.0))
+    return arrow.Array.from_buffers(arrow.float64(), len(column), [mask, data])
 
 
 def finished_summary(job: Job, shard: Shard) -> ShardSummary | None:
@@ -182,7 +193,7 @@ class KeptRows:
         if isinstance(raw, list):
             self._lines += [line for line, kept in zip(raw, mask.tolist(), strict=True) if kept]
         else:
-            self._tables.append(raw.filter(pyarrow().array(mask)))
+            self._tables.append(raw.filter(pyarrow().array(mask.tolist())))
 
     def write(self) -> None:
         """Write what was taken; a Parquet file without rows where there are none."""

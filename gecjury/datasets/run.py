@@ -147,7 +147,7 @@ def score_dataset(
         raise OptionError(f"--shard-rows {shard_rows}: expected 1 or more")
     paths = dataset_files(inputs)
     target = Path(folder).absolute()
-    _check_apart(target, paths)
+    _check_apart(target, inputs, paths)
     with place.held(target):
         old = place.manifest_of(target)
         known = {} if old is None else {file.path: file for file in old.files}
@@ -236,7 +236,12 @@ def _check_runtime(runtime: Runtime, engine: Engine | str) -> None:
         raise OptionError("--max-cost: is counted by one process; take it with --workers 1 alone")
 
 
-def _check_apart(target: Path, paths: Sequence[str]) -> None:
+def _check_apart(target: Path, inputs: Sequence[str], paths: Sequence[str]) -> None:
+    around = next((name for name in inputs if Path(name).absolute() in target.parents), "")
+    if around:
+        raise OptionError(
+            f"-o {target}: lies in {around}, all of which is read; results need a folder beside it"
+        )
     inside = next((p for p in paths if not p.startswith("hf:") and target in Path(p).parents), "")
     if inside:
         raise OptionError(

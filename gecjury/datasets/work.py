@@ -191,14 +191,13 @@ class Worker:
         }
         refused: dict[tuple[int, str], str] = {}
         for piece in batch.pieces():
+            rows = [row for row in range(piece.start, piece.stop) if row not in batch.bad]
             # A corpus has as many references of every sentence.
-            groups: dict[int, list[int]] = {}
-            for row in range(piece.start, piece.stop):
-                if row not in batch.bad:
-                    groups.setdefault(len(batch.references[row]), []).append(row)
-            for count in sorted(groups):
+            for count in sorted({len(batch.references[row]) for row in rows}):
+                chosen = [row for row in rows if len(batch.references[row]) == count]
+                corpus = self._corpus(batch, chosen)
                 for metric in self._metrics:
-                    self._score_rows(metric, batch, groups[count], columns, found, refused)
+                    self._score_rows(metric, batch, chosen, corpus, columns, found, refused)
         self._tell(shard, batch, columns, refused, found)
         return columns
 
@@ -207,12 +206,12 @@ class Worker:
         metric: _Metric,
         batch: Batch,
         rows: list[int],
+        corpus: Corpus,
         columns: dict[str, FloatArray],
         found: _Found,
         refused: dict[tuple[int, str], str],
     ) -> None:
         """Score rows by one metric; those that it refuses are found by halves."""
-        corpus = self._corpus(batch, rows)
         try:
             statistics = metric.scorer.statistics(corpus, metric.runtime)
         except InputError as error:
@@ -223,7 +222,8 @@ class Worker:
                 return
             middle = len(rows) // 2
             for half in (rows[:middle], rows[middle:]):
-                self._score_rows(metric, batch, half, columns, found, refused)
+                smaller = self._corpus(batch, half)
+                self._score_rows(metric, batch, half, smaller, columns, found, refused)
             return
         metric.add(metric.scorer.totals(statistics), len(corpus.references))
         shown = {"": metric.scorer.sentence_scores(statistics).score}
@@ -233,19 +233,18 @@ class Worker:
             for part, values in shown.items():
                 columns[column_name(system, metric.label, part)][rows] = values[index]
         for note in statistics.notes:
-            found.note(f"{metric.label}: {note}")
+            found.note(f"{metric.label}, of some rows: {note}")
 
     def _corpus(self, batch: Batch, rows: Sequence[int]) -> Corpus:
+        def chosen(lines: list[str]) -> tuple[str, ...]:
+            return tuple(lines if len(rows) == len(batch) else (lines[row] for row in rows))
+
         systems = {
-            system: Version(tuple(lines[row] for row in rows))
+            system: Version(chosen(lines))
             for system, lines in zip(self._systems, batch.hypotheses, strict=True)
         }
         references = zip(*(batch.references[row] for row in rows), strict=True)
-        return Corpus(
-            tuple(batch.sources[row] for row in rows),
-            systems,
-            tuple(Version(texts) for texts in references),
-        )
+        return Corpus(chosen(batch.sources), systems, tuple(map(Version, references)))
 
     def _tell(
         self,

@@ -52,6 +52,7 @@ def test_files_are_found_by_folder_glob_and_name(tmp_path: Path, made: Any) -> N
     ):
         made.write(tmp_path / name, made.rows(1))
     (tmp_path / "x" / "README.md").write_text("no data")
+    (tmp_path / "x" / "dataset_infos.json").write_text("{}")
     folder = [str(tmp_path / "x" / name) for name in ("a.parquet", "b.jsonl", "y/d.jsonl")]
     assert dataset_files([str(tmp_path / "x")]) == folder
     assert dataset_files([str(tmp_path / "x" / "*.jsonl")]) == folder[1:2]

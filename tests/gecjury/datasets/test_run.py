@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,16 @@ import numpy as np
 import pytest
 
 import gecjury
+from gecjury.corpus.corpus import Corpus
 from gecjury.datasets.engines import LocalEngine
 from gecjury.datasets.files import parquet_file
 from gecjury.datasets.run import DatasetScores, score_dataset
 from gecjury.datasets.shards import Job, Shard, ShardSummary
 from gecjury.datasets.work import Worker
 from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError, OutputError
+from gecjury.refless.changes import Changes
 from gecjury.runtime import Runtime
+from gecjury.scoring.scores import Statistics
 
 METRICS = ["green", "changes", "gleu", "i-measure"]
 
@@ -152,6 +156,64 @@ def test_bad_lines_are_put_down(tmp_path: Path, made: Any) -> None:
         assert re.search(expected, json.loads(line)["reason"]), line
 
 
+@dataclass(frozen=True)
+class Picky(Changes):
+    """Refuses sentences that hold one of some numbers, as a metric may refuse a text."""
+
+    numbers: tuple[str, ...] = ()
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        for source in corpus.sources:
+            if set(source.split()) & set(self.numbers):
+                raise InputError(f"{source}: cannot be scored")
+        return super().statistics(corpus, runtime)
+
+
+@pytest.mark.parametrize("numbers", [("3",), ("0", "17", "39"), ()])
+def test_rows_that_a_metric_refuses_are_found(
+    tmp_path: Path, made: Any, numbers: tuple[str, ...]
+) -> None:
+    path = made.write(tmp_path / "a.parquet", made.rows(40))
+
+    class Refusing(_Ending):
+        def finish(
+            self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+        ) -> None:
+            with closing(Worker(job)) as worker:
+                worker._metrics[0].scorer = Picky(numbers)
+                for shard in shards:
+                    done(worker.finish(shard))
+
+    found = score_dataset(
+        path, tmp_path / "out", metrics=["changes", "green"], engine=Refusing(0), shard_rows=25
+    )
+    scored = made.read(tmp_path / "out")
+    without = [row["id"][1:] for row in scored if row["changes"] is None]
+    assert without == list(numbers)
+    assert all(row["green"] is not None for row in scored)
+    assert (found.bad, found.unanswered) == (0, len(numbers))
+    if not numbers:
+        return
+    lines = (tmp_path / "out" / "bad-rows.jsonl").read_text(encoding="utf-8").splitlines()
+    reasons = [json.loads(line)["reason"] for line in lines]
+    assert all(reason.startswith("changes: ") and "cannot be" in reason for reason in reasons)
+
+
+def test_a_metric_that_refuses_everything_ends_the_run(tmp_path: Path, made: Any) -> None:
+    path = made.write(tmp_path / "a.parquet", made.rows(60))
+
+    class Refusing(_Ending):
+        def finish(
+            self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+        ) -> None:
+            with closing(Worker(job)) as worker:
+                worker._metrics[0].scorer = Picky(tuple(map(str, range(60))))
+                done(worker.finish(shards[0]))
+
+    with pytest.raises(InputError, match="cannot be scored"):
+        score_dataset(path, tmp_path / "out", metrics=["changes"], engine=Refusing(0))
+
+
 def test_ids_are_given_or_file_and_row(tmp_path: Path, made: Any) -> None:
     rows = [{k: v for k, v in row.items() if k != "id"} for row in made.rows(3)]
     path = made.write(tmp_path / "a.parquet", rows)
@@ -238,7 +300,7 @@ def test_what_cannot_be_done_is_refused_before_the_work(
 def test_a_metric_that_needs_references_says_so(tmp_path: Path, made: Any) -> None:
     rows = [{"source": "a", "hypothesis": "b"}]
     path = made.write(tmp_path / "a.parquet", rows)
-    with pytest.raises(InputError, match="no column 'references' .references."):
+    with pytest.raises(InputError, match=r"no column 'references' .references."):
         score_dataset(path, tmp_path / "out", metrics=["green"])
     score_dataset(path, tmp_path / "two", metrics=["changes"])
 
@@ -285,6 +347,8 @@ def test_folders_of_others_and_of_the_input_are_refused(tmp_path: Path, made: An
         score_dataset(path, tmp_path / "mine", metrics=["changes"])
     with pytest.raises(OptionError, match="which is to be read"):
         score_dataset(path, tmp_path / "in", metrics=["changes"])
+    with pytest.raises(OptionError, match="all of which is read"):
+        score_dataset(tmp_path / "in", tmp_path / "in" / "out", metrics=["changes"])
     with pytest.raises(OutputError, match="is a file"):
         score_dataset(path, path, metrics=["changes"])
 
@@ -367,7 +431,6 @@ def test_parquet_that_breaks_in_the_middle_names_the_row(tmp_path: Path, made: A
     assert len(list((tmp_path / "out").glob("part-*"))) == 2
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full disk at hand")
 def test_a_full_disk_is_told(tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from gecjury.datasets import output
 
@@ -404,6 +467,29 @@ def test_batches_are_bounded_by_characters(
     score(path, tmp_path / "two")
     one, two = (made.read(tmp_path / name) for name in ("one", "two"))
     assert one == two
+
+
+@pytest.mark.slow
+def test_a_dataset_saved_to_disk_is_scored(tmp_path: Path, made: Any) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = made.rows(25)
+    data = datasets.Dataset.from_list(rows)
+    datasets.DatasetDict({"train": data, "test": data}).save_to_disk(str(tmp_path / "saved"))
+    out = tmp_path / "out"
+    name = f"hf:{tmp_path / 'saved'}"
+    with pytest.raises(InputError, match="has splits train, test; name one"):
+        score_dataset(name, out, metrics=["green"])
+    found = score_dataset(f"{name}:train", out, metrics=["green"], shard_rows=10, keep="green > .5")
+    expected = whole(rows, ["green"], ["hypothesis"]).tables[0]
+    np.testing.assert_array_equal([r["green"] for r in made.read(out)], expected.sentences[0])
+    kept = [
+        row
+        for part in sorted((out / "kept").iterdir())
+        for row in parquet_file(str(part)).read().to_pylist()
+    ]
+    good = expected.sentences[0] > 0.5
+    assert kept == [row for row, one in zip(rows, good, strict=True) if one]
+    assert found.kept == len(kept)
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ def test_all_three_cross_processes_as_text() -> None:
     )  # fmt: skip
     assert Job.from_json(job.to_json()) == job
     summary = ShardSummary(
-        3, 20, 1, {"green": {"source is null": 1}}, {"green": Total({"x": [1.5, 2.0]}), "m": Total(why="no")},
+        3, 20, 1, {"green": {"source is null": 1}}, {"g": Total({"x": [1.5]}), "m": Total()},
         Kept(4, (3, 2), (3, 9)), ("note",), 1.25,
     )  # fmt: skip
     assert ShardSummary.from_json(summary.to_json()) == summary
