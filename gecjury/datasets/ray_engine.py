@@ -73,7 +73,6 @@ _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     # Its C++ parts write to our stderr, past any stream of Python's; what matters of it is raised.
     "RAY_BACKEND_LOG_LEVEL": "fatal",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
 
 
@@ -274,6 +273,8 @@ class RayEngine:
         import logging
 
         root = Path(errors.__file__).resolve().parents[1]
+        # Who asks for no GPU gets none: all workers would otherwise load their models onto the first.
+        seen = {} if self.num_gpus else {"CUDA_VISIBLE_DEVICES": ""}
         common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
         if self.address == "local":
             path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
@@ -282,14 +283,14 @@ class RayEngine:
                 num_cpus=max(1, math.ceil((self.workers or _processors()) * self.num_cpus)),
                 include_dashboard=_has_dashboard(),
                 object_store_memory=_STORE,
-                runtime_env={"env_vars": {"PYTHONPATH": path}},
+                runtime_env={"env_vars": {"PYTHONPATH": path, **seen}},
                 **common,
             )
         taken = {name: os.environ[name] for name in _TAKEN if name in os.environ}
         return ray.init(
             address=self.address,
             # The same code everywhere; what it needs is installed there.
-            runtime_env={"py_modules": [str(root / "gecjury")], "env_vars": taken},
+            runtime_env={"py_modules": [str(root / "gecjury")], "env_vars": taken | seen},
             **common,
         )
 
@@ -309,7 +310,10 @@ class RayEngine:
                 "; a cluster that asks for a token wants RAY_AUTH_MODE=token here, and the token "
                 "where Ray looks for it (`ray get-auth-token`)"
             )
-        return f"--address {self.address}: no connection to a Ray cluster there (Ray says: {why}){hint}"
+        return (
+            f"--address {self.address}: no connection to a Ray cluster there (Ray says: {why})"
+            + hint
+        )
 
     def _pool_size(self, ray: Any, shards: int) -> int:
         """How many actors: as asked, or as fit; no more than there are shards."""

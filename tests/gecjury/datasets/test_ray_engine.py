@@ -250,7 +250,7 @@ class TestOnRay:
         """Ray as somebody's own program has it already."""
         import ray
 
-        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
         yield ray
         ray.shutdown()
 
