@@ -165,6 +165,9 @@ def score_dataset(
         shards = list(shards_of(files, shard_rows))
         results = target / place.RESULTS
         summaries = place.finished(job, shards)
+        if len(summaries) < len(shards) and results.exists():
+            # Parts of a finished run were removed, and with it went what bad rows are told from.
+            summaries = {number: one for number, one in summaries.items() if not one.nulls}
         left = [shard for shard in shards if shard.number not in summaries]
         if tell is not None:
             _tell_plan(job, scorers, shards, left, tell)
@@ -182,6 +185,7 @@ def score_dataset(
         if not results.exists():
             made = _put_together(job, scorers, shards, summaries)
             place.write_results(job, made.to_json())
+        place.tidy(job)
         return replace(
             _read_results(results, target), done=done, seconds=time.perf_counter() - start
         )

@@ -6,7 +6,6 @@ each answer is a summary or an error.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import signal
@@ -23,7 +22,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.datasets.output import KeptRows, side_path, write_part, written
+from gecjury.datasets.output import KeptRows, id_hashes, side_path, write_part, written
 from gecjury.datasets.rows import Batch, RowReader
 from gecjury.datasets.shards import Job, Kept, Shard, ShardSummary, Total
 from gecjury.errors import GecjuryError, InputError
@@ -176,10 +175,8 @@ class Worker:
         else:
             bad.unlink(missing_ok=True)
         if job.id:
-            hashes = [hashlib.blake2b(i.encode(), digest_size=8).digest() for i in found.ids]
-            numbers = np.sort(np.frombuffer(b"".join(hashes), dtype="<u8"))
             with written(folder, side_path(job, shard, "ids.npy")) as file:
-                np.save(file, numbers)
+                np.save(file, id_hashes(found.ids))
 
     def _score(self, shard: Shard, batch: Batch, found: _Found) -> dict[str, FloatArray]:
         """Columns of a batch, N numbers each; NaN where there is no score."""

@@ -401,6 +401,28 @@ def test_an_ended_run_goes_on_where_it_was(tmp_path: Path, made: Any, form: str)
         assert score(path, out, output_format=form, engine=again).done == 0
 
 
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_parts_that_were_removed_are_made_anew(tmp_path: Path, made: Any, form: str) -> None:
+    rows = made.rows(60)
+    rows[11]["source"] = rows[50]["source"] = None
+    rows[41]["id"] = rows[2]["id"]
+    path = made.write(tmp_path / "a.parquet", rows)
+    out = tmp_path / "out"
+    score(path, out, output_format=form)
+    expected = made.contents(out)
+    (out / f"part-000004.{form}").unlink()
+    score(path, out, output_format=form)
+    assert made.contents(out) == expected
+    # As if the run had been killed between its last two steps.
+    (out / ".unfinished").mkdir()
+    (out / ".unfinished" / "part-000001.parquet.0a").write_bytes(b"half")
+    if form == "parquet":
+        (out / ".sides").mkdir()
+        (out / ".sides" / "part-000001.ids.npy").write_bytes(b"half")
+    score(path, out, output_format=form)
+    assert made.contents(out) == expected
+
+
 def test_a_file_that_changes_during_the_run_ends_it(tmp_path: Path, made: Any) -> None:
     path = made.write(tmp_path / "a.jsonl", made.rows(60))
 
