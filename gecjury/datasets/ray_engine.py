@@ -273,7 +273,7 @@ class RayEngine:
         import logging
 
         root = Path(errors.__file__).resolve().parents[1]
-        # Who asks for no GPU gets none: all workers would otherwise load their models onto the first.
+        # Who asks for no GPU gets none: all would otherwise load their models onto the first.
         seen = {} if self.num_gpus else {"CUDA_VISIBLE_DEVICES": ""}
         common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
         if self.address == "local":
