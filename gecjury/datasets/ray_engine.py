@@ -457,24 +457,38 @@ def _host_and_port(address: str) -> tuple[str, int]:
 
 
 def _knock(address: str) -> None:
-    """Find within seconds whether anybody listens; Ray itself would try for a minute.
+    """Find within seconds whether anybody listens; Ray itself would try for minutes.
 
     Raises:
         OptionError: nobody does.
     """
-    named = os.environ.get("RAY_ADDRESS", "") if address == "auto" else address
+    named, said = address, f"--address {address}"
+    if address == "auto":
+        named = os.environ.get("RAY_ADDRESS", "")
+        said = f"$RAY_ADDRESS {named}"
+        if not named:
+            named = _last_started()
+            said = f"--address auto: the last cluster that was started here, {named}"
     host, port = _host_and_port(named)
     if not host or not port:
-        return  # Ray finds what runs on this machine at once
+        return  # there is none, which Ray finds at once
     try:
         socket.create_connection((host, port), timeout=_PATIENCE).close()
     except OSError as error:
         why = error.strerror or str(error) or type(error).__name__
-        said = f"$RAY_ADDRESS {named}" if address == "auto" else f"--address {named}"
         raise OptionError(
             f"{said}: no Ray cluster answers there ({why}); is it running, and is the port open "
             "(ray://HOST:10001 from outside, HOST:6379 from one of its nodes)?"
         ) from None
+
+
+def _last_started() -> str:
+    """The address that `ray start` left on this machine; empty where there is none."""
+    try:
+        from ray._private.utils import read_ray_address
+    except ImportError:  # not promised to stay
+        return ""
+    return read_ray_address() or ""
 
 
 def _import_ray() -> Any:

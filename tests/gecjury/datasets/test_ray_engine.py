@@ -9,7 +9,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -98,6 +97,22 @@ def test_what_is_no_address_is_refused(address: str) -> None:
 def test_numbers_that_nothing_can_be_done_with(workers: int, gpus: float, cpus: float) -> None:
     with pytest.raises(OptionError, match="expected"):
         RayEngine("local", workers, gpus, num_cpus=cpus)
+
+
+def test_nobody_who_listens_is_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gecjury.datasets.ray_engine import _knock
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        for named in (address, f"ray://{address}"):
+            with pytest.raises(OptionError, match=f"--address {named}: no Ray cluster answers"):
+                _knock(named)
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        with pytest.raises(OptionError, match=rf"\$RAY_ADDRESS {address}: no Ray cluster answers"):
+            _knock("auto")
+        taken.listen()
+        _knock("auto")
 
 
 def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,16 +283,6 @@ class TestOnRay:
         assert found["LocalEngine"] == found["RayEngine"]
         assert len(found["RayEngine"][1]) == 6
         assert capfd.readouterr() == ("", "")
-
-    def test_nobody_answers_at_an_address(self, tmp_path: Path) -> None:
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            port = taken.getsockname()[1]
-        start = time.monotonic()
-        for address in (f"ray://127.0.0.1:{port}", f"127.0.0.1:{port}"):
-            with pytest.raises(OptionError, match=f"--address {address}: no Ray cluster answers"):
-                RayEngine(address).finish(job_of(tmp_path), SHARDS, print)
-        assert time.monotonic() - start < 10
 
     def test_errors_come_back_as_themselves(
         self, data: Path, tmp_path: Path, cluster: Any, capfd: pytest.CaptureFixture[str]
