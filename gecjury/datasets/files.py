@@ -26,6 +26,7 @@ __all__ = [
     "dataset_files",
     "hub_dataset",
     "is_dataset",
+    "may_be_dataset",
     "open_lines",
     "parquet_file",
     "pyarrow",
@@ -54,6 +55,11 @@ def is_dataset(name: str) -> bool:
     if _is_glob(name):
         return True
     return name.lower().endswith((*_PARQUET, ".zst", ".ndjson", ".ndjson.gz"))
+
+
+def may_be_dataset(name: str) -> bool:
+    """Whether a name may be that of a dataset: certainly, or of JSON lines."""
+    return is_dataset(name) or name.lower().endswith(_ENDINGS)
 
 
 def _is_glob(name: str) -> bool:

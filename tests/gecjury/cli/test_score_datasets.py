@@ -64,6 +64,7 @@ def test_json_lines_are_texts_or_datasets_by_what_they_hold(shell: Shell, tmp_pa
             "--keep is for data",
         ),
         (["source.txt", "-m", "changes"], "arguments are required: HYP"),
+        (["source.txt", "a.parquet", "-m", "changes"], "a.parquet"),
         (["a.parquet", "-m", "green", "-o", "o", "--keep", "green >"], "column 8"),
         (["none.parquet", "-m", "green", "-o", "o"], "no such file"),
         (["a.parquet", "-m", "green", "-o", "ref.txt"], "is a file"),
@@ -72,6 +73,14 @@ def test_json_lines_are_texts_or_datasets_by_what_they_hold(shell: Shell, tmp_pa
 def test_wrong_use_is_told(shell: Shell, tmp_path: Path, words: list[str], expected: str) -> None:
     write(tmp_path / "a.parquet", rows(3))
     assert expected in refused(shell, "score", *words)
+
+
+def test_options_may_stand_between_names(shell: Shell, tmp_path: Path) -> None:
+    assert json_of(shell, "score", "source.txt", "-m", "changes", "mine.txt")["rows"]
+    write(tmp_path / "a.parquet", rows(3))
+    write(tmp_path / "b.parquet", rows(4, start=3))
+    found = json_of(shell, "score", "a.parquet", "-m", "changes", "b.parquet", "-o", "out")
+    assert found["read"] == 7
 
 
 def test_a_folder_of_results_is_compared_as_scores(shell: Shell, tmp_path: Path) -> None:
