@@ -321,7 +321,8 @@ class RayEngine:
         fit = sum(_places(node, self.num_cpus, self.num_gpus) for node in nodes)
         has = (
             f"{sum(n.get('CPU', 0) for n in nodes):g} CPUs and "
-            f"{sum(n.get('GPU', 0) for n in nodes):g} GPUs on {len(nodes)} nodes"
+            f"{sum(n.get('GPU', 0) for n in nodes):g} GPUs on {len(nodes)} "
+            f"node{'s' if len(nodes) != 1 else ''}"
         )
         asks = f"{self.num_cpus:g} CPUs and {self.num_gpus:g} GPUs"
         if not fit and self.address == "local":
@@ -333,7 +334,9 @@ class RayEngine:
             )
         wanted = min(self.workers or max(fit, 1), shards)
         if wanted < min(fit, shards):
-            self._tell(f"{wanted} workers, where {fit} would fit (--workers {fit})")
+            self._tell(
+                f"{wanted} worker{'s' if wanted > 1 else ''}, where {fit} would fit (--workers {fit})"
+            )
         if fit and wanted > fit:
             self._tell(f"{fit} of {wanted} workers fit now (the cluster has {has})")
         return wanted

@@ -231,7 +231,7 @@ def test_what_does_not_fit_is_told() -> None:
     told: list[str] = []
     engine = RayEngine("auto", 4, tell=told.append)
     assert engine._pool_size(cluster_of(nodes), 100) == 4
-    assert told == ["2 of 4 workers fit now (the cluster has 2 CPUs and 0 GPUs on 1 nodes)"]
+    assert told == ["2 of 4 workers fit now (the cluster has 2 CPUs and 0 GPUs on 1 node)"]
     engine = RayEngine("auto", None, 1, tell=told.append)
     assert engine._pool_size(cluster_of(nodes), 100) == 1
     assert "No node has the 1 CPUs and 1 GPUs that a worker asks for" in told[1]
