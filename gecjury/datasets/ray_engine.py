@@ -334,9 +334,8 @@ class RayEngine:
             )
         wanted = min(self.workers or max(fit, 1), shards)
         if wanted < min(fit, shards):
-            self._tell(
-                f"{wanted} worker{'s' if wanted > 1 else ''}, where {fit} would fit (--workers {fit})"
-            )
+            count = f"{wanted} worker{'s' if wanted > 1 else ''}"
+            self._tell(f"{count}, where {fit} would fit (--workers {fit})")
         if fit and wanted > fit:
             self._tell(f"{fit} of {wanted} workers fit now (the cluster has {has})")
         return wanted
