@@ -169,7 +169,7 @@ class _Process:
         return ShardSummary.from_json(answer["summary"])
 
     def _started(self) -> subprocess.Popen[str]:
-        if self._ended:
+        if self._is_over():
             raise _Died(-1)
         process = subprocess.Popen(
             [sys.executable, "-m", "gecjury.datasets.work"],
@@ -181,9 +181,13 @@ class _Process:
         assert process.stdin is not None
         process.stdin.write(self._job.to_json() + "\n")
         self._process = process
-        if self._ended:  # meanwhile
+        if self._is_over():  # meanwhile
             process.kill()
         return process
+
+    def _is_over(self) -> bool:
+        """Whether no more work is wanted, as another thread may have said."""
+        return self._ended
 
     def kill(self) -> None:
         """End the process, whatever it does, and start no other."""
