@@ -227,7 +227,7 @@ SCRIPTS: Mapping[str, Script] = {
         "scale",
         "Ray with local workers: GREEN and `changes` over 1, 3 and 10 million rows, SOME over "
         "200,000",
-        "two hours, 5 GB of disk",
+        "90 minutes, 2 GB of disk",
         one_thread=True,
     ),
     "scale-kills": Script(
