@@ -235,6 +235,26 @@ SCRIPTS: Mapping[str, Script] = {
         "nothing: seconds and peak memory of comparing 2,000 systems",
         "an hour",
     ),
+    "scale": Script(
+        "scale",
+        "Ray with local workers: GREEN and `changes` over 1, 3 and 10 million rows, SOME over "
+        "200,000",
+        "90 minutes, 2 GB of disk",
+        one_thread=True,
+    ),
+    "scale-kills": Script(
+        "scale_kills",
+        "a run on a Ray cluster of three nodes, killed in the middle, with an unbroken one",
+        "40 minutes",
+        one_thread=True,
+    ),
+    "scale-many": Script(
+        "scale_many",
+        "nothing: costs a row and a shard, the driver's ceiling, and what to expect of 1,000 "
+        "workers",
+        "10 minutes",
+        one_thread=True,
+    ),
     "judges": Script(
         "judges", "the judges' backends with themselves: one call at a time, and many", "5 minutes"
     ),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from gecjury.errors import InputError, OptionError
 
@@ -174,7 +174,12 @@ def score_dataset(
         if left:
             results.unlink(missing_ok=True)
             _finish(
-                _engine(engine, address, num_gpus, runtime), job, shards, left, summaries, runtime
+                _engine(engine, address, num_gpus, runtime, tell),
+                job,
+                shards,
+                left,
+                summaries,
+                runtime,
             )
         done = sum(shard.stop - shard.start for shard in left)
         if not results.exists():
@@ -344,7 +349,13 @@ def _runtime_record(runtime: Runtime) -> dict[str, Any]:
     return {**{name: getattr(runtime, name) for name in names}, **plain}
 
 
-def _engine(engine: Engine | str, address: str, num_gpus: float, runtime: Runtime) -> Engine:
+def _engine(
+    engine: Engine | str,
+    address: str,
+    num_gpus: float,
+    runtime: Runtime,
+    tell: Callable[[str], None] | None,
+) -> Engine:
     if not isinstance(engine, str):
         return engine
     if engine == "local":
@@ -352,10 +363,9 @@ def _engine(engine: Engine | str, address: str, num_gpus: float, runtime: Runtim
 
         return LocalEngine(runtime.workers)
     if engine == "ray":
-        from importlib import import_module
+        from gecjury.datasets.ray_engine import RayEngine
 
-        module = import_module("gecjury.datasets.ray_engine")
-        return cast("Engine", module.RayEngine(address, runtime.workers, num_gpus))
+        return RayEngine(address, runtime.workers, num_gpus, tell=tell or (lambda line: None))
     raise OptionError(f"unknown engine {engine!r:.60}; expected local or ray")
 
 

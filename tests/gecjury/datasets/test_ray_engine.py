@@ -1,0 +1,375 @@
+"""The Ray engine: what is refused beforehand, what an actor answers, and runs on a real cluster."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gecjury.datasets.engines import LocalEngine
+from gecjury.datasets.output import UNFINISHED
+from gecjury.datasets.ray_engine import RayEngine, ShardActor, check_cluster_address
+from gecjury.datasets.run import score_dataset
+from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary, shards_of
+from gecjury.errors import (
+    DataError,
+    GecjuryError,
+    IncompleteError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+)
+
+FILE = InputFile("/data/mine.jsonl", "mine.jsonl", "jsonl", 60)
+with_ray = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed"),
+    pytest.mark.filterwarnings("ignore"),  # Ray warns of its own settings, threads and sockets
+]
+
+
+def job_of(folder: Path) -> Job:
+    return Job(
+        str(folder), ("green",), ("green",), ({},), "", "source", {"": "hypothesis"},
+        "references", (FILE,), 10,
+    )  # fmt: skip
+
+
+def mark_of(folder: Path) -> str:
+    """What the driver leaves for workers to see."""
+    (folder / UNFINISHED).mkdir(exist_ok=True)
+    (folder / UNFINISHED / "run-m").write_text("m")
+    return "m"
+
+
+class Fake(ShardActor):
+    """An actor whose worker is a function."""
+
+    work: Callable[[Shard], ShardSummary] = staticmethod(
+        lambda shard: ShardSummary(shard.number, shard.stop - shard.start)
+    )
+
+    def load(self, job: Job) -> Any:
+        return SimpleNamespace(finish=type(self).work)
+
+
+def answer_of(actor: ShardActor, shard: Shard) -> dict[str, str]:
+    [answer] = actor({"shard": [shard.to_json()]})["answer"]
+    record: dict[str, str] = json.loads(answer)
+    return record
+
+
+SHARDS = list(shards_of([FILE], 10))
+
+
+@pytest.mark.parametrize(
+    "address", ["local", "auto", "head:6379", "ray://head.example:10001", "ray://[::1]:10001"]
+)
+def test_addresses_of_clusters(address: str) -> None:
+    assert check_cluster_address(address) == address
+    assert RayEngine(address).address == address
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "head", "head:", "head:port", "head:70000", "ray://head", "http://head:8265",
+     "ray://user@head:10001", "ray://head:10001/x", "head :6379", "LOCAL"],
+)  # fmt: skip
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(OptionError, match="expected local, auto, HOST:PORT or ray://HOST:PORT"):
+        RayEngine(address)
+
+
+@pytest.mark.parametrize(
+    ("workers", "gpus", "cpus"),
+    [(0, 0.0, 1.0), (2, -1.0, 1.0), (2, float("nan"), 1.0), (2, 0.0, 0.0), (2, 0.0, float("inf"))],
+)
+def test_numbers_that_nothing_can_be_done_with(workers: int, gpus: float, cpus: float) -> None:
+    with pytest.raises(OptionError, match="expected"):
+        RayEngine("local", workers, gpus, num_cpus=cpus)
+
+
+def test_nobody_who_listens_is_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gecjury.datasets.ray_engine import _knock
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        for named in (address, f"ray://{address}"):
+            with pytest.raises(OptionError, match=f"--address {named}: no Ray cluster answers"):
+                _knock(named)
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        with pytest.raises(OptionError, match=rf"\$RAY_ADDRESS {address}: no Ray cluster answers"):
+            _knock("auto")
+        taken.listen()
+        _knock("auto")
+
+
+def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"--engine ray needs Ray .*\[ray\]"):
+        RayEngine("local").finish(job_of(tmp_path), SHARDS, print)
+    RayEngine("local").finish(job_of(tmp_path), [], print)  # nothing to do needs nothing
+
+
+def test_an_actor_answers_with_a_summary(tmp_path: Path) -> None:
+    actor = Fake(job_of(tmp_path).to_json(), mark_of(tmp_path), str(tmp_path))
+    for shard in SHARDS:
+        record = answer_of(actor, shard)
+        assert ShardSummary.from_json(record["summary"]) == ShardSummary(shard.number, 10)
+    assert [entry.name for entry in (tmp_path / UNFINISHED).iterdir()] == ["run-m"]
+
+
+def test_an_actor_answers_with_errors(tmp_path: Path) -> None:
+    class Failing(Fake):
+        @staticmethod
+        def work(shard: Shard) -> ShardSummary:
+            raise InputError("mine.jsonl, row 3: not text") if shard.number == 0 else KeyError("x")
+
+    actor = Failing(job_of(tmp_path).to_json(), mark_of(tmp_path), str(tmp_path))
+    assert answer_of(actor, SHARDS[0]) == {
+        "error": "InputError", "message": "mine.jsonl, row 3: not text", "trace": "",
+    }  # fmt: skip
+    unforeseen = answer_of(actor, SHARDS[1])
+    assert unforeseen["error"] == "KeyError"
+    assert "in work" in unforeseen["trace"]
+    assert [entry.name for entry in (tmp_path / UNFINISHED).iterdir()] == ["run-m"]
+
+
+def test_an_actor_that_cannot_load_says_so_at_its_first_shard(tmp_path: Path) -> None:
+    class Unloaded(ShardActor):
+        def load(self, job: Job) -> Any:
+            raise MissingExtraError("some needs torch")
+
+    actor = Unloaded(job_of(tmp_path).to_json(), mark_of(tmp_path), str(tmp_path))
+    assert answer_of(actor, SHARDS[0])["error"] == "MissingExtraError"
+
+
+def test_a_node_that_does_not_see_the_folder_is_told(tmp_path: Path) -> None:
+    mark = mark_of(tmp_path)
+    (tmp_path / UNFINISHED / f"run-{mark}").write_text("another run")
+    record = answer_of(Fake(job_of(tmp_path).to_json(), mark, str(tmp_path)), SHARDS[0])
+    assert record["error"] == "DataError"
+    assert socket.gethostname() in record["message"]
+    assert f"does not see {tmp_path} as this one does" in record["message"]
+    assert issubclass(DataError, GecjuryError)
+
+
+def test_a_shard_that_kills_workers_is_named_in_the_end(tmp_path: Path) -> None:
+    class Dead(BaseException):
+        """What no code of ours survives."""
+
+    class Dying(Fake):
+        @staticmethod
+        def work(shard: Shard) -> ShardSummary:
+            # A process that is killed leaves its note of having begun; so does this one.
+            note = tmp_path / UNFINISHED / f"{shard.name}.begun"
+            before = note.read_bytes()
+            notes.append(before)
+            raise Dead
+
+    notes: list[bytes] = []
+    mark = mark_of(tmp_path)
+    note = tmp_path / UNFINISHED / "part-000002.begun"
+    for _ in range(5):
+        actor = Dying(job_of(tmp_path).to_json(), mark, str(tmp_path))
+        with pytest.raises(Dead):
+            actor({"shard": [SHARDS[2].to_json()]})
+        note.write_bytes(notes[-1])
+    assert notes == [b"." * count for count in range(1, 6)]
+    record = answer_of(Dying(job_of(tmp_path).to_json(), mark, str(tmp_path)), SHARDS[2])
+    assert record["error"] == "IncompleteError"
+    assert record["message"].startswith(
+        "/data/mine.jsonl, rows 21 to 30: the worker died 5 times (often for want of memory)"
+    )
+    assert not note.exists()
+
+
+def test_a_package_called_datasets_is_not_this_room(tmp_path: Path) -> None:
+    import gecjury
+
+    package = str(Path(gecjury.__file__).parent)
+    sys.path.insert(0, package)
+    try:
+        Fake(job_of(tmp_path).to_json(), mark_of(tmp_path), str(tmp_path))
+        assert package not in sys.path
+    finally:
+        sys.path[:] = [entry for entry in sys.path if entry != package]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "asked", "workers", "size"),
+    [
+        ([{"CPU": 4}, {"CPU": 2.5}], (1.0, 0.0), None, 6),
+        ([{"CPU": 4}, {"CPU": 2.5}], (1.5, 0.0), None, 3),
+        ([{"CPU": 4}, {"CPU": 2.5}], (1.0, 0.0), 3, 3),
+        ([{"CPU": 4, "GPU": 1}, {"CPU": 2}], (1.0, 0.25), None, 4),
+        ([{"CPU": 64}], (1.0, 0.0), None, 6),  # no more than shards
+    ],
+)
+def test_as_many_workers_as_fit(
+    nodes: list[dict[str, float]], asked: tuple[float, float], workers: int | None, size: int
+) -> None:
+    told: list[str] = []
+    engine = RayEngine("auto", workers, asked[1], num_cpus=asked[0], tell=told.append)
+    assert engine._pool_size(cluster_of(nodes), len(SHARDS)) == size
+    assert told == (["3 workers, where 6 would fit (--workers 6)"] if workers else [])
+
+
+def test_what_does_not_fit_is_told() -> None:
+    nodes = [{"CPU": 2.0}]
+    told: list[str] = []
+    engine = RayEngine("auto", 4, tell=told.append)
+    assert engine._pool_size(cluster_of(nodes), 100) == 4
+    assert told == ["2 of 4 workers fit now (the cluster has 2 CPUs and 0 GPUs on 1 node)"]
+    engine = RayEngine("auto", None, 1, tell=told.append)
+    assert engine._pool_size(cluster_of(nodes), 100) == 1
+    assert "No node has the 1 CPUs and 1 GPUs that a worker asks for" in told[1]
+    with pytest.raises(OptionError, match="asks for 1 CPUs and 1 GPUs; Ray sees 2 CPUs and 0 GPUs"):
+        RayEngine("local", 1, 1)._pool_size(cluster_of(nodes), 100)
+
+
+def cluster_of(nodes: list[dict[str, float]]) -> Any:
+    alive = [{"Alive": True, "Resources": resources} for resources in nodes]
+    return SimpleNamespace(nodes=lambda: [*alive, {"Alive": False, "Resources": {"CPU": 99}}])
+
+
+class TestOnRay:
+    """On a cluster of this machine; every run of one's own starts Ray anew."""
+
+    pytestmark = with_ray
+
+    @pytest.fixture
+    def data(self, tmp_path: Path) -> Path:
+        path = tmp_path / "mine.jsonl"
+        rows = [
+            {"id": f"r{n}", "source": f"He go home {n} .", "hypothesis": f"He goes home {n} .",
+             "references": [f"He goes home {n} .", f"He went home {n} ."]}
+            for n in range(60)
+        ]  # fmt: skip
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return path
+
+    @pytest.fixture(scope="class")
+    def cluster(self) -> Iterator[Any]:
+        """Ray as somebody's own program has it already."""
+        import ray
+
+        ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+        yield ray
+        ray.shutdown()
+
+    def test_parts_are_those_of_the_local_engine(
+        self, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        found = {}
+        for engine in (LocalEngine(1), RayEngine("local", 2)):
+            folder = tmp_path / type(engine).__name__
+            scores = score_dataset(
+                data, folder, metrics=["green", "changes"], shard_rows=10, engine=engine
+            )
+            parts = {path.name: path.read_bytes() for path in folder.glob("part-*")}
+            found[type(engine).__name__] = scores.to_json(), parts
+        assert found["LocalEngine"] == found["RayEngine"]
+        assert len(found["RayEngine"][1]) == 6
+        assert capfd.readouterr() == ("", "")
+
+    def test_errors_come_back_as_themselves(
+        self, data: Path, tmp_path: Path, cluster: Any, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        lines = data.read_text(encoding="utf-8").splitlines()
+        lines[33] = lines[33].replace('"He goes home 33 ."', "33", 1)
+        data.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        said = []
+        for engine in (LocalEngine(1), RayEngine("local", 2)):
+            with pytest.raises(InputError) as caught:
+                score_dataset(
+                    data, tmp_path / type(engine).__name__, metrics="changes", shard_rows=10,
+                    engine=engine, strict=True,
+                )  # fmt: skip
+            said.append(str(caught.value))
+        assert said[0] == said[1]
+        assert capfd.readouterr() == ("", "")
+
+    def test_a_worker_that_dies_is_replaced(
+        self, tmp_path: Path, cluster: Any, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        class Mortal(RayEngine):
+            actor = mortal_actor(tmp_path, for_ever=False)
+
+        done: list[ShardSummary] = []
+        Mortal("local", 2).finish(job_of(tmp_path), SHARDS, done.append)
+        assert sorted(summary.number for summary in done) == list(range(6))
+        assert (tmp_path / "died-2").exists()
+        assert capfd.readouterr() == ("", "")
+
+    def test_a_shard_that_kills_every_worker_ends_the_run(
+        self, tmp_path: Path, cluster: Any
+    ) -> None:
+        class Mortal(RayEngine):
+            actor = mortal_actor(tmp_path, for_ever=True)
+
+        with pytest.raises(IncompleteError, match="rows 21 to 30: the worker died 5 times"):
+            Mortal("local", 2).finish(job_of(tmp_path), SHARDS, lambda summary: None)
+        assert not list((tmp_path / UNFINISHED).iterdir())
+
+    def test_what_nobody_foresaw_has_the_worker_s_trace(self, tmp_path: Path, cluster: Any) -> None:
+        def divide(shard: Shard) -> ShardSummary:
+            return ShardSummary(shard.number, 1 // shard.number)
+
+        class Broken(RayEngine):
+            actor = actor_of(divide)
+
+        with pytest.raises(RuntimeError, match=r"in a worker of the cluster:\n(.|\n)*in divide"):
+            Broken("local", 2).finish(job_of(tmp_path), SHARDS, lambda summary: None)
+        with pytest.raises(OptionError, match="--address head:6379: this process has a Ray sess"):
+            RayEngine("head:6379").finish(job_of(tmp_path), SHARDS, lambda summary: None)
+
+
+def actor_of(work: Callable[[Shard], ShardSummary]) -> type[ShardActor]:
+    """An actor that travels whole: workers of a cluster cannot import tests."""
+
+    class Travelling(ShardActor):
+        def load(self, job: Job) -> Any:
+            from types import SimpleNamespace
+
+            return SimpleNamespace(finish=work)
+
+    return Travelling
+
+
+def mortal_actor(folder: Path, *, for_ever: bool) -> type[ShardActor]:
+    """One that shard 2 kills, once or every time."""
+    mark = folder / "died-2"
+
+    def die(shard: Shard) -> ShardSummary:
+        if shard.number == 2 and (for_ever or not mark.exists()):
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return ShardSummary(shard.number, shard.stop - shard.start)
+
+    return actor_of(die)
+
+
+def test_lines_of_ray_s_threads_are_dropped(capsys: pytest.CaptureFixture[str]) -> None:
+    from gecjury.datasets.ray_engine import _without_lines_of_ray
+
+    with _without_lines_of_ray():
+        listener = threading.Thread(target=print, args=("a death",), name="ray_listen_errors")
+        listener.start()
+        listener.join()
+        print("ours")
+    listener = threading.Thread(target=print, args=("afterwards",), name="ray_listen_errors")
+    listener.start()
+    listener.join()
+    assert capsys.readouterr().out == "ours\nafterwards\n"
