@@ -65,7 +65,7 @@ $(VENV)/.core: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) torch==2.13.0
-	$(PIP) -e '.[dev,refbased,refless,embedded,report]'
+	$(PIP) -e '.[dev,refbased,refless,embedded,report,scale]'
 	touch $@
 
 clean:

@@ -24,6 +24,7 @@ from gecjury.runtime import __version__
 if TYPE_CHECKING:
     from gecjury.benchmarks import load_benchmark
     from gecjury.corpus import Corpus, read_corpus
+    from gecjury.datasets.run import score_dataset
     from gecjury.experiments.attack import AttackSettings, attack
     from gecjury.experiments.explain import explain
     from gecjury.experiments.maege.experiment import MaegeSettings, maege
@@ -57,6 +58,7 @@ __all__ = [
     "rank",
     "read_corpus",
     "score",
+    "score_dataset",
     "scores",
     "tune",
 ]
@@ -82,6 +84,7 @@ _HOMES = {
     "rank": "gecjury.experiments.rank",
     "read_corpus": "gecjury.corpus",
     "score": "gecjury.experiments.score",
+    "score_dataset": "gecjury.datasets.run",
     "scores": "gecjury.scoring.given_scores",
     "tune": "gecjury.experiments.tune",
 }

@@ -253,6 +253,12 @@ class Judge(Scorer):
         object.__setattr__(judge, "connect", connect)
         return judge
 
+    def needs_all(self, systems: int) -> str:
+        """As usual, and neighbours are those in the corpus, a file's lines those of one corpus."""
+        if self.context not in ("corpus", "none"):
+            return f"context={self.context} shows neighbours in the corpus; take context=none"
+        return super().needs_all(systems)
+
     def contexts(self, corpus: Corpus) -> list[Context]:
         """The context of every source."""
         return read_contexts(self.context, corpus)[0]

@@ -92,6 +92,27 @@ class BestReference(Scorer):
         """Scores of the counts summed by the running choice of references."""
         return self.scores_of(self.chosen_in_run(statistics.values, draws)[0], "corpus")
 
+    def totals(self, statistics: Statistics) -> FloatArray | None:
+        """Summed counts; none with several references, which are chosen in the run of the corpus.
+
+        None either where a subclass makes its corpus score otherwise.
+        """
+        usual = type(self).corpus_scores is BestReference.corpus_scores
+        if not usual or statistics.values.shape[2] != 1:
+            return None
+        counts = self.counts_at(statistics.values.astype(np.float64, copy=False), "corpus")
+        sums: FloatArray = np.nan_to_num(counts[:, :, 0]).sum(axis=1)
+        return sums
+
+    @property
+    def sums_with_several(self) -> bool:
+        """See the base; not where references are chosen in the run of the corpus."""
+        return type(self).corpus_scores is not BestReference.corpus_scores
+
+    def total_scores(self, totals: FloatArray) -> Scores:
+        """Scores of the summed counts."""
+        return self.scores_of(totals, "corpus")
+
     def chosen_in_run(
         self, values: NDArray[Any], draws: IntArray | None = None
     ) -> tuple[FloatArray, IntArray]:

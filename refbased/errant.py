@@ -25,7 +25,7 @@ from gecjury.refbased.edit_metric import (
 from gecjury.refbased.references import RatioRule, best_f
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, edit_label
-from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scorer import Scorer, mean_of_totals, mean_totals
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f
 
@@ -53,6 +53,7 @@ class ERRANT(BestReference, TypedEditMetric):
     """
 
     name: ClassVar[str] = "errant"
+    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "F0.5 over typed edits"
     paper: ClassVar[str] = "Bryant et al. 2017"
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
@@ -150,6 +151,14 @@ class SentenceERRANT(ERRANT):
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Means over the sentences, of a resampled corpus with `draws`."""
         return self.sentence_scores(statistics).mean(draws)
+
+    def totals(self, statistics: Statistics) -> FloatArray:
+        """Sum and number of the sentence scores."""
+        return mean_totals(self.sentence_scores(statistics))
+
+    def total_scores(self, totals: FloatArray) -> Scores:
+        """Means over the sentences."""
+        return mean_of_totals(totals)
 
 
 def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> dict[_Key, list[str]]:

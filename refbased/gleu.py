@@ -173,6 +173,20 @@ class GLEU(Scorer):
         # are scored with it.
         return Scores(np.ascontiguousarray(scores.T).mean(axis=1))
 
+    def totals(self, statistics: Statistics) -> FloatArray | None:
+        """Summed statistics; none with several references, which are drawn for the whole corpus."""
+        values = statistics.values
+        return values.sum(axis=1, dtype=np.int64)[:, 0] if values.shape[2] == 1 else None
+
+    @property
+    def sums_with_several(self) -> bool:
+        """See the base; the corpus score draws references for the whole corpus."""
+        return False
+
+    def total_scores(self, totals: FloatArray) -> Scores:
+        """Scores of the summed statistics."""
+        return Scores(self._corpus(totals))
+
     def _corpus(self, values: FloatArray) -> FloatArray:
         """Scores of summed statistics (last axis)."""
         return _gleu(values)

@@ -44,6 +44,7 @@ class GREEN(Scorer):
     summary: ClassVar[str] = "n-gram F-score of insertions, deletions and keeps"
     paper: ClassVar[str] = "Koyama et al. 2024"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
     tuning: ClassVar[Mapping[str, str]] = {
         "beta": "0:5:0.01",
@@ -101,15 +102,30 @@ class GREEN(Scorer):
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Scores of the summed statistics of each sentence's best reference."""
-        values = statistics.values
-        best = self._best(statistics, self._scores(values).score)
-        chosen = np.take_along_axis(values, best[:, :, None, None, None], axis=2)[:, :, 0]
+        chosen = self._chosen(statistics)
         if draws is None:
             return self._scores(chosen.sum(axis=1, dtype=np.int64))
         systems, count = chosen.shape[:2]
         flat = chosen.swapaxes(0, 1).reshape(count, -1).astype(np.float64)
         sums = draw_weights(draws, count) @ flat
         return self._scores(sums.reshape(len(draws), systems, *chosen.shape[2:]))
+
+    def totals(self, statistics: Statistics) -> FloatArray:
+        """TP, FP and FN of every order, summed over sentences; systems × 3n."""
+        sums = self._chosen(statistics).sum(axis=1, dtype=np.int64)
+        flat: FloatArray = sums.reshape(len(sums), -1).astype(np.float64)
+        return flat
+
+    def total_scores(self, totals: FloatArray) -> Scores:
+        """Scores of the summed statistics."""
+        return self._scores(totals.reshape(len(totals), -1, 3))
+
+    def _chosen(self, statistics: Statistics) -> IntArray:
+        """The counts of each sentence's best reference, systems × sentences × n × 3."""
+        values = statistics.values
+        best = self._best(statistics, self._scores(values).score)
+        chosen: IntArray = np.take_along_axis(values, best[:, :, None, None, None], axis=2)[:, :, 0]
+        return chosen
 
     def _scores(self, values: FloatArray) -> Scores:
         """Scores of counts whose last two axes are order and (TP, FP, FN)."""

@@ -61,6 +61,7 @@ class PTERRANT(BestReference, TypedEditMetric):
     """
 
     name: ClassVar[str] = "pt-errant"
+    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "ERRANT with edits weighted by their effect on BERTScore or BARTScore"
     paper: ClassVar[str] = "Gong et al. 2022"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.models.checkpoints import weights_identity
@@ -46,6 +46,7 @@ class Asano(MeanScorer):
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality from GUG, language model fluency, METEOR"
     paper: ClassVar[str] = "Asano et al. 2017"
+    part_names: ClassVar[tuple[str, ...]] = ("grammaticality", "fluency", "meaning")
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     # 2: the signature names the commit of a language model from the hub.
@@ -114,7 +115,8 @@ class Asano(MeanScorer):
         """Weighted sums, systems × sentences."""
         return Scores(self._sentences(statistics))
 
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Means of the weighted sums."""
-        sentences = self._sentences(statistics)
-        return super().corpus_scores(Statistics(sentences), draws)
+    def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
+        """Grammaticality, fluency and meaning; NaN for one without weight, which is not asked."""
+        weights = np.array([self.alpha, self.beta, self.gamma])
+        values = np.where(weights > 0, statistics.values, np.nan)
+        return {name: values[:, :, column] for column, name in enumerate(self.part_names)}

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.arrays import IntArray, draw_weights
+from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.models.checkpoints import weights_identity
@@ -87,6 +87,15 @@ class Scribendi(Scorer):
     def sentence_scores(self, statistics: Statistics) -> Scores:
         """The statistics themselves."""
         return Scores(statistics.values)
+
+    def totals(self, statistics: Statistics) -> FloatArray:
+        """Sums over the corpus, systems × 1."""
+        sums: FloatArray = statistics.values.sum(axis=1)[:, None]
+        return sums
+
+    def total_scores(self, totals: FloatArray) -> Scores:
+        """The sums themselves."""
+        return Scores(totals[:, 0])
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Sums over the corpus."""

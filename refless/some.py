@@ -55,6 +55,7 @@ class SOME(MeanScorer):
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "grammaticality, fluency and meaning by trained regressors"
     paper: ClassVar[str] = "Yoshimura et al. 2020"
+    part_names: ClassVar[tuple[str, ...]] = ASPECTS
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     score_options: ClassVar[frozenset[str]] = frozenset({"alpha", "beta", "gamma"})
@@ -126,10 +127,10 @@ class SOME(MeanScorer):
         """Weighted sums, systems × sentences."""
         return Scores(statistics.values @ self.weights)
 
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Means of the weighted sums."""
-        sentences = statistics.values @ self.weights
-        return super().corpus_scores(Statistics(sentences), draws)
+    def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
+        """Grammaticality, fluency and meaning; NaN for one without weight, which is not asked."""
+        values = np.where(self.weights > 0, statistics.values, np.nan)
+        return {aspect: values[:, :, column] for column, aspect in enumerate(ASPECTS)}
 
     def search(self, statistics: Statistics, benchmark: Any, measure: str) -> dict[str, float]:
         """α, β and γ in hundredths, by the search that `gecjury train weights` does."""

@@ -43,11 +43,21 @@ MOST_SEED = 2**32 - 1
 """Seeds of scikit-learn and transformers have 32 bits."""
 
 
-def add_files(parser: argparse.ArgumentParser) -> None:
-    """Declare SOURCE, HYP..., -r and --m2."""
-    parser.add_argument("source", metavar="SOURCE", help="sentences to correct: text, M2 or JSON")
+def add_files(parser: argparse.ArgumentParser, *, datasets: bool = False) -> None:
+    """Declare SOURCE, HYP..., -r and --m2.
+
+    Args:
+        parser: of the command.
+        datasets: whether a dataset may stand in the place of SOURCE, and more of HYP.
+    """
+    what = "sentences to correct: text, M2 or JSON"
+    more = "; or a dataset: Parquet, JSON lines, a folder or glob of them, hf:NAME[:SPLIT]"
+    parser.add_argument("source", metavar="SOURCE", help=what + (more if datasets else ""))
     parser.add_argument(
-        "hypotheses", metavar="HYP", nargs="+", help="system outputs, called by their file names"
+        "hypotheses",
+        metavar="HYP",
+        nargs="*" if datasets else "+",
+        help="system outputs, called by their file names" + ("; or more files" if datasets else ""),
     )
     parser.add_argument(
         "-r",

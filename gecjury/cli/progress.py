@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gecjury.cli.streams import tell
 from gecjury.runtime import Bar, SilentBar
 from gecjury.wording import visible
 
-__all__ = ["TerminalProgress"]
+__all__ = ["RowProgress", "TerminalProgress"]
 
 _DELAY_SECONDS = 2.0
+_MINUTE = 60.0
 
 
 class _TerminalBar:
@@ -69,3 +72,56 @@ class TerminalProgress:
             timer.join()
             if display.live.is_started:
                 display.stop()
+
+
+class _LineBar:
+    """Progress as a line a minute, for a log."""
+
+    def __init__(self, description: str, total: float | None) -> None:
+        self._what = description
+        self._total = total
+        self._done = 0.0
+        self._note = ""
+        self._begin = self._last = time.monotonic()
+        self._before: float | None = None
+
+    def advance(self, steps: float = 1) -> None:
+        self._done += steps
+        if self._before is None:
+            # What was done by an earlier run tells nothing of this one's speed.
+            self._before = self._done
+        now = time.monotonic()
+        if now - self._last < _MINUTE:
+            return
+        self._last = now
+        told = f"{self._done:,.0f}"
+        rate = (self._done - self._before) / (now - self._begin)
+        if self._total:
+            told += f" of {self._total:,.0f} ({100 * self._done / self._total:.1f}%)"
+            if rate > 0:
+                told += f", {_time_of((self._total - self._done) / rate)} left"
+        tell(f"{self._what}: {told}" + (f", {self._note}" if self._note else ""))
+
+    def note(self, text: str) -> None:
+        self._note = text
+
+
+def _time_of(seconds: float) -> str:
+    """A time for people: `40 s`, `12 min`, `3 h 05 min`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+class RowProgress(TerminalProgress):
+    """Bars on a terminal; elsewhere, as in a log, a line a minute."""
+
+    @contextmanager
+    def task(self, description: str, total: float | None = None) -> Iterator[Bar]:
+        """Open a bar; see `gecjury.runtime.Progress`."""
+        if sys.stderr.isatty():
+            with super().task(description, total) as bar:
+                yield bar
+        else:
+            yield _LineBar(description, total)

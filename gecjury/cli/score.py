@@ -1,4 +1,4 @@
-"""`gecjury score`: corpus and sentence scores of any hypotheses with any metrics."""
+"""`gecjury score`: scores of any hypotheses with any metrics, of text files or of datasets."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, get_args
 
+from gecjury.cli.datasets import add_dataset_options, run_dataset, wants_dataset
 from gecjury.cli.inputs import add_files, add_metrics, files_to_score, up_to
 from gecjury.experiments.score import (
     CostlySentence,
@@ -23,7 +24,7 @@ _ON_PAGE = 20  # sentences of each system that cost most
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    add_files(parser)
+    add_files(parser, datasets=True)
     add_metrics(parser)
     parser.add_argument("--sentences", action="store_true", help="print every sentence's score")
     parser.add_argument(
@@ -36,11 +37,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--worst", type=up_to(10_000), metavar="N", help="the N sentences that cost most, by system"
     )
     parser.add_argument("--html", metavar="FILE", help="write a page: totals, types, sentences")
-    parser.add_argument("-o", "--output", metavar="DIR", help="write one score file a metric")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="write one score file a metric; of a dataset the folder of its rows' scores",
+    )
+    add_dataset_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Score, print, and write score files if asked."""
+    if wants_dataset(args):
+        return run_dataset(args)
     given = files_to_score(args)
     if given is None:
         return 0

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, OptionError
 from gecjury.jury.model import JuryModel, Member, identity, placeless, read_jury, same_identity
@@ -263,9 +263,16 @@ class Jury(MeanScorer):
             total += standardise(values[:, :, k])
         return total
 
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Means of the sentence scores."""
-        return super().corpus_scores(Statistics(self._combined(statistics.values)), draws)
+    def needs_all(self, systems: int) -> str:
+        """A plain sum needs the corpus for its z-scores, a trained jury what its members need."""
+        if self.equal:
+            return "z-scores of a plain sum are made over all sentences of the corpus"
+        for member in self.members:
+            if member.references:
+                return f"its member {member.label} names a set of references; rows have one set"
+            if why := self._member(member).needs_all(systems):
+                return f"of its member {member.label} {why}"
+        return ""
 
 
 def member_scores(member: Member, scorer: Scorer, corpus: Corpus, runtime: Runtime) -> ScoreTable:

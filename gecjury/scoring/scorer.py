@@ -37,7 +37,7 @@ from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting, Signature, package_versions
 
-__all__ = ["Ability", "GroupScorer", "MeanScorer", "Scorer"]
+__all__ = ["Ability", "GroupScorer", "MeanScorer", "Scorer", "mean_of_totals", "mean_totals"]
 
 Ability = Literal["credit", "explain", "search", "sweep"]
 """What a metric may be able to do besides scoring; see `Scorer.can`."""
@@ -57,6 +57,7 @@ class Scorer(ABC):
     - `directed`: more is meant to be better; what is not only describes (a jury may weigh it).
     - `joint`: a system's score depends on which other systems are scored with it.
     - `fixed`: the scores were given for certain texts, and no other text can be scored.
+    - `part_names`: what `parts` gives of every sentence beside its score.
     - `version`: behaviour version, raised when scores change.
     - `packages`: distributions whose version can move a score.
     - `score_options`: settings that only enter when statistics become scores, so that other
@@ -80,6 +81,7 @@ class Scorer(ABC):
     directed: ClassVar[bool] = True
     joint: ClassVar[bool] = False
     fixed: ClassVar[bool] = False
+    part_names: ClassVar[tuple[str, ...]] = ()
     version: ClassVar[int] = 1
     packages: ClassVar[tuple[str, ...]] = ()
     score_options: ClassVar[frozenset[str]] = frozenset()
@@ -178,6 +180,54 @@ class Scorer(ABC):
             scoring once a value.
         """
         return None
+
+    def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
+        """What can be shown beside a sentence's score, as `part_names` calls it.
+
+        Returns:
+            Systems × sentences each; precision and recall, where a metric does not say otherwise.
+        """
+        scores = self.sentence_scores(statistics)
+        both = {"precision": scores.precision, "recall": scores.recall}
+        return {n: part for n, part in both.items() if n in self.part_names and part is not None}
+
+    def needs_all(self, systems: int) -> str:
+        """Why a sentence cannot be scored without the rest of its corpus; empty where it can.
+
+        Sentences that come row by row bring references, but neither gold edits nor each other.
+
+        Args:
+            systems: how many correct each sentence.
+        """
+        if self.fixed:
+            return "it holds scores of given texts and can score no others"
+        if "gold" in self.needs:
+            return "it needs gold edits, for which rows have no column"
+        if self.joint:
+            return "a score depends on the other sentences of the corpus"
+        return ""
+
+    def totals(self, statistics: Statistics) -> FloatArray | None:
+        """Sums over sentences that make the corpus score; those of parts of a corpus add up.
+
+        Returns:
+            Systems × K in the metric's own layout; None where the corpus score cannot be put
+            together from parts.
+        """
+        return None
+
+    @property
+    def sums_with_several(self) -> bool:
+        """Whether `totals` gives sums where sentences have several references, too."""
+        return type(self).totals is not Scorer.totals
+
+    def total_scores(self, totals: FloatArray) -> Scores:
+        """Corpus scores of what `totals` gave, summed over the parts of a corpus.
+
+        Raises:
+            OptionError: the metric's corpus score cannot be put together.
+        """
+        raise OptionError(f"{self.name}: its corpus score cannot be put together from parts")
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """What else decides the scores, e.g. a tagger's version or a checkpoint's hash."""
@@ -322,6 +372,27 @@ class Scorer(ABC):
         return self.score_corpus(corpus, runtime)
 
 
+def mean_totals(scores: Scores) -> FloatArray:
+    """What means over sentences are made of: systems × (sum, number) of score and of its parts.
+
+    Args:
+        scores: systems × sentences; NaN is left out.
+    """
+    given = (scores.score, scores.precision, scores.recall)
+    parts = [part for part in given if part is not None]
+    sums = [(np.nansum(part, axis=1), (~np.isnan(part)).sum(axis=1)) for part in parts]
+    return np.stack([column for pair in sums for column in pair], axis=1).astype(np.float64)
+
+
+def mean_of_totals(totals: FloatArray) -> Scores:
+    """Means of what `mean_totals` gave, summed over parts of a corpus; NaN without a sentence."""
+    means = [
+        totals[:, at] / np.where(totals[:, at + 1] > 0, totals[:, at + 1], np.nan)
+        for at in range(0, totals.shape[1], 2)
+    ]
+    return Scores(*means)
+
+
 @dataclass(frozen=True)
 class MeanScorer(Scorer):
     """A metric whose corpus score is the mean of its sentence scores; NaN is left out."""
@@ -332,7 +403,17 @@ class MeanScorer(Scorer):
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Means over the scored sentences; NaN for a system without any."""
-        return Scores(statistics.values).mean(draws)
+        return self.sentence_scores(statistics).mean(draws)
+
+    def totals(self, statistics: Statistics) -> FloatArray | None:
+        """Sum and number of the scored sentences; none where a subclass takes no mean."""
+        if type(self).corpus_scores is not MeanScorer.corpus_scores:
+            return None
+        return mean_totals(self.sentence_scores(statistics))
+
+    def total_scores(self, totals: FloatArray) -> Scores:
+        """Means over the scored sentences."""
+        return mean_of_totals(totals)
 
 
 @dataclass(frozen=True)
@@ -362,6 +443,18 @@ class GroupScorer(MeanScorer):
             One list a group with a score for each of its places (NaN: no readable verdict), and
             statistics whose details and notes are taken over, if any.
         """
+
+    def needs_all(self, systems: int) -> str:
+        """As usual, but what is judged side by side corrects one sentence.
+
+        More texts than stand in a group are drawn into groups by their place in the corpus.
+        """
+        if systems > self.group_size:
+            return (
+                f"{systems} systems are judged in groups of {self.group_size}, which are drawn by "
+                "the place of a sentence in its corpus"
+            )
+        return ""
 
     def groups_of(self, corpus: Corpus) -> tuple[Group, ...]:
         """What is judged side by side; see the class."""

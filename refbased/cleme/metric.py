@@ -85,6 +85,7 @@ class CLEME(BestReference, EditMetric):
     """
 
     name: ClassVar[str] = "cleme"
+    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "F0.5 over chunks shared by all references"
     paper: ClassVar[str] = "Ye et al. 2023"
     score_options: ClassVar[frozenset[str]] = frozenset({"beta"})
@@ -138,6 +139,11 @@ class CLEME(BestReference, EditMetric):
             counts[~verdicts.usable] = np.nan
             tables.append(counts)
         return tables, []
+
+    @property
+    def sums_with_several(self) -> bool:
+        """See the base; judged independently, all references are one."""
+        return self.assumption == "independent"
 
     def counts_at(self, values: NDArray[Any], level: ScoreLevel) -> NDArray[Any]:
         """The counts with the length weights of a level, (..., columns)."""
@@ -260,6 +266,7 @@ class CLEME2(CLEME):
 
     name: ClassVar[str] = "cleme2"
     version: ClassVar[int] = 2
+    part_names: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str] = "hit, wrong, under- and over-correction of shared chunks"
     paper: ClassVar[str] = "Ye et al. 2025"
 

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import IntArray, draw_weights
+from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.refbased.imeasure.alignment import AlignedColumn, align_many
@@ -238,6 +238,7 @@ class IMeasure(Scorer):
     summary: ClassVar[str] = "gain in weighted token accuracy over the source"
     paper: ClassVar[str] = "Felice and Briscoe 2015"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
 
     weight: float = 2.0
     aspect: Literal["correction", "detection"] = "correction"
@@ -288,6 +289,15 @@ class IMeasure(Scorer):
             return self._scores(values.sum(axis=1))
         sums = np.einsum("bi,sik->bsk", draw_weights(draws, values.shape[1]), values)
         return self._scores(sums)
+
+    def totals(self, statistics: Statistics) -> FloatArray:
+        """Counts summed over sentences, systems × `_COUNTS`."""
+        sums: FloatArray = np.maximum(statistics.values, 0).sum(axis=1).astype(np.float64)
+        return sums
+
+    def total_scores(self, totals: FloatArray) -> Scores:
+        """I of the summed counts."""
+        return self._scores(totals)
 
     def _scores(self, counts: NDArray[Any]) -> Scores:
         if self.aspect == "detection":

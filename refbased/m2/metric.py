@@ -19,6 +19,7 @@ from gecjury.refbased.m2.paths import GoldEdit
 from gecjury.refbased.references import RatioRule
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
+from gecjury.scoring.scorer import mean_of_totals, mean_totals
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import f_of_counts, ratio
 
@@ -41,6 +42,7 @@ class M2(BestReference):
     """
 
     name: ClassVar[str] = "m2"
+    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "F0.5 over edits matched as well as possible to gold M2 edits"
     paper: ClassVar[str] = "Dahlmeier and Ng 2012"
     needs: ClassVar[frozenset[str]] = frozenset({"gold"})
@@ -132,6 +134,14 @@ class SentenceM2(M2):
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
         """Means over the sentences, of a resampled corpus with `draws`."""
         return self.sentence_scores(statistics).mean(draws)
+
+    def totals(self, statistics: Statistics) -> FloatArray:
+        """Sum and number of the sentence scores."""
+        return mean_totals(self.sentence_scores(statistics))
+
+    def total_scores(self, totals: FloatArray) -> Scores:
+        """Means over the sentences."""
+        return mean_of_totals(totals)
 
 
 def gold_edits(block: M2Sentence) -> list[list[GoldEdit]]:

@@ -91,6 +91,7 @@ class UOTERRANT(BestReference, TypedEditMetric):
     """
 
     name: ClassVar[str] = "uot-errant"
+    part_names: ClassVar[tuple[str, ...]] = ("precision", "recall")
     summary: ClassVar[str] = "F0.5 over edit vectors matched by unbalanced optimal transport"
     paper: ClassVar[str] = "Goto et al. 2026"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")

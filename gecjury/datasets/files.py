@@ -1,0 +1,458 @@
+"""The files of a dataset: found by path, folder, glob or name; opened; counted; told apart."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import hashlib
+import io
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from gecjury.datasets.shards import InputFile
+from gecjury.errors import InputError, MissingExtraError, install_hint, nearest
+
+if TYPE_CHECKING:
+    from gecjury.runtime import Bar
+
+__all__ = [
+    "MOST_LINE",
+    "column_names",
+    "counted",
+    "dataset_files",
+    "hub_dataset",
+    "is_dataset",
+    "open_lines",
+    "parquet_file",
+    "pyarrow",
+    "unchanged",
+]
+
+MOST_LINE = 16_000_000
+"""Bytes of a line of JSON; what is longer is a bad row."""
+
+_PARQUET = (".parquet", ".pq")
+_JSON = (".jsonl", ".ndjson", ".json")
+_PACKED = ("", ".gz", ".zst")
+_ENDINGS = (*_PARQUET, *(json + packed for json in _JSON for packed in _PACKED))
+_PIECE = 1 << 20
+_END = 1 << 16
+
+
+def is_dataset(name: str) -> bool:
+    """Whether a name is certainly that of a dataset, which no text file has.
+
+    JSON lines may as well hold a text: see `gecjury.cli.score`.
+    """
+    if name.startswith("hf:") or Path(name).is_dir():
+        return True
+    if _is_glob(name):
+        return True
+    return name.lower().endswith((*_PARQUET, ".zst", ".ndjson", ".ndjson.gz"))
+
+
+def _is_glob(name: str) -> bool:
+    return bool(re.search(r"[*?\[]", name)) and not Path(name).exists()
+
+
+def dataset_files(inputs: Sequence[str]) -> list[str]:
+    """The files that were named, absolute and in order; `hf:` names as they are.
+
+    Args:
+        inputs: files, folders (searched to the bottom for files with a dataset's ending), globs,
+            `hf:NAME[:SPLIT]`.
+
+    Raises:
+        InputError: nothing is there, or a file is named twice.
+    """
+    found: list[str] = []
+    for name in inputs:
+        if not name or "\0" in name:
+            raise InputError(f"{name!r} is no file name; give a file, a folder or a glob")
+        if name.startswith("hf:"):
+            found.append(name)
+            continue
+        path = Path(name)
+        if path.is_dir():
+            inside = sorted(
+                str(file.absolute())
+                for file in path.rglob("*")
+                if file.is_file() and _readable(file, path)
+            )
+            if not inside:
+                raise InputError(
+                    f"{name}: the folder holds no file that ends in {', '.join(_ENDINGS)}"
+                )
+            found += inside
+        elif _is_glob(name):
+            inside = sorted(str(Path(f).absolute()) for f in glob.glob(name, recursive=True))  # noqa: PTH207  # any root
+            inside = [file for file in inside if Path(file).is_file()]
+            if not inside:
+                raise InputError(f"{name}: no file is called like that; check the pattern")
+            found += inside
+        elif not path.exists():
+            beside = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+            close = nearest(path.name, beside)
+            hint = f": {close}" if close.startswith("did") else ""
+            raise InputError(f"{name}: no such file or folder; check the path{hint}")
+        elif not path.is_file():
+            raise InputError(f"{name}: is no file that can be read twice; expected a file")
+        else:
+            found.append(str(path.absolute()))
+    for file in found:
+        if not file.startswith("hf:") and not file.lower().endswith(_ENDINGS):
+            raise InputError(
+                f"{file}: the ending tells no kind of dataset; expected {', '.join(_ENDINGS)}"
+            )
+    if twice := next((file for at, file in enumerate(found) if file in found[:at]), None):
+        raise InputError(f"{twice}: is named twice; every row would be scored twice")
+    return found
+
+
+def _readable(file: Path, folder: Path) -> bool:
+    """Whether a file in a folder is one of its data: not hidden, and of a known ending."""
+    parts = file.relative_to(folder).parts
+    hidden = any(part.startswith((".", "_")) for part in parts)
+    return not hidden and file.name.lower().endswith(_ENDINGS)
+
+
+def _names(paths: Sequence[str]) -> list[str]:
+    """What files are called in ids: their names, with as many folders as tell them apart."""
+    plain = [path if path.startswith("hf:") else Path(path).name for path in paths]
+    if len(set(plain)) == len(plain):
+        return plain
+    depth = 2
+    while True:
+        names = [
+            p if p.startswith("hf:") else "/".join(Path(p).parts[-depth:]).lstrip("/")
+            for p in paths
+        ]
+        if len(set(names)) == len(names):
+            return names
+        depth += 1
+
+
+def counted(
+    paths: Sequence[str], shard_rows: int | None, known: Mapping[str, InputFile], bar: Bar
+) -> tuple[list[InputFile], int]:
+    """Every file with its rows, and how many rows a shard has.
+
+    Files of JSON lines are read once for it, packed ones unpacked, so that one that is cut short
+    is found before any work is done.
+
+    Args:
+        paths: from `dataset_files`.
+        shard_rows: as the user said; None for what fits the number of rows.
+        known: by path, files as an earlier run counted them; what has not changed is not counted
+            again.
+        bar: advanced by a step a file.
+
+    Raises:
+        InputError: a file cannot be read, or none holds a row.
+    """
+    found = []
+    starts: list[Sequence[int]] = []
+    for path, name in zip(paths, _names(paths), strict=True):
+        file, every = _count(path, name, known.get(path))
+        found.append(file)
+        starts.append(every)
+        bar.advance()
+    rows = sum(file.rows for file in found)
+    if not rows:
+        what = paths[0] if len(paths) == 1 else f"{len(paths)} files"
+        raise InputError(f"{what}: holds no row; expected one sentence pair a row")
+    if shard_rows is None:
+        # About a thousand parts of what is large: enough to lose little when a run is killed.
+        shard_rows = min(max(rows // 1000, 10_000), 200_000)
+    made = []
+    for file, every in zip(found, starts, strict=True):
+        if not every:
+            made.append(file)
+            continue
+        made.append(_with_offsets(file, every, shard_rows))
+    return made, shard_rows
+
+
+_STEP = 1_000  # rows between offsets that are kept while lines are counted
+
+
+def _with_offsets(file: InputFile, every: Sequence[int], shard_rows: int) -> InputFile:
+    wanted = range(0, file.rows, shard_rows)
+    offsets = []
+    with Path(file.path).open("rb") as lines:
+        for row in wanted:
+            at, rest = divmod(row, _STEP)
+            offset = every[at]
+            if rest:
+                lines.seek(offset)
+                for _ in range(rest):
+                    offset += len(lines.readline())
+            offsets.append(offset)
+    return replace(file, offsets=tuple(offsets))
+
+
+def _count(path: str, name: str, known: InputFile | None) -> tuple[InputFile, Sequence[int]]:
+    """A file with its rows; and of plain JSON lines, where every thousandth begins."""
+    if path.startswith("hf:"):
+        data = hub_dataset(path)
+        mark = hashlib.sha256(str(data._fingerprint).encode()).hexdigest()[:16]
+        return InputFile(path, name, "hf", len(data), mark=mark), ()
+    try:
+        state = Path(path).stat()
+        mark = _ends(path, state.st_size)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    base = (state.st_size, state.st_mtime_ns, mark)
+    if path.lower().endswith(_PARQUET):
+        rows = parquet_file(path).metadata.num_rows
+        return InputFile(path, name, "parquet", rows, *base), ()
+    same = known is not None and (known.size, known.changed, known.mark) == base
+    if same and known is not None:
+        return replace(known, name=name), ()
+    rows, starts = _count_lines(path)
+    return InputFile(path, name, "jsonl", rows, *base), () if _is_packed(path) else starts
+
+
+def _is_packed(path: str) -> bool:
+    return path.lower().endswith((".gz", ".zst"))
+
+
+def _ends(path: str, size: int) -> str:
+    digest = hashlib.sha256(f"{size}:".encode())
+    with Path(path).open("rb") as file:
+        digest.update(file.read(_END))
+        if size > _END:
+            file.seek(max(_END, size - _END))
+            digest.update(file.read(_END))
+    return digest.hexdigest()[:16]
+
+
+def _count_lines(path: str) -> tuple[int, list[int]]:
+    """Lines of a file, and where every thousandth begins."""
+    import numpy as np
+
+    rows, at, starts, last = 0, 0, [0], b"\n"
+    with open_lines(path) as file:
+        for piece in _pieces(file, path):
+            count = piece.count(b"\n")
+            following = -(-(rows + 1) // _STEP) * _STEP  # the next row whose start is kept
+            if rows + count >= following:
+                ends = np.flatnonzero(np.frombuffer(piece, dtype=np.uint8) == 10)
+                wanted = ends[following - rows - 1 :: _STEP]
+                starts += (wanted + (at + 1)).tolist()
+            rows += count
+            at += len(piece)
+            last = piece[-1:]
+    return rows + (last != b"\n"), starts
+
+
+def _pieces(file: IO[bytes], path: str) -> Iterator[bytes]:
+    while True:
+        try:
+            piece = file.read(_PIECE)
+        except (OSError, EOFError, zlib.error, ValueError) as error:
+            raise damaged(path, error) from None
+        if not piece:
+            return
+        yield piece
+
+
+def damaged(path: str, error: BaseException) -> InputError:
+    """The error for packed data that is cut short or altered."""
+    return InputError(
+        f"{path}: damaged data ({error}): cut short or altered; fetch or compress it anew"
+    )
+
+
+def open_lines(path: str) -> IO[bytes]:
+    """Open JSON lines, plain or packed; what is cut short raises `EOFError` when its end is read.
+
+    Raises:
+        InputError: the file cannot be opened.
+        MissingExtraError: it is packed by zstd, and zstandard is not installed.
+    """
+    try:
+        if path.lower().endswith(".gz"):
+            return gzip.open(path, "rb")  # type: ignore[return-value]  # reads bytes as others do
+        file = Path(path).open("rb")  # noqa: SIM115  # the caller's
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    if path.lower().endswith(".zst"):
+        return io.BufferedReader(_Zstd(file), _PIECE)
+    return file
+
+
+class _Zstd(io.RawIOBase):
+    """Frames of zstd one after another; a frame that is cut short is an error."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        try:
+            import zstandard
+        except ModuleNotFoundError as error:
+            raise missing("files packed by zstd", error) from None
+        self._file = file
+        self._make = zstandard.ZstdDecompressor().decompressobj
+        self._error = zstandard.ZstdError
+        self._frame: Any = None
+        self._left = b""
+        self._packed = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            piece = self._packed or self._file.read(_END)
+            self._packed = b""
+            if not piece:
+                if self._frame is not None:
+                    raise EOFError("a frame of zstd ends too early")
+                return 0
+            frame = self._make() if self._frame is None else self._frame
+            try:
+                self._left = frame.decompress(piece)
+            except self._error as error:
+                raise ValueError(str(error)) from None
+            self._frame = None if frame.eof else frame
+            self._packed = frame.unused_data if frame.eof else b""
+        count = min(len(buffer), len(self._left))
+        buffer[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def missing(what: str, error: ModuleNotFoundError) -> MissingExtraError:
+    """The error for a package of the extra `scale`."""
+    return MissingExtraError(
+        f"{what} need the package {error.name}, which is not installed: {install_hint('scale')}"
+    )
+
+
+def pyarrow() -> Any:
+    """The package pyarrow.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import pyarrow
+    except ModuleNotFoundError as error:
+        raise missing("Parquet files", error) from None
+    return pyarrow
+
+
+def parquet_file(path: str) -> Any:
+    """An open Parquet file, read page by page.
+
+    Raises:
+        InputError: it cannot be read as one.
+        MissingExtraError: pyarrow is not installed.
+    """
+    arrow = pyarrow()
+    import pyarrow.parquet as parquet
+
+    try:
+        return parquet.ParquetFile(path, pre_buffer=False, buffer_size=_PIECE)
+    except (arrow.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else "no reason given"
+        raise InputError(
+            f"{path}: cannot be read as Parquet ({reason:.200}); check that it is whole"
+        ) from None
+
+
+def hub_dataset(name: str) -> Any:
+    """A dataset of the `datasets` package: `hf:NAME[:SPLIT]`, of the hub or of `save_to_disk`.
+
+    Raises:
+        InputError: it cannot be loaded, or has several splits and none is named.
+        MissingExtraError: the package is not installed.
+    """
+    try:
+        import datasets
+    except ModuleNotFoundError as error:
+        raise missing("datasets of the hub", error) from None
+    folder, _, split = name.removeprefix("hf:").partition(":")
+    try:
+        here = Path(folder)
+        kept = (here / "dataset_info.json").exists() or (here / "dataset_dict.json").exists()
+        data = datasets.load_from_disk(folder) if kept else datasets.load_dataset(folder)
+    except Exception as error:  # whatever the hub's clients raise
+        reason = str(error).splitlines()[0] if str(error) else "no reason given"
+        raise InputError(
+            f"hf:{folder}: the dataset cannot be loaded ({type(error).__name__}: {reason:.200}); "
+            "check the name and the network, or name a folder written by save_to_disk"
+        ) from None
+    if isinstance(data, dict):
+        if not split and len(data) > 1:
+            raise InputError(
+                f"hf:{folder}: has splits {', '.join(data)}; name one, e.g. "
+                f"hf:{folder}:{next(iter(data))}"
+            )
+        split = split or next(iter(data))
+        if split not in data:
+            raise InputError(f"hf:{folder}: has no split {split!r:.60}: {nearest(split, data)}")
+        data = data[split]
+    return data
+
+
+def column_names(file: InputFile) -> list[str]:
+    """Names of a file's columns; of JSON lines those of the first row that is an object.
+
+    Raises:
+        InputError: no row of the first hundred is a JSON object.
+    """
+    if file.kind == "parquet":
+        return list(parquet_file(file.path).schema_arrow.names)
+    if file.kind == "hf":
+        return list(hub_dataset(file.path).column_names)
+    import json
+
+    with open_lines(file.path) as lines:
+        for number in range(100):
+            line = lines.readline(MOST_LINE)
+            if not number and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                raise InputError(f"{file.path}: is UTF-16; convert it to UTF-8 (`iconv`)")
+            if not number and line.lstrip().startswith(b"["):
+                raise InputError(
+                    f"{file.path}: is a JSON list; expected one object a line: convert it, e.g. "
+                    "`jq -c '.[]'`"
+                )
+            try:
+                value = json.loads(line.decode("utf-8-sig"))
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict):
+                return list(value)
+    raise InputError(
+        f"{file.path}: none of its first lines is a JSON object; expected one object a line"
+    )
+
+
+def unchanged(file: InputFile) -> None:
+    """Refuse a file that is no longer what the run was planned for.
+
+    Raises:
+        InputError: its size or time differs, or it is gone.
+    """
+    if file.kind == "hf":
+        return
+    try:
+        state = Path(file.path).stat()
+    except OSError as error:
+        raise InputError(
+            f"{file.path}: cannot be read any more ({error.strerror or error})"
+        ) from None
+    if (state.st_size, state.st_mtime_ns) != (file.size, file.changed):
+        raise InputError(
+            f"{file.path}: has changed since the run began ({file.size} bytes then, "
+            f"{state.st_size} now); parts made of it so far are of the old one: start anew with "
+            "another folder"
+        )

@@ -1,0 +1,279 @@
+"""The folder of results: its manifest, what is finished, what differs, and its end."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gecjury.datasets.output import (
+    SIDES,
+    UNFINISHED,
+    finished_summary,
+    part_path,
+    side_path,
+    written,
+)
+from gecjury.datasets.shards import Job, Shard, ShardSummary
+from gecjury.errors import InputError, OutputError
+from gecjury.textfiles import lock, read_json
+
+__all__ = [
+    "MANIFEST",
+    "RESULTS",
+    "begin",
+    "duplicate_ids",
+    "finished",
+    "gather_bad_rows",
+    "held",
+    "manifest_of",
+    "write_results",
+]
+
+MANIFEST = "dataset.json"
+"""What the run is: settings, columns and files; written before the first part."""
+
+RESULTS = "results.json"
+"""Corpus scores, counts and notes; written last, so that a folder that has it is finished."""
+
+FORMAT = "gecjury-dataset/1"
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """The folder, made where it is not there, for this run alone.
+
+    Raises:
+        OutputError: it cannot be made, holds other files, or another run holds it.
+    """
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise OutputError(f"{folder}: is a file; results need a folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        names = {entry.name for entry in folder.iterdir()} - {".lock", ".lock.lock", UNFINISHED}
+        if names and MANIFEST not in names:
+            raise OutputError(
+                f"{folder}: holds other files ({', '.join(sorted(names)[:3])}), but no run of this "
+                "kind; name a new folder"
+            )
+        file = (folder / ".lock").open("ab")
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written ({error.strerror or error})") from None
+    with file:
+        holder = lock(file, wait=False)
+        if holder is None:
+            raise OutputError(f"{folder}: another run writes there just now; wait for it to end")
+        with holder:
+            yield
+
+
+def manifest_of(folder: Path) -> Job | None:
+    """The job that the folder was made for; None where it is new.
+
+    Raises:
+        InputError: its manifest cannot be read.
+    """
+    path = folder / MANIFEST
+    if not path.exists():
+        return None
+    record = read_json(path, "the manifest of a run")
+    try:
+        if record["format"] != FORMAT:
+            raise ValueError(record["format"])
+        return Job.from_json(json.dumps({**record["job"], "folder": str(folder)}))
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise InputError(
+            f"{path}: is no manifest of a run; name another folder, or delete this one"
+        ) from None
+
+
+def begin(job: Job, old: Job | None) -> None:
+    """Write the manifest, or compare it with the one that is there; sweep what is half written.
+
+    Raises:
+        OutputError: the folder was made by other settings or of other data; lists what differs.
+    """
+    folder = Path(job.folder)
+    if old is not None:
+        different = _differences(old, job)
+        if different:
+            shown = "\n".join(f"  {line}" for line in different[:10])
+            raise OutputError(
+                f"{folder}: was made by other settings or of other data; name a new folder, or "
+                f"give the same again:\n{shown}"
+            )
+    shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
+    if old is None:
+        record = {"format": FORMAT, "job": asdict(job)}
+        # How a run is carried out is each run's own affair, and may hold folders of its machine.
+        del record["job"]["runtime"]  # type: ignore[attr-defined]  # a dictionary
+        with written(folder, folder / MANIFEST) as file:
+            file.write(json.dumps(record, indent=1).encode())
+
+
+def _differences(old: Job, new: Job) -> list[str]:
+    """What two jobs would do otherwise, a line each."""
+    found = []
+    names = {"id": "column of ids", "source": "column of sources", "keep": "--keep",
+             "references": "column of references", "form": "--output-format",
+             "shard_rows": "--shard-rows"}  # fmt: skip
+    for field, what in names.items():
+        before, now = getattr(old, field), getattr(new, field)
+        if before != now:
+            found.append(f"{what}: {before or 'none'} then, {now or 'none'} now")
+    if dict(old.hypotheses) != dict(new.hypotheses):
+        then, now = (", ".join(j.hypotheses.values()) for j in (old, new))
+        found.append(f"columns of hypotheses: {then} then, {now} now")
+    if old.labels != new.labels:
+        found.append(f"metrics: {', '.join(old.labels)} then, {', '.join(new.labels)} now")
+    else:
+        for label, before, now in zip(old.labels, old.signatures, new.signatures, strict=True):
+            found += [f"{label}: {line}" for line in _signature_differences(before, now)]
+    then, here = {f.path: f for f in old.files}, {f.path: f for f in new.files}
+    for path in [*then, *(p for p in here if p not in then)]:
+        if path not in here or path not in then:
+            found.append(f"{path}: {'read then, not now' if path in then else 'not read then'}")
+        elif (then[path].size, then[path].mark) != (here[path].size, here[path].mark):
+            found.append(
+                f"{path}: {then[path].size} bytes then, {here[path].size} now, of other content"
+            )
+        elif then[path].changed != here[path].changed:
+            found.append(f"{path}: has been written anew since")
+    if not found and [f.path for f in old.files] != [f.path for f in new.files]:
+        found.append("the order of the files")
+    return found
+
+
+def _signature_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    found = []
+    for key in before.keys() | now.keys():
+        # What is read of the data is compared file by file; `changed` is for names alone.
+        if key in ("data", "changed") or before.get(key) == now.get(key):
+            continue
+        one, two = before.get(key), now.get(key)
+        if isinstance(one, Mapping) and isinstance(two, Mapping):
+            for name in sorted(one.keys() | two.keys()):
+                if one.get(name) != two.get(name) and name != "gecjury":
+                    found.append(f"{name}: {one.get(name)} then, {two.get(name)} now")
+        else:
+            found.append(f"{key}: {one} then, {two} now")
+    return sorted(found)
+
+
+def finished(job: Job, shards: Sequence[Shard]) -> dict[int, ShardSummary]:
+    """Summaries of the shards that are finished, by number."""
+    found = {}
+    for shard in shards:
+        summary = finished_summary(job, shard)
+        if summary is not None:
+            found[shard.number] = summary
+    return found
+
+
+def gather_bad_rows(job: Job, shards: Sequence[Shard]) -> int:
+    """Put the bad rows of all shards into one file, in the order of rows; how many there are."""
+    folder = Path(job.folder)
+    parts = [side for s in shards if (side := side_path(job, s, "bad.jsonl")).exists()]
+    path = folder / "bad-rows.jsonl"
+    if not parts:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        return 0
+    count = 0
+    with written(folder, path) as file:
+        for part in parts:
+            text = part.read_bytes()
+            count += text.count(b"\n")
+            file.write(text)
+    return count
+
+
+_RANGES = 16  # so many parts of all hashes are looked at one after another
+_NAMED = 3  # duplicate ids that are told by name
+
+
+def duplicate_ids(job: Job, shards: Sequence[Shard]) -> str:
+    """What is to be told of ids that stand more than once; empty where none does.
+
+    Hashes of 64 bits stand for ids, sorted part by part, and are compared in ranges, so that
+    neither they nor the ids are ever in memory as a whole.
+    """
+    if not job.id:
+        return ""
+    files = [np.load(side_path(job, s, "ids.npy"), mmap_mode="r") for s in shards]
+    step = 2**64 // _RANGES
+    twice, more = [], 0
+    for number in range(_RANGES):
+        low, high = number * step, (number + 1) * step - 1
+        parts = []
+        for hashes in files:
+            begin = int(np.searchsorted(hashes, np.uint64(low), "left"))
+            end = int(np.searchsorted(hashes, np.uint64(high), "right"))
+            parts.append(hashes[begin:end])
+        together = np.sort(np.concatenate(parts))
+        same = together[1:] == together[:-1]
+        more += int(same.sum())
+        if len(twice) < _NAMED:
+            twice += np.unique(together[1:][same])[:_NAMED].tolist()
+    if not more:
+        return ""
+    named = _ids_of(job, shards, files, twice[:_NAMED])
+    return (
+        f"{more} rows have the id of an earlier row in the column {job.id}: "
+        + "; ".join(named)
+        + ("; ..." if more > len(named) else "")
+    )
+
+
+def _ids_of(
+    job: Job, shards: Sequence[Shard], files: Sequence[Any], wanted: Sequence[int]
+) -> list[str]:
+    """Ids of hashes, with the first rows that have them."""
+    import hashlib
+
+    places: dict[int, tuple[str, list[str]]] = {}
+    for shard, hashes in zip(shards, files, strict=True):
+        at = np.searchsorted(hashes, np.array(wanted, dtype=np.uint64))
+        if not any(
+            i < len(hashes) and int(hashes[i]) == w for i, w in zip(at, wanted, strict=True)
+        ):
+            continue
+        for row, name in enumerate(part_ids(job, shard), shard.start + 1):
+            number = int.from_bytes(
+                hashlib.blake2b(name.encode(), digest_size=8).digest(), "little"
+            )
+            if number in wanted:
+                where = f"{job.files[shard.file].name} row {row}"
+                places.setdefault(number, (name, []))[1].append(where)
+    return [
+        f"{name!r:.60} in {', '.join(where[:3])}{' and more' if len(where) > 3 else ''}"
+        for name, where in places.values()
+    ]
+
+
+def part_ids(job: Job, shard: Shard) -> list[str]:
+    """The ids of a finished part, in order."""
+    path = part_path(job, shard)
+    if job.form == "jsonl":
+        with path.open(encoding="utf-8") as lines:
+            return [json.loads(line)["id"] for line in lines]
+    import pyarrow.parquet as parquet
+
+    ids: list[str] = parquet.read_table(path, columns=["id"]).column("id").to_pylist()
+    return ids
+
+
+def write_results(job: Job, record: Mapping[str, Any]) -> None:
+    """Write what the run found; the folder is finished with that, and what is left over goes."""
+    folder = Path(job.folder)
+    with written(folder, folder / RESULTS) as file:
+        file.write((json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+    shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
+    if job.form == "parquet":
+        shutil.rmtree(folder / SIDES, ignore_errors=True)

@@ -1,0 +1,231 @@
+"""What a shard leaves: its part, bad rows, ids and kept rows, each whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.datasets.files import pyarrow
+from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary
+from gecjury.errors import InputError, OutputError
+
+__all__ = [
+    "SIDES",
+    "UNFINISHED",
+    "KeptRows",
+    "column_signatures",
+    "finished_summary",
+    "part_path",
+    "side_path",
+    "write_part",
+    "written",
+]
+
+UNFINISHED = ".unfinished"
+"""Folder of files that are being written; what a killed run leaves there is swept away."""
+
+SIDES = ".sides"
+"""Folder of what shards leave besides parts, until the run puts it together."""
+
+
+@contextmanager
+def written(folder: Path, path: Path) -> Iterator[IO[bytes]]:
+    """A file that stands in its place, whole and on the disk, once the context has ended.
+
+    Args:
+        folder: of the run; what is not whole yet lies in its `UNFINISHED`.
+        path: where the file goes, in the same file system.
+
+    Raises:
+        OutputError: it cannot be written (a full disk, no right).
+    """
+    half = folder / UNFINISHED / f"{path.name}.{secrets.token_hex(8)}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half.parent.mkdir(exist_ok=True)
+        with half.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        half.replace(path)
+        _settle(path.parent)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def _settle(folder: Path) -> None:
+    """Have a folder's entries on the disk, where the system can do that."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def part_path(job: Job, shard: Shard) -> Path:
+    """Where a shard's part stands once it is finished."""
+    return Path(job.folder) / f"{shard.name}.{job.form}"
+
+
+def side_path(job: Job, shard: Shard, ending: str) -> Path:
+    """Where something else of a shard stands: `bad.jsonl`, `ids.npy`, `summary.json`."""
+    return Path(job.folder) / SIDES / f"{shard.name}.{ending}"
+
+
+def column_signatures(job: Job) -> dict[str, str]:
+    """By label, the signature as one line."""
+    from gecjury.scoring.signature import Signature
+
+    lines = [str(Signature.from_json(record)) for record in job.signatures]
+    return dict(zip(job.labels, lines, strict=True))
+
+
+def write_part(
+    job: Job,
+    shard: Shard,
+    ids: Sequence[str],
+    columns: Mapping[str, FloatArray],
+    summary: ShardSummary,
+) -> None:
+    """Write a shard's part with its summary; the same again gives the same bytes.
+
+    Args:
+        job: what is done.
+        shard: which part.
+        ids: of N rows.
+        columns: N numbers each; NaN becomes null.
+        summary: goes into the schema's metadata, without its seconds.
+    """
+    folder, path = Path(job.folder), part_path(job, shard)
+    told = json.loads(summary.to_json())
+    del told["seconds"]
+    if job.form == "jsonl":
+        with written(folder, side_path(job, shard, "summary.json")) as file:
+            file.write(json.dumps(told).encode())
+        values = [column.tolist() for column in columns.values()]
+        with written(folder, path) as file:
+            for row, name in enumerate(ids):
+                scores = {
+                    key: None if column[row] != column[row] else column[row]
+                    for key, column in zip(columns, values, strict=True)
+                }
+                file.write((json.dumps({"id": name, **scores}, ensure_ascii=False) + "\n").encode())
+        return
+    arrow = pyarrow()
+    import pyarrow.parquet as parquet
+
+    metadata = {
+        "_signature": json.dumps(column_signatures(job), ensure_ascii=False),
+        "_summary": json.dumps(told),
+    }
+    arrays = [arrow.array(ids, arrow.string())]
+    arrays += [arrow.array(column, mask=np.isnan(column)) for column in columns.values()]
+    table = arrow.Table.from_arrays(arrays, ["id", *columns]).replace_schema_metadata(metadata)
+    with written(folder, path) as file:
+        parquet.write_table(table, file, compression="zstd")
+
+
+def finished_summary(job: Job, shard: Shard) -> ShardSummary | None:
+    """The summary of a finished part; None where it is not finished.
+
+    Raises:
+        InputError: a part is there that cannot be read.
+    """
+    path = part_path(job, shard)
+    if not path.exists():
+        return None
+    try:
+        if job.form == "jsonl":
+            text = side_path(job, shard, "summary.json").read_text(encoding="utf-8")
+        else:
+            pyarrow()
+            import pyarrow.parquet as parquet
+
+            text = parquet.read_schema(path).metadata[b"_summary"].decode()
+        return ShardSummary.from_json(text)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InputError(
+            f"{path}: is no part of this run, or damaged ({type(error).__name__}): delete it to "
+            "have it made anew"
+        ) from None
+
+
+class KeptRows:
+    """Rows that fulfil the condition, written in the form in which they came.
+
+    Args:
+        job: what is done.
+        shard: which rows.
+    """
+
+    def __init__(self, job: Job, shard: Shard) -> None:
+        self._job, self._shard = job, shard
+        self._tables: list[Any] = []
+        self._lines: list[bytes] = []
+
+    def add(self, raw: Any, mask: Any) -> None:
+        """Take over the rows of a batch that a mask names."""
+        if isinstance(raw, list):
+            self._lines += [line for line, kept in zip(raw, mask.tolist(), strict=True) if kept]
+        else:
+            self._tables.append(raw.filter(pyarrow().array(mask)))
+
+    def write(self) -> None:
+        """Write what was taken; a Parquet file without rows where there are none."""
+        file = self._job.files[self._shard.file]
+        folder = Path(self._job.folder)
+        path = folder / "kept" / f"{self._shard.name}{kept_ending(file)}"
+        if file.kind == "jsonl":
+            lines = b"".join(line if line.endswith(b"\n") else line + b"\n" for line in self._lines)
+            pack = _PACKERS.get(path.suffix, bytes)
+            with written(folder, path) as out:
+                out.write(pack(lines))
+            return
+        import pyarrow.parquet as parquet
+
+        arrow = pyarrow()
+        tables = [
+            arrow.Table.from_batches([t]) if isinstance(t, arrow.RecordBatch) else t
+            for t in self._tables
+        ]
+        with written(folder, path) as out:
+            parquet.write_table(arrow.concat_tables(tables), out, compression="zstd")
+
+
+def kept_ending(file: InputFile) -> str:
+    """The ending of files of kept rows: that of the input; of the hub's datasets Parquet's."""
+    if file.kind != "jsonl":
+        return ".parquet"
+    lower = file.path.lower()
+    return ".jsonl" + next((ending for ending in (".gz", ".zst") if lower.endswith(ending)), "")
+
+
+def _gzip(data: bytes) -> bytes:
+    # Without the time and the name, so that the same rows are the same bytes.
+    buffer = io.BytesIO()
+    with gzip.GzipFile("", "wb", 6, buffer, mtime=0) as file:
+        file.write(data)
+    return buffer.getvalue()
+
+
+def _zstd(data: bytes) -> bytes:
+    import zstandard
+
+    return zstandard.ZstdCompressor().compress(data)
+
+
+_PACKERS: Mapping[str, Callable[[bytes], bytes]] = {".gz": _gzip, ".zst": _zstd}

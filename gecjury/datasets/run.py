@@ -1,0 +1,510 @@
+"""A dataset scored from end to end: planned, shared out, put together."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from gecjury.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    # `gecjury score --help` needs nothing of this.
+    from gecjury.datasets.columns import Columns
+    from gecjury.datasets.engines import Engine
+    from gecjury.datasets.shards import Form, InputFile, Job, Shard, ShardSummary
+    from gecjury.runtime import Runtime
+    from gecjury.scoring.scorer import Scorer
+
+__all__ = ["DatasetScores", "score_dataset"]
+
+
+@dataclass(frozen=True, repr=False)
+class DatasetScores:
+    """What scoring a dataset found; the scores of its rows lie in the folder.
+
+    Attributes:
+        folder: of the results.
+        records: one a metric and system: its corpus score, precision and recall where there are.
+        rows: of the dataset, bad ones included.
+        bad: rows without any score.
+        nulls: by column, how many scores are missing, by reason.
+        kept: rows that fulfil the condition; None where there is none.
+        conditions: one a part of the condition: its text, how many rows it removed first, and how
+            many do not fulfil it.
+        notes: what there is to tell, each remark once.
+        done: rows scored by this run; less than all where an earlier one was continued.
+        seconds: this run took.
+    """
+
+    folder: Path
+    records: tuple[dict[str, Any], ...]
+    rows_read: int
+    bad: int
+    nulls: Mapping[str, Mapping[str, int]]
+    kept: int | None
+    conditions: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...]
+    done: int = 0
+    seconds: float = 0.0
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One record a metric and system, as JSON shows them."""
+        return [dict(record) for record in self.records]
+
+    @property
+    def unanswered(self) -> int:
+        """How many scores of good rows are missing."""
+        return sum(sum(reasons.values()) - self.bad for reasons in self.nulls.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """What the folder's `results.json` holds: nothing of place or time."""
+        return {
+            "rows": self.rows(),
+            "read": self.rows_read,
+            "bad": self.bad,
+            "nulls": {column: dict(reasons) for column, reasons in self.nulls.items()},
+            "kept": self.kept,
+            "conditions": [dict(part) for part in self.conditions],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        """The corpus scores as a table of text."""
+        from gecjury.report.tables import records_text
+
+        return records_text(self.rows())
+
+    def __repr__(self) -> str:
+        """What it is and how much."""
+        return f"<DatasetScores: {self.rows_read} rows in {self.folder}>"
+
+
+def score_dataset(
+    data: str | Path | Sequence[str | Path],
+    folder: str | Path,
+    *,
+    metrics: str | Scorer | Sequence[str | Scorer],
+    columns: Mapping[str, str | Sequence[str]] | Sequence[str] = (),
+    keep: str = "",
+    output_format: Form = "parquet",
+    strict: bool = False,
+    shard_rows: int | None = None,
+    engine: Engine | str = "local",
+    address: str = "auto",
+    num_gpus: float = 0.0,
+    runtime: Runtime | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> DatasetScores:
+    """Score rows of files of any size; scores go to a folder, and memory does not grow with rows.
+
+    Given again, a run that was ended skips what is finished and ends with the same rows.
+
+    Args:
+        data: Parquet files, JSON lines (also `.gz`, `.zst`), folders of them, globs, or
+            `hf:NAME[:SPLIT]`.
+        folder: where results go; new, or of the same run.
+        metrics: names, with options as on the command line, or scorers.
+        columns: `{"source": "original", "hypothesis": ["mine", "other"]}`, or `ROLE=NAME` each.
+        keep: condition of rows that are written to `folder/kept`, e.g. `some >= .8`.
+        output_format: `parquet` or `jsonl`.
+        strict: whether a bad row ends the run.
+        shard_rows: rows that are finished together; by default a thousandth of all, 10,000 at
+            least and 200,000 at most.
+        engine: `local`, `ray`, or one of your own.
+        address: of a Ray cluster.
+        num_gpus: of each worker, with Ray.
+        runtime: device, workers and the like.
+        tell: what is told before the work begins; by default to nobody.
+
+    Raises:
+        OptionError: an unknown metric, option, column role or name in the condition, or a metric
+            that needs the whole corpus.
+        InputError: files that cannot be read or lack a column; under `strict` a bad row.
+        OutputError: a folder that cannot be written, or that holds another run's results.
+    """
+    from gecjury.datasets import folder as place
+    from gecjury.datasets.columns import ColumnsGiven, parse_columns
+    from gecjury.datasets.files import column_names, counted, dataset_files
+    from gecjury.datasets.shards import shards_of
+    from gecjury.runtime import Runtime
+
+    runtime = runtime or Runtime()
+    start = time.perf_counter()
+    inputs = [str(d) for d in ([data] if isinstance(data, str | Path) else data)]
+    if not inputs:
+        raise OptionError("no dataset is named: give a file, a folder, a glob or hf:NAME")
+    given: ColumnsGiven = parse_columns(_assignments(columns))
+    scorers = _scorers(metrics)
+    _check_runtime(runtime, engine)
+    if shard_rows is not None and shard_rows < 1:
+        raise OptionError(f"--shard-rows {shard_rows}: expected 1 or more")
+    paths = dataset_files(inputs)
+    target = Path(folder).absolute()
+    _check_apart(target, paths)
+    with place.held(target):
+        old = place.manifest_of(target)
+        known = {} if old is None else {file.path: file for file in old.files}
+        if old is not None and shard_rows is None:
+            shard_rows = old.shard_rows
+        elif old is not None and shard_rows != old.shard_rows:
+            known = {}
+        with runtime.progress.task("files looked at", len(paths)) as bar:
+            files, shard_rows = counted(paths, shard_rows, known, bar)
+        first = next(file for file in files if file.rows)
+        wanted = any("references" in scorer.needs for scorer in scorers)
+        found = given.among(column_names(first), first.path, references=wanted)
+        job = _job(target, scorers, found, files, shard_rows, keep, output_format, strict, runtime)
+        place.begin(job, old)
+        shards = list(shards_of(files, shard_rows))
+        results = target / place.RESULTS
+        summaries = place.finished(job, shards)
+        left = [shard for shard in shards if shard.number not in summaries]
+        if tell is not None:
+            _tell_plan(job, scorers, shards, left, tell)
+        if left:
+            results.unlink(missing_ok=True)
+            _finish(
+                _engine(engine, address, num_gpus, runtime), job, shards, left, summaries, runtime
+            )
+        done = sum(shard.stop - shard.start for shard in left)
+        if not results.exists():
+            made = _put_together(job, scorers, shards, summaries)
+            place.write_results(job, made.to_json())
+        return replace(
+            _read_results(results, target), done=done, seconds=time.perf_counter() - start
+        )
+
+
+def _assignments(columns: Mapping[str, str | Sequence[str]] | Sequence[str]) -> list[str]:
+    if not isinstance(columns, Mapping):
+        return [columns] if isinstance(columns, str) else list(columns)
+    return [
+        f"{role}={name}"
+        for role, names in columns.items()
+        for name in ([names] if isinstance(names, str) else names)
+    ]
+
+
+def _scorers(metrics: str | Scorer | Sequence[str | Scorer]) -> list[Scorer]:
+    """The metrics, each once and to be loaded again by its name in every worker."""
+    from gecjury.scoring.registry import load
+    from gecjury.scoring.scorer import Scorer
+
+    given = [metrics] if isinstance(metrics, str | Scorer) else list(metrics)
+    if not given:
+        raise OptionError('no metric is named: give at least one, e.g. "green"')
+    found = [load(one) if isinstance(one, str) else one for one in dict.fromkeys(given)]
+    for scorer in found:
+        if load(_typed(scorer)) != scorer:
+            raise OptionError(
+                f"{scorer.name}: cannot be loaded by its name and options in another process; "
+                "give it by name"
+            )
+    return found
+
+
+def _typed(scorer: Scorer) -> str:
+    """A metric as it is typed, every option that is not the default named."""
+    from dataclasses import MISSING, fields
+
+    options = []
+    for field in fields(scorer):
+        value = getattr(scorer, field.name)
+        if field.init and (field.default is MISSING or value != field.default):
+            plain = str(value).lower() if isinstance(value, bool) else str(value)
+            plain = "none" if value is None else plain.replace(",", "\\,")
+            options.append(f"{scorer.typed.get(field.name, field.name)}={plain}")
+    return f"{scorer.name}:{','.join(options)}" if options else scorer.name
+
+
+def _check_runtime(runtime: Runtime, engine: Engine | str) -> None:
+    if runtime.dry_run:
+        raise OptionError("--dry-run: is for texts; of a dataset try a file with a few rows")
+    if runtime.max_cost is not None and (runtime.workers > 1 or engine != "local"):
+        raise OptionError("--max-cost: is counted by one process; take it with --workers 1 alone")
+
+
+def _check_apart(target: Path, paths: Sequence[str]) -> None:
+    inside = next((p for p in paths if not p.startswith("hf:") and target in Path(p).parents), "")
+    if inside:
+        raise OptionError(
+            f"-o {target}: holds {inside}, which is to be read; results need a folder of their own"
+        )
+
+
+def _job(
+    target: Path,
+    scorers: Sequence[Scorer],
+    columns: Columns,
+    files: Sequence[InputFile],
+    shard_rows: int,
+    keep: str,
+    form: Form,
+    strict: bool,
+    runtime: Runtime,
+) -> Job:
+    """All that workers have to know; whatever can be refused is refused here."""
+    from gecjury.datasets.shards import Job
+    from gecjury.datasets.work import column_name
+    from gecjury.scoring.conditions import parse_condition
+
+    systems = list(columns.hypotheses)
+    for scorer in scorers:
+        if why := scorer.needs_all(len(systems)):
+            raise OptionError(
+                f"{scorer.name}: cannot score rows of a dataset: {why}; score it as text files"
+            )
+        if "rivals" in scorer.needs and len(systems) < 2:
+            raise OptionError(
+                f"{scorer.name}: weighs systems against each other; name several columns with "
+                "--column hypothesis=NAME"
+            )
+    signatures = [_signature(scorer, columns, files, runtime) for scorer in scorers]
+    labels = _labels(scorers)
+    names = [
+        column_name(system, label, part)
+        for system in systems
+        for scorer, label in zip(scorers, labels, strict=True)
+        for part in ("", *scorer.part_names)
+    ]
+    if twice := next((name for at, name in enumerate(names) if name in names[:at]), None):
+        raise OptionError(f"two columns of results would be called {twice}: rename a column")
+    if keep:
+        parse_condition(keep).check(names)
+    return Job(
+        str(target),
+        tuple(map(_typed, scorers)),
+        tuple(labels),
+        tuple(signatures),
+        columns.id,
+        columns.source,
+        columns.hypotheses,
+        columns.references,
+        tuple(files),
+        shard_rows,
+        keep,
+        form,
+        strict,
+        _runtime_record(runtime),
+    )
+
+
+def _labels(scorers: Sequence[Scorer]) -> list[str]:
+    """A metric's name, or with its options where others have the name as well."""
+    count = Counter(scorer.name for scorer in scorers)
+    labels = [s.name if count[s.name] == 1 else _typed(s) for s in scorers]
+    return labels
+
+
+def _signature(
+    scorer: Scorer, columns: Columns, files: Sequence[InputFile], runtime: Runtime
+) -> dict[str, Any]:
+    """What makes the scores, with the dataset in the place of texts."""
+    from gecjury.corpus.corpus import Corpus, Version, fingerprint
+
+    text = Version(("a",))
+    references = (text,) if columns.references else ()
+    corpus = Corpus(("a",), dict.fromkeys(columns.hypotheses, text), references)
+    scorer.check(corpus)
+    made = scorer.signature(corpus, runtime)
+    parts = [f"{file.name}:{file.rows}:{file.mark}" for file in files]
+    read = f"column:{columns.references}" if made.references else ""
+    data = {"dataset": fingerprint([*parts, columns.source, *columns.hypotheses.values(), read])}
+    return replace(made, data=data, references=read).to_json()
+
+
+def _runtime_record(runtime: Runtime) -> dict[str, Any]:
+    """Fields of a runtime as JSON values; bars and sums of costs are the driver's."""
+    names = ("device", "batch_size", "concurrency", "use_cache", "max_cost", "api_key_env", "batch")
+    paths = {"cache": runtime.cache, "prices": runtime.prices}
+    plain = {key: None if p is None else str(Path(p).absolute()) for key, p in paths.items()}
+    return {**{name: getattr(runtime, name) for name in names}, **plain}
+
+
+def _engine(engine: Engine | str, address: str, num_gpus: float, runtime: Runtime) -> Engine:
+    if not isinstance(engine, str):
+        return engine
+    if engine == "local":
+        from gecjury.datasets.engines import LocalEngine
+
+        return LocalEngine(runtime.workers)
+    if engine == "ray":
+        from importlib import import_module
+
+        module = import_module("gecjury.datasets.ray_engine")
+        return cast("Engine", module.RayEngine(address, runtime.workers, num_gpus))
+    raise OptionError(f"unknown engine {engine!r:.60}; expected local or ray")
+
+
+def _tell_plan(
+    job: Job,
+    scorers: Sequence[Scorer],
+    shards: Sequence[Shard],
+    left: Sequence[Shard],
+    tell: Callable[[str], None],
+) -> None:
+    """What the user should know before the work begins."""
+    rows = sum(file.rows for file in job.files)
+    count = len(shards) - len(left)
+    tell(
+        f"{rows} rows in {len(job.files)} file{'s' if len(job.files) > 1 else ''}, "
+        f"{len(shards)} part{'s' if len(shards) > 1 else ''}"
+        + (f"; {count} of them finished before, {len(left)} left" if count else "")
+    )
+    empty = [file.name for file in job.files if not file.rows]
+    if empty:
+        more = f" and {len(empty) - 3} more" if len(empty) > 3 else ""
+        tell(f"note: without any row: {', '.join(empty[:3])}{more}")
+    without = [s.name for s in scorers if "references" in s.needs and not s.sums_with_several]
+    if without and job.references:
+        tell(
+            f"note: {', '.join(without)}: where a row has several references, rows are scored, "
+            "but there is no corpus score: it takes references in the run of the whole corpus"
+        )
+
+
+def _finish(
+    engine: Engine,
+    job: Job,
+    shards: Sequence[Shard],
+    left: Sequence[Shard],
+    summaries: dict[int, ShardSummary],
+    runtime: Runtime,
+) -> None:
+    """Have the shards that are left finished."""
+    total = sum(shard.stop - shard.start for shard in shards)
+    begin, scored = time.perf_counter(), 0
+    with runtime.progress.task("rows", total) as bar:
+        bar.advance(total - sum(shard.stop - shard.start for shard in left))
+
+        def done(summary: ShardSummary) -> None:
+            nonlocal scored
+            if summary.number in summaries:
+                return
+            summaries[summary.number] = summary
+            scored += summary.rows
+            seconds = max(time.perf_counter() - begin, 1e-9)
+            bar.note(f"{scored / seconds:,.0f} rows/s")
+            bar.advance(summary.rows)
+
+        engine.finish(job, left, done)
+    if missing := [shard for shard in left if shard.number not in summaries]:
+        raise InputError(
+            f"{len(missing)} parts are not finished, {missing[0].name} the first of them; give the "
+            "command again"
+        )
+
+
+def _put_together(
+    job: Job,
+    scorers: Sequence[Scorer],
+    shards: Sequence[Shard],
+    summaries: Mapping[int, ShardSummary],
+) -> DatasetScores:
+    """Corpus scores, counts and notes of all shards, whoever finished them."""
+    from gecjury.datasets import folder as place
+
+    # In the order of shards, so that sums do not depend on who was first.
+    ordered = [summaries[shard.number] for shard in shards]
+    nulls: dict[str, Counter[str]] = {}
+    notes: dict[str, None] = {}
+    for summary in ordered:
+        for column, reasons in summary.nulls.items():
+            nulls.setdefault(column, Counter()).update(reasons)
+        notes |= dict.fromkeys(summary.notes)
+    records: list[dict[str, Any]] = []
+    for scorer, label, signature in zip(scorers, job.labels, job.signatures, strict=True):
+        made, why = _corpus_scores(scorer, label, list(job.hypotheses), ordered)
+        records += [
+            {"system": system, "metric": label, "family": scorer.family,
+             "signature": _line(signature), **scores}
+            for system, scores in made.items()
+        ]  # fmt: skip
+        if why:
+            notes[f"{label}: no corpus score: {why}"] = None
+    bad = sum(summary.bad for summary in ordered)
+    told = place.gather_bad_rows(job, shards)
+    if told:
+        notes[f"{told} rows without a score, or without some: see bad-rows.jsonl"] = None
+    if told and job.strict:
+        raise InputError(
+            f"{told} rows of parts that were finished before have no score, or not all: see "
+            f"{Path(job.folder) / 'bad-rows.jsonl'}; repair them, or leave --strict out"
+        )
+    twice = place.duplicate_ids(job, shards)
+    if twice and job.strict:
+        raise InputError(f"{twice}; make ids unique, or leave --strict out")
+    if twice:
+        notes[twice] = None
+    kept, conditions = None, []
+    if job.keep:
+        from gecjury.scoring.conditions import parse_condition
+
+        kept = sum(summary.kept.rows for summary in ordered)
+        conditions = [
+            {
+                "condition": part.text,
+                "removed": sum(summary.kept.removed[number] for summary in ordered),
+                "failed": sum(summary.kept.failed[number] for summary in ordered),
+            }
+            for number, part in enumerate(parse_condition(job.keep).parts)
+        ]
+    rows = sum(summary.rows for summary in ordered)
+    plain = {column: dict(sorted(reasons.items())) for column, reasons in sorted(nulls.items())}
+    return DatasetScores(
+        Path(job.folder), tuple(records), rows, bad, plain, kept, tuple(conditions), tuple(notes)
+    )
+
+
+def _line(signature: Mapping[str, Any]) -> str:
+    from gecjury.scoring.signature import Signature
+
+    return str(Signature.from_json(signature))
+
+
+def _corpus_scores(
+    scorer: Scorer, label: str, systems: Sequence[str], ordered: Sequence[ShardSummary]
+) -> tuple[dict[str, dict[str, float | None]], str]:
+    """By system, corpus score and the like; and why there is none."""
+    import numpy as np
+
+    totals = [summary.totals[label] for summary in ordered]
+    why = next((total.why for total in totals if total.why), "")
+    sums = [total.sums for total in totals if total.sums]
+    if why or not sums:
+        return {s: {"score": None} for s in systems}, why or "no row could be scored"
+    whole = np.array([list(sums[0][system]) for system in systems], dtype=np.float64)
+    for one in sums[1:]:
+        whole += np.array([list(one[system]) for system in systems], dtype=np.float64)
+    scores = scorer.total_scores(whole)
+    found: dict[str, dict[str, float | None]] = {}
+    parts = {"score": scores.score, "precision": scores.precision, "recall": scores.recall}
+    for row, system in enumerate(systems):
+        values = {key: float(part[row]) for key, part in parts.items() if part is not None}
+        found[system] = {k: None if math.isnan(v) else v for k, v in values.items()}
+    return found, ""
+
+
+def _read_results(path: Path, folder: Path) -> DatasetScores:
+    """Results as they lie in a finished folder."""
+    from gecjury.textfiles import read_json
+
+    record = read_json(path, "the results of a finished run")
+    try:
+        return DatasetScores(
+            folder, tuple(record["rows"]), record["read"], record["bad"], record["nulls"],
+            record["kept"], tuple(record["conditions"]), tuple(record["notes"]),
+        )  # fmt: skip
+    except (LookupError, TypeError) as error:
+        with suppress(OSError):
+            path.unlink()
+        raise InputError(
+            f"{path}: damaged ({json.dumps(str(error))}), and deleted: give the command again"
+        ) from None

@@ -1,0 +1,317 @@
+"""A worker: scores a shard, writes its part, tells its summary.
+
+`python -m gecjury.datasets.work` answers shards line by line: a job first, then one shard a line;
+each answer is a summary or an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.datasets.output import KeptRows, side_path, write_part, written
+from gecjury.datasets.rows import Batch, RowReader
+from gecjury.datasets.shards import Job, Kept, Shard, ShardSummary, Total
+from gecjury.errors import GecjuryError, InputError
+from gecjury.runtime import Runtime
+from gecjury.scoring.conditions import parse_condition
+from gecjury.scoring.registry import load
+from gecjury.scoring.scorer import Scorer
+
+__all__ = ["MANY_REFERENCES", "Worker", "column_name", "runtime_of"]
+
+MANY_REFERENCES = (
+    "with several references a sentence, the corpus score takes them in the run of the whole corpus"
+)
+"""Why a metric that can be summed with one reference cannot be with several."""
+
+_TOLD = 20  # remarks of metrics that are kept
+_BLAMED = 16  # rows that a metric may refuse in a batch before the batch itself is at fault
+
+
+def column_name(system: str, label: str, part: str = "") -> str:
+    """What a column of results is called: `green`, `green.recall`, `mine.green`."""
+    return ".".join(filter(None, (system, label, part)))
+
+
+def runtime_of(job: Job) -> Runtime:
+    """How a worker runs: as the job says, with one process."""
+    places = {key: None if v is None else Path(v) for key, v in job.runtime.items()
+              if key in ("cache", "prices")}  # fmt: skip
+    return Runtime(**{**job.runtime, **places}, workers=1)
+
+
+@dataclass
+class _Metric:
+    """A metric, and what it has said of a shard so far."""
+
+    scorer: Scorer
+    label: str
+    runtime: Runtime
+    sums: FloatArray | None = None
+    why: str = ""
+
+    def add(self, totals: FloatArray | None, references: int) -> None:
+        """Add what makes the corpus score; None ends it."""
+        if totals is None:
+            self.why = MANY_REFERENCES if references > 1 else "it cannot be put together from parts"
+        elif not self.why:
+            self.sums = totals if self.sums is None else self.sums + totals
+
+    def total(self, systems: Sequence[str]) -> Total:
+        """What is told of the shard."""
+        if self.why:
+            return Total(why=self.why)
+        if self.sums is None:
+            return Total()
+        return Total({name: row.tolist() for name, row in zip(systems, self.sums, strict=True)})
+
+
+@dataclass
+class _Found:
+    """What the rows of a shard have given so far."""
+
+    ids: list[str] = field(default_factory=list)
+    columns: dict[str, list[FloatArray]] = field(default_factory=dict)
+    bad: list[dict[str, Any]] = field(default_factory=list)
+    bad_rows: int = 0
+    nulls: dict[str, Counter[str]] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+    kept: int = 0
+    removed: list[int] = field(default_factory=list)
+    failed: list[int] = field(default_factory=list)
+
+    def note(self, text: str) -> None:
+        """Keep a remark, of those that differ by numbers alone the first."""
+        if len(self.notes) < _TOLD:
+            self.notes.setdefault(re.sub(r"\d+", "#", text), text)
+
+
+class Worker:
+    """Scores shards of one job; metrics are loaded once, their models when first used."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._systems = list(job.hypotheses)
+        runtime = runtime_of(job)
+        # Rows come by once, so that edits and vectors are not kept; replies of servers cost money.
+        bare = replace(runtime, use_cache=False)
+        self._metrics = []
+        for name, label in zip(job.metrics, job.labels, strict=True):
+            scorer = load(name)
+            asks = scorer.family in ("judges", "jury")
+            self._metrics.append(_Metric(scorer, label, runtime if asks else bare))
+        self._condition = parse_condition(job.keep) if job.keep else None
+        self._reader = RowReader(job)
+
+    def finish(self, shard: Shard) -> ShardSummary:
+        """Score a shard and write its part whole or not at all.
+
+        Finishing a shard twice writes the same bytes twice.
+
+        Raises:
+            InputError: the file has changed or cannot be read, or a row is bad under `strict`.
+            OutputError: the part cannot be written.
+        """
+        start = time.perf_counter()
+        job, found = self._job, _Found()
+        for metric in self._metrics:
+            metric.sums, metric.why = None, ""
+        kept = KeptRows(job, shard) if self._condition else None
+        if self._condition:
+            found.removed = [0] * len(self._condition.parts)
+            found.failed = [0] * len(self._condition.parts)
+        for batch in self._reader.batches(shard, whole=kept is not None):
+            columns = self._score(shard, batch, found)
+            found.ids += batch.ids
+            for name, values in columns.items():
+                found.columns.setdefault(name, []).append(values)
+            if kept is not None:
+                kept.add(batch.raw, self._keep(columns, found))
+        summary = self._summary(shard, found)
+        if kept is not None:
+            kept.write()
+        self._write_sides(shard, found)
+        whole = {name: np.concatenate(parts) for name, parts in found.columns.items()}
+        write_part(job, shard, found.ids, whole, summary)
+        return replace(summary, seconds=time.perf_counter() - start)
+
+    def _summary(self, shard: Shard, found: _Found) -> ShardSummary:
+        return ShardSummary(
+            shard.number,
+            len(found.ids),
+            found.bad_rows,
+            {column: dict(sorted(found.nulls[column].items())) for column in sorted(found.nulls)},
+            {metric.label: metric.total(self._systems) for metric in self._metrics},
+            Kept(found.kept, tuple(found.removed), tuple(found.failed)),
+            tuple(found.notes.values()),
+        )
+
+    def _write_sides(self, shard: Shard, found: _Found) -> None:
+        job = self._job
+        folder = Path(job.folder)
+        bad = side_path(job, shard, "bad.jsonl")
+        if found.bad:
+            with written(folder, bad) as file:
+                for record in found.bad:
+                    file.write((json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8"))
+        else:
+            bad.unlink(missing_ok=True)
+        if job.id:
+            hashes = [hashlib.blake2b(i.encode(), digest_size=8).digest() for i in found.ids]
+            numbers = np.sort(np.frombuffer(b"".join(hashes), dtype="<u8"))
+            with written(folder, side_path(job, shard, "ids.npy")) as file:
+                np.save(file, numbers)
+
+    def _score(self, shard: Shard, batch: Batch, found: _Found) -> dict[str, FloatArray]:
+        """Columns of a batch, N numbers each; NaN where there is no score."""
+        columns = {
+            column_name(system, metric.label, part): np.full(len(batch), np.nan)
+            for system in self._systems
+            for metric in self._metrics
+            for part in ("", *metric.scorer.part_names)
+        }
+        refused: dict[tuple[int, str], str] = {}
+        for piece in batch.pieces():
+            # A corpus has as many references of every sentence.
+            groups: dict[int, list[int]] = {}
+            for row in range(piece.start, piece.stop):
+                if row not in batch.bad:
+                    groups.setdefault(len(batch.references[row]), []).append(row)
+            for count in sorted(groups):
+                for metric in self._metrics:
+                    self._score_rows(metric, batch, groups[count], columns, found, refused)
+        self._tell(shard, batch, columns, refused, found)
+        return columns
+
+    def _score_rows(
+        self,
+        metric: _Metric,
+        batch: Batch,
+        rows: list[int],
+        columns: dict[str, FloatArray],
+        found: _Found,
+        refused: dict[tuple[int, str], str],
+    ) -> None:
+        """Score rows by one metric; those that it refuses are found by halves."""
+        corpus = self._corpus(batch, rows)
+        try:
+            statistics = metric.scorer.statistics(corpus, metric.runtime)
+        except InputError as error:
+            if len(refused) >= _BLAMED:
+                raise
+            if len(rows) == 1:
+                refused[rows[0], metric.label] = str(error)
+                return
+            middle = len(rows) // 2
+            for half in (rows[:middle], rows[middle:]):
+                self._score_rows(metric, batch, half, columns, found, refused)
+            return
+        metric.add(metric.scorer.totals(statistics), len(corpus.references))
+        shown = {"": metric.scorer.sentence_scores(statistics).score}
+        if metric.scorer.part_names:
+            shown |= metric.scorer.parts(statistics)
+        for index, system in enumerate(self._systems):
+            for part, values in shown.items():
+                columns[column_name(system, metric.label, part)][rows] = values[index]
+        for note in statistics.notes:
+            found.note(f"{metric.label}: {note}")
+
+    def _corpus(self, batch: Batch, rows: Sequence[int]) -> Corpus:
+        systems = {
+            system: Version(tuple(lines[row] for row in rows))
+            for system, lines in zip(self._systems, batch.hypotheses, strict=True)
+        }
+        references = zip(*(batch.references[row] for row in rows), strict=True)
+        return Corpus(
+            tuple(batch.sources[row] for row in rows),
+            systems,
+            tuple(Version(texts) for texts in references),
+        )
+
+    def _tell(
+        self,
+        shard: Shard,
+        batch: Batch,
+        columns: dict[str, FloatArray],
+        refused: dict[tuple[int, str], str],
+        found: _Found,
+    ) -> None:
+        """Put down bad rows, and good ones that a metric gave no score."""
+        file = self._job.files[shard.file]
+        reasons: dict[int, list[str]] = {row: [why] for row, why in batch.bad.items()}
+        for metric in self._metrics:
+            for system in self._systems:
+                column = column_name(system, metric.label)
+                for row in np.flatnonzero(np.isnan(columns[column])).tolist():
+                    why = batch.bad.get(row)
+                    if why is None:
+                        why = refused.get((row, metric.label), "no score")
+                        reasons.setdefault(row, []).append(f"{column}: {why}")
+                    kind = why.partition(" (")[0].partition(":")[0]
+                    found.nulls.setdefault(column, Counter())[kind] += 1
+        found.bad_rows += len(batch.bad)
+        for row in sorted(reasons):
+            number = batch.first + row + 1
+            why = "; ".join(dict.fromkeys(reasons[row]))
+            if self._job.strict:
+                raise InputError(
+                    f"{file.path}, row {number}: {why}; repair the row, or leave --strict out to "
+                    "have such rows put down and passed over"
+                )
+            found.bad.append(
+                {"file": file.name, "row": number, "id": batch.ids[row], "reason": why}
+            )
+
+    def _keep(self, columns: dict[str, FloatArray], found: _Found) -> Any:
+        """Which rows of a batch fulfil the condition."""
+        assert self._condition is not None
+        left = np.ones(len(next(iter(columns.values()))), dtype=bool)
+        for number, part in enumerate(self._condition.parts):
+            holds = part.holds(columns)
+            found.failed[number] += int((~holds).sum())
+            found.removed[number] += int((left & ~holds).sum())
+            left &= holds
+        found.kept += int(left.sum())
+        return left
+
+
+def serve(asked: IO[str], answers: IO[str]) -> None:
+    """Answer shards, one a line, until the input ends; the first line is the job."""
+    worker: Worker | None = None
+    job = Job.from_json(asked.readline())
+    for line in _lines(asked):
+        try:
+            worker = worker or Worker(job)
+            answer: dict[str, str] = {"summary": worker.finish(Shard.from_json(line)).to_json()}
+        except GecjuryError as error:
+            answer = {"error": type(error).__name__, "message": str(error)}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def _lines(asked: IO[str]) -> Iterator[str]:
+    while line := asked.readline():
+        yield line
+
+
+if __name__ == "__main__":
+    # Whatever a library prints must not mix with the answers; an interruption is the driver's.
+    _answers, sys.stdout = sys.stdout, sys.stderr
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(BrokenPipeError):
+        serve(sys.stdin, _answers)
