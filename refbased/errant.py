@@ -19,6 +19,7 @@ from gecjury.refbased.edit_metric import (
     Types,
     by_type,
     check_beta,
+    chosen_types,
     distinct_corrections,
     words,
 )
@@ -82,10 +83,16 @@ class ERRANT(BestReference, TypedEditMetric):
                 for row, (own, other) in enumerate(zip(lines, reference, strict=True)):
                     values[system, row, index] = _count(own, other)
         _, chosen = self.chosen_in_run(values)
-        types = by_type(
-            edits.systems, chosen, lambda s, row, r: _types(mine[s][row], theirs[r][row]), zero=0
+
+        def types(system: int, row: int, reference: int) -> Types:
+            return _types(mine[system][row], theirs[reference][row])
+
+        return Statistics(
+            values,
+            details={"by_type": by_type(edits.systems, chosen, types, zero=0)},
+            notes=edits.notes,
+            sentence_types=chosen_types(chosen, types),
         )
-        return Statistics(values, details={"by_type": types}, notes=edits.notes)
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """F, precision and recall of TP, FP, FN."""
