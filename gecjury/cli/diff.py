@@ -125,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
     gate = parse_gate(args.conditions) if args.conditions else None
     if gate is not None and args.dry_run:
         raise OptionError(
-            "--dry-run scores nothing, so that --fail-if would pass: give one of them"
+            "--dry-run scores nothing, so --fail-if has nothing to judge: leave one out"
         )
     typed = list(dict.fromkeys(args.metrics))
     given = files_to_score(args, _read)
