@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -149,6 +150,21 @@ def test_counts_by_type_are_the_metric_s_own(typed: Corpus, level: int) -> None:
     own = found.by_type(level)  # type: ignore[arg-type]  # of 1, 2 and 3
     told = {(each.system, each.type): [each.tp, each.fp, each.fn] for each in own}
     assert {place: three for place, three in sums.items() if any(three)} == told
+
+
+@pytest.mark.parametrize(("metric", "option"), [("pt-errant", "model"), ("uot-errant", "encoder")])
+def test_weights_by_type_are_the_metric_s_own(
+    typed: Corpus, tiny_bert: Path, metric: str, option: str
+) -> None:
+    found = gecjury.score(typed, metrics=gecjury.load(metric, **{option: str(tiny_bert)}))
+    counts = type_counts(found.tables[0], 3)
+    assert counts is not None
+    own = {(e.system, e.type): (e.tp, e.fp, e.fn) for e in found.by_type(3)}
+    for place, kind in enumerate(counts.kinds):
+        both = counts.counts[:, :, place].sum(axis=1)
+        for system, sums in zip(("old", "new"), both, strict=True):
+            assert sums == pytest.approx(own.get((system, kind), (0, 0, 0)))
+    assert len(type_differences(counts, HOW)) == len(counts.kinds) > 2
 
 
 def test_types_are_tested_by_swapping_sentences(typed: Corpus) -> None:
