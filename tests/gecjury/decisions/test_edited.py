@@ -88,17 +88,22 @@ def test_the_effect_is_what_a_corpus_without_the_sentence_lacks() -> None:
 
 def test_effects_of_a_metric_that_draws_references_are_not_of_its_draws() -> None:
     rng = np.random.default_rng(0)
-    words = [" ".join(rng.choice(list("abcdefghij"), 8)) for _ in range(40)]
-    other = [text.replace("a", "x") for text in words]
-    third = [text.replace("b", "y") for text in words]
-    new = [*words[:-1], other[-1] + " z"]
-    corpus = corpus_of_texts(words, {"old": words, "new": new}, [other, third])
-    scorer = gecjury.load("gleu", draws=50)
-    (moved,) = moved_sentences(scorer, scorer.score_corpus(corpus), corpus, 3)
-    # Only the last line differs: without it there is no difference at all.
-    assert moved.line == 40
-    totals = scorer.score_corpus(corpus).totals
-    assert moved.effect == pytest.approx(totals["new"] - totals["old"])
+    words = [" ".join(rng.choice(list("abcdefghij"), 9)) for _ in range(30)]
+    one = [text.replace("a", "x").replace("c", "y") for text in words]
+    two = [text.replace("b", "z").replace("d", "v") for text in words]
+    new = [*one[:15], *words[15:]]
+    scorer = gecjury.load("gleu", draws=2000)
+    corpus = corpus_of_texts(words, {"old": words, "new": new}, [one, two])
+    table = scorer.score_corpus(corpus)
+    whole = table.totals["new"] - table.totals["old"]
+    moved = moved_sentences(scorer, table, corpus, 15)
+    assert len(moved) > 9
+    for each in moved:
+        kept = [row for row in range(30) if row != each.line - 1]
+        part = [[lines[row] for row in kept] for lines in (words, new, one, two)]
+        totals = scorer.score(part[0], {"old": part[0], "new": part[1]}, part[2:]).totals
+        expected = whole - (totals["new"] - totals["old"])
+        assert each.effect == pytest.approx(expected, abs=0.5 * max(abs(e.effect) for e in moved))
 
 
 def test_the_first_are_those_that_moved_most() -> None:
