@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["add_dataset_options", "run_dataset", "wants_dataset"]
 
 _FOR_DATASETS = ("column", "keep", "output_format", "strict", "shard_rows", "address", "num_gpus")
-_JSON = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
 
 
 def add_dataset_options(parser: argparse.ArgumentParser) -> None:
@@ -62,14 +61,14 @@ def wants_dataset(args: argparse.Namespace) -> bool:
     Raises:
         OptionError: options of the one kind with the other.
     """
-    from gecjury.datasets.files import is_dataset
+    from gecjury.datasets.files import is_dataset, may_be_dataset
 
     names = [args.source, *args.hypotheses]
     given = [name for name in _FOR_DATASETS if getattr(args, name)]
     given += ["engine"] if args.engine != "local" else []
-    json_only = all(name.lower().endswith(_JSON) for name in names)
-    sure = any(map(is_dataset, names))
-    if sure or (json_only and (given or len(names) == 1 or _has_both(names[-1]))):
+    may = all(map(may_be_dataset, names))
+    sure = may and any(map(is_dataset, names))
+    if sure or (may and (given or len(names) == 1 or _has_both(names[-1]))):
         _refuse_text_options(args)
         return True
     if given:
@@ -78,8 +77,6 @@ def wants_dataset(args: argparse.Namespace) -> bool:
             f"--{option} is for datasets (Parquet, JSON lines, hf:NAME), and {args.source} is a "
             "text file"
         )
-    if not args.hypotheses:
-        args.parser.error("the following arguments are required: HYP")
     return False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gecjury.cli.streams import tell
 
@@ -43,6 +43,25 @@ MOST_SEED = 2**32 - 1
 """Seeds of scikit-learn and transformers have 32 bits."""
 
 
+class _Source(argparse.Action):
+    """The first file; where it may be a dataset, no output has to follow."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        from gecjury.datasets.files import may_be_dataset
+
+        setattr(namespace, self.dest, values)
+        if may_be_dataset(values):
+            for action in parser._actions:
+                if action.dest == "hypotheses":
+                    action.required = False
+
+
 def add_files(parser: argparse.ArgumentParser, *, datasets: bool = False) -> None:
     """Declare SOURCE, HYP..., -r and --m2.
 
@@ -52,11 +71,17 @@ def add_files(parser: argparse.ArgumentParser, *, datasets: bool = False) -> Non
     """
     what = "sentences to correct: text, M2 or JSON"
     more = "; or a dataset: Parquet, JSON lines, a folder or glob of them, hf:NAME[:SPLIT]"
-    parser.add_argument("source", metavar="SOURCE", help=what + (more if datasets else ""))
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        action=_Source if datasets else "store",
+        help=what + (more if datasets else ""),
+    )
     parser.add_argument(
         "hypotheses",
         metavar="HYP",
-        nargs="*" if datasets else "+",
+        nargs="+",
+        default=[],
         help="system outputs, called by their file names" + ("; or more files" if datasets else ""),
     )
     parser.add_argument(

@@ -14,6 +14,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -76,9 +77,9 @@ class LocalEngine:
             GecjuryError: what a worker raised.
         """
         if self._workers == 1 or len(shards) < 2:
-            worker = Worker(job)
-            for shard in shards:
-                done(worker.finish(shard))
+            with closing(Worker(job)) as worker:
+                for shard in shards:
+                    done(worker.finish(shard))
             return
         count = min(self._workers, len(shards))
         pool = [_Process(job, count) for _ in range(count)]
@@ -150,7 +151,7 @@ class _Process:
         process = self._process
         try:
             if process is None:
-                process = self._process = self._started()
+                process = self._started()
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdin.write(shard.to_json() + "\n")
@@ -168,7 +169,7 @@ class _Process:
         return ShardSummary.from_json(answer["summary"])
 
     def _started(self) -> subprocess.Popen[str]:
-        if self._ended:
+        if self._is_over():
             raise _Died(-1)
         process = subprocess.Popen(
             [sys.executable, "-m", "gecjury.datasets.work"],
@@ -179,7 +180,14 @@ class _Process:
         )
         assert process.stdin is not None
         process.stdin.write(self._job.to_json() + "\n")
+        self._process = process
+        if self._is_over():  # meanwhile
+            process.kill()
         return process
+
+    def _is_over(self) -> bool:
+        """Whether no more work is wanted, as another thread may have said."""
+        return self._ended
 
     def kill(self) -> None:
         """End the process, whatever it does, and start no other."""
@@ -196,7 +204,5 @@ class _Process:
         process.wait()
         for stream in (process.stdin, process.stdout):
             if stream is not None:
-                try:
+                with suppress(OSError):
                     stream.close()
-                except OSError:
-                    continue

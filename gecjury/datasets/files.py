@@ -26,6 +26,7 @@ __all__ = [
     "dataset_files",
     "hub_dataset",
     "is_dataset",
+    "may_be_dataset",
     "open_lines",
     "parquet_file",
     "pyarrow",
@@ -39,6 +40,7 @@ _PARQUET = (".parquet", ".pq")
 _JSON = (".jsonl", ".ndjson", ".json")
 _PACKED = ("", ".gz", ".zst")
 _ENDINGS = (*_PARQUET, *(json + packed for json in _JSON for packed in _PACKED))
+_SINGLE = (".json", ".json.gz", ".json.zst")
 _PIECE = 1 << 20
 _END = 1 << 16
 
@@ -53,6 +55,11 @@ def is_dataset(name: str) -> bool:
     if _is_glob(name):
         return True
     return name.lower().endswith((*_PARQUET, ".zst", ".ndjson", ".ndjson.gz"))
+
+
+def may_be_dataset(name: str) -> bool:
+    """Whether a name may be that of a dataset: certainly, or of JSON lines."""
+    return is_dataset(name) or name.lower().endswith(_ENDINGS)
 
 
 def _is_glob(name: str) -> bool:
@@ -74,7 +81,10 @@ def dataset_files(inputs: Sequence[str]) -> list[str]:
         if not name or "\0" in name:
             raise InputError(f"{name!r} is no file name; give a file, a folder or a glob")
         if name.startswith("hf:"):
-            found.append(name)
+            # A folder of `save_to_disk` is found from wherever a worker runs.
+            folder, sign, split = name.removeprefix("hf:").partition(":")
+            here = Path(folder)
+            found.append(f"hf:{here.absolute()}{sign}{split}" if here.is_dir() else name)
             continue
         path = Path(name)
         if path.is_dir():
@@ -83,6 +93,9 @@ def dataset_files(inputs: Sequence[str]) -> list[str]:
                 for file in path.rglob("*")
                 if file.is_file() and _readable(file, path)
             )
+            # Beside data of other kinds, `.json` is about them and not of them.
+            others = [file for file in inside if not file.lower().endswith(_SINGLE)]
+            inside = others or inside
             if not inside:
                 raise InputError(
                     f"{name}: the folder holds no file that ends in {', '.join(_ENDINGS)}"

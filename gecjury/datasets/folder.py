@@ -16,6 +16,7 @@ from gecjury.datasets.output import (
     SIDES,
     UNFINISHED,
     finished_summary,
+    id_hashes,
     part_path,
     side_path,
     written,
@@ -33,6 +34,7 @@ __all__ = [
     "gather_bad_rows",
     "held",
     "manifest_of",
+    "tidy",
     "write_results",
 ]
 
@@ -111,8 +113,9 @@ def begin(job: Job, old: Job | None) -> None:
     shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
     if old is None:
         record = {"format": FORMAT, "job": asdict(job)}
-        # How a run is carried out is each run's own affair, and may hold folders of its machine.
-        del record["job"]["runtime"]  # type: ignore[attr-defined]  # a dictionary
+        # Where and how a run is carried out is each run's own affair.
+        for key in ("folder", "runtime"):
+            del record["job"][key]  # type: ignore[attr-defined]  # a dictionary
         with written(folder, folder / MANIFEST) as file:
             file.write(json.dumps(record, indent=1).encode())
 
@@ -128,8 +131,8 @@ def _differences(old: Job, new: Job) -> list[str]:
         if before != now:
             found.append(f"{what}: {before or 'none'} then, {now or 'none'} now")
     if dict(old.hypotheses) != dict(new.hypotheses):
-        then, now = (", ".join(j.hypotheses.values()) for j in (old, new))
-        found.append(f"columns of hypotheses: {then} then, {now} now")
+        one, two = (", ".join(j.hypotheses.values()) for j in (old, new))
+        found.append(f"columns of hypotheses: {one} then, {two} now")
     if old.labels != new.labels:
         found.append(f"metrics: {', '.join(old.labels)} then, {', '.join(new.labels)} now")
     else:
@@ -206,9 +209,10 @@ def duplicate_ids(job: Job, shards: Sequence[Shard]) -> str:
     """
     if not job.id:
         return ""
-    files = [np.load(side_path(job, s, "ids.npy"), mmap_mode="r") for s in shards]
+    files = [_hashes(job, shard) for shard in shards]
     step = 2**64 // _RANGES
-    twice, more = [], 0
+    twice: list[int] = []
+    more = 0
     for number in range(_RANGES):
         low, high = number * step, (number + 1) * step - 1
         parts = []
@@ -231,12 +235,16 @@ def duplicate_ids(job: Job, shards: Sequence[Shard]) -> str:
     )
 
 
+def _hashes(job: Job, shard: Shard) -> Any:
+    """Sorted hashes of a part's ids; made anew where a finished run has removed them."""
+    path = side_path(job, shard, "ids.npy")
+    return np.load(path, mmap_mode="r") if path.exists() else id_hashes(part_ids(job, shard))
+
+
 def _ids_of(
     job: Job, shards: Sequence[Shard], files: Sequence[Any], wanted: Sequence[int]
 ) -> list[str]:
     """Ids of hashes, with the first rows that have them."""
-    import hashlib
-
     places: dict[int, tuple[str, list[str]]] = {}
     for shard, hashes in zip(shards, files, strict=True):
         at = np.searchsorted(hashes, np.array(wanted, dtype=np.uint64))
@@ -245,9 +253,7 @@ def _ids_of(
         ):
             continue
         for row, name in enumerate(part_ids(job, shard), shard.start + 1):
-            number = int.from_bytes(
-                hashlib.blake2b(name.encode(), digest_size=8).digest(), "little"
-            )
+            number = int(id_hashes([name])[0])
             if number in wanted:
                 where = f"{job.files[shard.file].name} row {row}"
                 places.setdefault(number, (name, []))[1].append(where)
@@ -270,10 +276,15 @@ def part_ids(job: Job, shard: Shard) -> list[str]:
 
 
 def write_results(job: Job, record: Mapping[str, Any]) -> None:
-    """Write what the run found; the folder is finished with that, and what is left over goes."""
+    """Write what the run found; the folder is finished with that."""
     folder = Path(job.folder)
     with written(folder, folder / RESULTS) as file:
         file.write((json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def tidy(job: Job) -> None:
+    """Remove what a finished folder needs no more."""
+    folder = Path(job.folder)
     shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
     if job.form == "parquet":
         shutil.rmtree(folder / SIDES, ignore_errors=True)

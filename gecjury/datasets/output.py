@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -25,6 +26,7 @@ __all__ = [
     "KeptRows",
     "column_signatures",
     "finished_summary",
+    "id_hashes",
     "part_path",
     "side_path",
     "write_part",
@@ -86,6 +88,12 @@ def side_path(job: Job, shard: Shard, ending: str) -> Path:
     return Path(job.folder) / SIDES / f"{shard.name}.{ending}"
 
 
+def id_hashes(ids: Sequence[str]) -> Any:
+    """Hashes of 64 bits, sorted; they tell two ids apart but once in billions of billions."""
+    parts = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids]
+    return np.sort(np.frombuffer(b"".join(parts), dtype="<u8"))
+
+
 def column_signatures(job: Job) -> dict[str, str]:
     """By label, the signature as one line."""
     from gecjury.scoring.signature import Signature
@@ -133,10 +141,21 @@ def write_part(
         "_summary": json.dumps(told),
     }
     arrays = [arrow.array(ids, arrow.string())]
-    arrays += [arrow.array(column, mask=np.isnan(column)) for column in columns.values()]
+    arrays += [_numbers(arrow, column) for column in columns.values()]
     table = arrow.Table.from_arrays(arrays, ["id", *columns]).replace_schema_metadata(metadata)
     with written(folder, path) as file:
         parquet.write_table(table, file, compression="zstd")
+
+
+def _numbers(arrow: Any, column: FloatArray) -> Any:
+    """Numbers as an Arrow array, NaN as null.
+
+    `arrow.array` would do it too, and import pandas for it where that is installed.
+    """
+    known = ~np.isnan(column)
+    mask = None if known.all() else arrow.py_buffer(np.packbits(known, bitorder="little"))
+    data = arrow.py_buffer(np.where(known, column, 0.0))
+    return arrow.Array.from_buffers(arrow.float64(), len(column), [mask, data])
 
 
 def finished_summary(job: Job, shard: Shard) -> ShardSummary | None:
@@ -182,7 +201,7 @@ class KeptRows:
         if isinstance(raw, list):
             self._lines += [line for line, kept in zip(raw, mask.tolist(), strict=True) if kept]
         else:
-            self._tables.append(raw.filter(pyarrow().array(mask)))
+            self._tables.append(raw.filter(pyarrow().array(mask.tolist())))
 
     def write(self) -> None:
         """Write what was taken; a Parquet file without rows where there are none."""

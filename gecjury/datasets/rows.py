@@ -60,6 +60,10 @@ class Batch:
 
     def pieces(self) -> Iterator[slice]:
         """Parts of the batch of at most `BATCH_CHARACTERS` each, a row at least."""
+        texts = (self.sources, *self.hypotheses)
+        if sum(sum(map(len, lines)) for lines in texts) <= BATCH_CHARACTERS:
+            yield slice(0, len(self))
+            return
         start = size = 0
         for row, source in enumerate(self.sources):
             length = len(source) + sum(len(lines[row]) for lines in self.hypotheses)
@@ -173,9 +177,13 @@ class _Arrow:
             before += metadata.row_group(group).num_rows
             group += 1
         self._at, self._left = before, None
-        groups = list(range(group, metadata.num_row_groups))
-        self._stream = self._data.iter_batches(
-            BATCH_ROWS, row_groups=groups, columns=self._columns, use_threads=False
+        # Group by group, so that what is read before a damaged one is whole.
+        self._stream = (
+            batch
+            for number in range(group, metadata.num_row_groups)
+            for batch in self._data.iter_batches(
+                BATCH_ROWS, row_groups=[number], columns=self._columns, use_threads=False
+            )
         )
 
     def _read(self) -> Any:
@@ -193,13 +201,16 @@ class _Arrow:
         count = table.num_rows
         job, file = self._job, self._file
         bad: dict[int, str] = {}
-        ids = [f"{file.name}:{row}" for row in range(first + 1, first + count + 1)]
         if job.id:
-            for row, value in enumerate(self._values(table, job.id, bad)):
+            ids = self._values(table, job.id, bad)
+            for row, value in enumerate(ids):
                 if value is None:
                     bad.setdefault(row, f"{job.id} is null")
-                else:
+                    ids[row] = f"{file.name}:{first + row + 1}"
+                elif not isinstance(value, str):
                     ids[row] = str(value)
+        else:
+            ids = [f"{file.name}:{row}" for row in range(first + 1, first + count + 1)]
         texts = [
             self._texts(table, column, bad) for column in (job.source, *job.hypotheses.values())
         ]
@@ -231,6 +242,8 @@ class _Arrow:
 
     def _texts(self, table: Any, column: str, bad: dict[int, str]) -> list[str]:
         values = self._values(table, column, bad)
+        if None not in values and max(map(len, values), default=0) <= MOST_TEXT:
+            return values
         for row, value in enumerate(values):
             if value is None:
                 bad.setdefault(row, f"{column} is null")
@@ -325,7 +338,8 @@ class _Lines:
 
     def batches(self, shard: Shard) -> Iterator[Batch]:
         self._seek(shard)
-        at, lines, size = shard.start, [], 0
+        lines: list[bytes] = []
+        at, size = shard.start, 0
         while at + len(lines) < shard.stop:
             line = self._line()
             if not line:

@@ -147,7 +147,7 @@ def score_dataset(
         raise OptionError(f"--shard-rows {shard_rows}: expected 1 or more")
     paths = dataset_files(inputs)
     target = Path(folder).absolute()
-    _check_apart(target, paths)
+    _check_apart(target, inputs, paths)
     with place.held(target):
         old = place.manifest_of(target)
         known = {} if old is None else {file.path: file for file in old.files}
@@ -165,6 +165,9 @@ def score_dataset(
         shards = list(shards_of(files, shard_rows))
         results = target / place.RESULTS
         summaries = place.finished(job, shards)
+        if len(summaries) < len(shards) and results.exists():
+            # Parts of a finished run were removed, and with it went what bad rows are told from.
+            summaries = {number: one for number, one in summaries.items() if not one.nulls}
         left = [shard for shard in shards if shard.number not in summaries]
         if tell is not None:
             _tell_plan(job, scorers, shards, left, tell)
@@ -177,6 +180,7 @@ def score_dataset(
         if not results.exists():
             made = _put_together(job, scorers, shards, summaries)
             place.write_results(job, made.to_json())
+        place.tidy(job)
         return replace(
             _read_results(results, target), done=done, seconds=time.perf_counter() - start
         )
@@ -231,7 +235,12 @@ def _check_runtime(runtime: Runtime, engine: Engine | str) -> None:
         raise OptionError("--max-cost: is counted by one process; take it with --workers 1 alone")
 
 
-def _check_apart(target: Path, paths: Sequence[str]) -> None:
+def _check_apart(target: Path, inputs: Sequence[str], paths: Sequence[str]) -> None:
+    around = next((name for name in inputs if Path(name).absolute() in target.parents), "")
+    if around:
+        raise OptionError(
+            f"-o {target}: lies in {around}, all of which is read; results need a folder beside it"
+        )
     inside = next((p for p in paths if not p.startswith("hf:") and target in Path(p).parents), "")
     if inside:
         raise OptionError(
@@ -267,7 +276,7 @@ def _job(
                 "--column hypothesis=NAME"
             )
     signatures = [_signature(scorer, columns, files, runtime) for scorer in scorers]
-    labels = _labels(scorers)
+    labels = _labels(scorers, signatures)
     names = [
         column_name(system, label, part)
         for system in systems
@@ -296,10 +305,17 @@ def _job(
     )
 
 
-def _labels(scorers: Sequence[Scorer]) -> list[str]:
+def _labels(scorers: Sequence[Scorer], signatures: Sequence[Mapping[str, Any]]) -> list[str]:
     """A metric's name, or with its options where others have the name as well."""
+    from gecjury.scoring.signature import Signature
+
     count = Counter(scorer.name for scorer in scorers)
-    labels = [s.name if count[s.name] == 1 else _typed(s) for s in scorers]
+    labels = [
+        scorer.name if count[scorer.name] == 1 else Signature.from_json(record).label
+        for scorer, record in zip(scorers, signatures, strict=True)
+    ]
+    if len(set(labels)) < len(labels):
+        return [_typed(scorer) for scorer in scorers]
     return labels
 
 

@@ -6,7 +6,6 @@ each answer is a summary or an error.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import signal
@@ -23,7 +22,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.datasets.output import KeptRows, side_path, write_part, written
+from gecjury.datasets.output import KeptRows, id_hashes, side_path, write_part, written
 from gecjury.datasets.rows import Batch, RowReader
 from gecjury.datasets.shards import Job, Kept, Shard, ShardSummary, Total
 from gecjury.errors import GecjuryError, InputError
@@ -150,6 +149,10 @@ class Worker:
         write_part(job, shard, found.ids, whole, summary)
         return replace(summary, seconds=time.perf_counter() - start)
 
+    def close(self) -> None:
+        """Close the file that was read last."""
+        self._reader.close()
+
     def _summary(self, shard: Shard, found: _Found) -> ShardSummary:
         return ShardSummary(
             shard.number,
@@ -172,10 +175,8 @@ class Worker:
         else:
             bad.unlink(missing_ok=True)
         if job.id:
-            hashes = [hashlib.blake2b(i.encode(), digest_size=8).digest() for i in found.ids]
-            numbers = np.sort(np.frombuffer(b"".join(hashes), dtype="<u8"))
             with written(folder, side_path(job, shard, "ids.npy")) as file:
-                np.save(file, numbers)
+                np.save(file, id_hashes(found.ids))
 
     def _score(self, shard: Shard, batch: Batch, found: _Found) -> dict[str, FloatArray]:
         """Columns of a batch, N numbers each; NaN where there is no score."""
@@ -187,14 +188,13 @@ class Worker:
         }
         refused: dict[tuple[int, str], str] = {}
         for piece in batch.pieces():
+            rows = [row for row in range(piece.start, piece.stop) if row not in batch.bad]
             # A corpus has as many references of every sentence.
-            groups: dict[int, list[int]] = {}
-            for row in range(piece.start, piece.stop):
-                if row not in batch.bad:
-                    groups.setdefault(len(batch.references[row]), []).append(row)
-            for count in sorted(groups):
+            for count in sorted({len(batch.references[row]) for row in rows}):
+                chosen = [row for row in rows if len(batch.references[row]) == count]
+                corpus = self._corpus(batch, chosen)
                 for metric in self._metrics:
-                    self._score_rows(metric, batch, groups[count], columns, found, refused)
+                    self._score_rows(metric, batch, chosen, corpus, columns, found, refused)
         self._tell(shard, batch, columns, refused, found)
         return columns
 
@@ -203,12 +203,12 @@ class Worker:
         metric: _Metric,
         batch: Batch,
         rows: list[int],
+        corpus: Corpus,
         columns: dict[str, FloatArray],
         found: _Found,
         refused: dict[tuple[int, str], str],
     ) -> None:
         """Score rows by one metric; those that it refuses are found by halves."""
-        corpus = self._corpus(batch, rows)
         try:
             statistics = metric.scorer.statistics(corpus, metric.runtime)
         except InputError as error:
@@ -219,7 +219,8 @@ class Worker:
                 return
             middle = len(rows) // 2
             for half in (rows[:middle], rows[middle:]):
-                self._score_rows(metric, batch, half, columns, found, refused)
+                smaller = self._corpus(batch, half)
+                self._score_rows(metric, batch, half, smaller, columns, found, refused)
             return
         metric.add(metric.scorer.totals(statistics), len(corpus.references))
         shown = {"": metric.scorer.sentence_scores(statistics).score}
@@ -229,19 +230,18 @@ class Worker:
             for part, values in shown.items():
                 columns[column_name(system, metric.label, part)][rows] = values[index]
         for note in statistics.notes:
-            found.note(f"{metric.label}: {note}")
+            found.note(f"{metric.label}, of some rows: {note}")
 
     def _corpus(self, batch: Batch, rows: Sequence[int]) -> Corpus:
+        def chosen(lines: list[str]) -> tuple[str, ...]:
+            return tuple(lines if len(rows) == len(batch) else (lines[row] for row in rows))
+
         systems = {
-            system: Version(tuple(lines[row] for row in rows))
+            system: Version(chosen(lines))
             for system, lines in zip(self._systems, batch.hypotheses, strict=True)
         }
         references = zip(*(batch.references[row] for row in rows), strict=True)
-        return Corpus(
-            tuple(batch.sources[row] for row in rows),
-            systems,
-            tuple(Version(texts) for texts in references),
-        )
+        return Corpus(chosen(batch.sources), systems, tuple(map(Version, references)))
 
     def _tell(
         self,
@@ -296,7 +296,7 @@ def serve(asked: IO[str], answers: IO[str]) -> None:
     job = Job.from_json(asked.readline())
     for line in _lines(asked):
         try:
-            worker = worker or Worker(job)
+            worker = Worker(job) if worker is None else worker
             answer: dict[str, str] = {"summary": worker.finish(Shard.from_json(line)).to_json()}
         except GecjuryError as error:
             answer = {"error": type(error).__name__, "message": str(error)}

@@ -262,10 +262,13 @@ def _evaluate(tree: Any, columns: Mapping[str, Any]) -> _Truth:
         return false, true
     if sign in ("and", "or"):
         found = [_evaluate(part, columns) for part in rest[0]]
-        trues, falses = np.array([t for t, _ in found]), np.array([f for _, f in found])
-        if sign == "and":
-            return trues.all(axis=0), falses.any(axis=0)
-        return trues.any(axis=0), falses.all(axis=0)
+        true, false = found[0]
+        for more_true, more_false in found[1:]:
+            if sign == "and":
+                true, false = true & more_true, false | more_false
+            else:
+                true, false = true | more_true, false & more_false
+        return true, false
     left, right = (
         np.asarray(columns[v] if isinstance(v, str) else v, dtype=np.float64) for v in rest
     )

@@ -23,6 +23,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError, nearest
 from gecjury.runtime import Runtime
+from gecjury.scoring.result_folder import folder_digest, is_result_folder, read_result_folder
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting
@@ -209,8 +210,8 @@ class GivenScores(Scorer):
     scored.
 
     Attributes:
-        file: a table of system, line and score, a column a system, JSON, or a folder with one file
-            a system.
+        file: a table of system, line and score, a column a system, JSON, a folder with one file a
+            system, or a folder that `gecjury score DATASET -o` made.
         label: how the metric is called in tables.
         metric: which metric's scores, of a file that holds those of several.
     """
@@ -376,6 +377,8 @@ def _records(where: str, rows: Iterable[Any]) -> Iterator[tuple[str, object, obj
 def _read(file: str, digest: str, metric: str) -> Given:
     """Read a file or folder; the digest is part of the key, so that a changed one is read anew."""
     path = Path(file)
+    if is_result_folder(path):
+        return _of_results(file, digest, metric)
     if path.is_dir():
         rows = {
             name: (_row_of(str(part), _column(part)),) for name, part in _by_system(path).items()
@@ -398,10 +401,20 @@ def _digest(path: Path) -> str:
             )
         read_text(path)  # whatever is wrong with it is said in the way of all files
         return _file_hash(path)
+    if is_result_folder(path):
+        return folder_digest(path)
     digest = hashlib.sha256()
     for name, part in _by_system(path).items():
         digest.update(json.dumps([name, _file_hash(part)]).encode())
     return digest.hexdigest()
+
+
+def _of_results(file: str, digest: str, metric: str) -> Given:
+    """The scores of a dataset's rows, each system a column of hypotheses."""
+    rows = {}
+    for system, (values, total) in read_result_folder(Path(file), metric).items():
+        rows[system] = (replace(_row_of(f"{file}, {system or 'rows'}", values), total=total),)
+    return Given(file, digest, rows, alone=list(rows) == [""])
 
 
 def _file_hash(path: Path) -> str:

@@ -1,0 +1,73 @@
+"""Datasets of a few rows, in every form."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def rows(count: int, *, references: int = 1, start: int = 0) -> list[dict[str, Any]]:
+    """Rows in which every sentence differs, hypotheses more or less right."""
+    words = ["the", "cat", "sat", "on", "a", "mat", "and", "looked", "at", "it"]
+    found = []
+    for number in range(start, start + count):
+        source = [*words[number % 5 :], str(number)]
+        found.append(
+            {
+                "id": f"r{number}",
+                "source": " ".join(source),
+                "hypothesis": " ".join(source[: -1 - number % 3] + ["."] * (number % 2)),
+                "other": " ".join(source[number % 2 :]),
+                "references": [" ".join([*source[r:], "."]) for r in range(references)],
+            }
+        )
+    return found
+
+
+def write(path: Path, rows: Rows, **options: Any) -> Path:
+    """A file of rows; its ending says the kind."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".parquet":
+        import pyarrow
+        import pyarrow.parquet as parquet
+
+        parquet.write_table(pyarrow.Table.from_pylist(list(rows)), path, **options)
+        return path
+    data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    if path.suffix == ".gz":
+        data = gzip.compress(data)
+    elif path.suffix == ".zst":
+        import zstandard
+
+        half = len(data) // 2  # several frames, as `cat a.zst b.zst` makes them
+        pack = zstandard.ZstdCompressor(write_checksum=True).compress
+        data = pack(data[:half]) + pack(data[half:])
+    path.write_bytes(data)
+    return path
+
+
+def read(folder: Path) -> list[dict[str, Any]]:
+    """The rows of all parts, in order."""
+    import pyarrow.parquet as parquet
+
+    found: list[dict[str, Any]] = []
+    for part in sorted(folder.glob("part-*")):
+        if part.suffix == ".parquet":
+            found += parquet.read_table(part).to_pylist()
+        else:
+            found += [json.loads(line) for line in part.read_text(encoding="utf-8").splitlines()]
+    return found
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder by its path, locks left out."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith(".lock")
+    }

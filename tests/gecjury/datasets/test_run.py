@@ -1,0 +1,594 @@
+"""Datasets scored from end to end, against the scores of the same texts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gecjury
+from gecjury.corpus.corpus import Corpus
+from gecjury.datasets.engines import LocalEngine
+from gecjury.datasets.files import parquet_file
+from gecjury.datasets.run import DatasetScores, score_dataset
+from gecjury.datasets.shards import Job, Shard, ShardSummary
+from gecjury.datasets.work import Worker
+from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError, OutputError
+from gecjury.refless.changes import Changes
+from gecjury.runtime import Runtime
+from gecjury.scoring.scores import Statistics
+
+METRICS = ["green", "changes", "gleu", "i-measure"]
+
+
+def whole(rows: Sequence[dict[str, Any]], metrics: Sequence[str], systems: Sequence[str]) -> Any:
+    references = list(zip(*(row["references"] for row in rows), strict=True))
+    return gecjury.score(
+        [row["source"] for row in rows],
+        {name: [row[name] for row in rows] for name in systems},
+        references,
+        metrics=list(metrics),
+    )
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.json"])
+def test_rows_and_corpus_are_scored_as_texts_are(tmp_path: Path, made: Any, name: str) -> None:
+    rows = made.rows(60)
+    options = {"row_group_size": 7} if name.endswith("parquet") else {}
+    path = made.write(tmp_path / name, rows, **options)
+    found = score_dataset(path, tmp_path / "out", metrics=METRICS, shard_rows=11)
+    expected = whole(rows, METRICS, ["hypothesis"])
+    scored = made.read(tmp_path / "out")
+    assert [row["id"] for row in scored] == [row["id"] for row in rows]
+    for table, record in zip(expected.tables, found.rows(), strict=True):
+        label = table.signature.label
+        np.testing.assert_array_equal([row[label] for row in scored], table.sentences[0])
+        assert record["score"] == pytest.approx(table.totals["hypothesis"], rel=1e-12)
+        if table.precision is not None:
+            assert record["precision"] == pytest.approx(table.precision[0], rel=1e-12)
+            parts = [row[f"{label}.precision"] for row in scored]
+            np.testing.assert_array_equal(parts, table.by_sentence.precision[0])
+    assert (found.rows_read, found.bad, found.unanswered) == (60, 0, 0)
+
+
+def test_several_hypotheses_and_references_of_several_numbers(tmp_path: Path, made: Any) -> None:
+    rows = made.rows(20, references=2) + made.rows(20, references=1, start=20)
+    path = made.write(tmp_path / "a.parquet", rows)
+    found = score_dataset(
+        path,
+        tmp_path / "out",
+        metrics=["green", "gleu", "green:n=2"],
+        columns={"hypothesis": ["hypothesis", "other"]},
+        shard_rows=13,
+    )
+    scored = made.read(tmp_path / "out")
+    for part, begin in ((rows[:20], 0), (rows[20:], 20)):
+        for table in whole(part, ["gleu", "green:n=2"], ["hypothesis", "other"]).tables:
+            for number, system in enumerate(("hypothesis", "other")):
+                column = f"{system}.{table.signature.label}"
+                mine = [row[column] for row in scored[begin : begin + 20]]
+                np.testing.assert_array_equal(mine, table.sentences[number])
+    by_name = {(r["system"], r["metric"]): r["score"] for r in found.rows()}
+    assert by_name["hypothesis", "gleu"] is None
+    assert any("gleu: no corpus score: with several references" in note for note in found.notes)
+    assert by_name["other", "green"] is not None
+
+
+def test_the_schema_tells_what_made_it(tmp_path: Path, made: Any) -> None:
+    path = made.write(tmp_path / "a.parquet", made.rows(3))
+    score_dataset(path, tmp_path / "out", metrics=["green"])
+    metadata = parquet_file(str(tmp_path / "out" / "part-000000.parquet")).schema_arrow.metadata
+    signatures = json.loads(metadata[b"_signature"])
+    assert signatures["green"].startswith("green|n=4,unit=word,beta=2.0|v1|refs=column:references")
+    summary = ShardSummary.from_json(metadata[b"_summary"])
+    assert (summary.rows, summary.seconds) == (3, 0.0)
+
+
+BAD = [
+    ({"source": None}, "source is null"),
+    ({"hypothesis": None}, "hypothesis is null"),
+    ({"references": None}, "references is null"),
+    ({"references": []}, "references is an empty list"),
+    ({"references": ["a", None]}, "references holds null, not text"),
+    ({"source": "x" * 200_000}, "source is too long"),
+    ({"id": None}, "id is (null|null; expected)"),
+]
+BAD_LINES = [
+    (b"{", "is no JSON"),
+    (b"", "the line is empty"),
+    (b"[1]", "is no JSON object"),
+    (b'{"id": "x"}', "has no source"),
+    (b'{"source": "a", "hypothesis": 3, "references": ["a"], "id": "x"}', "is a number, not text"),
+    (b'{"source": "\xff"}', "is not UTF-8"),
+    (b'{"source": "\\ud800", "hypothesis": "a", "references": "a", "id": 1}', "surrogate pair"),
+    (b'{"source": "a", "hypothesis": "a", "references": 1, "id": 1}', "no list of texts"),
+    (b"[" * 3000, "no JSON|nested"),
+]
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl"])
+def test_bad_rows_are_put_down_and_stay_in_their_place(
+    tmp_path: Path, made: Any, name: str
+) -> None:
+    rows = made.rows(len(BAD) * 2)
+    for place, (change, _) in enumerate(BAD):
+        rows[place * 2].update(change)
+    path = made.write(tmp_path / name, rows)
+    found = score_dataset(path, tmp_path / "out", metrics=["green"], shard_rows=5)
+    scored = made.read(tmp_path / "out")
+    assert len(scored) == len(rows)
+    assert [row["green"] is None for row in scored] == [True, False] * len(BAD)
+    lines = (tmp_path / "out" / "bad-rows.jsonl").read_text(encoding="utf-8").splitlines()
+    records = [json.loads(line) for line in lines]
+    assert [record["row"] for record in records] == list(range(1, 2 * len(BAD), 2))
+    for record, (_, expected) in zip(records, BAD, strict=True):
+        assert record["file"] == name
+        assert re.search(expected, record["reason"])
+    assert found.bad == len(BAD)
+    assert found.unanswered == 0
+    assert sum(found.nulls["green"].values()) == len(BAD)
+    good = [row for place, row in enumerate(rows) if place % 2]
+    expected_total = whole(good, ["green"], ["hypothesis"]).tables[0].totals["hypothesis"]
+    assert found.rows()[0]["score"] == pytest.approx(expected_total, rel=1e-12)
+    with pytest.raises(InputError, match=f"{name}, row 1: source is null"):
+        score_dataset(path, tmp_path / "strict", metrics=["green"], strict=True)
+
+
+def test_bad_lines_are_put_down(tmp_path: Path, made: Any) -> None:
+    path = made.write(tmp_path / "a.jsonl", made.rows(2))
+    path.write_bytes(path.read_bytes() + b"".join(line + b"\n" for line, _ in BAD_LINES))
+    found = score_dataset(path, tmp_path / "out", metrics=["green"], shard_rows=3)
+    lines = (tmp_path / "out" / "bad-rows.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == len(BAD_LINES) == found.bad
+    for line, (_, expected) in zip(lines, BAD_LINES, strict=True):
+        assert re.search(expected, json.loads(line)["reason"]), line
+
+
+@dataclass(frozen=True)
+class Picky(Changes):
+    """Refuses sentences that hold one of some numbers, as a metric may refuse a text."""
+
+    numbers: tuple[str, ...] = ()
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        for source in corpus.sources:
+            if set(source.split()) & set(self.numbers):
+                raise InputError(f"{source}: cannot be scored")
+        return super().statistics(corpus, runtime)
+
+
+@pytest.mark.parametrize("numbers", [("3",), ("0", "17", "39"), ()])
+def test_rows_that_a_metric_refuses_are_found(
+    tmp_path: Path, made: Any, numbers: tuple[str, ...]
+) -> None:
+    path = made.write(tmp_path / "a.parquet", made.rows(40))
+
+    class Refusing(_Ending):
+        def finish(
+            self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+        ) -> None:
+            with closing(Worker(job)) as worker:
+                worker._metrics[0].scorer = Picky(numbers)
+                for shard in shards:
+                    done(worker.finish(shard))
+
+    found = score_dataset(
+        path, tmp_path / "out", metrics=["changes", "green"], engine=Refusing(0), shard_rows=25
+    )
+    scored = made.read(tmp_path / "out")
+    without = [row["id"][1:] for row in scored if row["changes"] is None]
+    assert without == list(numbers)
+    assert all(row["green"] is not None for row in scored)
+    assert (found.bad, found.unanswered) == (0, len(numbers))
+    if not numbers:
+        return
+    lines = (tmp_path / "out" / "bad-rows.jsonl").read_text(encoding="utf-8").splitlines()
+    reasons = [json.loads(line)["reason"] for line in lines]
+    assert all(reason.startswith("changes: ") and "cannot be" in reason for reason in reasons)
+
+
+def test_a_metric_that_refuses_everything_ends_the_run(tmp_path: Path, made: Any) -> None:
+    path = made.write(tmp_path / "a.parquet", made.rows(60))
+
+    class Refusing(_Ending):
+        def finish(
+            self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+        ) -> None:
+            with closing(Worker(job)) as worker:
+                worker._metrics[0].scorer = Picky(tuple(map(str, range(60))))
+                done(worker.finish(shards[0]))
+
+    with pytest.raises(InputError, match="cannot be scored"):
+        score_dataset(path, tmp_path / "out", metrics=["changes"], engine=Refusing(0))
+
+
+def test_ids_are_given_or_file_and_row(tmp_path: Path, made: Any) -> None:
+    rows = [{k: v for k, v in row.items() if k != "id"} for row in made.rows(3)]
+    path = made.write(tmp_path / "a.parquet", rows)
+    score_dataset(path, tmp_path / "out", metrics=["changes"])
+    assert [r["id"] for r in made.read(tmp_path / "out")] == [f"a.parquet:{n}" for n in (1, 2, 3)]
+
+
+def test_duplicate_ids_are_told(tmp_path: Path, made: Any) -> None:
+    rows = made.rows(30)
+    rows[25]["id"] = rows[3]["id"]
+    path = made.write(tmp_path / "a.jsonl", rows)
+    found = score_dataset(path, tmp_path / "out", metrics=["changes"], shard_rows=10)
+    (note,) = [note for note in found.notes if "earlier row" in note]
+    assert note.startswith("1 rows have the id")
+    assert "'r3' in a.jsonl row 4, a.jsonl row 26" in note
+    with pytest.raises(InputError, match="make ids unique"):
+        score_dataset(path, tmp_path / "strict", metrics=["changes"], strict=True)
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl", "a.jsonl.gz", "a.jsonl.zst"])
+def test_kept_rows_have_all_their_columns(tmp_path: Path, made: Any, name: str) -> None:
+    rows = [{**row, "more": number} for number, row in enumerate(made.rows(30))]
+    rows[7]["hypothesis"] = None
+    path = made.write(tmp_path / name, rows)
+    found = score_dataset(
+        path,
+        tmp_path / "out",
+        metrics=["green", "changes"],
+        shard_rows=8,
+        keep="changes <= 2 and green >= .4",
+    )
+    scored = made.read(tmp_path / "out")
+    wanted = [
+        row
+        for row, scores in zip(rows, scored, strict=True)
+        if scores["changes"] is not None and scores["changes"] <= 2 and scores["green"] >= 0.4
+    ]
+    kept: list[Any] = []
+    for part in sorted((tmp_path / "out" / "kept").iterdir()):
+        assert part.name.endswith(name[1:])
+        if name == "a.parquet":
+            kept += parquet_file(str(part)).read().to_pylist()
+        else:
+            from gecjury.datasets.files import open_lines
+
+            with open_lines(str(part)) as lines:
+                kept += [json.loads(line) for line in lines]
+    assert kept == wanted
+    assert 0 < len(wanted) < 30
+    assert found.kept == len(wanted)
+    removed = [part["removed"] for part in found.conditions]
+    assert sum(removed) == 30 - len(wanted)
+    changes = [row["changes"] for row in scored]
+    assert removed[0] == sum(value is None or value > 2 for value in changes)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"keep": "geren > 1"}, "did you mean green"),
+        ({"columns": ["source=sorce"]}, "no column 'sorce' .source.: did you mean source"),
+        ({"columns": ["hypothesis=nothing"]}, "no column 'nothing'"),
+        ({"columns": ["sauce=source"]}, "'sauce' is no role: did you mean source"),
+        ({"columns": ["source=id", "source=other"]}, "source is given twice"),
+        ({"metrics": ["m2"]}, "m2: cannot score rows of a dataset: it needs gold edits"),
+        ({"metrics": ["jury:equal=green+changes"]}, "z-scores"),
+        ({"metrics": ["gotoscorer"]}, "depends on the other sentences"),
+        ({"metrics": ["scores:file=x.tsv"]}, "scores of given texts"),
+        ({"shard_rows": 0}, "expected 1 or more"),
+        ({"engine": "spark"}, "expected local or ray"),
+        ({"runtime": Runtime(dry_run=True)}, "dry-run"),
+        ({"runtime": Runtime(max_cost=1.0, workers=2)}, "max-cost"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_the_work(
+    tmp_path: Path, made: Any, options: dict[str, Any], expected: str
+) -> None:
+    path = made.write(tmp_path / "a.parquet", made.rows(3))
+    with pytest.raises(GecjuryError, match=expected):
+        score_dataset(path, tmp_path / "out", **{"metrics": ["green"], **options})
+    assert not list((tmp_path / "out").glob("part-*"))
+
+
+def test_a_metric_that_needs_references_says_so(tmp_path: Path, made: Any) -> None:
+    rows = [{"source": "a", "hypothesis": "b"}]
+    path = made.write(tmp_path / "a.parquet", rows)
+    with pytest.raises(InputError, match=r"no column 'references' .references."):
+        score_dataset(path, tmp_path / "out", metrics=["green"])
+    score_dataset(path, tmp_path / "two", metrics=["changes"])
+
+
+def test_columns_of_other_types_are_told(tmp_path: Path, made: Any) -> None:
+    path = made.write(tmp_path / "a.parquet", [{"source": 1, "hypothesis": "b"}])
+    with pytest.raises(InputError, match="the column source is of int64; expected text"):
+        score_dataset(path, tmp_path / "out", metrics=["changes"])
+
+
+def test_files_of_other_columns_are_told(tmp_path: Path, made: Any) -> None:
+    made.write(tmp_path / "a" / "1.parquet", made.rows(2))
+    made.write(tmp_path / "a" / "2.parquet", [{"source": "a", "output": "b"}])
+    with pytest.raises(InputError, match=r"2\.parquet: has no column 'id'"):
+        score_dataset(tmp_path / "a", tmp_path / "out", metrics=["changes"])
+
+
+def test_another_run_is_refused_with_what_differs(tmp_path: Path, made: Any) -> None:
+    path = made.write(tmp_path / "a.parquet", made.rows(5))
+    out = tmp_path / "out"
+    score_dataset(path, out, metrics=["green"])
+    before = made.contents(out)
+    for options, expected in (
+        ({"metrics": ["green:n=2"]}, "n: 4 then, 2 now"),
+        ({"metrics": ["changes"]}, "metrics: green then, changes now"),
+        ({"keep": "green > .5"}, "--keep: none then, green > .5 now"),
+        ({"columns": ["hypothesis=other"]}, "columns of hypotheses: hypothesis then, other now"),
+        ({"output_format": "jsonl"}, "--output-format: parquet then, jsonl now"),
+        ({"shard_rows": 2}, "--shard-rows: 10000 then, 2 now"),
+    ):
+        with pytest.raises(OutputError, match=expected):
+            score_dataset(path, out, **{"metrics": ["green"], **options})  # type: ignore[arg-type]
+    assert made.contents(out) == before
+    made.write(path, made.rows(6))
+    with pytest.raises(OutputError, match=r"a\.parquet: \d+ bytes then, \d+ now"):
+        score_dataset(path, out, metrics=["green"])
+
+
+def test_folders_of_others_and_of_the_input_are_refused(tmp_path: Path, made: Any) -> None:
+    path = made.write(tmp_path / "in" / "a.parquet", made.rows(2))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("x")
+    with pytest.raises(OutputError, match=r"holds other files \(thesis.tex\)"):
+        score_dataset(path, tmp_path / "mine", metrics=["changes"])
+    with pytest.raises(OptionError, match="which is to be read"):
+        score_dataset(path, tmp_path / "in", metrics=["changes"])
+    with pytest.raises(OptionError, match="all of which is read"):
+        score_dataset(tmp_path / "in", tmp_path / "in" / "out", metrics=["changes"])
+    with pytest.raises(OutputError, match="is a file"):
+        score_dataset(path, path, metrics=["changes"])
+
+
+class _Ending(LocalEngine):
+    """Ends in the middle, as a killed driver does."""
+
+    def __init__(self, after: int, then: Callable[[], None] = lambda: None) -> None:
+        super().__init__(1)
+        self.after, self.then, self.begun = after, then, 0
+
+    def finish(
+        self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+    ) -> None:
+        with closing(Worker(job)) as worker:
+            for number, shard in enumerate(shards):
+                if number == self.after:
+                    self.then()
+                    raise KeyboardInterrupt
+                self.begun += 1
+                done(worker.finish(shard))
+
+
+def score(path: Path, out: Path, **options: Any) -> DatasetScores:
+    return score_dataset(
+        path, out, metrics=["green", "changes"], shard_rows=7, keep="changes < 3", **options
+    )
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_an_ended_run_goes_on_where_it_was(tmp_path: Path, made: Any, form: str) -> None:
+    rows = made.rows(60)
+    rows[11]["source"] = rows[50]["source"] = None
+    path = made.write(tmp_path / "a.parquet", rows)
+    score(path, tmp_path / "whole", output_format=form)
+    expected = made.contents(tmp_path / "whole")
+    for after in (0, 1, 5):
+        out = tmp_path / f"out{after}"
+        with pytest.raises(KeyboardInterrupt):
+            score(path, out, output_format=form, engine=_Ending(after))
+        (out / ".unfinished").mkdir(exist_ok=True)
+        (out / ".unfinished" / "part-000003.parquet.0a").write_bytes(b"half")
+        rest = _Ending(100)
+        found = score(path, out, output_format=form, engine=rest)
+        assert rest.begun == 9 - after
+        assert found.done == 60 - 7 * after
+        same = {name: data for name, data in made.contents(out).items() if name != "dataset.json"}
+        assert same == {n: data for n, data in expected.items() if n != "dataset.json"}
+        again = _Ending(0)
+        assert score(path, out, output_format=form, engine=again).done == 0
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_parts_that_were_removed_are_made_anew(tmp_path: Path, made: Any, form: str) -> None:
+    rows = made.rows(60)
+    rows[11]["source"] = rows[50]["source"] = None
+    rows[41]["id"] = rows[2]["id"]
+    path = made.write(tmp_path / "a.parquet", rows)
+    out = tmp_path / "out"
+    score(path, out, output_format=form)
+    expected = made.contents(out)
+    (out / f"part-000004.{form}").unlink()
+    score(path, out, output_format=form)
+    assert made.contents(out) == expected
+    # As if the run had been killed between its last two steps.
+    (out / ".unfinished").mkdir()
+    (out / ".unfinished" / "part-000001.parquet.0a").write_bytes(b"half")
+    if form == "parquet":
+        (out / ".sides").mkdir()
+        (out / ".sides" / "part-000001.ids.npy").write_bytes(b"half")
+    score(path, out, output_format=form)
+    assert made.contents(out) == expected
+
+
+def test_a_file_that_changes_during_the_run_ends_it(tmp_path: Path, made: Any) -> None:
+    path = made.write(tmp_path / "a.jsonl", made.rows(60))
+
+    class Changing(_Ending):
+        def finish(
+            self, job: Job, shards: Sequence[Shard], done: Callable[[ShardSummary], None]
+        ) -> None:
+            with closing(Worker(job)) as worker:
+                done(worker.finish(shards[0]))
+                with path.open("ab") as file:
+                    file.write(b"{}\n")
+                done(worker.finish(shards[1]))
+
+    with pytest.raises(InputError, match=r"a\.jsonl: has changed since the run began"):
+        score(path, tmp_path / "out", engine=Changing(0))
+    assert len(list((tmp_path / "out").glob("part-*"))) == 1
+
+
+def test_parquet_that_breaks_in_the_middle_names_the_row(tmp_path: Path, made: Any) -> None:
+    path = made.write(tmp_path / "a.parquet", made.rows(4000), row_group_size=1000)
+    data = bytearray(path.read_bytes())
+    group = parquet_file(str(path)).metadata.row_group(2).column(1)
+    begin = group.dictionary_page_offset or group.data_page_offset
+    data[begin : begin + 40] = b"\xff" * 40
+    path.write_bytes(bytes(data))
+    with pytest.raises(InputError, match=r"a\.parquet: cannot be read from row 2001 on"):
+        score_dataset(path, tmp_path / "out", metrics=["changes"], shard_rows=1000)
+    assert len(list((tmp_path / "out").glob("part-*"))) == 2
+
+
+def test_a_full_disk_is_told(tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gecjury.datasets import output
+
+    path = made.write(tmp_path / "a.parquet", made.rows(5))
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(output.os, "fsync", full)
+    with pytest.raises(OutputError, match=r"cannot be written \(No space left on device\)"):
+        score_dataset(path, tmp_path / "out", metrics=["changes"])
+    assert not list((tmp_path / "out").glob("part-*"))
+    assert not list((tmp_path / "out" / ".unfinished").iterdir())
+
+
+def test_two_runs_do_not_write_one_folder(tmp_path: Path, made: Any) -> None:
+    path = made.write(tmp_path / "a.parquet", made.rows(10))
+
+    def second() -> None:
+        with pytest.raises(OutputError, match="another run writes there"):
+            score(path, tmp_path / "out")
+
+    with pytest.raises(KeyboardInterrupt):
+        score(path, tmp_path / "out", engine=_Ending(1, second))
+
+
+def test_batches_are_bounded_by_characters(
+    tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = made.rows(50)
+    path = made.write(tmp_path / "a.parquet", rows)
+    score(path, tmp_path / "one")
+    monkeypatch.setattr("gecjury.datasets.rows.BATCH_CHARACTERS", 200)
+    score(path, tmp_path / "two")
+    one, two = (made.read(tmp_path / name) for name in ("one", "two"))
+    assert one == two
+
+
+@pytest.mark.slow
+def test_a_dataset_saved_to_disk_is_scored(tmp_path: Path, made: Any) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = made.rows(25)
+    data = datasets.Dataset.from_list(rows)
+    datasets.DatasetDict({"train": data, "test": data}).save_to_disk(str(tmp_path / "saved"))
+    out = tmp_path / "out"
+    name = f"hf:{tmp_path / 'saved'}"
+    with pytest.raises(InputError, match="has splits train, test; name one"):
+        score_dataset(name, out, metrics=["green"])
+    found = score_dataset(f"{name}:train", out, metrics=["green"], shard_rows=10, keep="green > .5")
+    expected = whole(rows, ["green"], ["hypothesis"]).tables[0]
+    np.testing.assert_array_equal([r["green"] for r in made.read(out)], expected.sentences[0])
+    kept = [
+        row
+        for part in sorted((out / "kept").iterdir())
+        for row in parquet_file(str(part)).read().to_pylist()
+    ]
+    good = expected.sentences[0] > 0.5
+    assert kept == [row for row, one in zip(rows, good, strict=True) if one]
+    assert found.kept == len(kept)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [2, 3])
+def test_processes_make_the_same_bytes(tmp_path: Path, made: Any, workers: int) -> None:
+    path = made.write(tmp_path / "a.jsonl.gz", made.rows(100))
+    score(path, tmp_path / "one")
+    score(path, tmp_path / "more", runtime=Runtime(workers=workers))
+    one, more = (made.contents(tmp_path / name) for name in ("one", "more"))
+    assert one == more
+
+
+@pytest.mark.slow
+def test_an_error_in_a_worker_comes_back_as_itself(tmp_path: Path, made: Any) -> None:
+    rows = made.rows(40)
+    rows[33]["source"] = None
+    path = made.write(tmp_path / "a.parquet", rows)
+    with pytest.raises(InputError, match="row 34: source is null"):
+        score(path, tmp_path / "out", strict=True, runtime=Runtime(workers=2))
+
+
+def kill_children(parent: int) -> int:
+    """Kill every child of a process; how many there were."""
+    found = 0
+    for folder in Path("/proc").iterdir():
+        try:
+            stat = (folder / "stat").read_text()
+        except OSError:
+            continue
+        if folder.name.isdigit() and int(stat.rpartition(")")[2].split()[1]) == parent:
+            os.kill(int(folder.name), signal.SIGKILL)
+            found += 1
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
+def test_killed_drivers_and_workers_lose_and_double_nothing(tmp_path: Path, made: Any) -> None:
+    rows = made.rows(4000)
+    rows[100]["source"] = rows[3000]["hypothesis"] = None
+    path = made.write(tmp_path / "a.jsonl", rows)
+    options = ["-m", "green", "-m", "changes", "--keep", "changes < 3", "--shard-rows", "80"]
+    command = [sys.executable, "-m", "gecjury", "score", str(path), *options, "--quiet"]
+    expected = tmp_path / "whole"
+    subprocess.run([*command, "-o", str(expected)], check=True, stdout=subprocess.DEVNULL)
+    random = np.random.default_rng(3)
+    out = tmp_path / "out"
+    killed = 0
+    for attempt in range(30):
+        process = subprocess.Popen(
+            [*command, "-o", str(out), "--workers", "2"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        begin = len(list(out.glob("part-*")))
+        while process.poll() is None and len(list(out.glob("part-*"))) < begin + 3:
+            time.sleep(0.01)
+        time.sleep(float(random.random()) * 0.2)
+        if process.poll() is None and attempt < 8:
+            if attempt % 2:
+                killed += kill_children(process.pid)
+                time.sleep(float(random.random()) * 0.3)
+            process.kill()
+            killed += 1
+        process.communicate()
+        if process.returncode == 0:
+            break
+    assert killed >= 4
+    assert made.contents(out) == made.contents(expected)
+    assert [row["id"] for row in made.read(out)] == [row["id"] for row in rows]
+
+
+@pytest.mark.slow
+def test_a_worker_that_always_dies_names_its_rows(
+    tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = made.write(tmp_path / "a.parquet", made.rows(30))
+    monkeypatch.setattr("gecjury.datasets.engines.sys.executable", "/bin/false")
+    with pytest.raises(IncompleteError, match=r"a\.parquet, rows \d+ to \d+: the worker died 3"):
+        score(path, tmp_path / "out", runtime=Runtime(workers=2))

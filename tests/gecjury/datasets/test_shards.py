@@ -1,0 +1,35 @@
+"""The plan: every row in exactly one shard; plain data that comes back as it was."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gecjury.datasets.shards import InputFile, Job, Kept, Shard, ShardSummary, Total, shards_of
+
+
+@given(st.lists(st.integers(0, 50), max_size=6), st.integers(1, 20))
+def test_every_row_is_in_exactly_one_shard(sizes: list[int], shard_rows: int) -> None:
+    files = [InputFile(f"/f{n}", f"f{n}", "parquet", size) for n, size in enumerate(sizes)]
+    shards = list(shards_of(files, shard_rows))
+    rows = [(s.file, row) for s in shards for row in range(s.start, s.stop)]
+    assert rows == [(n, row) for n, size in enumerate(sizes) for row in range(size)]
+    assert [s.number for s in shards] == list(range(len(shards)))
+    assert all(0 < s.stop - s.start <= shard_rows for s in shards)
+
+
+def test_all_three_cross_processes_as_text() -> None:
+    shard = Shard(3, 1, 40, 60, 812)
+    assert Shard.from_json(shard.to_json()) == shard
+    assert shard.name == "part-000003"
+    file = InputFile("/a/b.jsonl", "b.jsonl", "jsonl", 60, 900, 17, "ab", (0, 812))
+    job = Job(
+        "/out", ("green:n=2",), ("green",), ({"metric": "green"},), "id", "s", {"x": "h"}, "r",
+        (file,), 40, "green > .5", "jsonl", True, {"device": "cpu"},
+    )  # fmt: skip
+    assert Job.from_json(job.to_json()) == job
+    summary = ShardSummary(
+        3, 20, 1, {"green": {"source is null": 1}}, {"g": Total({"x": [1.5]}), "m": Total()},
+        Kept(4, (3, 2), (3, 9)), ("note",), 1.25,
+    )  # fmt: skip
+    assert ShardSummary.from_json(summary.to_json()) == summary

@@ -1,0 +1,129 @@
+"""Conditions over scores: read, refused, evaluated; missing scores decide nothing."""
+
+from __future__ import annotations
+
+import operator
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gecjury.errors import OptionError
+from gecjury.scoring.conditions import parse_condition
+
+SIGNS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+VALUES = (None, -1.0, 0.0, 0.5, 2.0)
+ROWS = [(a, b) for a in VALUES for b in VALUES]
+
+
+def columns() -> dict[str, Any]:
+    cells = np.array([[np.nan if v is None else v for v in row] for row in ROWS])
+    return {"a": cells[:, 0], "b-c.d": cells[:, 1]}
+
+
+def trees() -> st.SearchStrategy[Any]:
+    names = st.sampled_from(["a", "b-c.d"])
+    leaf = st.tuples(st.sampled_from(list(SIGNS)), names, st.sampled_from([-1.0, 0.25, 0.5, 2.0]))
+    return st.recursive(
+        leaf,
+        lambda inner: st.one_of(
+            st.tuples(st.just("not"), inner),
+            st.tuples(st.sampled_from(["and", "or"]), st.lists(inner, min_size=2, max_size=3)),
+        ),
+        max_leaves=8,
+    )
+
+
+def written(tree: Any) -> str:
+    if tree[0] == "not":
+        return f"not ({written(tree[1])})"
+    if tree[0] in ("and", "or"):
+        return f" {tree[0]} ".join(f"({written(part)})" for part in tree[1])
+    return f"{tree[1]} {tree[0]} {tree[2]}"
+
+
+def truth(tree: Any, row: dict[str, float | None]) -> bool | None:
+    """Three-valued logic, by its definition."""
+    if tree[0] == "not":
+        inner = truth(tree[1], row)
+        return None if inner is None else not inner
+    if tree[0] in ("and", "or"):
+        found = [truth(part, row) for part in tree[1]]
+        decides = tree[0] == "or"
+        if decides in found:
+            return decides
+        return None if None in found else not decides
+    value = row[tree[1]]
+    return None if value is None else bool(SIGNS[tree[0]](value, tree[2]))
+
+
+@given(trees())
+def test_conditions_mean_what_logic_says(tree: Any) -> None:
+    condition = parse_condition(written(tree))
+    held = condition.holds(columns()).tolist()
+    expected = [truth(tree, {"a": a, "b-c.d": b}) is True for a, b in ROWS]
+    assert held == expected
+    together = np.logical_and.reduce([part.holds(columns()) for part in condition.parts])
+    assert together.tolist() == held
+
+
+@given(st.text(max_size=40))
+def test_whatever_is_typed_is_read_or_refused(text: str) -> None:
+    with suppress(OptionError):
+        assert parse_condition(text).text == text.strip()
+
+
+def test_parts_keep_their_text() -> None:
+    condition = parse_condition(" some >= .8 and `green:beta=1` <= 6 and not (a > 1 or b < -2e-1) ")
+    assert [part.text for part in condition.parts] == [
+        "some >= .8",
+        "`green:beta=1` <= 6",
+        "not (a > 1 or b < -2e-1)",
+    ]
+    assert condition.names == ("some", "green:beta=1", "a", "b")
+    assert len(parse_condition("a > 1 or b > 1").parts) == 1
+
+
+def test_operators_bind_as_usual() -> None:
+    condition = parse_condition("a > 1 or a < 0 and not a < -1")
+    cells = np.array([2.0, -0.5, -2.0, 0.5])
+    assert condition.holds({"a": cells}).tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "column 1: a score's name or a number is missing"),
+        ("a", "column 2: a comparison"),
+        ("a = 1", "column 3: .*equality is written =="),
+        ("a < 1 < 2", "column 7: a second comparison"),
+        ("(a < 1", "column 7: a closing parenthesis"),
+        ("a < 1)", "column 6: '\\)' is not expected"),
+        ("1 < 2", "two numbers are compared"),
+        ("a > 1 && b > 1", "column 7: .*write and, or, not"),
+        ("a < 1.2.3", "column 5"),
+        ("__import__('os')", "column 12: .*cannot be read"),
+        ("(" * 200 + "a < 1" + ")" * 200, "nested deeper"),
+        ("a" * 20_000, "at most 10000"),
+    ],
+)
+def test_mistakes_are_told_with_their_column(text: str, expected: str) -> None:
+    with pytest.raises(OptionError, match=expected):
+        parse_condition(text)
+
+
+def test_unknown_names_are_told_with_near_ones() -> None:
+    condition = parse_condition("green > 1 and chnges < 2")
+    condition.check(["green", "chnges"])
+    with pytest.raises(OptionError, match=r"column 15.*'chnges'.*did you mean changes"):
+        condition.check(["green", "changes"])

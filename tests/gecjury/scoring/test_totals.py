@@ -1,0 +1,161 @@
+"""Sums of parts of a corpus against the corpus, for every metric in the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from gecjury.arrays import FloatArray, IntArray
+from gecjury.corpus.corpus import Corpus
+from gecjury.errors import OptionError
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import METRICS, load, scorer_class
+from gecjury.scoring.scorer import MeanScorer, Scorer
+from gecjury.scoring.scores import Scores, Statistics
+
+ROWS, SYSTEMS = 37, 2
+
+
+def counts(*shape: int, most: int = 4) -> Any:
+    return np.random.default_rng(1).integers(0, most, (SYSTEMS, ROWS, *shape))
+
+
+def shares(*shape: int) -> Any:
+    values = np.random.default_rng(2).random((SYSTEMS, ROWS, *shape))
+    values[0, 3] = values[1, 7] = np.nan
+    return values
+
+
+# Statistics as each metric lays them out, with one reference and with three.
+LAYOUTS: dict[str, tuple[str, Any, Any]] = {
+    "asano": ("asano", shares(3), None),
+    "changes": ("changes", shares(), None),
+    "cleme": ("cleme:assumption=dependent", counts(1, 10), counts(3, 10)),
+    "cleme2": ("cleme2:assumption=dependent", counts(1, 10), counts(3, 10)),
+    "edit-verdict": ("edit-verdict", shares(), None),
+    "errant": ("errant", counts(1, 3), counts(3, 3)),
+    "gleu": ("gleu", counts(1, 10), counts(3, 10)),
+    "gleu-official": ("gleu-official", counts(1, 10), counts(3, 10)),
+    "green": ("green", counts(1, 4, 3), counts(3, 4, 3)),
+    "i-measure": ("i-measure", counts(8) - (counts(8) == 3), None),
+    "impara": ("impara", shares(), None),
+    "llm-e": ("llm-e", shares(), None),
+    "llm-s": ("llm-s", shares(), None),
+    "m2": ("m2", counts(1, 3), counts(3, 3)),
+    "pt-errant": ("pt-errant", shares(1, 3), shares(3, 3)),
+    "pt-m2": ("pt-m2", shares(1, 3), shares(3, 3)),
+    "scribendi": ("scribendi", counts(most=3) - 1.0, None),
+    "sent-errant": ("sent-errant", counts(1, 3), counts(3, 3)),
+    "sentm2": ("sentm2", counts(1, 3), counts(3, 3)),
+    "some": ("some", shares(3), None),
+    "uot-errant": ("uot-errant", shares(1, 3), shares(3, 3)),
+}
+REFUSED = {"gotoscorer": "gotoscorer", "scores": "scores", "jury": "jury:equal=green+changes"}
+# Judged sentence by sentence with several references, or references made one beforehand.
+SEVERAL = {"green", "sent-errant", "sentm2"}
+
+
+def test_every_metric_is_in_one_of_the_tables() -> None:
+    assert {*LAYOUTS, *REFUSED} == set(METRICS)
+
+
+def summed(scorer: Scorer, values: Any) -> FloatArray | None:
+    """Totals of three parts of unequal size."""
+    total: FloatArray | None = None
+    for begin, end in ((0, 1), (1, 20), (20, ROWS)):
+        part = scorer.totals(Statistics(values[:, begin:end]))
+        if part is None:
+            return None
+        total = part if total is None else total + part
+    return total
+
+
+def assert_equal(mine: Scores, whole: Scores) -> None:
+    for own, other in (
+        (mine.score, whole.score),
+        (mine.precision, whole.precision),
+        (mine.recall, whole.recall),
+    ):
+        assert (own is None) == (other is None)
+        if own is not None and other is not None:
+            assert not np.isnan(own).any()
+            np.testing.assert_allclose(own, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_parts_add_up_to_the_corpus(name: str) -> None:
+    text, one, several = LAYOUTS[name]
+    scorer = load(text)
+    for values in (one, several):
+        if values is None:
+            continue
+        total = summed(scorer, values)
+        if values is several and name not in SEVERAL:
+            assert total is None, "the run of the whole corpus decides"
+            assert not scorer.sums_with_several
+            continue
+        assert total is not None
+        assert_equal(scorer.total_scores(total), scorer.corpus_scores(Statistics(values)))
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_parts_are_called_as_said(name: str) -> None:
+    text, one, _ = LAYOUTS[name]
+    scorer = load(text)
+    parts = scorer.parts(Statistics(one))
+    assert tuple(parts) == scorer.part_names
+    assert all(part.shape == (SYSTEMS, ROWS) for part in parts.values())
+
+
+def test_what_needs_the_whole_corpus_says_so() -> None:
+    for text in REFUSED.values():
+        assert load(text).needs_all(2)
+    assert "gold" in load("m2").needs_all(1)
+    assert "drawn by the place" in load("llm-s").needs_all(6)
+    assert not load("llm-s").needs_all(5)
+    assert "neighbours" in load("llm-s:context=neighbours").needs_all(1)
+    for name in set(LAYOUTS) - {"m2", "pt-m2", "sentm2"}:
+        assert load(name).needs_all(2) == ""
+
+
+def test_a_trained_jury_is_a_mean() -> None:
+    jury = scorer_class("jury")
+    assert jury.corpus_scores is MeanScorer.corpus_scores
+
+
+def test_an_outside_metric_that_says_nothing_has_no_sums() -> None:
+    @dataclass(frozen=True)
+    class Longest(MeanScorer):
+        name: ClassVar[str] = "longest"
+        family: ClassVar[str] = "refless"
+
+        def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+            raise AssertionError
+
+        def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+            return Scores(statistics.values.max(axis=1))
+
+    assert Longest().totals(Statistics(np.ones((1, 3)))) is None
+
+    @dataclass(frozen=True)
+    class Plain(Scorer):
+        name: ClassVar[str] = "plain"
+        family: ClassVar[str] = "refless"
+
+        def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+            raise AssertionError
+
+        def sentence_scores(self, statistics: Statistics) -> Scores:
+            return Scores(statistics.values)
+
+        def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
+            return Scores(statistics.values.max(axis=1))
+
+    plain = Plain()
+    assert plain.totals(Statistics(np.ones((1, 3)))) is None
+    assert not plain.sums_with_several
+    with pytest.raises(OptionError, match="cannot be put together"):
+        plain.total_scores(np.ones((1, 1)))
