@@ -5,9 +5,10 @@ scorer = gecjury.load("green", beta=2.0)
 table = scorer.score(sources, {"mine": hypotheses}, references)
 table.sentences, table.totals["mine"], str(table.signature)
 
-What a command prints, a function gives: `score`, `rank`, `attack`, `maege`, `tune`, `explain`. Each
-takes sources with hypotheses and references, a corpus, or a benchmark's name (`maege` and `tune`
-what they are about), and its result holds everything typed; `rows()` gives plain records.
+What a command prints, a function gives: `score`, `rank`, `diff`, `attack`, `maege`, `tune`,
+`explain`. Each takes sources with hypotheses and references, a corpus, or a benchmark's name
+(`maege` and `tune` what they are about), and its result holds everything typed; `rows()` gives
+plain records.
 
 ranked = gecjury.rank("sample", metrics=["green", "gleu"])
 print(ranked)
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gecjury.benchmarks import load_benchmark
     from gecjury.corpus import Corpus, read_corpus
     from gecjury.datasets.run import score_dataset
+    from gecjury.decisions.diff import DiffSettings, diff
     from gecjury.experiments.attack import AttackSettings, attack
     from gecjury.experiments.explain import explain
     from gecjury.experiments.maege.experiment import MaegeSettings, maege
@@ -41,6 +43,7 @@ __all__ = [
     "AttackSettings",
     "Comparison",
     "Corpus",
+    "DiffSettings",
     "MaegeSettings",
     "RankSettings",
     "Resampling",
@@ -51,6 +54,7 @@ __all__ = [
     "__version__",
     "attack",
     "compare",
+    "diff",
     "explain",
     "load",
     "load_benchmark",
@@ -67,6 +71,7 @@ _HOMES = {
     "AttackSettings": "gecjury.experiments.attack",
     "Comparison": "gecjury.metaeval",
     "Corpus": "gecjury.corpus",
+    "DiffSettings": "gecjury.decisions.diff",
     "METRICS": "gecjury.scoring",
     "MaegeSettings": "gecjury.experiments.maege.experiment",
     "RankSettings": "gecjury.experiments.rank",
@@ -77,6 +82,7 @@ _HOMES = {
     "TuneSettings": "gecjury.experiments.tune",
     "attack": "gecjury.experiments.attack",
     "compare": "gecjury.metaeval",
+    "diff": "gecjury.decisions.diff",
     "explain": "gecjury.experiments.explain",
     "load": "gecjury.scoring",
     "load_benchmark": "gecjury.benchmarks",

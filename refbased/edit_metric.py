@@ -32,6 +32,7 @@ __all__ = [
     "Types",
     "by_type",
     "check_beta",
+    "chosen_types",
     "distinct_corrections",
     "words",
 ]
@@ -253,6 +254,13 @@ def by_type(
             for (kind, count), amount in types(system, row, max(reference, 0)).items():
                 table.setdefault(kind, [zero, zero, zero])[count] += amount
     return found
+
+
+def chosen_types(
+    chosen: IntArray, types: Callable[[int, int, int], Types]
+) -> Callable[[int, int], Types]:
+    """What `by_type` sums, of a system and a sentence by number; see `Statistics`."""
+    return lambda system, row: types(system, row, max(int(chosen[system, row]), 0))
 
 
 _Correction = tuple[int, Edits]

@@ -19,6 +19,7 @@ from gecjury.refbased.edit_metric import (
     Types,
     by_type,
     check_beta,
+    chosen_types,
     distinct_corrections,
     words,
 )
@@ -106,8 +107,12 @@ class ERRANT(BestReference, TypedEditMetric):
                 found = by_pair[id(own), id(other)] = _types(own, other)
             return found
 
-        types = by_type(edits.systems, chosen, types_at, zero=0)
-        return Statistics(values, details={"by_type": types}, notes=edits.notes)
+        return Statistics(
+            values,
+            details={"by_type": by_type(edits.systems, chosen, types_at, zero=0)},
+            notes=edits.notes,
+            sentence_types=chosen_types(chosen, types_at),
+        )
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """F, precision and recall of TP, FP, FN."""

@@ -18,6 +18,7 @@ from gecjury.refbased.edit_metric import (
     Types,
     by_type,
     check_beta,
+    chosen_types,
     distinct_corrections,
 )
 from gecjury.refbased.references import RatioRule, best_f
@@ -111,7 +112,12 @@ class PTERRANT(BestReference, TypedEditMetric):
                         values[place][kind] += amount
         _, chosen = self.chosen_in_run(values)
         table = by_type(edits.systems, chosen, lambda *place: types[place])
-        return Statistics(values, details={"by_type": table}, notes=(*edits.notes, *notes))
+        return Statistics(
+            values,
+            details={"by_type": table},
+            notes=(*edits.notes, *notes),
+            sentence_types=chosen_types(chosen, lambda *place: types[place]),
+        )
 
     def scores_of(self, counts: FloatArray, level: ScoreLevel) -> Scores:
         """F, precision and recall of the weights of TP, FP, FN."""

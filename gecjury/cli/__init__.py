@@ -1,7 +1,8 @@
 """The command line: finds the command, sets up what all share, turns errors into exit statuses.
 
 Results go to stdout, everything else to stderr. Exit 0: done. 1: ran, but the work is not
-complete. 2: wrong use, or unusable input, data or output. 70: a fault of the program's.
+complete. 2: wrong use, or unusable input, data or output. 3: a condition of `diff --fail-if`
+holds. 70: a fault of the program's.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "check": "input doctor: counts, alignment, tokenisation, identical files",
     "score": "score hypotheses with any metrics",
     "rank": "rank systems by their scores",
+    "diff": "two systems compared: what a new output gains and loses, and a gate for releases",
     "compare": "try metrics against the human judgments of a benchmark",
     "maege": "try metrics against chains of one annotator's edits, whose order is known",
     "attack": "damage corrections and see which metrics prefer the damaged text",

@@ -279,14 +279,18 @@ def dry_run(
 
 
 def files_to_score(
-    args: argparse.Namespace,
+    args: argparse.Namespace, read: Callable[[argparse.Namespace], Corpus] = read_files
 ) -> tuple[list[Scorer], Corpus, Runtime] | None:
     """The metrics and files named, and how they are to be scored; None after a dry run.
 
     Whatever can be refused (a metric, a file) is refused before a dry run counts anything.
+
+    Args:
+        args: of the command.
+        read: gives the texts.
     """
     scorers = load_scorers(args.metrics)
-    corpus = read_files(args)
+    corpus = read(args)
     for scorer in scorers:
         scorer.check(corpus)
     _tell_two_golds(args, scorers, corpus)

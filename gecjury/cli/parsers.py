@@ -20,12 +20,13 @@ from gecjury.wording import listed, visible
 
 __all__ = ["DRY_RUNS", "CommandParser", "Declare", "add_actions", "leaves", "readers_of"]
 
-DRY_RUNS = ("score", "rank", "compare", "demo", "attack", "maege")
+DRY_RUNS = ("score", "rank", "diff", "compare", "demo", "attack", "maege")
 """Commands that count what judges would be asked, and stop."""
 
 # Commands that score with any metric, judges and juries among them.
 _ANY_METRIC = (
-    *("score", "rank", "compare", "maege", "attack", "explain", "analyse scatter", "analyse cost"),
+    *("score", "rank", "diff", "compare", "maege", "attack", "explain"),
+    *("analyse scatter", "analyse cost"),
     *("train jury", "tune", "demo"),
 )
 _MODELS = (

@@ -23,7 +23,9 @@ __all__ = [
     "SystemTests",
     "approximate_randomisation",
     "compare_systems",
+    "pair_tests",
     "rank_ranges",
+    "tail_p",
     "wmt_clusters",
 ]
 
@@ -99,7 +101,7 @@ def compare_systems(
         # uncertain, moves all of them together.
         drawn = drawn - drawn.mean(axis=1, keepdims=True) + scores.mean()
     found = [interval(drawn[:, row], confidence) for row in range(size)]
-    p = _pair_tests(scorer, table, aggregate, permutations, seed)
+    p = pair_tests(scorer, table, aggregate, permutations, seed)
     adjusted = holm_matrix(p)
     ranks = rank_ranges(scores, adjusted, level)
     return SystemTests(
@@ -113,10 +115,18 @@ def compare_systems(
     )
 
 
-def _pair_tests(
+def pair_tests(
     scorer: Scorer, table: ScoreTable, aggregate: Aggregate, permutations: int, seed: int
 ) -> FloatArray:
-    """Two-sided p of every two systems."""
+    """Two-sided p of the difference of every two systems, S × S, NaN on the diagonal.
+
+    Args:
+        scorer: what made the table.
+        table: scores and statistics of S systems.
+        aggregate: see `compare_systems`.
+        permutations: of each test.
+        seed: of the permutations.
+    """
     size, lines = table.sentences.shape
     p = np.full((size, size), np.nan)
     signs, exact = permutation_signs(lines, permutations, seed)
@@ -136,16 +146,21 @@ def _pair_tests(
         total = np.where(known.any(axis=0), known.sum(axis=0), np.nan)
         difference = np.where(known, difference, 0.0)
         null, observed = signs @ difference / total, difference.sum(axis=0) / total
-    p[first, second] = p[second, first] = _tail_p(null, observed, exact)
+    p[first, second] = p[second, first] = tail_p(null, observed, exact)
     return p
 
 
-def _tail_p(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
+def tail_p(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
     """P values, small ones from a normal curve fitted to the permuted differences.
 
     With K permutations no counted p is below 1/(K + 1), and Holm's correction multiplies the least
     of 105 tests (15 systems) by 105. Differences of corpus scores under random swaps are sums of
     many small parts, so beyond the last permutations their tail is taken to be normal.
+
+    Args:
+        null: K × tests.
+        observed: shape (tests,); NaN was not tested.
+        exact: whether `null` holds every permutation.
     """
     from scipy.special import ndtr
 

@@ -40,6 +40,7 @@ __all__ = [
     "print_result",
     "print_table",
     "records_text",
+    "shown_cells",
     "to_json",
 ]
 
@@ -184,6 +185,15 @@ def _text(row: Mapping[str, Any], column: Column, table: Table) -> str:
 def _bounds(row: Mapping[str, Any], column: Column) -> Sequence[float] | None:
     bounds: Sequence[float] | None = row.get(column.interval)
     return None if bounds is None or any(math.isnan(bound) for bound in bounds) else bounds
+
+
+def shown_cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
+    """A table as people see it: headings, which columns hold numbers, and the cells by row."""
+    return (
+        [visible(column.title) for column in table.columns],
+        [_numeric(table, column) for column in table.columns],
+        [[_text(row, column, table) for column in table.columns] for row in table.rows],
+    )
 
 
 def _short(number: str) -> str:

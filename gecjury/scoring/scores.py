@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,12 +26,18 @@ class Statistics:
             scorers that judge side by side; NaN where a system is not in the group.
         details: whatever else the scorer has to tell (counts, audits), as JSON values.
         notes: sentences for the user, e.g. how many texts were cut.
+        sentence_types: of a system and a sentence, by number, what each error type has of TP (0),
+            FP (1) and FN (2) under the reference that the corpus score took; of metrics that count
+            types, and only where they have just scored: it is kept in no file.
     """
 
     values: NDArray[Any]
     items: FloatArray | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    sentence_types: Callable[[int, int], Mapping[tuple[str, int], float]] | None = field(
+        default=None, repr=False, compare=False
+    )
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,12 @@ class UOTERRANT(BestReference, TypedEditMetric):
             tally.add(range(start, min(start + _WINDOW, len(corpus))))
         _, chosen = self.chosen_in_run(tally.values)
         details = {"by_type": tally.by_type(chosen), "solver": tally.report()}
-        return Statistics(tally.values, details=details, notes=(*edits.notes, *tally.notes()))
+        return Statistics(
+            tally.values,
+            details=details,
+            notes=(*edits.notes, *tally.notes()),
+            sentence_types=tally.sentence_types(chosen),
+        )
 
     def align(self, pairs: Sequence[EditSets], runtime: Runtime | None = None) -> list[Alignment]:
         """Transport between a hypothesis' and a reference's edits, for any number of pairs."""

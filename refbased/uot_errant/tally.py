@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, counted_edits
 from gecjury.extraction.extract import CorpusEdits
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.refbased.edit_metric import Types, by_type
+from gecjury.refbased.edit_metric import Types, by_type, chosen_types
 from gecjury.refbased.uot_errant.vectors import EditSet, Vectorise, edit_vectors, masses
 from gecjury.runtime import Runtime
 
@@ -149,6 +149,11 @@ class Tally:
     def by_type(self, chosen: IntArray) -> dict[str, dict[str, list[float]]]:
         """TP, FP, FN by system and error type, over the references chosen (S × N)."""
         return by_type(self.edits.systems, chosen, lambda *place: self._types[place])
+
+    def sentence_types(self, chosen: IntArray) -> Callable[[int, int], Types]:
+        """What `by_type` sums, of a system and a sentence by number."""
+        kept = self._types  # not the tally, which holds the edits and the corpus
+        return chosen_types(chosen, lambda *place: kept[place])
 
     def report(self) -> dict[str, int]:
         """How many distinct pairs had edits on both sides, and how many found no optimum."""

@@ -1,14 +1,15 @@
-"""The page of one's own files: totals side by side, error types, the sentences that cost most."""
+"""Pages of one's own files: scores with error types and costly sentences, or any tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from gecjury.report.page.markup import render_page
+from gecjury.report.tables import Table, shown_cells
 from gecjury.scoring.scores import ScoreTable
 
-__all__ = ["scores_html"]
+__all__ = ["scores_html", "tables_html"]
 
 
 class Scores(Protocol):
@@ -54,6 +55,22 @@ def scores_html(found: Scores, worst: Iterable[Any]) -> str:
         signatures=[str(table.signature) for table in found.tables],
         notes=found.notes,
     )  # fmt: skip
+
+
+def tables_html(title: str, tables: Sequence[Table]) -> str:
+    """Tables one below the other, as a page that needs nothing else, no network and no script.
+
+    Args:
+        title: of the page.
+        tables: as they are printed; edits in their cells, `[old→new]`, are marked.
+    """
+    shown = []
+    for table in tables:
+        headings, numeric, rows = shown_cells(table)
+        cells = [[_pieces(cell) for cell in row] for row in rows]
+        classes = ["n" if number else "" for number in numeric]
+        shown.append((table.title, list(zip(headings, classes, strict=True)), cells, table.notes))
+    return render_page("listed", title=title, tables=shown)
 
 
 def _types(table: ScoreTable) -> list[tuple[str, list[str], list[tuple[str, list[str]]]]]:

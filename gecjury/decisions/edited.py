@@ -1,0 +1,239 @@
+"""What changed between two outputs: edits that came and went, and the sentences that moved most."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.edits import Edit, Edits, counted_edits
+from gecjury.experiments.score import marked_correction
+from gecjury.extraction.retyping import typed_corpus_edits
+from gecjury.runtime import Runtime
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import ScoreTable, Statistics
+
+__all__ = [
+    "EditChange",
+    "EditChanges",
+    "Move",
+    "MovedSentence",
+    "edit_changes",
+    "moved_sentences",
+]
+
+Move = Literal["kept", "came", "went"]
+"""Edits that both systems make, that only the NEW one makes, that only the OLD one made."""
+
+_CANDIDATES = 200  # sentences whose weight in the difference is looked at
+_TOGETHER = 32  # corpora without one sentence that are scored at once
+
+
+@dataclass(frozen=True)
+class EditChange:
+    """One edit of one sentence, by the system that makes it.
+
+    Attributes:
+        line: of the source, from 1.
+        edit: as `[old→new]`.
+        type: the error type, empty where it has none.
+        move: who makes it.
+        right: whether some reference has it; None without references.
+    """
+
+    line: int
+    edit: str
+    type: str
+    move: Move
+    right: bool | None
+
+
+@dataclass(frozen=True)
+class EditChanges:
+    """The edits of two systems.
+
+    Attributes:
+        edits: by line, those of one line from left to right.
+        notes: remarks for the user.
+    """
+
+    edits: tuple[EditChange, ...]
+    notes: tuple[str, ...] = ()
+
+    def totals(self) -> list[dict[str, Any]]:
+        """One record for `kept`, `came` and `went`: how many, and how many are right and wrong."""
+        rows = []
+        for move in ("kept", "came", "went"):
+            mine = [each.right for each in self.edits if each.move == move]
+            right = None if None in mine else sum(map(bool, mine))
+            wrong = None if right is None else len(mine) - right
+            share = None if right is None or not mine else right / len(mine)
+            rows.append(
+                {"edits": move, "count": len(mine), "right": right, "wrong": wrong, "share": share}
+            )
+        return rows
+
+    def most_frequent(self, count: int) -> list[dict[str, Any]]:
+        """The edits that came or went most often, alike in words and type; each move apart.
+
+        Args:
+            count: of those that came, and of those that went.
+        """
+        rows: list[dict[str, Any]] = []
+        for move in ("came", "went"):
+            mine = [each for each in self.edits if each.move == move]
+            tally = Counter((each.edit, each.type) for each in mine)
+            right = Counter((each.edit, each.type) for each in mine if each.right)
+            known = all(each.right is not None for each in mine)
+            order = sorted(tally.items(), key=lambda item: (-item[1], item[0]))
+            for (edit, kind), number in order[:count]:
+                good = right[edit, kind] if known else None
+                bad = None if good is None else number - good
+                rows.append(
+                    {"edits": move, "edit": edit, "type": kind, "count": number, "right": good,
+                     "wrong": bad}
+                )  # fmt: skip
+        return rows
+
+
+def edit_changes(
+    corpus: Corpus, runtime: Runtime, tagger: str = "embedded", pos: str = "spacy2"
+) -> EditChanges:
+    """Edits that two systems share, and those that only one of them makes.
+
+    Edits are the same where span and correction are; an edit is right where any reference has it.
+
+    Args:
+        corpus: of the OLD and the NEW system.
+        runtime: workers and cache.
+        tagger: of edits that have to be extracted; see `gecjury.extraction.extract`.
+        pos: part-of-speech scheme of the embedded tagger.
+
+    Raises:
+        MissingExtraError, OptionError: as `gecjury.extraction.extract.corpus_edits`.
+    """
+    found = typed_corpus_edits(corpus, "auto", tagger, pos, runtime)
+    old, new = found.systems.values()
+    changes: list[EditChange] = []
+    for row, source in enumerate(corpus.sources):
+        before, after = _by_key(old[row]), _by_key(new[row])
+        wanted = {key for lines in found.references for key in _by_key(lines[row])}
+        tokens = source.split()
+        for key in sorted({*before, *after}):
+            edit = after.get(key) or before[key]
+            move: Move = "went" if key not in after else "came" if key not in before else "kept"
+            right = key in wanted if corpus.references else None
+            shown = f"[{' '.join(tokens[edit.start : edit.end])}→{edit.correction}]"
+            changes.append(EditChange(row + 1, shown, edit.type, move, right))
+    return EditChanges(tuple(changes), found.notes)
+
+
+def _by_key(edits: Edits) -> dict[tuple[int, int, str], Edit]:
+    return {(edit.start, edit.end, edit.correction): edit for edit in counted_edits(edits)}
+
+
+@dataclass(frozen=True)
+class MovedSentence:
+    """A sentence that moved the difference of two corpus scores.
+
+    Attributes:
+        metric: the metric's label.
+        line: of the source, from 1.
+        effect: how much of NEW − OLD is gone without the sentence.
+        old: its score by the OLD system.
+        new: its score by the NEW system.
+        source: the sentence that was corrected.
+        old_marked: the OLD correction, its edits as `[old→new]`.
+        new_marked: the NEW one.
+    """
+
+    metric: str
+    line: int
+    effect: float
+    old: float
+    new: float
+    source: str
+    old_marked: str
+    new_marked: str
+
+
+def moved_sentences(
+    scorer: Scorer, table: ScoreTable, corpus: Corpus, count: int
+) -> list[MovedSentence]:
+    """The sentences that moved a metric's difference most: those that lowered it, then raised it.
+
+    Looked at are the five times `count`, 200 at least, with the largest differences of sentence
+    scores, of equal ones the longest; sentences that both systems correct alike do not move.
+
+    Args:
+        scorer: what made the table.
+        table: scores of the OLD and the NEW system.
+        corpus: the texts.
+        count: of each direction; fewer where fewer moved it.
+    """
+    one, two = corpus.systems.values()
+    apart = [
+        row
+        for row, (a, b) in enumerate(zip(one.lines, two.lines, strict=True))
+        if a.split() != b.split()
+    ]
+    scores = table.sentences
+    change = np.nan_to_num(np.abs(scores[1] - scores[0]))
+    sizes = [len(text.split()) for text in corpus.sources]
+    apart.sort(key=lambda row: (-change[row], -sizes[row]))
+    tried = apart[: max(_CANDIDATES, 5 * count)]
+    effects = _effects(scorer, table, tried)
+    order = sorted(zip(effects.tolist(), tried, strict=True))
+    down = [each for each in order if each[0] < 0][:count]
+    up = [each for each in sorted(order, key=lambda e: (-e[0], e[1])) if each[0] > 0][:count]
+    return [
+        MovedSentence(
+            table.signature.label,
+            row + 1,
+            effect,
+            float(scores[0, row]),
+            float(scores[1, row]),
+            corpus.sources[row],
+            marked_correction(corpus.sources[row], one, row),
+            marked_correction(corpus.sources[row], two, row),
+        )
+        for effect, row in (*down, *up)
+    ]
+
+
+def _effects(scorer: Scorer, table: ScoreTable, rows: Sequence[int]) -> FloatArray:
+    """How much of the corpus difference is gone without each sentence; 0 where rounding is."""
+    size = table.sentences.shape[1]
+    whole = table.by_system.score[1] - table.by_system.score[0]
+    if size < 2:
+        return np.full(len(rows), whole)
+    every = np.arange(size)
+    found = np.zeros(len(rows))
+    again = scorer.corpus_scores(table.statistics, np.stack([every, every])).score
+    if not np.allclose(again, table.by_system.score, rtol=0, atol=1e-9, equal_nan=True):
+        # The metric draws (GLEU its references) where corpora are resampled, and one sentence
+        # moves less than that. In a corpus that is scored as such the last sentence takes the
+        # place of the missing one, so that all others keep the references drawn for them.
+        for place, row in enumerate(rows):
+            kept = every[:-1].copy()
+            if row < size - 1:
+                kept[row] = size - 1
+            scores = scorer.corpus_scores(Statistics(table.statistics.values[:, kept])).score
+            found[place] = whole - (scores[1] - scores[0])
+        return _unrounded(found)
+    for start in range(0, len(rows), _TOGETHER):
+        part = rows[start : start + _TOGETHER]
+        draws = np.array([np.delete(every, row) for row in part])
+        scores = scorer.corpus_scores(table.statistics, draws).score
+        found[start : start + len(part)] = whole - (scores[:, 1] - scores[:, 0])
+    return _unrounded(found)
+
+
+def _unrounded(effects: FloatArray) -> FloatArray:
+    """Effects of which those that are rounding, or not defined, are 0."""
+    return np.where(np.abs(np.nan_to_num(effects)) < 1e-12, 0.0, np.nan_to_num(effects))

@@ -1,0 +1,148 @@
+"""Conditions on differences, for a gate: what holds, with its values, and what is missing.
+
+A gate says yes only of what was scored: a figure that is named and not defined is missing, and a
+gate with something missing neither holds nor passes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gecjury.decisions.paired import RATES, Paired
+from gecjury.errors import OptionError
+from gecjury.scoring.conditions import Condition, parse_condition
+
+__all__ = ["PARTS", "Gate", "Verdict", "figure_names", "figures_of", "parse_gate"]
+
+PARTS = ("old", "new", "low", "high", "p")
+"""What may stand behind a name and a dot; the bare name is the difference, NEW − OLD."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a gate makes of figures.
+
+    Attributes:
+        tripped: the parts that hold, as typed, with the values of what they name.
+        missing: names that are not defined, for which nothing can be said.
+        values: of every figure named; NaN where it is not defined.
+    """
+
+    tripped: tuple[tuple[str, Mapping[str, float]], ...]
+    missing: tuple[str, ...]
+    values: Mapping[str, float]
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything named is defined and nothing holds."""
+        return not self.tripped and not self.missing
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Conditions any of which is to fail a release.
+
+    Attributes:
+        parts: as typed, those that `or` joins at the top apart.
+    """
+
+    parts: tuple[Condition, ...]
+
+    def check(self, known: Sequence[str]) -> None:
+        """Refuse names of figures that there will not be.
+
+        Args:
+            known: of all figures.
+
+        Raises:
+            OptionError: names the condition, and near names.
+        """
+        for part in self.parts:
+            rates = [n for n in part.names if n.partition(".")[0] in RATES and n not in known]
+            if rates and rates[0].partition(".")[2] in ("", *PARTS):
+                raise OptionError(
+                    f"--fail-if {part.text!r:.200}: {rates[0]} needs references: give at least "
+                    "one with -r FILE"
+                )
+            part.check(known, "figure")
+
+    def judge(self, figures: Mapping[str, float]) -> Verdict:
+        """Which parts hold.
+
+        Args:
+            figures: by name; NaN where one is not defined.
+        """
+        names = dict.fromkeys(name for part in self.parts for name in part.names)
+        values = {name: float(figures[name]) for name in names}
+        columns = {name: np.array([value]) for name, value in values.items()}
+        return Verdict(
+            tuple(
+                (part.text, {name: values[name] for name in part.names})
+                for part in self.parts
+                if bool(part.holds(columns)[0])
+            ),
+            tuple(name for name, value in values.items() if math.isnan(value)),
+            values,
+        )
+
+
+def parse_gate(texts: Sequence[str]) -> Gate:
+    """Read conditions, any of which fails; see `gecjury.scoring.conditions`.
+
+    Args:
+        texts: as typed, at least one.
+
+    Raises:
+        OptionError: one cannot be read; says at which column.
+    """
+    parts = []
+    for text in texts:
+        parse_condition(text)  # the whole first, so that an error tells its column
+        parts += [parse_condition(each) for each in _alternatives(text)]
+    return Gate(tuple(parts))
+
+
+def _alternatives(text: str) -> list[str]:
+    """What `or` joins at the top of a condition that can be read, as typed."""
+    depth, start, found = 0, 0, []
+    for token in re.finditer(r"`[^`]*`|[()]|[\w.-]+", text):
+        word = token[0]
+        depth += (word == "(") - (word == ")")
+        if word == "or" and not depth:
+            found.append(text[start : token.start()])
+            start = token.end()
+    return [*found, text[start:]]
+
+
+def figure_names(labels: Sequence[str], names: Mapping[str, str], rates: bool) -> list[str]:
+    """What conditions may name.
+
+    Args:
+        labels: of the metrics, as tables show them.
+        names: further names of metrics, with the label that each stands for.
+        rates: whether there are references, and rates with them.
+    """
+    firsts = dict.fromkeys((*labels, *names, *(RATES if rates else ())))
+    return [name for first in firsts for name in (first, *(f"{first}.{p}" for p in PARTS))]
+
+
+def figures_of(found: Mapping[str, Paired], names: Mapping[str, str]) -> dict[str, float]:
+    """Figures by the names that conditions have for them.
+
+    Args:
+        found: differences by the label of the metric, or by the name of the rate.
+        names: see `figure_names`.
+    """
+    both = {**found, **{name: found[label] for name, label in names.items()}}
+    figures: dict[str, float] = {}
+    for name, one in both.items():
+        low, high = one.interval
+        parts = (one.old, one.new, low, high, one.p)
+        figures[name] = one.difference
+        figures |= {f"{name}.{p}": value for p, value in zip(PARTS, parts, strict=True)}
+    return figures

@@ -1,0 +1,326 @@
+"""Differences of two systems on the same sentences: of scores, of counts by type, of rates.
+
+Row 0 of every array is the OLD system, row 1 the NEW one; a difference is NEW less OLD.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
+from gecjury.corpus.corpus import Corpus
+from gecjury.errors import OptionError
+from gecjury.experiments.score import TypeLevel
+from gecjury.experiments.system_tests import approximate_randomisation, pair_tests, tail_p
+from gecjury.scoring.scorer import MeanScorer, Scorer
+from gecjury.scoring.scores import ScoreTable, Statistics
+from gecjury.stats.bootstrap import Interval, check_resamples, interval, make_resampled
+from gecjury.stats.counts import precision_recall_f
+from gecjury.stats.permutation import permutation_signs
+
+__all__ = [
+    "RATES",
+    "Outcomes",
+    "Paired",
+    "Resampler",
+    "TypeCounts",
+    "metric_difference",
+    "outcomes_of",
+    "rate_difference",
+    "type_counts",
+    "type_differences",
+]
+
+RATES: Mapping[str, str] = {
+    "over-correction": "share of the sentences that every reference leaves unchanged which the "
+    "system changes (less is better)",
+    "under-correction": "share of the sentences that every reference changes which the system "
+    "leaves unchanged (less is better)",
+    "success": "share of the sentences that every reference changes which the system corrects as "
+    "one of them",
+}
+"""Rates by name, with what they are."""
+
+
+@dataclass(frozen=True)
+class Resampler:
+    """How often is drawn and swapped.
+
+    Attributes:
+        resamples: of the bootstrap over sentences, from 1.
+        confidence: of the intervals, between 0 and 1.
+        permutations: of each test, from 1.
+        seed: of both.
+
+    Raises:
+        OptionError: a value out of range.
+    """
+
+    resamples: int = 1000
+    confidence: float = 0.95
+    permutations: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.resamples < 1:
+            raise OptionError(f"--resamples {self.resamples}: expected 1 or more")
+        check_resamples(self.resamples)
+        if not 0 < self.confidence < 1:
+            raise OptionError(f"--confidence {self.confidence}: expected a number between 0 and 1")
+        if self.permutations < 1:
+            raise OptionError(f"--permutations {self.permutations}: expected 1 or more")
+
+    def draws(self, sentences: int) -> IntArray:
+        """B × N indices of sentences, each row a resampled corpus."""
+        check_resamples(self.resamples, sentences)
+        found = make_resampled("sentences", self.resamples, sentences, 2, self.seed).sentences
+        if found is None:
+            raise AssertionError("sentences were to be drawn")
+        return found
+
+
+@dataclass(frozen=True)
+class Paired:
+    """One figure of both systems and its difference.
+
+    Attributes:
+        old: of the OLD system; NaN where it is not defined.
+        new: of the NEW system.
+        interval: percentile bootstrap bounds of the difference.
+        p: of the difference, two-sided, by swapping the outputs of sentences.
+        sentences: that it rests on.
+        dropped: resamples that did not define it.
+    """
+
+    old: float
+    new: float
+    interval: Interval
+    p: float
+    sentences: int
+    dropped: int = 0
+
+    @property
+    def difference(self) -> float:
+        """NEW less OLD."""
+        return self.new - self.old
+
+    def row(self) -> dict[str, Any]:
+        """A plain record."""
+        return {
+            "old": self.old,
+            "new": self.new,
+            "difference": self.difference,
+            "ci95": list(self.interval),
+            "p": self.p,
+            "sentences": self.sentences,
+        }
+
+
+def metric_difference(
+    scorer: Scorer, table: ScoreTable, how: Resampler, rows: Sequence[int] | None = None
+) -> Paired:
+    """The difference of two corpus scores.
+
+    Args:
+        scorer: what made the table.
+        table: scores of the OLD and the NEW system.
+        how: resampling and tests.
+        rows: sentences that are looked at, by number; by default all. Scores of single sentences
+            stay what they are, the corpus score is that of these sentences alone.
+    """
+    if rows is not None:
+        table = _of_rows(scorer, table, rows)
+    lines = table.sentences.shape[1]
+    drawn = scorer.corpus_scores(table.statistics, how.draws(lines)).score
+    bounds, dropped = interval(drawn[:, 1] - drawn[:, 0], how.confidence)
+    old, new = table.by_system.score.tolist()
+    return Paired(old, new, bounds, _test(scorer, table, how), lines, dropped)
+
+
+def _test(scorer: Scorer, table: ScoreTable, how: Resampler) -> float:
+    """Two-sided p of the difference of two corpus scores."""
+    if isinstance(scorer, MeanScorer):
+        return float(pair_tests(scorer, table, "corpus", how.permutations, how.seed)[0, 1])
+    signs, exact = permutation_signs(table.sentences.shape[1], how.permutations, how.seed)
+    null, _ = approximate_randomisation(scorer, table.statistics, [(1, 0)], signs)
+    # GLEU draws one of several references for each sentence of a permuted corpus; its own score
+    # is the mean over many draws, which is what is tested.
+    observed = np.diff(table.by_system.score)
+    return float(tail_p(null, observed, exact)[0])
+
+
+def _of_rows(scorer: Scorer, table: ScoreTable, rows: Sequence[int]) -> ScoreTable:
+    chosen = np.array(rows, dtype=np.int64)
+    statistics = Statistics(table.statistics.values[:, chosen])
+    by_sentence = replace(table.by_sentence, score=table.sentences[:, chosen])
+    part = replace(
+        table,
+        by_sentence=by_sentence,
+        by_system=scorer.corpus_scores(statistics),
+        statistics=statistics,
+    )
+    return part.settled()
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What became of sentences whose references agree that they need a change, or none.
+
+    Attributes:
+        asked: by rate, shape (N,): the sentences that it is a share of.
+        met: by rate, shape (2, N): where it is so.
+    """
+
+    asked: Mapping[str, BoolArray]
+    met: Mapping[str, BoolArray]
+
+
+def outcomes_of(corpus: Corpus) -> Outcomes | None:
+    """Which sentences two systems change, leave and correct; None without references.
+
+    Sentences are compared token by token; how tokens are spaced is no change.
+
+    Args:
+        corpus: of two systems.
+    """
+    if not corpus.references:
+        return None
+    sources = [text.split() for text in corpus.sources]
+    systems = [[line.split() for line in each.lines] for each in corpus.systems.values()]
+    references = [[line.split() for line in each.lines] for each in corpus.references]
+    rows = range(len(sources))
+    kept = np.array([[lines[row] == sources[row] for row in rows] for lines in references])
+    left = np.array([[lines[row] == sources[row] for row in rows] for lines in systems])
+    same = np.array(
+        [[any(lines[row] == each[row] for each in references) for row in rows] for lines in systems]
+    )
+    wanted: BoolArray = np.asarray(~kept.any(axis=0))
+    unwanted: BoolArray = np.asarray(kept.all(axis=0))
+    return Outcomes(
+        {"over-correction": unwanted, "under-correction": wanted, "success": wanted},
+        {"over-correction": ~left, "under-correction": left, "success": same},
+    )
+
+
+def rate_difference(
+    outcomes: Outcomes, name: str, how: Resampler, rows: Sequence[int] | None = None
+) -> Paired:
+    """The difference of two rates; not defined where none of the sentences is asked about.
+
+    Args:
+        outcomes: of all sentences.
+        name: of `RATES`.
+        how: resampling and tests.
+        rows: sentences that are looked at, by number; by default all.
+    """
+    every = len(outcomes.asked[name])
+    chosen = np.arange(every) if rows is None else np.array(rows, dtype=np.int64)
+    asked = outcomes.asked[name][chosen]
+    met = (outcomes.met[name][:, chosen] & asked).astype(np.float64)
+    count = int(asked.sum())
+    nan = float("nan")
+    if not count:
+        return Paired(nan, nan, (nan, nan), nan, 0)
+    weights = asked.astype(np.float64)
+    drawn = np.empty(how.resamples)
+    for part, counts in _counts(how.draws(len(chosen))):
+        total = counts @ weights
+        gained = counts @ (met[1] - met[0])
+        drawn[part] = gained / np.where(total > 0, total, np.nan)
+    bounds, dropped = interval(drawn, how.confidence)
+    both = met[:, asked]
+    change = both[1] - both[0]
+    signs, exact = permutation_signs(count, how.permutations, how.seed)
+    null, observed = signs @ change[:, None] / count, np.array([change.mean()])
+    p = float(tail_p(null, observed, exact)[0])
+    old, new = both.mean(axis=1).tolist()
+    return Paired(old, new, bounds, p, count, dropped)
+
+
+@dataclass(frozen=True)
+class TypeCounts:
+    """Counts of edits by error type and sentence.
+
+    Attributes:
+        kinds: T error types.
+        counts: 2 × N × T × 3: TP, FP and FN, whole numbers or weights.
+    """
+
+    kinds: tuple[str, ...]
+    counts: FloatArray
+
+
+def type_counts(table: ScoreTable, level: TypeLevel) -> TypeCounts | None:
+    """What a metric counted of each error type; None where it does not tell.
+
+    The references are those that the corpus score took.
+
+    Args:
+        table: of two systems, just scored.
+        level: 1 operation (M, R, U), 2 category, 3 both.
+    """
+    told = table.statistics.sentence_types
+    if told is None:
+        return None
+    lines = table.sentences.shape[1]
+    cells = [[told(system, row) for row in range(lines)] for system in (0, 1)]
+    merged = {kind: _merged(kind, level) for each in cells for cell in each for kind, _ in cell}
+    kinds = tuple(sorted(set(merged.values())))
+    place = {kind: kinds.index(name) for kind, name in merged.items()}
+    counts = np.zeros((2, lines, len(kinds), 3))
+    for system, each in enumerate(cells):
+        for row, cell in enumerate(each):
+            for (kind, count), amount in cell.items():
+                counts[system, row, place[kind], count] += amount
+    return TypeCounts(kinds, counts)
+
+
+def _merged(kind: str, level: TypeLevel) -> str:
+    operation, _, category = kind.partition(":")
+    return {1: operation, 2: category or kind, 3: kind}[level]
+
+
+def type_differences(found: TypeCounts, how: Resampler) -> list[Paired]:
+    """The differences of F0.5 by error type.
+
+    Args:
+        found: counts of two systems.
+        how: resampling and tests.
+    """
+    _, lines, size, _ = found.counts.shape
+    flat = found.counts.reshape(2, lines, size * 3)
+    totals = flat.sum(axis=1)
+    drawn = np.empty((how.resamples, size))
+    for part, counts in _counts(how.draws(lines)):
+        drawn[part] = _f(counts @ flat[1]) - _f(counts @ flat[0])
+    signs, exact = permutation_signs(lines, how.permutations, how.seed)
+    change, middle = (flat[1] - flat[0]) / 2, totals.sum(axis=0) / 2
+    moved = np.concatenate([signs[part] @ change for part in blocks(len(signs), size * 3 + lines)])
+    # Halves of whole numbers are exact; weights may leave a trace of rounding in place of nothing.
+    null = _f(np.round(middle + moved, 12)) - _f(np.round(middle - moved, 12))
+    old, new = _f(totals[:1])[0], _f(totals[1:])[0]
+    p = tail_p(null, new - old, exact)
+    seen = (found.counts.sum(axis=(0, 3)) > 0).sum(axis=0)
+    rows = []
+    for number in range(size):
+        bounds, dropped = interval(drawn[:, number], how.confidence)
+        one = (float(old[number]), float(new[number]), bounds, float(p[number]))
+        rows.append(Paired(*one, int(seen[number]), dropped))
+    return rows
+
+
+def _f(counts: FloatArray) -> FloatArray:
+    """F0.5 of rows of sums, draws × (T · 3) → draws × T."""
+    parts = np.moveaxis(counts.reshape(len(counts), -1, 3), -1, 0)
+    return precision_recall_f(*parts, beta=0.5)[2]
+
+
+def _counts(draws: IntArray) -> Iterator[tuple[slice, FloatArray]]:
+    """How often each sentence stands in each draw, a block of draws at a time."""
+    width = draws.shape[1]
+    for part in blocks(len(draws), width):
+        yield part, draw_weights(draws[part], width)

@@ -1,0 +1,120 @@
+"""Edits that came and went, and how much single sentences moved a difference."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import gecjury
+from gecjury.corpus.corpus import Corpus, Version, corpus_of_texts
+from gecjury.corpus.edits import Edit
+from gecjury.decisions.edited import edit_changes, moved_sentences
+from gecjury.runtime import Runtime
+
+SOURCES = ["a b c .", "d e f .", "a b g ."]
+
+
+def version(*edits: list[Edit]) -> Version:
+    """Lines that are not looked at, with their edits."""
+    return Version(tuple(SOURCES), tuple(map(tuple, edits)))
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    b, c = Edit(1, 2, "B", "R:X"), Edit(2, 2, "C", "M:Y")
+    return Corpus(
+        tuple(SOURCES),
+        {"old": version([b], [], [b]), "new": version([c, b], [Edit(0, 1, "", "U:Z")], [])},
+        (version([b], [], []), version([], [], [Edit(1, 2, "B", "R:OTHER")])),
+    )
+
+
+def test_edits_are_told_apart_by_line_and_place(corpus: Corpus) -> None:
+    pytest.importorskip("errant")
+    found = edit_changes(corpus, Runtime(use_cache=False))
+    assert [(e.line, e.edit, e.type, e.move, e.right) for e in found.edits] == [
+        (1, "[b→B]", "R:X", "kept", True),
+        (1, "[→C]", "M:Y", "came", False),
+        (2, "[d→]", "U:Z", "came", False),
+        (3, "[b→B]", "R:X", "went", True),  # whatever the reference calls it
+    ]
+    assert found.totals() == [
+        {"edits": "kept", "count": 1, "right": 1, "wrong": 0, "share": 1.0},
+        {"edits": "came", "count": 2, "right": 0, "wrong": 2, "share": 0.0},
+        {"edits": "went", "count": 1, "right": 1, "wrong": 0, "share": 1.0},
+    ]
+    assert [row["edit"] for row in found.most_frequent(1)] == ["[d→]", "[b→B]"]
+
+
+def test_without_references_nothing_is_right_or_wrong(corpus: Corpus) -> None:
+    pytest.importorskip("errant")
+    bare = Corpus(corpus.sources, corpus.systems)
+    found = edit_changes(bare, Runtime(use_cache=False))
+    assert {edit.right for edit in found.edits} == {None}
+    assert {row["right"] for row in [*found.totals(), *found.most_frequent(3)]} == {None}
+
+
+OLD = ["a b c d .", "e f g h .", "i j k l .", "m n o p ."]
+NEW = ["a B c d .", "e F g h .", "i j  k l .", "m x o y ."]
+REFERENCES = [["a B c d .", "e f g h .", "i J k l .", "m N o p ."]] * 2
+
+
+def test_the_effect_is_what_a_corpus_without_the_sentence_lacks() -> None:
+    corpus = corpus_of_texts(OLD, {"old": OLD, "new": NEW}, REFERENCES)
+    scorer = gecjury.load("green")
+    table = scorer.score_corpus(corpus)
+    moved = moved_sentences(scorer, table, corpus, 9)
+    # The third is the same but for a blank.
+    assert {each.line for each in moved} == {1, 2, 4}
+    signs = [each.effect > 0 for each in moved]
+    assert signs == sorted(signs)
+    whole = table.totals["new"] - table.totals["old"]
+    for each in moved:
+        kept = [row for row in range(4) if row != each.line - 1]
+        totals = scorer.score(
+            [OLD[row] for row in kept],
+            {"old": [OLD[row] for row in kept], "new": [NEW[row] for row in kept]},
+            [[lines[row] for row in kept] for lines in REFERENCES],
+        ).totals
+        assert each.effect == pytest.approx(whole - (totals["new"] - totals["old"]))
+        assert each.old == table.sentences[0, each.line - 1]
+    assert next(each for each in moved if each.line == 1).new_marked == "a [b→B] c d ."
+    down = [each.effect for each in moved_sentences(scorer, table, corpus, 1)]
+    assert len(down) == 2
+    assert down[0] < 0 < down[1]
+
+
+def test_effects_of_a_metric_that_draws_references_are_not_of_its_draws() -> None:
+    rng = np.random.default_rng(0)
+    words = [" ".join(rng.choice(list("abcdefghij"), 9)) for _ in range(30)]
+    one = [text.replace("a", "x").replace("c", "y") for text in words]
+    two = [text.replace("b", "z").replace("d", "v") for text in words]
+    new = [*one[:15], *words[15:]]
+    scorer = gecjury.load("gleu", draws=2000)
+    corpus = corpus_of_texts(words, {"old": words, "new": new}, [one, two])
+    table = scorer.score_corpus(corpus)
+    whole = table.totals["new"] - table.totals["old"]
+    moved = moved_sentences(scorer, table, corpus, 15)
+    assert len(moved) > 9
+    for each in moved:
+        kept = [row for row in range(30) if row != each.line - 1]
+        part = [[lines[row] for row in kept] for lines in (words, new, one, two)]
+        totals = scorer.score(part[0], {"old": part[0], "new": part[1]}, part[2:]).totals
+        expected = whole - (totals["new"] - totals["old"])
+        assert each.effect == pytest.approx(expected, abs=0.5 * max(abs(e.effect) for e in moved))
+
+
+def test_the_first_are_those_that_moved_most() -> None:
+    corpus = gecjury.load_benchmark("sample").corpus
+    corpus = corpus.with_systems(corpus.names[:2])
+    settings = gecjury.DiffSettings(resamples=5, permutations=5, by_type=0, shown=4)
+    found = gecjury.diff(corpus, metrics="green", settings=settings)
+    effects = [each.effect for each in found.moved]
+    assert len(effects) > 3
+    up = [effect for effect in effects if effect > 0]
+    down = [effect for effect in effects if effect < 0]
+    assert effects == [*down, *up]
+    assert all(a >= b for a, b in pairwise(up))
+    assert all(a <= b for a, b in pairwise(down))

@@ -1,0 +1,119 @@
+"""Gates: what holds is told with its values, and nothing passes because it is missing."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from gecjury.decisions.gate import Gate, figure_names, figures_of, parse_gate
+from gecjury.decisions.paired import Paired
+from gecjury.errors import OptionError
+
+NAN = float("nan")
+LONG = "errant < 0 and (green < 0 or errant.p < 1)"
+FIGURES = figures_of(
+    {
+        "errant": Paired(0.5, 0.48, (-0.04, 0.01), 0.2, 100),
+        "green:beta=1": Paired(0.7, 0.8, (0.05, 0.15), 0.01, 100),
+        "over-correction": Paired(NAN, NAN, (NAN, NAN), NAN, 0),
+    },
+    {"green": "green:beta=1"},
+)
+
+
+def judge(*texts: str) -> tuple[list[str], tuple[str, ...]]:
+    verdict = parse_gate(texts).judge(FIGURES)
+    assert verdict.passed == (not verdict.tripped and not verdict.missing)
+    return [text for text, _ in verdict.tripped], verdict.missing
+
+
+@pytest.mark.parametrize(
+    ("text", "tripped"),
+    [
+        ("errant < -0.005", ["errant < -0.005"]),
+        ("errant < -0.05", []),
+        ("errant.low < -.03", ["errant.low < -.03"]),
+        ("errant.high < 0", []),
+        ("errant.p < .05", []),
+        ("errant.old > errant.new", ["errant.old > errant.new"]),
+        ("green > 0.05 or errant < 0", ["green > 0.05", "errant < 0"]),
+        ("green < 0 or errant < 0", ["errant < 0"]),
+        ("green < 0 and errant < 0", []),
+        (LONG, [LONG]),
+        ("`green:beta=1.high` > .1", ["`green:beta=1.high` > .1"]),
+        ("(errant<0)or(green<0)", ["(errant<0)"]),
+        ("not errant > 0", ["not errant > 0"]),
+    ],
+)
+def test_parts_that_hold(text: str, tripped: list[str]) -> None:
+    assert judge(text) == (tripped, ())
+
+
+def test_several_conditions_fail_apart() -> None:
+    assert judge("errant < 0", "green < 0 or green.p < .05")[0] == ["errant < 0", "green.p < .05"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "over-correction > 0.01",
+        "not over-correction > 0.01",
+        "over-correction.p < 1 and errant > 0",
+        "errant > 1 or over-correction < 0",
+    ],
+)
+def test_what_is_not_defined_is_missing(text: str) -> None:
+    tripped, missing = judge(text)
+    assert not tripped
+    assert len(missing) == 1
+    assert missing[0].startswith("over-correction")
+
+
+def test_the_values_of_a_part_are_told() -> None:
+    gate = parse_gate(["errant < 0 and errant.p < green.new or over-correction > 1"])
+    verdict = gate.judge(FIGURES)
+    ((_, values),) = verdict.tripped
+    assert values == {"errant": pytest.approx(-0.02), "errant.p": 0.2, "green.new": 0.8}
+    assert math.isnan(verdict.values["over-correction"])
+
+
+KNOWN = figure_names(["errant"], {"errant": "errant"}, rates=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("errnat < 0", "no figure is called 'errnat': did you mean errant"),
+        ("errant < 0 or gleu > 0", "no figure is called 'gleu'"),
+        ("errant.lo < 0", "no figure is called 'errant.lo': did you mean errant.*low"),
+        ("over-correction > 0", "over-correction needs references: give at least one with -r"),
+        ("success.p > 0", "success.p needs references"),
+    ],
+)
+def test_unknown_figures(text: str, words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        parse_gate([text]).check(KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("errant", "column 7: a comparison"),
+        ("errant < 0 or", "column 14: a score's name or a number is missing"),
+        ("errant = 0", "equality is written =="),
+        ("__import__('os').system('true') < 1", "cannot be read"),
+        ("", "a score's name or a number is missing"),
+    ],
+)
+def test_what_is_no_condition(text: str, words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        parse_gate([text])
+
+
+def test_names_of_figures() -> None:
+    names = figure_names(["green:beta=1"], {"green": "green:beta=1"}, rates=True)
+    assert {"green", "green.p", "green:beta=1.low", "success.new", "over-correction"} <= set(names)
+    assert set(FIGURES) <= {*names, *KNOWN}
+    parse_gate(["green < 0 or `green:beta=1` < 0"]).check(names)
+    assert isinstance(parse_gate(["green < 0"]), Gate)

@@ -1,0 +1,69 @@
+"""Labels of sentences: from files of labels, and from columns of tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gecjury.decisions.groups import Groups, read_groups
+from gecjury.errors import InputError, OptionError
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+TABLES = {
+    "about.tsv": 'id\tdomain\n1\tnews\n2\t"mail"\n3\t\n',
+    "about.csv": 'id,domain\n1,news\n2,"""mail"""\n3,\n',
+    "about.jsonl": '{"id": 1, "domain": "news"}\n{"domain": "\\"mail\\""}\n{"id": 3}\n',
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_columns(here: Path, name: str) -> None:
+    (here / name).write_text(TABLES[name], encoding="utf-8")
+    found = read_groups(f"{name}:domain", 3)
+    assert found == Groups("domain", ("news", '"mail"', "(none)"))
+    assert found.rows() == {'"mail"': [1], "(none)": [2], "news": [0]}
+    with pytest.raises(OptionError, match="no column is called 'domian': did you mean domain"):
+        read_groups(f"{name}:domian", 3)
+    with pytest.raises(OptionError, match=rf"is a table; name a column of it, as {name}:COLUMN"):
+        read_groups(name, 3)
+
+
+def test_a_file_of_labels(here: Path) -> None:
+    (here / "a:b.txt").write_text("x\n\ny \n", encoding="utf-8")
+    assert read_groups("a:b.txt", 3).labels == ("x", "(none)", "y")
+
+
+def test_numbers_and_truths_of_json_are_labels(here: Path) -> None:
+    (here / "x").write_text('{"n": 2}\n{"n": true}\n{"n": 0.5}\n', encoding="utf-8")
+    assert read_groups("x:n", 3).labels == ("2", "true", "0.5")
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "words"),
+    [
+        ("x\ny\n", "f", "f has 2 lines, but the source has 3 lines: --by needs one for each"),
+        ("a\tb\n1\t2\n", "f:a", "f has 1 rows, but the source has 3 lines"),
+        ("a\tb\n1\t2\n1\n", "f:a", "f, line 3: 1 cells; expected 2, as the header has"),
+        ('{"a": 1}\n[]\n', "f:a", "f, line 2: expected an object"),
+        ('{"a": [1]}\n', "f:a", "f, line 1: 'a' is no text and no number"),
+        ("x\n", "g:a", "g:a: no such file"),
+        ("", "f", "the file is empty"),
+    ],
+)
+def test_refusals(here: Path, text: str, given: str, words: str) -> None:
+    (here / "f").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=words):
+        read_groups(given, 3)
+
+
+def test_too_many_groups(here: Path) -> None:
+    (here / "f").write_text("".join(f"{n}\n" for n in range(51)), encoding="utf-8")
+    with pytest.raises(OptionError, match="51 different labels; expected at most 50"):
+        read_groups("f", 51)

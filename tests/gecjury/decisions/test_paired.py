@@ -1,0 +1,206 @@
+"""Differences of two systems: against brute force, and against the metrics' own figures."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gecjury
+from gecjury.corpus.corpus import Corpus, corpus_of_texts
+from gecjury.decisions.paired import (
+    Resampler,
+    metric_difference,
+    outcomes_of,
+    rate_difference,
+    type_counts,
+    type_differences,
+)
+from gecjury.errors import OptionError
+from gecjury.stats.counts import precision_recall_f
+
+SOURCES = ["a b .", "c d .", "e f .", "g h .", "i j ."]
+REFERENCES = [
+    ["a B .", "c d .", "E f .", "g h .", "i j ."],
+    ["A b .", "c d .", "e F .", "G h .", "i j ."],
+]
+OLD = ["a b .", "c D .", "E f .", "g h .", "i j ."]
+NEW = ["A b .", "c d .", "e x .", "g h .", "i  J ."]
+HOW = Resampler(resamples=300, permutations=100, seed=1)
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    return corpus_of_texts(SOURCES, {"old": OLD, "new": NEW}, REFERENCES)
+
+
+def test_rates_are_shares_of_the_sentences_that_references_agree_on(corpus: Corpus) -> None:
+    # Unchanged by both: lines 2 and 5; changed by both: 1 and 3; they differ on line 4.
+    outcomes = outcomes_of(corpus)
+    assert outcomes is not None
+    found = {name: rate_difference(outcomes, name, HOW) for name in outcomes.asked}
+    assert {name: (one.old, one.new, one.sentences) for name, one in found.items()} == {
+        "over-correction": (0.5, 0.5, 2),
+        "under-correction": (0.5, 0.0, 2),
+        "success": (0.5, 0.5, 2),
+    }
+    assert found["under-correction"].difference == -0.5
+    # Two sentences, one of which tells: half of all swaps give 0.5 either way.
+    assert found["under-correction"].p == 1.0
+    low, high = found["under-correction"].interval
+    assert (low, high) == (-1.0, 0.0)
+    assert found["over-correction"].dropped > 0
+
+
+def test_a_rate_of_no_sentence_is_not_defined(corpus: Corpus) -> None:
+    outcomes = outcomes_of(corpus)
+    assert outcomes is not None
+    one = rate_difference(outcomes, "over-correction", HOW, [0, 2, 3])
+    assert one.sentences == 0
+    assert all(np.isnan(each) for each in (one.old, one.difference, one.p, *one.interval))
+    assert rate_difference(outcomes, "over-correction", HOW, [0, 1]).old == 1.0
+    assert outcomes_of(corpus_of_texts(SOURCES, {"old": OLD, "new": NEW})) is None
+
+
+def test_the_interval_is_that_of_differences_of_the_same_draws(corpus: Corpus) -> None:
+    scorer = gecjury.load("changes")
+    table = scorer.score_corpus(corpus)
+    one = metric_difference(scorer, table, HOW)
+    change = table.sentences[1] - table.sentences[0]
+    drawn = change[HOW.draws(len(SOURCES))].mean(axis=1)
+    assert one.interval == pytest.approx(np.quantile(drawn, [0.025, 0.975]))
+    flips = [np.mean(change * signs) for signs in product((1, -1), repeat=len(change))]
+    assert one.p == pytest.approx(np.mean(np.abs(flips) >= abs(change.mean()) - 1e-12))
+    assert one.difference == pytest.approx(change.mean())
+
+
+def test_a_metric_of_sums_is_tested_by_swapping_sentences(corpus: Corpus) -> None:
+    scorer = gecjury.load("green")
+    one = metric_difference(scorer, scorer.score_corpus(corpus), HOW)
+    observed, extreme = one.difference, 0
+    for swaps in product((False, True), repeat=len(SOURCES)):
+        first = [b if swap else a for a, b, swap in zip(OLD, NEW, swaps, strict=True)]
+        second = [a if swap else b for a, b, swap in zip(OLD, NEW, swaps, strict=True)]
+        totals = scorer.score(SOURCES, {"old": first, "new": second}, REFERENCES).totals
+        extreme += abs(totals["new"] - totals["old"]) >= abs(observed) - 1e-12
+    assert one.p == pytest.approx(extreme / 2 ** len(SOURCES))
+
+
+@pytest.mark.parametrize("metric", ["green", "changes"])
+def test_a_group_is_a_corpus_of_its_own(corpus: Corpus, metric: str) -> None:
+    scorer = gecjury.load(metric)
+    rows = [0, 2, 4]
+    part = corpus_of_texts(
+        [SOURCES[row] for row in rows],
+        {"old": [OLD[row] for row in rows], "new": [NEW[row] for row in rows]},
+        [[lines[row] for row in rows] for lines in REFERENCES],
+    )
+    own = metric_difference(scorer, scorer.score_corpus(part), HOW)
+    assert metric_difference(scorer, scorer.score_corpus(corpus), HOW, rows) == own
+
+
+def test_gleu_is_tested_by_its_own_score() -> None:
+    # With several references a permuted corpus takes one of them at random for each sentence. The
+    # observed difference is the mean over many choices, or the test would hang on one of them.
+    corpus = corpus_of_texts(
+        ["a b c d e ."] * 8,
+        {"old": ["a b c d e ."] * 8, "new": ["a b c d x ."] * 8},
+        [["a b c d x ."] * 8, ["a b c d y ."] * 8],
+    )
+    found = []
+    for seed in range(3):
+        scorer = gecjury.load("gleu", seed=seed, draws=400)
+        found.append(metric_difference(scorer, scorer.score_corpus(corpus), HOW).p)
+    assert np.ptp(found) < 0.1
+
+
+def test_systems_that_are_alike_do_not_differ() -> None:
+    scorer = gecjury.load("green")
+    table = scorer.score(SOURCES, {"old": NEW, "new": NEW}, REFERENCES)
+    one = metric_difference(scorer, table, HOW)
+    assert (one.difference, one.interval, one.p) == (0.0, (0.0, 0.0), 1.0)
+
+
+@pytest.fixture
+def typed() -> Corpus:
+    pytest.importorskip("errant")
+    source = ["He go to school .", "I has a cats .", "This are fine .", "We went home"]
+    return corpus_of_texts(
+        source,
+        {
+            "old": ["He goes to school .", "I has a cat .", "This are fine .", "We goes home"],
+            "new": ["He goes to the school .", "I have a cat .", "This is fine .", "We went home"],
+        },
+        [["He goes to school .", "I have a cat .", "This is fine .", "We went home ."]],
+    )
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_counts_by_type_are_the_metric_s_own(typed: Corpus, level: int) -> None:
+    found = gecjury.score(typed, metrics="errant")
+    counts = type_counts(found.tables[0], level)  # type: ignore[arg-type]  # of 1, 2 and 3
+    assert counts is not None
+    sums = {
+        (system, kind): counts.counts[number, :, place].sum(axis=0).tolist()
+        for number, system in enumerate(("old", "new"))
+        for place, kind in enumerate(counts.kinds)
+    }
+    own = found.by_type(level)  # type: ignore[arg-type]  # of 1, 2 and 3
+    told = {(each.system, each.type): [each.tp, each.fp, each.fn] for each in own}
+    assert {place: three for place, three in sums.items() if any(three)} == told
+
+
+@pytest.mark.parametrize(("metric", "option"), [("pt-errant", "model"), ("uot-errant", "encoder")])
+def test_weights_by_type_are_the_metric_s_own(
+    typed: Corpus, tiny_bert: Path, metric: str, option: str
+) -> None:
+    found = gecjury.score(typed, metrics=gecjury.load(metric, **{option: str(tiny_bert)}))
+    counts = type_counts(found.tables[0], 3)
+    assert counts is not None
+    own = {(e.system, e.type): (e.tp, e.fp, e.fn) for e in found.by_type(3)}
+    for place, kind in enumerate(counts.kinds):
+        both = counts.counts[:, :, place].sum(axis=1)
+        for system, sums in zip(("old", "new"), both, strict=True):
+            assert sums == pytest.approx(own.get((system, kind), (0, 0, 0)))
+    assert len(type_differences(counts, HOW)) == len(counts.kinds) > 2
+
+
+def test_types_are_tested_by_swapping_sentences(typed: Corpus) -> None:
+    counts = type_counts(gecjury.score(typed, metrics="errant").tables[0], 1)
+    assert counts is not None
+    differences = dict(zip(counts.kinds, type_differences(counts, HOW), strict=True))
+
+    def f(sums: np.ndarray) -> float:
+        return float(precision_recall_f(*sums, beta=0.5)[2])
+
+    for place, kind in enumerate(counts.kinds):
+        both = counts.counts[:, :, place]
+        changes = []
+        for swaps in product((0, 1), repeat=len(typed)):
+            rows = range(len(typed))
+            one = both[list(swaps), rows].sum(axis=0)
+            two = both[[1 - swap for swap in swaps], rows].sum(axis=0)
+            changes.append(abs(f(two) - f(one)))
+        one = differences[kind]
+        assert one.difference == pytest.approx(f(both[1].sum(axis=0)) - f(both[0].sum(axis=0)))
+        assert one.p == pytest.approx(np.mean(np.array(changes) >= abs(one.difference) - 1e-12))
+    assert differences["R"].difference > 0
+
+
+def test_metrics_without_types_have_none(corpus: Corpus) -> None:
+    assert type_counts(gecjury.score(corpus, metrics="green").tables[0], 2) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"resamples": 0}, "--resamples 0: expected 1 or more"),
+        ({"permutations": 0}, "--permutations 0: expected 1 or more"),
+        ({"confidence": 1.0}, "expected a number between 0 and 1"),
+    ],
+)
+def test_settings_out_of_range(options: dict[str, float], words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        Resampler(**options)  # type: ignore[arg-type]  # numbers of both kinds
