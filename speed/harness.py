@@ -183,8 +183,9 @@ SCRIPTS: Mapping[str, Script] = {
     ),
     "uot": Script(
         "uot",
-        "UOT-ERRANT with the published procedure, timed on a sample: 12 systems × 391 sentences",
-        "3–5 minutes",
+        "UOT-ERRANT with the published procedure, timed on a sample: 12 systems × 391 sentences; "
+        "and what `dtype` changes (`--mpnet DIR`)",
+        "5–10 minutes",
     ),
     "pt-errant": Script(
         "pt_errant", "PT-ERRANT with the bert-score package called as gec-metrics does", "5 minutes"

@@ -50,7 +50,7 @@ def is_dataset(name: str) -> bool:
 
     JSON lines may as well hold a text: see `gecjury.cli.score`.
     """
-    if name.startswith("hf:") or Path(name).is_dir():
+    if name.startswith("hf:") or name.endswith("/") or Path(name).is_dir():
         return True
     if _is_glob(name):
         return True

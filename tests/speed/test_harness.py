@@ -26,7 +26,7 @@ from speed.harness import (
 )
 
 FOLDER = Path(__file__).resolve().parents[2] / "speed"
-SHARED = {"__init__", "__main__", "harness", "peer", "scale_made", "seeda"}
+SHARED = {"__init__", "__main__", "harness", "peer", "scale_made", "seeda", "uot_numbers"}
 
 
 def test_every_script_is_registered_and_measures() -> None:
