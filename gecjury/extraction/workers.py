@@ -24,6 +24,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any
@@ -75,7 +76,28 @@ def extract_in_workers(
     except BaseException:
         _end(pool)
         raise
-    return _together(batches, own, pool)
+    return _with_own_share(_together(batches, own, pool), len(pool) + 1)
+
+
+def _with_own_share(
+    found: Iterator[tuple[TextPair, ExtractedEdits]], processes: int
+) -> Iterator[tuple[TextPair, ExtractedEdits]]:
+    """Pass on what is found while matrix products take this process's share of the processors."""
+    with _own_share(processes):
+        yield from found
+
+
+def _own_share(processes: int) -> AbstractContextManager[Any]:
+    """Leave other processes their processors: threads of matrix products would be one each a core.
+
+    Args:
+        processes: that work at the same time.
+    """
+    from threadpoolctl import threadpool_limits
+
+    share = max((os.cpu_count() or 1) // processes, 1)
+    limited: AbstractContextManager[Any] = threadpool_limits(limits=share, user_api="blas")
+    return limited
 
 
 def _load(tagger: str, pos_scheme: str) -> Any:
@@ -310,7 +332,8 @@ def _serve_and_end(extractor: Extractor, asked: int, answers: int) -> None:
         # Whatever a library prints must not come among what the run prints.
         os.dup2(2, 1)
         sys.stdout = sys.stderr
-        _serve(lambda: extractor, _text(asked, "r"), _text(answers, "w"))
+        with _own_share(os.cpu_count() or 1):
+            _serve(lambda: extractor, _text(asked, "r"), _text(answers, "w"))
         status = 0
     except BrokenPipeError:
         pass

@@ -13,7 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
-from gecjury.extraction.tagger.importing import import_spacy, needs_torch, no_entry_points
+from gecjury.extraction.tagger.importing import (
+    import_spacy,
+    needs_torch,
+    no_collection,
+    no_entry_points,
+)
 from gecjury.extraction.tagger.schemes import POS_SCHEMES, attribute_patterns
 from gecjury.textfiles import read_json
 
@@ -51,7 +56,8 @@ def load_tagger(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> Any:
     spacy = _import_spacy(torch=name != EMBEDDED and needs_torch(name))
     if name != EMBEDDED:
         return _load_named(spacy, name)
-    nlp = _load_embedded(spacy)
+    with no_collection():
+        nlp = _load_embedded(spacy)
     if pos_scheme != "spacy2":  # the shipped model holds the patterns of spacy2
         ruler = nlp.get_pipe("attribute_ruler")
         ruler.clear()

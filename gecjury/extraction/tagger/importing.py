@@ -24,7 +24,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["import_spacy", "needs_torch", "no_entry_points", "thinc_learns_of_torch"]
+__all__ = [
+    "import_spacy",
+    "needs_torch",
+    "no_collection",
+    "no_entry_points",
+    "thinc_learns_of_torch",
+]
 
 _SPACYS_PIPES = {
     "attribute_ruler",
@@ -52,7 +58,7 @@ def import_spacy(torch: bool = False) -> Any:
         ImportError: spaCy is not installed.
     """
     if "spacy" not in sys.modules:
-        with _no_collection():
+        with no_collection():
             if _may_be_hidden():
                 with _HIDDEN.here():
                     importlib.import_module("thinc.compat")
@@ -256,7 +262,7 @@ def _attribute(name: str) -> Any:
 
 
 @contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """No search for garbage: an import makes none, and each search walks all there is."""
     was = gc.isenabled()
     gc.disable()
