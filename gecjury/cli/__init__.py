@@ -28,6 +28,8 @@ COMMANDS: dict[str, str] = {
     "check": "input doctor: counts, alignment, tokenisation, identical files",
     "score": "score hypotheses with any metrics",
     "rank": "rank systems by their scores",
+    "pick": "the best of several corrections of every sentence, and what choosing gains",
+    "power": "how many sentences, systems or judgments tell a difference",
     "compare": "try metrics against the human judgments of a benchmark",
     "maege": "try metrics against chains of one annotator's edits, whose order is known",
     "attack": "damage corrections and see which metrics prefer the damaged text",

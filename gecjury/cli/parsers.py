@@ -20,11 +20,12 @@ from gecjury.wording import listed, visible
 
 __all__ = ["DRY_RUNS", "CommandParser", "Declare", "add_actions", "leaves", "readers_of"]
 
-DRY_RUNS = ("score", "rank", "compare", "demo", "attack", "maege")
+DRY_RUNS = ("score", "rank", "pick", "power", "compare", "demo", "attack", "maege")
 """Commands that count what judges would be asked, and stop."""
 
 # Commands that score with any metric, judges and juries among them.
 _ANY_METRIC = (
+    *("pick", "power"),
     *("score", "rank", "compare", "maege", "attack", "explain", "analyse scatter", "analyse cost"),
     *("train jury", "tune", "demo"),
 )
@@ -35,6 +36,7 @@ _MODELS = (
 )
 _EDITS = (*_MODELS, "edits", "analyse edits", "m2 retype", "m2 reextract")
 _DATA = (
+    *("pick", "power"),
     *("compare", "maege", "attack", "analyse", "train", "tune", "data list", "data fetch"),
     *("data verify", "data path"),
 )

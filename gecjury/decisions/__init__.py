@@ -1,0 +1,1 @@
+"""What to do with scores: compare two systems, plan, choose."""
