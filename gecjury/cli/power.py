@@ -242,9 +242,7 @@ def _forecast_table(forecasts: tuple[Forecast, ...]) -> Table:
         Column("needed_all", "by all"),
         Column("told", "power tried", 2),
     ]
-    rows = [
-        {**vars(each), "range": "{}-{}".format(*each.needed_between)} for each in forecasts
-    ]
+    rows = [{**vars(each), "range": "{}-{}".format(*each.needed_between)} for each in forecasts]
     notes = [
         "forecast error: at the size of all sentences, from subsamples of so many, median [5%, "
         "95%]; observed error: by resampling all; power tried: share of resamples of all, of the "

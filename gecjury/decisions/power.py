@@ -147,18 +147,16 @@ class Quantity:
         """
         every = np.arange(self.size) if rows is None else rows
         groups = np.array_split(np.arange(len(every)), min(len(every), _GROUPS))
-        size = len(every) // len(groups) * len(groups)
         # Draws are of one length: where groups differ by one, one more part is left out.
         most = len(groups[0])
         rest = np.stack([np.delete(every, group)[: len(every) - most] for group in groups])
-        del size
         left = self._in_blocks(rest)
         whole = self.drawn(every[None])[0]
         found: FloatArray = len(groups) * whole - (len(groups) - 1) * left
         return found
 
     def deviations(self, rows: IntArray | None = None) -> FloatArray:
-        """c of every pair by the jackknife: the standard error times √n, n in parts."""
+        """The c of every pair by the jackknife: the standard error times √n, n in parts."""
         values = self.without_each(rows)
         count = self.size if rows is None else len(rows)
         return np.asarray(_spread(values) * math.sqrt(count / len(values)))
@@ -429,9 +427,7 @@ def _of_sums(sums: FloatArray, counts: FloatArray) -> Drawn:
     return drawn
 
 
-def _of_judgments(
-    benchmark: Benchmark, pairs: JudgmentPairs, settings: PowerSettings
-) -> Quantity:
+def _of_judgments(benchmark: Benchmark, pairs: JudgmentPairs, settings: PowerSettings) -> Quantity:
     """Shares of judged pairs that a system wins, a tie being half, less one half."""
     couples = _couples(pairs.systems, settings)
     place = {couple: column for column, couple in enumerate(couples)}
@@ -515,9 +511,7 @@ def _of_pearson(
         found: FloatArray = (one - two)[:, None]
         return found
 
-    build = partial(
-        Quantity, "pearson", rate=np.ones(1), pairs=(label,), observed=observed
-    )
+    build = partial(Quantity, "pearson", rate=np.ones(1), pairs=(label,), observed=observed)
     label = f"{label} ({kind})"
     yield build(label, "sentences", first[1].sentences.shape[1], drawn=sentences)
     yield build(label, "systems", len(human), drawn=systems)
@@ -541,7 +535,7 @@ class _Fit:
 
 
 def _fit(quantity: Quantity, settings: PowerSettings) -> _Fit:
-    """c of every pair from standard errors at several sizes, and the slope of their logarithms."""
+    """The c of every pair from errors at several sizes, and the slope of their logarithms."""
     sizes = sorted({max(_FEWEST, round(share * quantity.size)) for share in _SHARES})
     rng = np.random.default_rng([settings.seed, 1])
     errors = np.stack([quantity.errors(size, settings.resamples, rng) for size in sizes])

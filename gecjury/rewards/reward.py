@@ -1,8 +1,8 @@
 """A metric as a batched reward: for TRL's GRPO, or for any loop that has lists of texts.
 
-    rewards = gecjury.rewards.reward("errant", guards="all")
-    rewards(sources, hypotheses, references)                a list of numbers
-    GRPOTrainer(reward_funcs=rewards, ...)                  columns `source` and `references`
+rewards = gecjury.rewards.reward("errant", guards="all")
+rewards(sources, hypotheses, references)                a list of numbers
+GRPOTrainer(reward_funcs=rewards, ...)                  columns `source` and `references`
 """
 
 from __future__ import annotations
@@ -127,7 +127,9 @@ class Reward:
                 "no sources: expected reward(sources, hypotheses), or a data set with a column "
                 "`source` that holds the sentence to correct (a prompt holds more than that)"
             )
-        lines = [_line(f"sources[{row}]", text) for row, text in enumerate(_listed("sources", mine))]
+        lines = [
+            _line(f"sources[{row}]", text) for row, text in enumerate(_listed("sources", mine))
+        ]
         found = [_content(row, text) for row, text in enumerate(_listed("hypotheses", texts))]
         lists = _references(references, len(found))
         if len(lines) != len(found):
