@@ -25,9 +25,9 @@ DRY_RUNS = ("score", "rank", "pick", "power", "compare", "demo", "attack", "maeg
 
 # Commands that score with any metric, judges and juries among them.
 _ANY_METRIC = (
-    *("pick", "power"),
     *("score", "rank", "compare", "maege", "attack", "explain", "analyse scatter", "analyse cost"),
     *("train jury", "tune", "demo"),
+    *("pick", "power"),
 )
 _MODELS = (
     *_ANY_METRIC,
@@ -36,9 +36,9 @@ _MODELS = (
 )
 _EDITS = (*_MODELS, "edits", "analyse edits", "m2 retype", "m2 reextract")
 _DATA = (
-    *("pick", "power"),
     *("compare", "maege", "attack", "analyse", "train", "tune", "data list", "data fetch"),
     *("data verify", "data path"),
+    *("pick", "power"),
 )
 _CACHES = (*_EDITS, "data list", "data fetch", "data verify", "data path", "judgments")
 
