@@ -30,6 +30,8 @@ COMMANDS: dict[str, str] = {
     "score": "score hypotheses with any metrics",
     "rank": "rank systems by their scores",
     "diff": "two systems compared: what a new output gains and loses, and a gate for releases",
+    "pick": "the best of several corrections of every sentence, and what choosing gains",
+    "power": "how many sentences, systems or judgments tell a difference",
     "compare": "try metrics against the human judgments of a benchmark",
     "maege": "try metrics against chains of one annotator's edits, whose order is known",
     "attack": "damage corrections and see which metrics prefer the damaged text",

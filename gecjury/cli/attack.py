@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gecjury.cli.inputs import (
@@ -26,9 +27,11 @@ from gecjury.experiments.attack import (
 )
 from gecjury.metaeval.effort import duration
 from gecjury.report.tables import Column, Table, print_result
+from gecjury.rewards.guards import GUARDS
+from gecjury.rewards.hackability import Hackability, alarms, hackability
 from gecjury.wording import number
 
-__all__ = ["add_arguments", "document", "run", "tables"]
+__all__ = ["add_arguments", "document", "reward_tables", "run", "tables"]
 
 _TOLD = 60.0  # seconds from which it is said
 
@@ -98,6 +101,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="B",
         help=f"for intervals (default: {usual.resamples})",
     )
+    parser.add_argument(
+        "--as-reward",
+        action="store_true",
+        help="also how often the damage raises the score as a reward, with and without guards",
+    )
     parser.add_argument("-o", "--output", metavar="DIR", help="keep score files")
 
 
@@ -126,7 +134,12 @@ def run(args: argparse.Namespace) -> int:
             f"{duration(seconds)}; quicker: fewer --attack, one --system. Ctrl-C stops it"
         )
     found = attack(corpus, metrics=scorers, settings=settings, folder=args.output, runtime=runtime)
-    print_result(tables(found, args.inputs), document(found, args.inputs), args.format)
+    shown, printed = tables(found, args.inputs), document(found, args.inputs)
+    if args.as_reward:
+        rises, rate = hackability(found, corpus), alarms(corpus)
+        shown += reward_tables(rises, rate)
+        printed |= {"rewards": [each.row() for each in rises], "alarms": rate}
+    print_result(shown, printed, args.format)
     return 1 if found.missing else 0
 
 
@@ -214,6 +227,46 @@ def tables(found: Attacked, inputs: list[str]) -> list[Table]:
         keys = [Column("name"), Column("summary", "what it does"), Column("origin", "idea from")]
         both.append(Table(keys, _attacks(found), "Attacks"))
     return both
+
+
+def reward_tables(
+    rises: Sequence[Hackability], rate: Mapping[str, Mapping[str, float]]
+) -> list[Table]:
+    """How often damage raises a reward, and how often guards hit what is not damaged.
+
+    Args:
+        rises: one a metric and kind of damage.
+        rate: shares by guard, of outputs and of references.
+    """
+    columns = [
+        Column("metric"),
+        Column("attack"),
+        Column("compared"),
+        Column("unguarded", "rises, no guards %", 1),
+        Column("guarded", "rises, guards %", 1),
+        Column("caught", "caught %", 1),
+        Column("by", "mostly by"),
+    ]
+    shares = ("unguarded", "guarded", "caught")
+    rows = [{**each.row(), **{key: 100 * getattr(each, key) for key in shares}} for each in rises]
+    notes = [
+        "rises: share of the damaged texts whose reward lies above the undamaged text's; with "
+        "guards the range of the undamaged scores is 0 to 1, and what lies beyond is cut off"
+    ]
+    keys = [Column("guard"), Column("outputs", "undamaged outputs %", 2)]
+    keys += [Column("references", "references %", 2), Column("summary", "when it takes effect")]
+    told = [
+        {
+            "guard": name,
+            **{key: 100 * share for key, share in shares_of.items()},
+            "summary": GUARDS[name].summary,
+        }
+        for name, shares_of in rate.items()
+    ]
+    return [
+        Table(columns, rows, "As a reward", notes),
+        Table(keys, told, "Guards, and how often they hit texts that nobody damaged"),
+    ]
 
 
 def _mean(row: dict[str, Any], key: str) -> float:

@@ -20,7 +20,7 @@ from gecjury.wording import listed, visible
 
 __all__ = ["DRY_RUNS", "CommandParser", "Declare", "add_actions", "leaves", "readers_of"]
 
-DRY_RUNS = ("score", "rank", "diff", "compare", "demo", "attack", "maege")
+DRY_RUNS = ("score", "rank", "diff", "pick", "power", "compare", "demo", "attack", "maege")
 """Commands that count what judges would be asked, and stop."""
 
 # Commands that score with any metric, judges and juries among them.
@@ -28,6 +28,7 @@ _ANY_METRIC = (
     *("score", "rank", "diff", "compare", "maege", "attack", "explain"),
     *("analyse scatter", "analyse cost"),
     *("train jury", "tune", "demo"),
+    *("pick", "power"),
 )
 _MODELS = (
     *_ANY_METRIC,
@@ -38,6 +39,7 @@ _EDITS = (*_MODELS, "edits", "analyse edits", "m2 retype", "m2 reextract")
 _DATA = (
     *("compare", "maege", "attack", "analyse", "train", "tune", "data list", "data fetch"),
     *("data verify", "data path"),
+    *("pick", "power"),
 )
 _CACHES = (*_EDITS, "data list", "data fetch", "data verify", "data path", "judgments")
 

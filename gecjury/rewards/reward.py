@@ -1,0 +1,304 @@
+"""A metric as a batched reward: for TRL's GRPO, or for any loop that has lists of texts.
+
+rewards = gecjury.rewards.reward("errant", guards="all")
+rewards(sources, hypotheses, references)                a list of numbers
+GRPOTrainer(reward_funcs=rewards, ...)                  columns `source` and `references`
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.errors import InputError, OptionError
+from gecjury.experiments.inputs import scorers_of
+from gecjury.rewards.guards import Guard, Guards, guards_from
+from gecjury.runtime import Runtime
+from gecjury.scoring.scorer import Scorer
+
+__all__ = ["Reward", "RewardSignature", "Scale", "reward"]
+
+Scale = Literal["none", "z"] | tuple[float, float] | Callable[[Sequence[float]], Sequence[float]]
+"""How scores become rewards: as they are; as deviations from the batch's mean, in its standard
+deviations; a metric's range, which becomes 0 to 1, what lies beyond being cut off; or a function of
+the batch's scores."""
+
+_VERSION = 1
+_FAR = 3.0  # standard deviations: a penalty beside z-scores
+_NAMELESS = "a function"
+
+
+@dataclass(frozen=True)
+class RewardSignature:
+    """What decides a reward besides texts and references.
+
+    Attributes:
+        metric: name, settings and behaviour version.
+        scale: as typed.
+        guards: each with its penalty.
+    """
+
+    metric: str
+    scale: str
+    guards: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """One line: `reward|green|n=4,unit=word,beta=2.0|v1|scale=none|guards=empty=1+…|r1`."""
+        guards = "+".join(self.guards) or "none"
+        return f"reward|{self.metric}|scale={self.scale}|guards={guards}|r{_VERSION}"
+
+
+@dataclass(frozen=True)
+class Reward:
+    """A callable that gives one reward a text; made by `reward`.
+
+    Attributes:
+        scorer: the metric.
+        scale: see `Scale`.
+        guards: rules, each with its penalty.
+        runtime: device, caches and the like.
+    """
+
+    scorer: Scorer
+    scale: Scale = "none"
+    guards: tuple[Guard, ...] = ()
+    runtime: Runtime = field(default_factory=Runtime, repr=False, compare=False)
+
+    @property
+    def __name__(self) -> str:
+        """What trainers call it in their logs."""
+        return f"gecjury_{self.scorer.name}".replace("-", "_")
+
+    @property
+    def signature(self) -> RewardSignature:
+        """What decides it: the metric's settings, the scale, and every guard with its penalty."""
+        corpus = corpus_of_texts(["."], {"x": ["."]}, [["."]])
+        own = self.scorer.signature(corpus, self.runtime)
+        extra = [f"{key}={value}" for key, value in own.extra.items()]
+        return RewardSignature(
+            "|".join([own.own, *extra]), _scale_name(self.scale), tuple(map(str, self.guards))
+        )
+
+    def __call__(
+        self,
+        sources: Sequence[str] | None = None,
+        hypotheses: Sequence[Any] | None = None,
+        references: Sequence[Any] | None = None,
+        *,
+        prompts: Sequence[Any] | None = None,
+        completions: Sequence[Any] | None = None,
+        **columns: Any,
+    ) -> list[float | None]:
+        """One reward a text.
+
+        Args:
+            sources: N sentences, or the column `source`.
+            hypotheses: N corrections: strings, or conversations, whose last message counts.
+            references: for each sentence one string or a list of them.
+            prompts: as TRL gives them; not read, since a prompt is more than the sentence.
+            completions: as TRL gives them: what `hypotheses` is.
+            **columns: `source`, and whatever else TRL gives. `log_metric` is told how often every
+                guard took effect.
+
+        Returns:
+            N rewards; None where there is no text (a message without content) or no score.
+
+        Raises:
+            InputError: no sources or no texts, lists of different lengths, something that is no
+                text, or references that the metric needs and that are not there.
+        """
+        mine = sources if sources is not None else columns.get("source")
+        texts = hypotheses if hypotheses is not None else completions
+        if texts is None:
+            raise InputError(
+                "no texts to reward: expected reward(sources, hypotheses), or completions=... as "
+                "TRL's trainers call it"
+            )
+        if mine is None:
+            if not len(texts):
+                return []
+            raise InputError(
+                "no sources: expected reward(sources, hypotheses), or a data set with a column "
+                "`source` that holds the sentence to correct (a prompt holds more than that)"
+            )
+        lines = [
+            _line(f"sources[{row}]", text) for row, text in enumerate(_listed("sources", mine))
+        ]
+        found = [_content(row, text) for row, text in enumerate(_listed("hypotheses", texts))]
+        lists = _references(references, len(found))
+        if len(lines) != len(found):
+            raise InputError(
+                f"{len(found)} texts for {len(lines)} sources: expected one text a source"
+            )
+        rows = [row for row, text in enumerate(found) if text is not None]
+        if not rows:
+            return [None] * len(found)
+        known = [cast(str, found[row]) for row in rows]
+        given = [lists[row] for row in rows]
+        asked = [lines[row] for row in rows]
+        scaled = self._scaled(self._scores(asked, known, given))
+        lost = self._penalties(asked, known, given, columns.get("log_metric"))
+        rewards: list[float | None] = [None] * len(found)
+        for row, value in zip(rows, scaled - lost, strict=True):
+            rewards[row] = None if math.isnan(value) else float(value)
+        return rewards
+
+    def _scores(
+        self, sources: list[str], texts: list[str], references: list[tuple[str, ...]]
+    ) -> FloatArray:
+        """Sentence scores; sentences with equally many references are scored together."""
+        needs = "references" in self.scorer.needs
+        scores = np.full(len(texts), np.nan)
+        if needs and (without := [row for row, each in enumerate(references) if not each]):
+            raise InputError(
+                f"{self.scorer.name} needs references, and row {without[0]} has none: give "
+                "references=..., or a data set with a column `references`"
+            )
+        for count in sorted({len(each) for each in references}) if needs else [0]:
+            rows = [row for row, each in enumerate(references) if not needs or len(each) == count]
+            # A policy often writes the same text; what weighs texts together gets them all.
+            keys = [(sources[r], texts[r], references[r] if needs else ()) for r in rows]
+            once = keys if self.scorer.joint else list(dict.fromkeys(keys))
+            versions = [[key[2][index] for key in once] for index in range(count if needs else 0)]
+            corpus = corpus_of_texts(
+                [key[0] for key in once], {"policy": [key[1] for key in once]}, versions
+            )
+            values = self.scorer.score_corpus(corpus, self.runtime).sentences[0]
+            if self.scorer.joint:
+                scores[rows] = values
+            else:
+                place = {key: index for index, key in enumerate(once)}
+                scores[rows] = values[[place[key] for key in keys]]
+        return scores
+
+    def _scaled(self, scores: FloatArray) -> FloatArray:
+        if self.scale == "none":
+            return scores
+        if self.scale == "z":
+            known = scores[~np.isnan(scores)]
+            spread = known.std() if len(known) else 0.0
+            # Equal scores tell nothing apart.
+            return (scores - known.mean()) / spread if spread > 1e-12 else scores * 0.0
+        if isinstance(self.scale, tuple):
+            low, high = self.scale
+            return np.asarray(np.clip((scores - low) / (high - low), 0.0, 1.0))
+        made = np.asarray(self.scale(scores.tolist()), dtype=np.float64)
+        if made.shape != scores.shape:
+            raise OptionError(
+                f"the scale gave {made.shape} for {len(scores)} scores: expected as many"
+            )
+        return made
+
+    def _penalties(
+        self,
+        sources: list[str],
+        texts: list[str],
+        references: list[tuple[str, ...]],
+        log_metric: Callable[[str, float], None] | None,
+    ) -> FloatArray:
+        lost = np.zeros(len(texts))
+        for guard in self.guards:
+            hit = np.array(
+                [guard.rule(*row) for row in zip(sources, texts, references, strict=True)]
+            )
+            lost += guard.penalty * hit
+            if log_metric is not None:
+                log_metric(f"guards/{guard.name}", float(hit.mean()))
+        return lost
+
+
+def reward(
+    metric: str | Scorer,
+    *,
+    scale: Scale = "none",
+    guards: Guards = "all",
+    runtime: Runtime | None = None,
+) -> Reward:
+    """A metric as a reward.
+
+    Args:
+        metric: name with options, or loaded; it scores every text by itself.
+        scale: see `Scale`; penalties are taken off after it.
+        guards: `all`, `none`, names, penalties by name, or rules of one's own. Those without a
+            penalty have that of the table `GUARDS` (mostly 1), beside z-scores three times it. With
+            a range as scale a penalty of 1 outweighs every score.
+        runtime: device, batch size and the like.
+
+    Raises:
+        OptionError: a metric that cannot reward single texts, or an unknown scale or guard.
+    """
+    (scorer,) = scorers_of(metric, new_texts="a reward")
+    for need, why in (("rivals", "weighs systems against each other"), ("gold", "reads M2 files")):
+        if need in scorer.needs:
+            raise OptionError(f"{scorer.name} {why}, and cannot reward single texts")
+    _check_scale(scale)
+    chosen = guards_from(guards, _FAR if scale == "z" else 1.0)
+    return Reward(scorer, scale, chosen, runtime or Runtime())
+
+
+def _check_scale(scale: Any) -> None:
+    told = 'expected "none", "z", (low, high) or a function of the scores'
+    if callable(scale) or (isinstance(scale, str) and scale in ("none", "z")):
+        return
+    if not isinstance(scale, tuple) or len(scale) != 2:
+        raise OptionError(f"scale {scale!r:.60}: {told}")
+    numbers = all(isinstance(n, int | float) and math.isfinite(n) for n in scale)
+    if not numbers or scale[0] >= scale[1]:
+        raise OptionError(f"scale {scale!r:.60}: expected two numbers, the lower first")
+
+
+def _scale_name(scale: Scale) -> str:
+    if isinstance(scale, str):
+        return scale
+    if isinstance(scale, tuple):
+        return "{:g}..{:g}".format(*scale)
+    return str(getattr(scale, "__qualname__", _NAMELESS))
+
+
+def _listed(name: str, values: Any) -> Sequence[Any]:
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+        raise InputError(f"{name}: a {type(values).__name__}; expected a list")
+    return cast("Sequence[Any]", values)
+
+
+def _line(where: str, text: Any) -> str:
+    """A text with single blanks; a line break in it would be another sentence."""
+    if not isinstance(text, str):
+        raise InputError(f"{where}: {text!r:.40} is no text")
+    return " ".join(text.split())
+
+
+def _content(row: int, text: Any) -> str | None:
+    """The text of a completion: itself, or what the last message of a conversation says."""
+    where = f"hypotheses[{row}]"
+    if isinstance(text, list | tuple):
+        if not text or not isinstance(text[-1], Mapping):
+            raise InputError(f"{where}: {text!r:.40} is no conversation; expected messages")
+        text = text[-1].get("content")
+        if isinstance(text, list | tuple):
+            parts = [part.get("text") or "" for part in text if isinstance(part, Mapping)]
+            text = " ".join(map(str, parts))
+    return None if text is None else _line(where, text)
+
+
+def _references(given: Any, count: int) -> list[tuple[str, ...]]:
+    """The references of each row."""
+    if given is None:
+        return [()] * count
+    rows = _listed("references", given)
+    if len(rows) != count:
+        raise InputError(
+            f"{len(rows)} rows of references for {count} texts: expected for each text one "
+            "reference or a list of them"
+        )
+    found = []
+    for row, each in enumerate(rows):
+        listed = [each] if isinstance(each, str) else [] if each is None else list(each)
+        found.append(tuple(_line(f"references[{row}]", text) for text in listed))
+    return found

@@ -1,0 +1,176 @@
+"""Rewards: calls of both kinds, scales, guards, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gecjury.errors import InputError, OptionError
+from gecjury.rewards import GUARDS, Guard, reward
+from gecjury.scoring.registry import load
+
+SOURCE = ["He go home now .", "This are a sentence ."]
+GOOD = ["He goes home now .", "This is a sentence ."]
+
+
+def test_plain_lists_give_the_metrics_sentence_scores() -> None:
+    given = reward("green", guards="none")
+    texts = [GOOD[0], SOURCE[1]]
+    table = load("green").score(SOURCE, {"x": texts}, [GOOD])
+    assert given(SOURCE, texts, GOOD) == table.sentences[0].tolist()
+
+
+def test_the_call_of_trainers() -> None:
+    given = reward("green")
+    logged: dict[str, float] = {}
+    found = given(
+        prompts=["Correct: a", "Correct: b", "Correct: c"],
+        completions=[
+            [{"role": "assistant", "content": GOOD[0]}],
+            [{"role": "assistant", "content": [{"type": "text", "text": ""}]}],
+            [{"role": "assistant", "content": None}],
+        ],
+        completion_ids=[[1], [2], [3]],
+        source=[SOURCE[0], SOURCE[0], SOURCE[0]],
+        references=[[GOOD[0]], [GOOD[0]], GOOD[0]],
+        trainer_state=object(),
+        log_metric=logged.__setitem__,
+    )
+    assert found == [*given([SOURCE[0]] * 2, [GOOD[0], ""], [GOOD[0]] * 2), None]
+    assert found[0] == 1.0
+    assert found[1] is not None
+    assert found[1] < -0.4
+    assert logged["guards/empty"] == 0.5
+    assert given.__name__ == "gecjury_green"
+
+
+def test_rows_may_have_different_numbers_of_references() -> None:
+    given = reward("gleu", guards="none")
+    mixed = given(SOURCE, GOOD, [[GOOD[0], SOURCE[0]], GOOD[1]])
+    assert mixed == [
+        *given(SOURCE[:1], GOOD[:1], [[GOOD[0], SOURCE[0]]]),
+        *given(SOURCE[1:], GOOD[1:], GOOD[1:]),
+    ]
+    assert mixed[0] != mixed[1]
+
+
+def test_scales() -> None:
+    texts = [GOOD[0], SOURCE[0], GOOD[0], SOURCE[0]]
+    sources = [SOURCE[0]] * 4
+    plain = reward("changes", guards="none")
+    assert plain(sources, texts) == [1.0, 0.0, 1.0, 0.0]
+    assert reward("changes", scale="z", guards="none")(sources, texts) == [1.0, -1.0, 1.0, -1.0]
+    assert reward("changes", scale="z", guards="none")(sources[:1], texts[:1]) == [0.0]
+    assert reward("changes", scale=(0, 0.5), guards="none")(sources, texts)[0] == 1.0
+    assert reward("changes", scale=(-1, 1), guards="none")(sources, texts)[1] == 0.5
+    double = reward("changes", scale=lambda scores: [2 * s for s in scores], guards="none")
+    assert double(sources, texts)[0] == 2.0
+    with pytest.raises(OptionError, match="expected as many"):
+        reward("changes", scale=lambda scores: [1.0])(sources, texts)
+
+
+SENTENCE = "He go home now with the dog ."
+FIXED = "He goes home now with the dog ."
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("empty", ""),
+        ("copied", SENTENCE),
+        ("doubled", f"{FIXED} {FIXED}"),
+        ("doubled", FIXED.replace("home", "home home")),
+        ("appended", f"{FIXED} I would like to thank you ."),
+        ("appended", f"I would like to say : {FIXED}"),
+        ("unrelated", "This is a very good idea ."),
+        ("foreign", FIXED.replace("o", "\u043e")),
+        ("foreign", FIXED.replace("go", "g\u200bo")),
+        ("length", " ".join(f"w{number}" for number in range(40))),
+    ],
+)
+def test_guards_hit_what_they_guard_against(name: str, text: str) -> None:
+    assert GUARDS[name].rule(SENTENCE, text, [FIXED])
+    alone = reward("changes", guards={name: 50.0})
+    (lost,) = alone([SENTENCE], [text], [FIXED])
+    (kept,) = reward("changes", guards="none")([SENTENCE], [text], [FIXED])
+    assert lost is not None
+    assert kept is not None
+    assert lost == kept - 50
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "references"),
+    [
+        (SENTENCE, FIXED, [FIXED]),
+        ("All is well .", "All is well .", ["All is well ."]),
+        (SENTENCE, SENTENCE, []),  # nobody says that it needs a change
+        ("He had had it .", "He had had a dog .", ["He had had a cat ."]),
+        ("Go !", "Please go away !", ["Please go away !"]),
+        ("He like caf\u00e9 .", "He likes caf\u00e9s , na\u00efvely .", ["He likes caf\u00e9s ."]),
+        ("I no go .", "I do not want to go .", ["I am not going ."]),
+    ],
+)
+def test_guards_leave_honest_corrections(source: str, text: str, references: list[str]) -> None:
+    hit = [name for name, guard in GUARDS.items() if guard.rule(source, text, references)]
+    assert hit == []
+
+
+def test_everything_stands_in_the_signature() -> None:
+    full = str(reward("green:beta=1", scale=(0, 1)).signature)
+    assert full.startswith("reward|green|n=4,unit=word,beta=1.0|v1|scale=0..1|guards=empty=1+")
+    assert "copied=0.1" in full
+    assert all(f"{name}=" in full for name in GUARDS)
+    assert "empty=3+" in str(reward("green", scale="z").signature)
+    own = Guard("shouting", "capitals", lambda s, t, r: t.isupper(), 2)
+    assert "guards=shouting=2|" in str(reward("green", guards=own).signature)
+    assert "guards=none|" in str(reward("green", guards=None).signature)
+
+
+def test_nothing_gives_nothing() -> None:
+    given = reward("green")
+    assert given([], []) == []
+    assert given(prompts=[], completions=[]) == []
+    assert given(SOURCE, [None, None], GOOD) == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({}, "no texts to reward"),
+        ({"completions": GOOD, "prompts": GOOD}, "no sources: .*column `source`"),
+        ({"sources": SOURCE, "hypotheses": GOOD[:1]}, "1 texts for 2 sources"),
+        ({"sources": [None, "a"], "hypotheses": GOOD}, r"sources\[0\]: None is no text"),
+        ({"sources": SOURCE, "hypotheses": [1, 2]}, r"hypotheses\[0\]: 1 is no text"),
+        ({"sources": SOURCE, "hypotheses": [[], []]}, "is no conversation"),
+        ({"sources": "He go .", "hypotheses": GOOD}, "sources: a str; expected a list"),
+        ({"sources": SOURCE, "hypotheses": GOOD}, "green needs references, and row 0 has none"),
+        ({"sources": SOURCE, "hypotheses": GOOD, "references": GOOD[:1]}, "1 rows of references"),
+        (
+            {"sources": SOURCE, "hypotheses": GOOD, "references": [GOOD[0], None]},
+            "row 1 has none",
+        ),
+    ],
+)
+def test_calls_that_make_no_sense_are_refused(arguments: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        reward("green")(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"metric": "gotoscorer"}, "gotoscorer weighs systems against each other"),
+        ({"metric": "m2"}, "m2 reads M2 files"),
+        ({"metric": "green", "scale": "percent"}, 'expected "none", "z"'),
+        ({"metric": "green", "scale": (1, 0)}, "the lower first"),
+        ({"metric": "green", "scale": (0, float("inf"))}, "the lower first"),
+        ({"metric": "green", "guards": "emtpy"}, "unknown guard 'emtpy': did you mean empty"),
+        ({"metric": "green", "guards": ["empty", "empty"]}, "guard empty: named twice"),
+        ({"metric": "green", "guards": {"empty": -1}}, "penalty -1; expected a number from 0"),
+        ({"metric": "scores:file=x.csv"}, "a reward needs scores of new texts"),
+    ],
+)
+def test_rewards_that_cannot_be_are_refused(arguments: dict[str, Any], told: str) -> None:
+    with pytest.raises(OptionError, match=told):
+        reward(**arguments)
