@@ -9,6 +9,7 @@ from typing import Any
 from gecjury.cli.inputs import (
     MOST_DRAWS,
     add_metrics,
+    add_references,
     benchmark_or_files,
     dry_run,
     load_scorers,
@@ -46,23 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a benchmark (seeda, ..., sample), or a source file and system outputs",
     )
     add_metrics(parser)
-    parser.add_argument(
-        "-r",
-        "--reference",
-        dest="reference_files",
-        metavar="REF",
-        action="append",
-        default=[],
-        help="with files: a reference, text or M2; repeat for more",
-    )
-    parser.add_argument("--m2", metavar="GOLD", help="with files: gold edits in the M2 format")
-    parser.add_argument(
-        "--references",
-        nargs="+",
-        metavar="SET",
-        help="with a benchmark: a reference set, or files (default: official)",
-    )
-    parser.add_argument("--systems", help="with a benchmark: base (default), fluency, input or all")
+    add_references(parser)
     parser.add_argument(
         "--system",
         dest="victims",

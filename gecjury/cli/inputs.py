@@ -21,6 +21,7 @@ __all__ = [
     "MOST_SEED",
     "add_files",
     "add_metrics",
+    "add_references",
     "benchmark_or_files",
     "decimal",
     "dry_run",
@@ -97,6 +98,32 @@ def add_files(parser: argparse.ArgumentParser, *, datasets: bool = False) -> Non
     parser.add_argument(
         "--m2", metavar="GOLD", help="gold edits in M2, and references where -r is not given"
     )
+
+
+def add_references(parser: argparse.ArgumentParser, use: str = "") -> None:
+    """Declare -r, --m2, --references and --systems of commands that take files or a benchmark.
+
+    Args:
+        parser: of the command.
+        use: what references are for, where the command may do without.
+    """
+    parser.add_argument(
+        "-r",
+        "--reference",
+        dest="reference_files",
+        metavar="REF",
+        action="append",
+        default=[],
+        help=f"with files: a reference, text or M2{use}; repeat for more",
+    )
+    parser.add_argument("--m2", metavar="GOLD", help="with files: gold edits in the M2 format")
+    parser.add_argument(
+        "--references",
+        nargs="+",
+        metavar="SET",
+        help="with a benchmark: a reference set, or files (default: official)",
+    )
+    parser.add_argument("--systems", help="with a benchmark: base (default), fluency, input or all")
 
 
 def add_metrics(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from gecjury.cli.inputs import (
     MOST_DRAWS,
+    add_references,
     benchmark_or_files,
     dry_run,
     load_scorers,
@@ -58,23 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=usual.votes,
         help="with --mbr: every other file counts, or every other distinct text once",
     )
-    parser.add_argument(
-        "-r",
-        "--reference",
-        dest="reference_files",
-        metavar="REF",
-        action="append",
-        default=[],
-        help="with files: a reference, text or M2, to choose by or to --try; repeat for more",
-    )
-    parser.add_argument("--m2", metavar="GOLD", help="with files: gold edits in the M2 format")
-    parser.add_argument(
-        "--references",
-        nargs="+",
-        metavar="SET",
-        help="with a benchmark: a reference set, or files (default: official)",
-    )
-    parser.add_argument("--systems", help="with a benchmark: base (default), fluency, input or all")
+    add_references(parser, ", to choose by or to --try")
     parser.add_argument(
         "--try",
         dest="measured",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.cli.inputs import (
+    add_references,
     benchmark_or_files,
     dry_run,
     load_scorers,
@@ -50,23 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="whose scores are to differ (see `gecjury metrics`); of two and more, which of them "
         "agrees with people better is asked too",
     )
-    parser.add_argument(
-        "-r",
-        "--reference",
-        dest="reference_files",
-        metavar="REF",
-        action="append",
-        default=[],
-        help="with files: a reference, text or M2; repeat for more",
-    )
-    parser.add_argument("--m2", metavar="GOLD", help="with files: gold edits in the M2 format")
-    parser.add_argument(
-        "--references",
-        nargs="+",
-        metavar="SET",
-        help="with a benchmark: a reference set, or files (default: official)",
-    )
-    parser.add_argument("--systems", help="with a benchmark: base (default), fluency, input or all")
+    add_references(parser)
     parser.add_argument(
         "--system",
         dest="two",

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from gecjury.corpus.hub import hub_dataset
 from gecjury.datasets.shards import InputFile
 from gecjury.errors import InputError, MissingExtraError, install_hint, nearest
 
@@ -24,7 +25,6 @@ __all__ = [
     "column_names",
     "counted",
     "dataset_files",
-    "hub_dataset",
     "is_dataset",
     "may_be_dataset",
     "open_lines",
@@ -379,41 +379,6 @@ def parquet_file(path: str) -> Any:
         raise InputError(
             f"{path}: cannot be read as Parquet ({reason:.200}); check that it is whole"
         ) from None
-
-
-def hub_dataset(name: str) -> Any:
-    """A dataset of the `datasets` package: `hf:NAME[:SPLIT]`, of the hub or of `save_to_disk`.
-
-    Raises:
-        InputError: it cannot be loaded, or has several splits and none is named.
-        MissingExtraError: the package is not installed.
-    """
-    try:
-        import datasets
-    except ModuleNotFoundError as error:
-        raise missing("datasets of the hub", error) from None
-    folder, _, split = name.removeprefix("hf:").partition(":")
-    try:
-        here = Path(folder)
-        kept = (here / "dataset_info.json").exists() or (here / "dataset_dict.json").exists()
-        data = datasets.load_from_disk(folder) if kept else datasets.load_dataset(folder)
-    except Exception as error:  # whatever the hub's clients raise
-        reason = str(error).splitlines()[0] if str(error) else "no reason given"
-        raise InputError(
-            f"hf:{folder}: the dataset cannot be loaded ({type(error).__name__}: {reason:.200}); "
-            "check the name and the network, or name a folder written by save_to_disk"
-        ) from None
-    if isinstance(data, dict):
-        if not split and len(data) > 1:
-            raise InputError(
-                f"hf:{folder}: has splits {', '.join(data)}; name one, e.g. "
-                f"hf:{folder}:{next(iter(data))}"
-            )
-        split = split or next(iter(data))
-        if split not in data:
-            raise InputError(f"hf:{folder}: has no split {split!r:.60}: {nearest(split, data)}")
-        data = data[split]
-    return data
 
 
 def column_names(file: InputFile) -> list[str]:

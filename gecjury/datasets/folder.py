@@ -112,10 +112,9 @@ def begin(job: Job, old: Job | None) -> None:
             )
     shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
     if old is None:
-        record = {"format": FORMAT, "job": asdict(job)}
         # Where and how a run is carried out is each run's own affair.
-        for key in ("folder", "runtime"):
-            del record["job"][key]  # type: ignore[attr-defined]  # a dictionary
+        told = {k: v for k, v in asdict(job).items() if k not in ("folder", "runtime")}
+        record = {"format": FORMAT, "job": told}
         with written(folder, folder / MANIFEST) as file:
             file.write(json.dumps(record, indent=1).encode())
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from gecjury.corpus.hub import hub_dataset
 from gecjury.datasets.files import (
     MOST_LINE,
     damaged,
-    hub_dataset,
     open_lines,
     parquet_file,
     pyarrow,

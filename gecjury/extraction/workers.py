@@ -23,6 +23,7 @@ import sys
 import threading
 import traceback
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -198,7 +199,7 @@ def _end(pool: Sequence[_Process], threads: Sequence[threading.Thread] = ()) -> 
         process.close()
 
 
-class _Process:
+class _Process(ABC):
     """A worker: asks are lines of JSON, and so are answers."""
 
     streams: tuple[IO[str], IO[str]]
@@ -230,13 +231,13 @@ class _Process:
         found: list[list[Any]] = answer["found"]
         return found
 
+    @abstractmethod
     def kill(self) -> None:
         """End the process, if it has not ended."""
-        raise NotImplementedError
 
+    @abstractmethod
     def wait(self) -> int:
         """Its exit status once it has ended; negative for a signal."""
-        raise NotImplementedError
 
     def close(self) -> None:
         """Forget a process that was killed."""

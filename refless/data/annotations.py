@@ -12,6 +12,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import fingerprint
+from gecjury.corpus.hub import hub_dataset
 from gecjury.errors import InputError, OptionError
 from gecjury.textfiles import csv_rows, parse_json, read_text
 
@@ -239,7 +240,7 @@ _Row = Mapping[str, object]
 def _rows(path: str) -> tuple[int, list[_Row]]:
     """The number of the first row as people count them, and the rows by column name."""
     if path.startswith("hf:"):
-        return 1, _dataset_rows(path[3:])
+        return 1, [dict(row) for row in hub_dataset(path)]
     text = read_text(path)
     kind = Path(path.removesuffix(".gz")).suffix.lower()
     if kind in (".jsonl", ".json", ".ndjson"):
@@ -271,34 +272,6 @@ def _json_rows(path: str, text: str) -> list[_Row]:
             raise InputError(f"{path}, row {number}: expected a JSON object, got {line[:40]!r}")
         rows.append(value)
     return rows
-
-
-def _dataset_rows(name: str) -> list[_Row]:
-    import datasets
-
-    folder, _, split = name.partition(":")
-    try:
-        if Path(folder, "dataset_info.json").exists() or Path(folder, "dataset_dict.json").exists():
-            data = datasets.load_from_disk(folder)
-        else:
-            data = datasets.load_dataset(folder)
-    except Exception as error:
-        raise InputError(
-            f"hf:{folder}: the dataset cannot be loaded ({type(error).__name__}: "
-            f"{str(error).splitlines()[0] if str(error) else 'no reason given'}); check the name "
-            "and the network, or name a folder written by save_to_disk"
-        ) from None
-    if isinstance(data, dict):
-        if not split and len(data) > 1:
-            raise InputError(
-                f"hf:{folder}: has splits {', '.join(data)}; name one, e.g. "
-                f"hf:{folder}:{next(iter(data))}"
-            )
-        split = split or next(iter(data))
-        if split not in data:
-            raise InputError(f"hf:{folder}: has no split {split!r}; it has {', '.join(data)}")
-        data = data[split]
-    return [dict(row) for row in data]
 
 
 def _collect(
