@@ -39,11 +39,13 @@ COMMANDS: dict[str, str] = {
     "analyse": "norms, maps, costs and other analyses over any corpus, as table and figure",
     "train": "train reference-free metrics on your own ratings or parallel text",
     "tune": "find an option's value on one benchmark and try it on others",
+    "errant-compare": "errant_compare's options and output: two M2 files compared",
     "edits": "ERRANT edits between a source and corrections, as M2",
     "m2": "apply, show, check and convert edits in the M2 format",
     "data": "find, fetch and verify benchmark data",
     "judgments": "move the stored replies of LLM judges from one machine to another",
     "demo": "the main job on the embedded sample: no data, no network",
+    "cite": "what to cite for metrics and benchmarks, as BibTeX",
     "completion": "a script with which a shell completes commands, options and names",
 }
 
@@ -204,6 +206,6 @@ def command_parser() -> CommandParser:
 
 def _declare(parser: CommandParser) -> None:
     """Import a command's module, which declares its arguments."""
-    module = import_module(f"gecjury.cli.{parser.path}")
+    module = import_module(f"gecjury.cli.{parser.path.replace('-', '_')}")
     module.add_arguments(parser)
     parser.set_defaults(run=module.run)
