@@ -36,12 +36,13 @@ class RowScorer:
             OptionError: no such metric or option, or a metric that rows cannot serve.
         """
         scorer = load(metric)
-        missing = scorer.needs_all(1)
+        why = ""
         if "rivals" in scorer.needs:
-            missing = "it weighs systems against each other, and rows are of one"
-        # A corpus may be scored as a whole once all rows are there.
-        if missing and ("gold" in scorer.needs or "rivals" in scorer.needs or scorer.fixed):
-            raise OptionError(f"{scorer.name}: {missing}; take a metric of sentences")
+            why = "it weighs systems against each other, and rows are of one"
+        elif "gold" in scorer.needs or scorer.fixed:
+            why = scorer.needs_all(1)
+        if why:
+            raise OptionError(f"{scorer.name}: {why}; take a metric of sentences")
         return cls(scorer, Runtime(device=device))
 
     def score(
