@@ -73,6 +73,7 @@ _GJG15 = (
 _GMEG = ("amu", "lstm", "lstm-r", "marian", "nus", "transformer")
 _JFLEG = ("AMU", "CAMB", "NMT", "NUS", "orig", "turk")
 _TMU = ("cnn", "copy-net", "lstm", "smt", "transformer")
+_SWEDISH = ("granska", "mm", "mt", "mw", "s2")
 _SAMPLE = ("INPUT", "careful", "cautious", "fluent", "hasty", "noisy", "spelling")
 
 
@@ -143,6 +144,15 @@ def _table() -> dict[str, BenchmarkInfo]:
                 "gecjury.benchmarks.loaders.tmu_gfm:load_tmu_gfm",
             )
             for name in ("tmu-gfm", "tmu-gfm-test")
+        ),
+        BenchmarkInfo(
+            "swedish-oestling",
+            "Östling, Gillholm, Kurfalı, Mattson and Wirén (2024): Evaluation of Really Good "
+            "Grammatical Error Correction. LREC-COLING.",
+            {"base": _SWEDISH, "systems": _without(_SWEDISH, "mm", "mw"), "all": _SWEDISH},
+            ("official", "post-edited", "minimal", "maximal"),
+            ("sentence",),
+            "gecjury.benchmarks.loaders.swedish:load_swedish",
         ),
         BenchmarkInfo(
             "sample",
