@@ -22,7 +22,8 @@ class BenchmarkInfo:
     Attributes:
         name: the name it is loaded by.
         citation: the paper to cite.
-        system_sets: systems by set name, each in the order in which they are compared.
+        system_sets: systems by set name, each in the order in which they are compared; empty
+            where the data name none.
         reference_sets: names of its reference sets, the default first; none without references.
         views: `edit`, `sentence` or both, the default first.
         loader: `module:function` that turns a `Request` into a `Benchmark`.
@@ -153,6 +154,19 @@ def _table() -> dict[str, BenchmarkInfo]:
             ("official", "post-edited", "minimal", "maximal"),
             ("sentence",),
             "gecjury.benchmarks.loaders.swedish:load_swedish",
+        ),
+        *(
+            BenchmarkInfo(
+                name,
+                "Suzuki, Takahashi, Yamashita, Aida, Hirasawa, Nakatsuji, Mita and Komachi (2022): "
+                "Construction of a Quality Estimation Dataset for Automatic Evaluation of Japanese "
+                "Grammatical Error Correction. LREC.",
+                {"base": (), "all": ()},
+                (),
+                ("sentence",),
+                "gecjury.benchmarks.loaders.autojqe:load_autojqe",
+            )
+            for name in ("autojqe", "autojqe-test")
         ),
         BenchmarkInfo(
             "sample",

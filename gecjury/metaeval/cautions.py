@@ -128,6 +128,11 @@ def check_study(study: Study, views: Sequence[View], level: str) -> None:
         InputError: correlations over fewer than three systems, or no decided pair of the systems.
     """
     names = study.benchmark.corpus.names
+    if level == "system" and study.benchmark.places:
+        raise InputError(
+            f"{study.benchmark.name} names no systems, so that there is no --level system; take "
+            "--level sentence"
+        )
     if level == "system" and len(names) < _LEAST:
         raise InputError(
             f"{study.benchmark.name} ({study.benchmark.systems}) has {len(names)} systems "
@@ -226,6 +231,8 @@ def _of_few_systems(
 ) -> Iterator[Caution]:
     """How little a correlation over so few systems says, told of the highest one."""
     count = len(study.benchmark.corpus.names)
+    if study.benchmark.places:
+        return
     if count < _LEAST:
         text = f"correlations over {count} systems are not defined: three or more are needed"
         yield Caution("Too few systems", text)

@@ -66,7 +66,7 @@ from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
-from gecjury.stats.bootstrap import Interval, check_resamples, interval, make_resampled
+from gecjury.stats.bootstrap import Interval, Over, check_resamples, interval, make_resampled
 from gecjury.stats.grouped import GroupBy
 
 __all__ = ["Metric", "check", "compare", "plans"]
@@ -144,6 +144,7 @@ def compare(
     if runtime.dry_run:
         raise OptionError("a dry run scores nothing: take gecjury.metaeval.comparison.plans")
     trial = _Trial.prepare(benchmark, scorers, settings, runtime)
+    settings = trial.settings
     # Scoring may take hours: what can be refused is refused before it begins.
     if score_files is not None:
         check_writable(score_files)
@@ -241,6 +242,9 @@ class _Trial:
         for view in views:
             study.human(view)
         check_study(study, views, settings.level)
+        wanted = settings
+        if benchmark.places:
+            settings = _without_systems(settings, benchmark)
         if settings.resampling.over != "none":
             corpus = benchmark.corpus
             check_resamples(settings.resampling.resamples, len(corpus) + len(corpus.names))
@@ -249,8 +253,36 @@ class _Trial:
         _check_statistic(study, views, settings)
         _check_grouping(study, views, settings)
         alive = [metric for metric in scored if isinstance(metric, Scorer)]
-        edits = edit_tasks(alive, benchmark, settings)
+        edits = edit_tasks(alive, benchmark, wanted)
         return cls(study, settings, views, () if settings.level == "edit" else tuple(scored), edits)
+
+
+def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
+    """The settings for a benchmark that names no systems: what is of systems is left out.
+
+    Raises:
+        OptionError: something was asked for that only systems have.
+    """
+    how = settings.resampling
+    for asked, option in (
+        (settings.windows, "--windows"),
+        (settings.pairwise, "--pairwise"),
+        (settings.grouping == "system", "--grouping system"),
+        (settings.statistic != "pearson", settings.statistic_option),
+        (settings.cluster_test != "perm-systems", f"--cluster-test {settings.cluster_test}"),
+        (how.over == "systems", "--resample systems"),
+    ):
+        if asked:
+            raise OptionError(
+                f"{option}: {benchmark.name} names no systems that could be compared; leave it out"
+            )
+    over: Over = "sentences" if how.over == "both" else how.over
+    return replace(
+        settings,
+        # Single edits are compared as they were asked for: this is of the levels above.
+        level="sentence" if settings.level == "all" else settings.level,
+        resampling=replace(how, over=over),
+    )
 
 
 def _loaded(given: Sequence[Metric]) -> Iterator[Scorer | ScoreTable]:

@@ -280,6 +280,11 @@ class Comparison:
         """The benchmark and what was taken of it, in one line."""
         benchmark = self.benchmark
         warning = "SAMPLE, NOT EVIDENCE: " if benchmark.sample else ""
+        if benchmark.places:
+            return (
+                f"{benchmark.name}, corrections of {len(benchmark.corpus)} sentences, "
+                f"references {benchmark.references or 'none'}"
+            )
         return (
             f"{warning}{benchmark.name}, {len(benchmark.corpus.names)} systems "
             f"({benchmark.systems}), {len(benchmark.corpus)} sentences, "

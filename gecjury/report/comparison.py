@@ -102,6 +102,8 @@ def document(found: Comparison) -> dict[str, Any]:
         "caveats": [caution.text for caution in found.cautions],
     }
     # From here on keys are there only where they were asked for or the data has them.
+    if benchmark.places:
+        record["places"] = True
     if found.edits is not None:
         record |= _edit_record(found.edits)
     if found.ratings:
@@ -193,9 +195,11 @@ def _setting_notes(found: Comparison) -> list[str]:
     judged = "the pairs that humans decided"
     if settings.ties == "calibrated":
         judged = "all judged pairs of different texts, human ties are answers (two annotators: too)"
+    above = f"system level: metric by {how}, human {kinds}; "
+    if found.benchmark.places:
+        above = "no system level: nobody knows which system made a correction; "
     notes = [
-        f"system level: metric by {how}, human {kinds}; "
-        f"sentence level: ties={settings.ties}, tied % of {judged}",
+        f"{above}sentence level: ties={settings.ties}, tied % of {judged}",
     ]
     return notes + [str(note) for note in found.benchmark.notes]
 
