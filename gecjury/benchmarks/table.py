@@ -161,6 +161,8 @@ def _table() -> dict[str, BenchmarkInfo]:
             ("official", "post-edited", "minimal", "maximal"),
             ("sentence",),
             "gecjury.benchmarks.loaders.swedish:load_swedish",
+            language="sv",
+            tokens="space",
         ),
         *(
             BenchmarkInfo(
@@ -172,8 +174,33 @@ def _table() -> dict[str, BenchmarkInfo]:
                 (),
                 ("sentence",),
                 "gecjury.benchmarks.loaders.autojqe:load_autojqe",
+                language="ja",
             )
             for name in ("autojqe", "autojqe-test")
+        ),
+        *(
+            BenchmarkInfo(
+                f"aqua-{code}",
+                "Shpagin: AQUA: Automated Quality Analyzer for Multilingual GEC. "
+                "https://github.com/PavelShpagin/AQUA.",
+                {"base": (), "all": ()},
+                (),
+                ("sentence",),
+                "gecjury.benchmarks.loaders.edit_labels:load_aqua",
+                language=code,
+                tokens="intl",
+            )
+            for code in ("en", "uk")
+        ),
+        BenchmarkInfo(
+            "pevdata",
+            "Zhan and others: JELV: A Judge of Edit-Level Validity for Evaluation and Automated "
+            "Reference Expansion in Grammatical Error Correction.",
+            {"base": (), "all": ()},
+            (),
+            ("sentence",),
+            "gecjury.benchmarks.loaders.edit_labels:load_pevdata",
+            tokens="intl",
         ),
         BenchmarkInfo(
             "sample",

@@ -19,6 +19,7 @@ from gecjury.benchmarks.places import lay_out
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.splits import split_sources
+from gecjury.corpus.tokens import in_language
 from gecjury.errors import DataError
 from gecjury.textfiles import csv_rows, read_text
 
@@ -98,6 +99,7 @@ def load_autojqe(request: LoadRequest) -> Benchmark:
         request.collect_references(lambda _: (), range(len(layout.sources)), len(layout.sources)),
         reference_name=request.reference_name,
     )
+    corpus = in_language(corpus, request.language)
     rating = layout.table([row.rating for row in rows])
     raters = np.stack(
         [layout.table([row.ratings[rater] for row in rows]) for rater in range(_RATERS)]

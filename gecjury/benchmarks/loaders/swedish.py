@@ -19,6 +19,7 @@ from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import mean_over_raters, rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.tokens import in_language
 from gecjury.errors import DataError, OptionError
 from gecjury.textfiles import read_json
 
@@ -64,6 +65,7 @@ def load_swedish(request: LoadRequest) -> Benchmark:
         ),
         reference_name=request.reference_name,
     )
+    corpus = in_language(corpus, request.language)
     raters = {
         aspect: np.stack([_ratings(read[rater], names, rater, key) for rater in _RATERS])
         for aspect, key in _ASPECTS.items()
