@@ -16,6 +16,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.errors import InputError
+from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
 from gecjury.stats.preferences import TieRule
@@ -174,6 +175,7 @@ def cautions(
     *,
     tested: bool = False,
     noted: Sequence[str] = (),
+    labels: LabelComparison | None = None,
 ) -> tuple[Caution, ...]:
     """What may make a reader believe too much, explains an undefined figure, or doubts a judgment.
 
@@ -185,6 +187,7 @@ def cautions(
         settings: which levels are shown, and how the intervals were made.
         tested: whether differences between metrics were tested.
         noted: what the metrics said of their own scores.
+        labels: of whole corrections, where they have some.
     """
     settings = settings or Settings()
     result_cautions = []
@@ -205,6 +208,7 @@ def cautions(
     ]
     result_cautions += _of_few_systems(study, systems, settings)
     result_cautions += _of_few_sentences(study, settings)
+    result_cautions += _of_few_labels(labels)
     result_cautions += _of_ties(study, sentences)
     result_cautions += _of_gaps(results)
     result_cautions += _of_undefined(study, systems)
@@ -269,6 +273,15 @@ def _of_few_sentences(study: Study, settings: Settings) -> Iterator[Caution]:
     yield Caution(
         "Few sentences", f"{text}: intervals and tests over so few are a guess, figures too."
     )
+
+
+def _of_few_labels(labels: LabelComparison | None) -> Iterator[Caution]:
+    """Classes of bad corrections that an AUC cannot rest on."""
+    if labels is None or not labels.few:
+        return
+    few = listed([f"{count} of {name}" for name, count in labels.few.items()])
+    text = f"Corrections of a class are few ({few}): its AUC is a guess, and its interval shows it."
+    yield Caution("Few labels", text)
 
 
 def _islands(study: Study, view: View) -> list[list[str]]:
@@ -380,7 +393,7 @@ def _of_judgments(study: Study, view: View) -> list[str]:
     human = study.human(view)
     notes = []
     absent = [name for name, score in zip(names, human, strict=True) if math.isnan(score)]
-    if absent:
+    if absent and not study.benchmark.places:
         notes.append(f"no human score ({view}) of {', '.join(absent)}: left out at system level")
     if len(names) >= _LEAST and _constant(human):
         notes.append(

@@ -31,6 +31,14 @@ from gecjury.metaeval.edits.comparison import (
     edit_tasks,
     plan_edits,
 )
+from gecjury.metaeval.edits.corrections import (
+    LabelComparison,
+    Labelled,
+    ScoreKind,
+    kinds_of_scores,
+    label_agreements,
+    source_scores,
+)
 from gecjury.metaeval.ratings import one_rater, rating_agreement, resampled_ratings
 from gecjury.metaeval.resampled import Entry
 from gecjury.metaeval.result import (
@@ -164,10 +172,13 @@ def compare(
     check_scored(results)
     edits = compare_edits(trial.edits, study.benchmark, runtime, settings, score_files)
     ratings, segments = _ratings(trial, tables, results, chance), _segments(trial, tables)
+    labels = _labels(trial, tables, runtime)
     if uncertainty is not None:
         more = _differences(trial, "ratings", ratings)
         more += _differences(trial, "segment", segments.rows if segments else ())
         more += _differences(trial, "edit", edits.results if edits else ())
+        told = labels.rows if labels else ()
+        more += _differences(trial, "labels", [row for row in told if row.score == "score"])
         uncertainty = replace(uncertainty, differences=(*uncertainty.differences, *more))
     annotators = _annotators(study, views)
     return Comparison(
@@ -182,6 +193,7 @@ def compare(
         edits=edits,
         ratings=ratings,
         segments=segments,
+        labels=labels,
         windows=tuple(_windows(study, results)) if settings.windows else (),
         pairwise=tuple(_pairwise(study, tables, views)) if settings.pairwise else (),
         audits=tuple(_audits(tables, results, annotators)),
@@ -193,6 +205,7 @@ def compare(
             settings,
             tested=uncertainty is not None and any(uncertainty.tests.values()),
             noted=[note for table in tables for note in table.statistics.notes],
+            labels=labels,
         ),
     )
 
@@ -493,11 +506,11 @@ def _bounds(
 
 
 def _differences(
-    trial: _Trial, level: str, rows: Sequence[Rated | Segmented | EditResult]
+    trial: _Trial, level: str, rows: Sequence[Rated | Segmented | EditResult | Labelled]
 ) -> list[Difference]:
     """Between the metrics of a level whose statistics were drawn over sentences alone."""
     found: list[Difference] = []
-    groups: dict[tuple[str, str], list[Rated | Segmented | EditResult]] = {}
+    groups: dict[tuple[str, str], list[Rated | Segmented | EditResult | Labelled]] = {}
     for row in rows:
         if row.drawn and row.family not in ("chance", "humans"):
             # Where credits are missing, other edits are drawn: no pairs.
@@ -562,6 +575,39 @@ def _segments(trial: _Trial, tables: Sequence[ScoreTable]) -> SegmentLevel | Non
         if both.pairs:
             rows.append(Segmented("two annotators", "humans", view, both, {}))
     return SegmentLevel(grouping, "rankings", tuple(rows))
+
+
+def _labels(
+    trial: _Trial, tables: Sequence[ScoreTable], runtime: Runtime
+) -> LabelComparison | None:
+    """How scores tell good corrections from bad ones, by metric and class; None without labels."""
+    benchmark, study = trial.study.benchmark, trial.study
+    labels = benchmark.labels
+    if labels is None or not tables or trial.settings.level == "system":
+        return None
+    counts = _counts(trial)
+    entries: list[tuple[str, str, ScoreKind, FloatArray]] = []
+    for metric, table in zip(trial.scored, tables, strict=True):
+        about = table.signature
+        alone = (
+            source_scores(metric, benchmark, runtime) if isinstance(metric, Scorer) else None
+        )
+        entries += [
+            (about.label, about.family, kind, scores)
+            for kind, scores in kinds_of_scores(table.sentences, alone)
+        ]
+    entries += [
+        (name, "chance", "score", scores)
+        for name, scores in study.chance_sentences.items()
+        if name != "constant"  # Always one half.
+    ]
+    rows = []
+    for label, family, kind, scores in entries:
+        for name, agreement, drawn in label_agreements(labels, scores, counts):
+            draws = {} if drawn is None else {"auc": drawn}
+            bounds = _bounds(trial, draws, {"auc": agreement.auc})
+            rows.append(Labelled(label, family, kind, name, agreement, bounds, draws))
+    return LabelComparison(labels, tuple(rows))
 
 
 def _windows(study: Study, results: Sequence[Result]) -> Iterator[WindowAgreement]:

@@ -13,6 +13,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.edits.comparison import EditComparison
+from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.ratings import RatingAgreement
 from gecjury.metaeval.segments import SegmentAgreement
 from gecjury.metaeval.settings import Settings
@@ -232,6 +233,7 @@ class Comparison:
         edits: single edits against verdicts; None where they were not compared.
         ratings: single corrections against their ratings; none without ratings.
         segments: the segment level; None where it was not asked for.
+        labels: single corrections against the labels they were given; None without labels.
         windows: correlations over adjacent systems, where asked for.
         pairwise: agreement by pair of systems, where asked for.
         audits: of the metrics that audit themselves.
@@ -249,6 +251,7 @@ class Comparison:
     edits: EditComparison | None
     ratings: tuple[Rated, ...]
     segments: SegmentLevel | None
+    labels: LabelComparison | None
     windows: tuple[WindowAgreement, ...]
     pairwise: tuple[PairwiseAgreement, ...]
     audits: tuple[Audit, ...]

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gecjury.metaeval.edits.comparison import EditComparison
+from gecjury.metaeval.edits.corrections import ANY, LabelComparison
 from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.result import (
     HEADINGS,
@@ -48,6 +49,8 @@ def tables(found: Comparison) -> list[Table]:
     shown += _rating_tables(found)
     if found.segments is not None:
         shown.append(_segment_table(found, found.segments))
+    if found.labels is not None:
+        shown.append(_label_table(found, found.labels))
     shown += _audit_tables(found)
     if found.settings.windows:
         shown.append(_window_table(found))
@@ -113,6 +116,14 @@ def document(found: Comparison) -> dict[str, Any]:
             "grouping": found.segments.grouping,
             "humans": found.segments.humans,
             "rows": _segment_rows(found.segments),
+        }
+    if found.labels is not None:
+        record["labels"] = {
+            "true": found.labels.labels.true,
+            "false": dict(found.labels.labels.false),
+            "others": dict(found.labels.labels.others),
+            "counts": dict(found.labels.counts),
+            "rows": _label_rows(found.labels),
         }
     if found.audits:
         record["audits"] = {
@@ -291,7 +302,7 @@ def _resampling_notes(found: Comparison) -> list[str]:
         "defined (constant scores, fewer than 3 different systems, a system without "
         "judgments) and left out"
         for view, dropped in uncertainty.dropped.items()
-        if dropped
+        if dropped and not found.benchmark.places
     ]
 
 
@@ -612,9 +623,9 @@ def _rating_tables(found: Comparison) -> list[Table]:
         Column("sources"),
         Column("outputs"),
         Column("missing"),
-        Column("system_pearson", "r sys"),
-        Column("system_spearman", "ρ sys"),
     ]
+    if not found.benchmark.places:
+        columns += [Column("system_pearson", "r sys"), Column("system_spearman", "ρ sys")]
     rows = [
         {**row, **{f"{k}_ci": v for k, v in row["ci95"].items()}} for row in _rating_rows(found)
     ]
@@ -699,6 +710,57 @@ def _segment_notes(found: Comparison, segments: SegmentLevel) -> list[str]:
     if any(len(raters) > 1 for raters in found.benchmark.raters.values()):
         notes.append("one rater: against the mean of the others, averaged over the raters")
     return notes
+
+
+# ---- labels of whole corrections
+
+
+def _label_rows(labels: LabelComparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "metric": each.label,
+            "family": each.family,
+            "score": each.score,
+            "bad": each.human,
+            "auc": each.agreement.auc,
+            "corrections": {"good": each.agreement.good, "bad": each.agreement.bad},
+            "missing": each.agreement.missing,
+            "ci95": {name: list(bounds) for name, bounds in each.intervals.items()},
+        }
+        for each in labels.rows
+    ]
+
+
+def _label_table(found: Comparison, labels: LabelComparison) -> Table:
+    """AUC of good against bad corrections, a class of bad ones a column."""
+    classes = list(dict.fromkeys(each.human for each in labels.rows))
+    columns = [Column("metric"), Column("family"), Column("score")]
+    columns += [Column(name, f"{name}, AUC", interval=f"{name}_ci") for name in classes]
+    columns.append(Column("missing"))
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for each in labels.rows:
+        row = rows.setdefault(
+            (each.label, each.score),
+            {"metric": each.label, "family": each.family, "score": each.score},
+        )
+        row[each.human] = each.agreement.auc
+        if "auc" in each.intervals:
+            row[f"{each.human}_ci"] = each.intervals["auc"]
+        row["missing"] = max(each.agreement.missing, row.get("missing", 0))
+    about, counts = labels.labels, labels.counts
+    meant = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.false.items())
+    notes = [
+        f"AUC: probability that a good correction ({about.true}, {counts[about.true]}) scores "
+        f"above a bad one, ties one half; {ANY}: all bad ones together; {meant}",
+        "gain: over the score of the source, of metrics that score single texts",
+    ]
+    if about.others:
+        left = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.others.items())
+        notes.append(f"left out: {left}")
+    if found.settings.resampling.draws_sentences:
+        notes.append("[low, high]: bootstrap over sources, each with all its corrections")
+    title = f"{found.benchmark.name}: labels of whole corrections"
+    return Table(columns, list(rows.values()), title, notes)
 
 
 # ---- audits, windows, pairs of systems
