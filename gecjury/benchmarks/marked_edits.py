@@ -85,9 +85,7 @@ def token_edits(source: str, target: str, marks: Sequence[Mark]) -> tuple[TokenE
     return tuple(found)
 
 
-def _stretches(
-    old: str, new: str, marks: Sequence[Mark]
-) -> list[tuple[int, int, int]] | None:
+def _stretches(old: str, new: str, marks: Sequence[Mark]) -> list[tuple[int, int, int]] | None:
     """What the marks leave as it was: where it begins in both texts, and how long it is.
 
     Returns:

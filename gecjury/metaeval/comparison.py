@@ -589,9 +589,7 @@ def _labels(
     entries: list[tuple[str, str, ScoreKind, FloatArray]] = []
     for metric, table in zip(trial.scored, tables, strict=True):
         about = table.signature
-        alone = (
-            source_scores(metric, benchmark, runtime) if isinstance(metric, Scorer) else None
-        )
+        alone = source_scores(metric, benchmark, runtime) if isinstance(metric, Scorer) else None
         entries += [
             (about.label, about.family, kind, scores)
             for kind, scores in kinds_of_scores(table.sentences, alone)

@@ -174,6 +174,8 @@ def _main_table(found: Comparison) -> Table:
     ]
     columns = [Column("metric"), Column("family"), Column("human")]
     columns += system if level in ("system", "all") else []
+    if found.benchmark.places and not any(result.sentence for result in found.results):
+        sentence = []  # Nobody preferred a correction to another.
     columns += sentence if level in ("sentence", "all") else []
     columns += [Column("missing"), _column("seconds", 1)]
     rows = [_with_bounds(record) for record in found.rows()]
@@ -208,7 +210,10 @@ def _setting_notes(found: Comparison) -> list[str]:
         judged = "all judged pairs of different texts, human ties are answers (two annotators: too)"
     above = f"system level: metric by {how}, human {kinds}; "
     if found.benchmark.places:
-        above = "no system level: nobody knows which system made a correction; "
+        above = "no system level: nobody knows which system made a correction"
+        if not any(result.sentence for result in found.results):
+            return [above, *map(str, found.benchmark.notes)]
+        above += "; "
     notes = [
         f"{above}sentence level: ties={settings.ties}, tied % of {judged}",
     ]
@@ -284,7 +289,7 @@ def _resampling_notes(found: Comparison) -> list[str]:
         f"{how.resamples} resamples, seed {settings.seed}"
     ]
     fixed = [view for view, anew in uncertainty.human_resampled.items() if not anew]
-    if fixed and how.draws_sentences:
+    if fixed and how.draws_sentences and not found.benchmark.places:
         notes.append(
             f"human scores ({', '.join(fixed)}) are held fixed: nothing to compute them from"
         )
@@ -536,7 +541,7 @@ def _edit_table(found: Comparison, edits: EditComparison) -> Table:
     benchmark = found.benchmark
     title = (
         f"{benchmark.name}: single edits against the annotators' verdicts, "
-        f"references {benchmark.references}"
+        f"references {benchmark.references or 'none'}"
     )
     notes = dict.fromkeys([*_edit_notes(edits), *edits.notes])
     return Table(columns, rows, title, list(notes))
@@ -566,7 +571,9 @@ def _edit_notes(edits: EditComparison) -> list[str]:
         "accuracy, balanced, κ: threshold chosen on one half of the sources and tried on the "
         f"other, both ways; calling every edit valid is right in {constant.accuracy:.3f}",
         f"one annotator by another: {edits.ceiling.edits} edits with verdicts of more than one, "
-        "each annotator held against each other; `AUC there` is a metric on the same verdicts",
+        "each annotator held against each other; `AUC there` is a metric on the same verdicts"
+        if edits.ceiling.pairs
+        else "no edit has verdicts of more than one annotator: how far people agree is not known",
     ]
     if edits.resamples:
         notes.append(f"intervals: 95%, {edits.resamples} resamples of sources with all their edits")

@@ -78,7 +78,7 @@ def read_autojqe(path: Path) -> list[RatedCorrection]:
 
 
 def load_autojqe(request: LoadRequest) -> Benchmark:
-    """autoJQE or its test part; see `gecjury.benchmarks.load.load_benchmark`."""
+    """The whole set or its test part; see `gecjury.benchmarks.load.load_benchmark`."""
     info = request.info
     paths = request.folder.paths(AUTOJQE_FILES, wanted_by="autojqe")
     # A source of both files was corrected and rated twice: it is two sources here.
@@ -114,7 +114,7 @@ def load_autojqe(request: LoadRequest) -> Benchmark:
         human={"sentence": {"mean": dict.fromkeys(layout.names, float("nan"))}},
         view=request.view,
         systems=request.systems,
-        system_sets={name: layout.names for name in info.system_sets},
+        system_sets=dict.fromkeys(info.system_sets, layout.names),
         references=corpus.reference_name,
         sentence_ids=tuple(range(len(layout.sources))),
         citation=info.citation,
@@ -129,4 +129,3 @@ def load_autojqe(request: LoadRequest) -> Benchmark:
         raters={"rating": raters},
         places=True,
     )
-

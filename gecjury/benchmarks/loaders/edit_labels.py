@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -62,6 +62,16 @@ class _Row:
     correction: str
     label: str
     edits: tuple[_Edit, ...]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """One entry of PEVData."""
+
+    source: str
+    correction: str
+    named: str
+    valid: bool
 
 
 def load_aqua(request: LoadRequest) -> Benchmark:
@@ -197,7 +207,7 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
     """
     path = request.folder.paths([_PEV], wanted_by="pevdata")[_PEV]
     rows = _read_pevdata(path)
-    keys = dict.fromkeys((row["S1-src"], row["S2-hyp"]) for row in rows)
+    keys = dict.fromkeys((row.source, row.correction) for row in rows)
     layout = lay_out([source for source, _ in keys])
     corpus = _corpus(request, layout, [correction for _, correction in keys])
     cell_of = dict(zip(keys, layout.cells, strict=True))
@@ -206,7 +216,7 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
     found: list[HumanVerdict] = []
     otherwise = 0
     for number, row in enumerate(rows, 1):
-        place, line = cell_of[row["S1-src"], row["S2-hyp"]]
+        place, line = cell_of[row.source, row.correction]
         source, correction = _texts(corpus, place, line)
         before, after = source.split(), correction.split()
         first = _alike(before, after)
@@ -214,11 +224,11 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
         old, new = before[first : len(before) - last], after[first : len(after) - last]
         if not old and not new:
             reason = "the sentences differ in blanks alone: no edit of tokens, left out"
-            problems.append(VerdictProblem(path.name, number, row["Edit"], reason, read=False))
+            problems.append(VerdictProblem(path.name, number, row.named, reason, read=False))
             continue
-        otherwise += not _names(row["Edit"], old, new)
+        otherwise += not _names(row.named, old, new)
         # The same pair stands in the file again, always with the same verdict.
-        valid = row["Human Judgment"] == 1
+        valid = row.valid
         seen = verdicts.setdefault((source, correction), {})
         if valid in seen.values():
             continue
@@ -247,7 +257,7 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
     return _benchmark(request, corpus, layout, found, problems, notes)
 
 
-def _read_pevdata(path: Path) -> list[Mapping[str, str | int]]:
+def _read_pevdata(path: Path) -> list[_Pair]:
     document = read_json(path, "PEVData")
     rows = document if isinstance(document, list) else []
     for number, row in enumerate(rows, 1):
@@ -262,7 +272,7 @@ def _read_pevdata(path: Path) -> list[Mapping[str, str | int]]:
             )
     if not rows:
         raise DataError(f"{path}: no list of pairs; fetch the data anew")
-    return rows
+    return [_Pair(*(row[key] for key in _PEV_KEYS[:3]), row[_PEV_KEYS[3]] == 1) for row in rows]
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:
@@ -330,11 +340,11 @@ def _benchmark(
         human={"sentence": {"mean": dict.fromkeys(layout.names, float("nan"))}},
         view=request.view,
         systems=request.systems,
-        system_sets={name: layout.names for name in info.system_sets},
+        system_sets=dict.fromkeys(info.system_sets, layout.names),
         references=corpus.reference_name,
         sentence_ids=tuple(range(len(layout.sources))),
         citation=info.citation,
-        notes=(*notes, *(f"{count} {reason}" for reason, count in left.items())),
+        notes=(*notes, *(f"{reason}: {count}" for reason, count in left.items())),
         places=True,
         labels=labels,
         _verdicts=lambda: read,

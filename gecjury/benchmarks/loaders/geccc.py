@@ -1,4 +1,4 @@
-"""GECCC (Náplava et al. 2022): Czech sentences of four domains, each corrected by one or two people.
+"""GECCC (Náplava et al. 2022): Czech of four domains, each sentence corrected by one or two people.
 
 The texts come twice, line by line: as written (`sentence.input`, `sentence.gold`) and as tokens
 with edits (`sentence.m2`). Leaving out blanks, both spell every source alike. Nobody judged

@@ -162,9 +162,7 @@ def _reference_set(entries: Sequence[_Entry], name: str) -> list[Version]:
     ]
 
 
-def _ratings(
-    entries: Sequence[_Entry], names: Sequence[str], rater: str, key: str
-) -> FloatArray:
+def _ratings(entries: Sequence[_Entry], names: Sequence[str], rater: str, key: str) -> FloatArray:
     """One rater's ratings, systems × sentences; NaN for 0 and where there is none."""
     table = np.full((len(names), len(entries)), np.nan)
     for row, entry in enumerate(entries):
@@ -200,8 +198,8 @@ def _notes(
     ]
     if "post-edited" in request.references:
         notes.append(
-            "post-edited: the rater's own correction of each of the five outputs; every output has "
-            "its own among the references, so that all come out near to one"
+            "post-edited: the rater's own corrections of all five outputs: every output is held "
+            "against its own, by the hand that rated it; such references favour whoever has them"
         )
     return tuple(notes)
 
