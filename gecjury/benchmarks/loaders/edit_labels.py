@@ -248,7 +248,7 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
             )
         )
     notes = (
-        f"{len(rows)} pairs, {sum(row['Human Judgment'] == 1 for row in rows)} of them valid; "
+        f"{len(rows)} pairs, {sum(row.valid for row in rows)} of them valid; "
         f"{len(rows) - len(found) - len(problems)} repeat another with its verdict and count once",
         "an edit is what differs between the two sentences of a pair; the text that the data name "
         f"as the edit spells {otherwise} of them otherwise",
@@ -272,7 +272,8 @@ def _read_pevdata(path: Path) -> list[_Pair]:
             )
     if not rows:
         raise DataError(f"{path}: no list of pairs; fetch the data anew")
-    return [_Pair(*(row[key] for key in _PEV_KEYS[:3]), row[_PEV_KEYS[3]] == 1) for row in rows]
+    source, named, correction, verdict = _PEV_KEYS
+    return [_Pair(row[source], row[correction], row[named], row[verdict] == 1) for row in rows]
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:
