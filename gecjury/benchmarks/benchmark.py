@@ -148,6 +148,11 @@ class Benchmark:
         return {**self.ratings, "mean" if self.ratings else "rating": self.segment_scores}
 
     @property
+    def judged_whole(self) -> bool:
+        """Whether people ranked, rated or labelled whole corrections."""
+        return bool(self.rated or self.labels or any(self.rankings.values()))
+
+    @property
     def has_verdicts(self) -> bool:
         """Whether annotators judged single edits."""
         return self._verdicts is not None

@@ -255,6 +255,8 @@ class _Trial:
         for view in views:
             study.human(view)
         check_study(study, views, settings.level)
+        if benchmark.places and not benchmark.judged_whole:
+            settings = _of_edits_alone(settings, benchmark)
         wanted = settings
         if benchmark.places:
             settings = _without_systems(settings, benchmark)
@@ -296,6 +298,20 @@ def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
         level="sentence" if settings.level == "all" else settings.level,
         resampling=replace(how, over=over),
     )
+
+
+def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
+    """The settings for a benchmark of which people judged nothing but single edits.
+
+    Raises:
+        OptionError: another level was asked for.
+    """
+    if settings.level not in ("all", "edit"):
+        raise OptionError(
+            f"--level {settings.level}: of {benchmark.name} people judged single edits alone; take "
+            "--level edit, or leave it out"
+        )
+    return replace(settings, level="edit")
 
 
 def _loaded(given: Sequence[Metric]) -> Iterator[Scorer | ScoreTable]:
