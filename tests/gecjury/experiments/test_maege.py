@@ -552,6 +552,8 @@ def test_texts_are_folded_as_their_signature_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+# The package leaves its table of documents open.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.skipif(importlib.util.find_spec("ua_gec") is None, reason="ua-gec is not installed")
 def test_ukrainian_sentences_are_a_corpus() -> None:
     drawn = draw_texts("ua-gec", MaegeSettings(sentences=20, seeds=1, resamples=5))

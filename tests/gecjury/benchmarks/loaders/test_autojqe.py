@@ -53,7 +53,7 @@ def test_ratings_and_raters_by_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ratings", ["4,4", "4,4,5", "4,4,x", ""])
 def test_a_broken_row_is_named(tmp_path: Path, ratings: str) -> None:
     folder = data_folder(tmp_path, {TEC: rows(("犬", "犬", ratings)), FLU: rows()})
-    with pytest.raises(DataError, match="TECJL.csv, line 2: expected source"):
+    with pytest.raises(DataError, match=r"TECJL\.csv, line 2: expected source"):
         load_autojqe(request("autojqe", folder, language=PLAIN))
 
 

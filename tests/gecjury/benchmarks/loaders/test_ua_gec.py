@@ -47,27 +47,13 @@ def test_marks_of_documents_become_edits_of_sentences() -> None:
     lines = ["я йти .", "так ."]
     first = ["я ходжу .", "так ."]
     second = ["Я йшов .", "так ! ."]
+    text = "я йти. так."
+    his = [mark(2, "йти", "ходжу", "G/Tense"), mark(7, "так", None)]
+    hers = [mark(0, "я", "Я"), mark(3, "ти", "шов"), mark(10, "", " !", "Punctuation")]
     made = read_ua_gec(
         package=package(
-            document(
-                "1",
-                2,
-                "я йти. так.",
-                lines,
-                second,
-                mark(0, "я", "Я"),
-                mark(3, "ти", "шов"),
-                mark(10, "", " !", "Punctuation"),
-            ),  # fmt: skip
-            document(
-                "1",
-                1,
-                "я йти. так.",
-                lines,
-                first,
-                mark(2, "йти", "ходжу", "G/Tense"),
-                mark(7, "так", None),
-            ),  # fmt: skip
+            document("1", 2, text, lines, second, *hers),
+            document("1", 1, text, lines, first, *his),
         )
     )
     assert made.sources == ("я йти.", "так.")
@@ -122,6 +108,8 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(importlib.util.find_spec("ua_gec") is None, reason="ua-gec is not installed")
 @pytest.mark.slow
+# The package leaves its table of documents open.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_the_released_test_part() -> None:
     made = read_ua_gec("test", "gec-only")
     assert len(made) == 2536
