@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gecjury.errors import OptionError
 from gecjury.experiments.result import ExperimentResult
+from gecjury.wording import joined, written
 
 if TYPE_CHECKING:
     # Nothing that needs numpy is imported before something is scored: `gecjury score --help`
@@ -218,6 +219,7 @@ def costly_sentences(
         count: how many of each system, fewer where it has fewer that cost anything.
     """
     worst: list[CostlySentence] = []
+    language = corpus.language.code
     sizes = [-len(text.split()) for text in corpus.sources]
     for scorer, table in zip(scorers, found.tables, strict=True):
         for number, system in enumerate(table.systems):
@@ -234,8 +236,8 @@ def costly_sentences(
                     line + 1,
                     scores[line],
                     cost,
-                    corpus.sources[line],
-                    marked_correction(corpus.sources[line], corpus.systems[system], line),
+                    written(corpus.sources[line], language),
+                    marked_correction(corpus.sources[line], corpus.systems[system], line, language),
                 )
                 for cost, line in order[:count]
                 if cost > 0
@@ -260,8 +262,15 @@ def _costs(scorer: Scorer, table: ScoreTable, system: int, lines: Sequence[int])
     return costs
 
 
-def marked_correction(source: str, version: Version, line: int) -> str:
-    """A correction with its edits as `[old→new]`: the file's own, else by the tokens kept."""
+def marked_correction(source: str, version: Version, line: int, language: str = "en") -> str:
+    """A correction with its edits as `[old→new]`: the file's own, else by the tokens kept.
+
+    Args:
+        source: its tokens.
+        version: the corrections.
+        line: from 0.
+        language: ISO code, which says whether blanks part words.
+    """
     tokens = source.split()
     if version.edits is not None and version.edits[line]:
         spans = sorted((e.start, e.end, e.correction) for e in version.edits[line])
@@ -275,9 +284,9 @@ def marked_correction(source: str, version: Version, line: int) -> str:
     done = 0
     for start, end, correction in spans:
         parts += tokens[done:start]
-        parts.append(f"[{' '.join(tokens[start:end])}→{correction}]")
+        parts.append(f"[{joined(tokens[start:end], language)}→{written(correction, language)}]")
         done = max(done, end)
-    return " ".join([*parts, *tokens[done:]])
+    return joined([*parts, *tokens[done:]], language)
 
 
 def _merged(counts: Mapping[str, Sequence[float]], level: TypeLevel) -> dict[str, list[float]]:

@@ -44,6 +44,8 @@ def test_edits_are_the_file_s_own_where_it_has_them() -> None:
     version = Version(("He goes home .",), ((Edit(0, 2, "He goes"),),))
     assert marked_correction("He go home .", version, 0) == "[He go→He goes] home ."
     assert marked_correction("a b", Version(("a b c",)), 0) == "a b [→c]"
+    japanese = Version(("彼女 が 毎朝 飲む 。",))
+    assert marked_correction("彼女 は 毎朝 飲む 。", japanese, 0, "ja") == "彼女[は→が]毎朝飲む。"
 
 
 def test_the_page_and_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

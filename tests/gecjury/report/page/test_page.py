@@ -65,6 +65,19 @@ def test_edits_are_marked() -> None:
     ]
 
 
+def test_edits_are_marked_without_blanks_in_japanese() -> None:
+    marked = mark_edits("私 は Windows 10 を 使う 。", "私 は Windows 11 を 使い ます 。", "ja")
+    assert marked == [
+        Part("equal", "私はWindows"),
+        Part("delete", "10", ""),
+        Part("insert", "11", ""),
+        Part("equal", "を", ""),
+        Part("delete", "使う", ""),
+        Part("insert", "使います", ""),
+        Part("equal", "。"),
+    ]
+
+
 def test_marked_edits_are_shown_with_blanks_between() -> None:
     page = report_page(*study_of("x"))
     assert (

@@ -19,6 +19,7 @@ from gecjury.report.page.svg import (
     mark,
     place_labels,
     scatter,
+    text_width,
     ticks,
     window_lines,
 )
