@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from gecjury.cli.inputs import MOST_DRAWS, runtime_from, up_to
+from gecjury.cli.inputs import MOST_DRAWS, language_from, runtime_from, up_to
 from gecjury.cli.score import worst_table
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.reading import read_corpus, read_sources, read_versions
@@ -92,6 +92,7 @@ def _explained(args: argparse.Namespace) -> Explained:
         samples=args.samples,
         seed=args.seed,
         runtime=runtime_from(args),
+        language=language_from(args),
     )
 
 
@@ -102,7 +103,8 @@ def _explain_worst(args: argparse.Namespace) -> int:
     for text in (args.source, args.hypothesis, *args.references):
         if not _is_file(text):
             raise InputError(f"{text:.60}: no such file; --worst is for files")
-    corpus = read_corpus(args.source, [args.hypothesis], args.references)
+    language = language_from(args)
+    corpus = read_corpus(args.source, [args.hypothesis], args.references, language=language)
     scorer = load(args.metric)
     scored = score(corpus, metrics=[scorer], runtime=runtime_from(args))
     worst = costly_sentences(scored, [scorer], corpus, args.worst)

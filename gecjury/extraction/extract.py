@@ -290,7 +290,7 @@ def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> Cor
 
     Args:
         corpus: the texts.
-        tagger: `embedded` or the name of a spaCy model.
+        tagger: as `extract` takes it; `embedded` is what the corpus' language says.
         pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache, progress.
 
@@ -303,6 +303,7 @@ def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> Cor
     notes: tuple[str, ...] = ()
     extracted: list[list[tuple[Edit, ...]]] = []
     if missing:
+        tagger = corpus.language.tagger_for(tagger)
         extraction = extract(
             corpus.sources, missing, tagger=tagger, pos_scheme=pos, runtime=runtime
         )

@@ -73,13 +73,14 @@ def typed_corpus_edits(
         corpus: the texts.
         types: see `GoldTypes`. With `auto` an edit that has one of ERRANT's types already stays as
             it is.
-        tagger: `embedded` or the name of a spaCy model.
+        tagger: as `corpus_edits` takes it.
         pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache, progress.
 
     Raises:
         MissingExtraError, OptionError: as `corpus_edits`.
     """
+    tagger = corpus.language.tagger_for(tagger)
     found = corpus_edits(corpus, tagger, pos, runtime)
     other = corpus.other_types
     if not is_retyped(corpus, types):
