@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
 __all__ = [
     "chopped",
     "cut",
-    "joined",
     "letters",
     "listed",
     "number",
@@ -19,7 +17,6 @@ __all__ = [
     "shortened",
     "visible",
     "width",
-    "written",
 ]
 
 
@@ -43,45 +40,6 @@ def listed(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def joined(words: Sequence[str], language: str = "en") -> str:
-    """Tokens as a sentence for people: parted by blanks, in Japanese and Chinese without them.
-
-    There a blank stays between two Latin words or figures, of which one has several characters.
-
-    Args:
-        words: tokens, edits in brackets among them.
-        language: ISO code.
-    """
-    if language not in _WITHOUT_BLANKS:
-        return " ".join(words)
-    kept = [word for word in words if word]
-    return "".join(
-        f"{word} " if _parted(word, after) else word
-        for word, after in zip(kept, [*kept[1:], ""], strict=True)
-    )
-
-
-def written(sentence: str, language: str = "en") -> str:
-    """A sentence of tokens with blanks between as its language writes it; see `joined`."""
-    return joined(sentence.split(), language) if language in _WITHOUT_BLANKS else sentence
-
-
-_WITHOUT_BLANKS = frozenset(("ja", "zh", "yue", "th", "lo", "km", "my"))
-
-# Letters of scripts without blanks: Thai, Lao, Burmese, Khmer, kana, Han, full-width forms.
-_UNPARTED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
-    "\U00020000-\U0003ffff]"
-)
-
-
-def _parted(word: str, after: str) -> bool:
-    if not after or len(word) == len(after) == 1:
-        return False
-    sides = word[-1] + after[0]
-    return sides[0].isalnum() and sides[1].isalnum() and not _UNPARTED.search(sides)
 
 
 def visible(text: str, *, lines: bool = False) -> str:

@@ -17,7 +17,6 @@ from gecjury.extraction.retyping import typed_corpus_edits
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
-from gecjury.wording import written
 
 __all__ = [
     "EditChange",
@@ -178,7 +177,7 @@ def moved_sentences(
         count: of each direction; fewer where fewer moved it.
     """
     one, two = corpus.systems.values()
-    language = corpus.language.code
+    language = corpus.language
     apart = [
         row
         for row, (a, b) in enumerate(zip(one.lines, two.lines, strict=True))
@@ -200,7 +199,7 @@ def moved_sentences(
             effect,
             float(scores[0, row]),
             float(scores[1, row]),
-            written(corpus.sources[row], language),
+            language.joined(corpus.sources[row]),
             marked_correction(corpus.sources[row], one, row, language),
             marked_correction(corpus.sources[row], two, row, language),
         )

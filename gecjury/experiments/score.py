@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import OptionError
 from gecjury.experiments.result import ExperimentResult
-from gecjury.wording import joined, written
 
 if TYPE_CHECKING:
     # Nothing that needs numpy is imported before something is scored: `gecjury score --help`
@@ -219,7 +219,7 @@ def costly_sentences(
         count: how many of each system, fewer where it has fewer that cost anything.
     """
     worst: list[CostlySentence] = []
-    language = corpus.language.code
+    language = corpus.language
     sizes = [-len(text.split()) for text in corpus.sources]
     for scorer, table in zip(scorers, found.tables, strict=True):
         for number, system in enumerate(table.systems):
@@ -236,7 +236,7 @@ def costly_sentences(
                     line + 1,
                     scores[line],
                     cost,
-                    written(corpus.sources[line], language),
+                    language.joined(corpus.sources[line]),
                     marked_correction(corpus.sources[line], corpus.systems[system], line, language),
                 )
                 for cost, line in order[:count]
@@ -262,14 +262,16 @@ def _costs(scorer: Scorer, table: ScoreTable, system: int, lines: Sequence[int])
     return costs
 
 
-def marked_correction(source: str, version: Version, line: int, language: str = "en") -> str:
+def marked_correction(
+    source: str, version: Version, line: int, language: Language = ENGLISH
+) -> str:
     """A correction with its edits as `[old→new]`: the file's own, else by the tokens kept.
 
     Args:
         source: its tokens.
         version: the corrections.
         line: from 0.
-        language: ISO code, which says whether blanks part words.
+        language: of the sentences, which says whether blanks part words.
     """
     tokens = source.split()
     if version.edits is not None and version.edits[line]:
@@ -284,9 +286,9 @@ def marked_correction(source: str, version: Version, line: int, language: str = 
     done = 0
     for start, end, correction in spans:
         parts += tokens[done:start]
-        parts.append(f"[{joined(tokens[start:end], language)}→{written(correction, language)}]")
+        parts.append(f"[{' '.join(tokens[start:end])}→{correction}]")
         done = max(done, end)
-    return joined([*parts, *tokens[done:]], language)
+    return language.joined(" ".join([*parts, *tokens[done:]]))
 
 
 def _merged(counts: Mapping[str, Sequence[float]], level: TypeLevel) -> dict[str, list[float]]:

@@ -6,13 +6,11 @@ from hypothesis import strategies as st
 from gecjury.wording import (
     chopped,
     cut,
-    joined,
     letters,
     padded,
     shortened,
     visible,
     width,
-    written,
 )
 
 
@@ -106,17 +104,3 @@ def test_ascii_is_measured_by_its_characters(text: str, most: int) -> None:
     assert cut(text, most) == (text if len(text) <= most else text[: most - 1] + "…")
     middle = text if len(text) <= most else f"{text[: most - 20]}…{text[-19:]}"
     assert shortened(text, most) == middle
-
-
-def test_tokens_as_their_language_writes_them() -> None:
-    assert joined(["a", "b"]) == "a b"
-    assert joined(["a", "", "b"]) == "a  b"
-    assert joined("彼女 は 毎朝 コーヒー を 飲み ます 。".split(), "ja") == "彼女は毎朝コーヒーを飲みます。"
-    assert joined("Windows 10 を 使う".split(), "ja") == "Windows 10を使う"
-    assert joined(list("Windowsを"), "ja") == "Windowsを"
-    assert joined(["彼女", "[は→が]", "飲む"], "ja") == "彼女[は→が]飲む"
-    assert joined(["我", "爱", "你"], "zh") == "我爱你"
-    assert joined(["Ми", "їмо"], "uk") == "Ми їмо"
-    assert written("a  b") == "a  b"
-    assert written("私 は", "ja") == "私は"
-    assert written("", "ja") == ""

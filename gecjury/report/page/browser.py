@@ -14,12 +14,12 @@ from typing import Literal
 
 from markupsafe import Markup
 
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.metaeval.disagreement import SentenceView, ShownCorrection
 from gecjury.report.page.markup import lang_attribute, render
 from gecjury.report.page.tables import Heading
 from gecjury.report.page.words import FAMILY_NAMES
 from gecjury.report.tables import number
-from gecjury.wording import joined, written
 
 __all__ = ["Part", "mark_edits", "sentence_browser"]
 
@@ -43,7 +43,7 @@ _COMPARED = 4_000_000
 """Pairs of words that are compared: time grows with them, and more where words are repeated."""
 
 
-def mark_edits(source: str, correction: str, language: str = "en") -> list[Part]:
+def mark_edits(source: str, correction: str, language: Language = ENGLISH) -> list[Part]:
     """A correction with what was deleted from and inserted into the source, in reading order."""
     found = _parts(source, correction)
     shown = []
@@ -51,8 +51,8 @@ def mark_edits(source: str, correction: str, language: str = "en") -> list[Part]
         gap = " "
         if after is not None:
             ends = part.words.split()[-1], after.words.split()[0]
-            gap = joined(ends, language)[len(ends[0]) : -len(ends[1])]
-        shown.append(Part(part.kind, written(part.words, language), gap))
+            gap = language.joined(" ".join(ends))[len(ends[0]) : -len(ends[1])]
+        shown.append(Part(part.kind, language.joined(part.words), gap))
     return shown
 
 
@@ -77,7 +77,7 @@ def sentence_browser(
     metrics: Sequence[str],
     views: Sequence[str],
     budget: int,
-    language: str = "en",
+    language: Language = ENGLISH,
 ) -> list[Markup]:
     """Sentences as foldable blocks, those with most disagreement first.
 
@@ -86,7 +86,7 @@ def sentence_browser(
         metrics: labels, one a score of each correction.
         views: of the human judgments.
         budget: bytes that the blocks may take.
-        language: ISO code of the sentences'.
+        language: of the sentences.
 
     Returns:
         The blocks that fit.
@@ -104,7 +104,7 @@ def sentence_browser(
 
 
 def _block(
-    sentence: SentenceView, metrics: Sequence[str], views: Sequence[str], language: str
+    sentence: SentenceView, metrics: Sequence[str], views: Sequence[str], language: Language
 ) -> Markup:
     value = sentence.disagreement
     judged = [view for view in views if any(c.preferred.get(view) for c in sentence.corrections)]
@@ -126,8 +126,8 @@ def _block(
         astray=_plain(sentence.astray),
         apart=sentence.apart,
         shown=number(value, 2),
-        source=written(sentence.source, language),
-        lang_attribute=lang_attribute(language),
+        source=language.joined(sentence.source),
+        lang_attribute=lang_attribute(language.code),
         note=f"Sentence {sentence.row + 1}. Disagreement {number(value, 2)}. {apart}{astray}",
         before=before,
         after=after,
@@ -186,7 +186,7 @@ class _Row:
         correction: ShownCorrection,
         views: Sequence[str],
         digits: Sequence[int],
-        language: str,
+        language: Language,
     ) -> _Row:
         comparisons = [correction.preferred.get(view, (0, 0)) for view in views]
         scores, ranks = correction.scores.tolist(), correction.ranks.tolist()

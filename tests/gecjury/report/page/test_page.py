@@ -18,6 +18,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.language import language_of
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.study import Study
 from gecjury.report.page.browser import Part, mark_edits
@@ -30,6 +31,7 @@ from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 
+JAPANESE = language_of("ja")
 EVIL = '<script>alert("x")</script>'
 SOURCE = "He go </script><img src=x onerror=alert(1)> & home \u202e\x00 ."
 
@@ -66,10 +68,10 @@ def test_edits_are_marked() -> None:
 
 
 def test_edits_are_marked_without_blanks_in_japanese() -> None:
-    marked = mark_edits("私 は Windows 10 を 使う 。", "私 は Windows 11 を 使い ます 。", "ja")
+    marked = mark_edits("私 は Windows 10 を 使う 。", "私 は Windows 11 を 使い ます 。", JAPANESE)
     assert marked == [
         Part("equal", "私はWindows"),
-        Part("delete", "10", ""),
+        Part("delete", "10"),
         Part("insert", "11", ""),
         Part("equal", "を", ""),
         Part("delete", "使う", ""),
