@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,18 @@ def test_edits_are_marked_without_blanks_in_japanese() -> None:
         Part("insert", "使います", ""),
         Part("equal", "。"),
     ]
+
+
+def test_texts_of_another_language_say_so() -> None:
+    document, study, tables, cautions = study_of("x")
+    assert ' lang="ja"' not in report_page(document, study, tables, cautions)
+    corpus = replace(study.benchmark.corpus, language=JAPANESE)
+    japanese = Study(replace(study.benchmark, corpus=corpus))
+    page = report_page(document, japanese, tables, cautions)
+    for tag in ('<span class="text"', "<bdi", "<span"):
+        assert f'{tag} lang="ja"' in page
+    assert '<span class="tag" lang="en">unchanged</span>' in page
+    assert "<bdi>two</bdi>" in page
 
 
 def test_marked_edits_are_shown_with_blanks_between() -> None:
