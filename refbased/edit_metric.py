@@ -155,7 +155,9 @@ class EditMetric(Scorer):
     apart at them, or single edits taken out of a corrected sentence.
 
     Attributes:
-        tagger: `embedded`, or the name of a spaCy model.
+        tagger: `embedded`, or the name of a spaCy model, both of English and with ERRANT's rules;
+            `none` (any language, by characters alone); `spacy:NAME` (any spaCy pipeline, by
+            Universal parts of speech and lemmas).
         pos: part-of-speech scheme of the embedded tagger: `spacy2` (as in the official files,
             made with ERRANT 2) or `spacy3`.
     """
@@ -228,7 +230,7 @@ class TypedEditMetric(EditMetric):
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """As usual, and that gold edits were typed anew, where some were."""
         made = super().signature(corpus, runtime)
-        if not is_retyped(corpus, self.types):
+        if not is_retyped(corpus, self.types, self.tagger):
             return made
         return replace(made, extra={**made.extra, "gold": "retyped"})
 

@@ -19,7 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="corrected versions; each becomes an annotator, numbered from 0",
     )
     parser.add_argument("-o", "--output", metavar="FILE.m2", help="write M2 here, not to stdout")
-    parser.add_argument("--tagger", default="embedded", help="embedded, or a spaCy model's name")
+    parser.add_argument(
+        "--tagger", default="embedded", help="embedded, none, spacy:NAME, or a spaCy model's name"
+    )
     parser.add_argument("--pos", choices=("spacy2", "spacy3"), default="spacy2")
 
 
