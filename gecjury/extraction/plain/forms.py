@@ -6,7 +6,16 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-__all__ = ["ALIKE", "base", "folded", "is_punctuation", "likeness", "only_letters", "similar"]
+__all__ = [
+    "ALIKE",
+    "base",
+    "folded",
+    "is_punctuation",
+    "likeness",
+    "only_letters",
+    "similar",
+    "unmarked",
+]
 
 ALIKE = 0.75
 """Tokens of a higher likeness are forms of each other: ERRANT's bound, which was best of .6, .67,
@@ -17,7 +26,8 @@ _REMEMBERED = 200_000
 # Combining diacritical marks. Marks beyond that block tell letters apart (は and ば, vowel signs).
 _FIRST_MARK, _LAST_MARK = "\u0300", "\u036f"
 # Hyphens, dashes and apostrophes with which the same letters are written as one token or as more.
-_JOINTS = str.maketrans("", "", "-'‐‑–’ʼ")
+_JOINING = "-'‐‑–’ʼ"
+_JOINTS = str.maketrans("", "", _JOINING)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -54,6 +64,16 @@ def is_punctuation(token: str) -> bool:
     """Whether a token holds punctuation or symbols (Unicode's P and S) and no letter or number."""
     classes = {unicodedata.category(character)[0] for character in token}
     return bool(classes & {"P", "S"}) and not classes & {"L", "N"}
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def unmarked(token: str) -> str:
+    """A token without punctuation and symbols, but for hyphens and apostrophes of a word."""
+    if is_punctuation(token):
+        return ""
+    return "".join(
+        each for each in token if each in _JOINING or unicodedata.category(each)[0] not in "PS"
+    )
 
 
 def only_letters(text: str) -> str:

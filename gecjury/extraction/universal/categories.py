@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from gecjury.extraction.merging import Span
 from gecjury.extraction.parsing import Parsed
@@ -25,7 +25,7 @@ class UniversalTyper:
     them):
 
     - `M:NOUN`, `U:NOUN`: that is missing, or too much;
-    - `R:NOUN:FORM`: another form of the same lemma;
+    - `R:NOUN:FORM`: another form of the same lemma, for verbs with or without auxiliaries;
     - `R:SPELL`: another lemma, and one word near the other in characters;
     - `R:NOUN`: another lemma.
 
@@ -61,25 +61,42 @@ class UniversalTyper:
             return "UNK"
         kind = form_type(old, new)
         if not kind:
-            poses = [*source.poses[start:end], *corrected.poses[first:last]]
-            lemmas = source.lemmas[start:end], corrected.lemmas[first:last]
-            kind = self._category(old, new, [self._names[pos] for pos in poses], lemmas)
+            kind = _category(
+                _Side(old, source.lemmas[start:end], self._parts(source.poses[start:end])),
+                _Side(new, corrected.lemmas[first:last], self._parts(corrected.poses[first:last])),
+            )
         return f"{operation(old, new)}:{kind}"
 
-    @staticmethod
-    def _category(
-        old: list[str], new: list[str], poses: list[str], lemmas: tuple[list[str], list[str]]
-    ) -> str:
-        part = _shared(poses)
-        if not old or not new:
-            return part or "OTHER"
-        # Of verbs that took or lost an auxiliary the last ones are compared.
-        same = lemmas[0] == lemmas[1] or (part == "VERB" and lemmas[0][-1] == lemmas[1][-1])
-        if same and part:
-            return f"{part}:FORM"
-        if same and len(old) == len(new) == 1:
-            return "MORPH"
-        return "SPELL" if is_near(old, new) else part or "OTHER"
+    def _parts(self, poses: list[int]) -> list[str]:
+        return [self._names[pos] for pos in poses]
+
+
+class _Side(NamedTuple):
+    """One side of an edit, an entry a token."""
+
+    texts: list[str]
+    lemmas: list[str]
+    parts: list[str]
+
+    @property
+    def verbs(self) -> set[str]:
+        """Lemmas of its verbs, without auxiliaries unless there are no others."""
+        kind = "VERB" if "VERB" in self.parts else "AUX"
+        both = zip(self.lemmas, self.parts, strict=True)
+        return {lemma for lemma, part in both if part == kind}
+
+
+def _category(old: _Side, new: _Side) -> str:
+    part = _shared([*old.parts, *new.parts])
+    if not old.texts or not new.texts:
+        return part or "OTHER"
+    # A verb that took or lost an auxiliary is another form of it.
+    same = old.lemmas == new.lemmas or (part in ("AUX", "VERB") and bool(old.verbs & new.verbs))
+    if same and part:
+        return f"{part}:FORM"
+    if same and len(old.texts) == len(new.texts) == 1:
+        return "MORPH"
+    return "SPELL" if is_near(old.texts, new.texts) else part or "OTHER"
 
 
 def _shared(poses: list[str]) -> str:

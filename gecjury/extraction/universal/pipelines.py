@@ -24,6 +24,7 @@ from gecjury.wording import visible
 __all__ = ["UniversalReader", "pipeline_signature", "universal_analyser"]
 
 _LONGEST = 1000  # characters of a name or path
+_WITHOUT_SPACES = frozenset({"ja", "lo", "my", "km", "th", "zh"})
 # Sentences read at once.
 _BATCH = 128
 
@@ -158,14 +159,15 @@ class UniversalReader(Parser):
 def _tokenizer_lemmas(nlp: Any, words: list[str]) -> dict[int, str]:
     """Lemmas by the pipeline's own tokeniser of those words that it does not divide.
 
-    It reads the words with spaces between them, so that no token of its own holds two.
+    Sentences of languages written without spaces are put together again for it.
     """
+    space = "" if nlp.lang in _WITHOUT_SPACES else " "
     starts, place = {}, 0
     for number, word in enumerate(words):
         starts[place, word] = number
-        place += len(word) + 1
+        place += len(word) + len(space)
     try:
-        tokens = list(nlp.make_doc(" ".join(words)))
+        tokens = list(nlp.make_doc(space.join(words)))
     except Exception:  # a sentence too long for it
         return {}
     found = ((starts.get((token.idx, token.text)), token.lemma_) for token in tokens)
