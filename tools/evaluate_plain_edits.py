@@ -1,17 +1,17 @@
 """Hold edits made without a tagger against those of ERRANT's rules, of GECCC and of MultiGED.
 
-    python tools/evaluate_plain_edits.py ../shared/data [english] [geccc-dev] [geccc-test] [multiged]
+    python tools/evaluate_plain_edits.py DATA [english] [geccc-dev] [geccc-test] [multiged]
 
 The folder holds SEEDA, conll14, GECCC and multiged-2023. One JSON object is printed:
 
 - `english`: `tagger=none` against the embedded tagger on SEEDA's outputs and on CoNLL-2014's two
   official references as text; and ERRANT's corpus F0.5 of each output under both.
 - `geccc-dev`, `geccc-test`: extracted edits against the M2 file's own, by annotator.
-- `multiged`: the tokens that edits of GECCC's dev touch against MultiGED's labels (Czech dev), where
-  the same sentence stands in both. Its labels follow annotator 0: no token that this annotator's
-  edits leave alone is labelled i. A token is touched if it is replaced or (convention `all`) removed,
-  or stands behind something missing. In MultiGED removed tokens, and tokens that stand before or
-  behind punctuation that changes, are mostly labelled c; convention `multiged` leaves them out: only
+- `multiged`: the tokens that edits of GECCC's dev touch against MultiGED's labels (Czech dev),
+  where the same sentence stands in both. Its labels follow annotator 0: no token that this
+  annotator's edits leave alone is labelled i. A token is touched if it is replaced, removed, or
+  stands behind something missing (convention `all`). In MultiGED removed tokens, and those where
+  punctuation alone changes, are mostly labelled c; convention `multiged` leaves them out: only
   replaced tokens and the one behind a missing word count, and no edit of punctuation.
 """
 
