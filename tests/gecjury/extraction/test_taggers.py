@@ -114,8 +114,10 @@ def test_a_table_by_type_names_hits_and_misses_alike() -> None:
     assert made["tagger"] == "none 1"
     assert "errant" not in made
     assert made["gold"] == "retyped"
-    assert table.statistics.by_type is not None
-    assert dict(table.statistics.by_type["a"]) == {"R:SPELL": [1, 0, 1], "M:OTHER": [1, 0, 0]}
+    assert table.statistics.details["by_type"]["a"] == {
+        "R:SPELL": [1, 0, 1],
+        "M:OTHER": [1, 0, 0],
+    }
 
 
 M2 = """S Rika ze prijde
@@ -150,8 +152,9 @@ def test_commands_take_the_name(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "A 2 3|||R:SPELL|||přijde|||" in capsys.readouterr().out
     assert main(["edits", str(source), str(mine), "--tagger", "spacy:none_such"]) == 2
     assert "spaCy pipeline 'none_such' is not installed" in capsys.readouterr().err
-    names = ["errant", "cleme", "cleme2", "gotoscorer"]
-    for name in names:
-        args = ["score", str(source), str(mine), "-r", str(gold), "-m", f"{name}:tagger=none"]
-        assert main([*args, "--no-cache", "--format", "json"]) == 0
+    other = tmp_path / "other.txt"
+    other.write_text("Rika že prijde\nto je on\n", encoding="utf-8")
+    for name in ("errant", "sent-errant", "cleme", "cleme2", "gotoscorer"):
+        args = ["score", str(source), str(mine), str(other), "-r", str(gold), "--no-cache"]
+        assert main([*args, "-m", f"{name}:tagger=none", "--format", "json"]) == 0
         assert "none 1" in capsys.readouterr().out
