@@ -21,6 +21,7 @@ from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.table import BenchmarkInfo, View
 from gecjury.corpus.corpus import Corpus, Group, Version, fingerprint
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.reading import read_versions
 from gecjury.errors import DataError, InputError, OptionError
 
@@ -168,6 +169,7 @@ class LoadRequest:
         view: the view whose items become `corpus.groups`.
         whole: whether unjudged sentences are wanted as well.
         unknown_systems: of an own benchmark: `refuse` or `skip`; None for what its table says.
+        language: of its texts, as the benchmark or the user says.
     """
 
     info: BenchmarkInfo
@@ -177,6 +179,7 @@ class LoadRequest:
     view: View
     whole: bool = False
     unknown_systems: str | None = None
+    language: Language = ENGLISH
 
     @cached_property
     def folder(self) -> DataFolder:

@@ -27,6 +27,10 @@ class BenchmarkInfo:
         views: `edit`, `sentence` or both, the default first.
         loader: `module:function` that turns a `Request` into a `Benchmark`.
         path: of an own benchmark, the folder or file that it was named by.
+        language: ISO code of its texts' language.
+        tokens: how they are cut; empty for the language's usual way. `space` where its files hold
+            tokens already.
+        fold: how they are folded; empty for the language's usual way.
     """
 
     name: str
@@ -36,6 +40,9 @@ class BenchmarkInfo:
     views: tuple[View, ...]
     loader: str
     path: Path | None = None
+    language: str = "en"
+    tokens: str = ""
+    fold: str = ""
 
 
 _CONLL14_SETS = (

@@ -7,7 +7,14 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
-from gecjury.cli.inputs import add_metrics, dry_run, load_scorers, runtime_from, up_to
+from gecjury.cli.inputs import (
+    add_metrics,
+    dry_run,
+    language_options,
+    load_scorers,
+    runtime_from,
+    up_to,
+)
 from gecjury.cli.resampling import add_resampling, resampling_from
 from gecjury.errors import OptionError
 from gecjury.wording import number
@@ -157,6 +164,7 @@ def compare_metrics(args: argparse.Namespace, name: str, metrics: Sequence[str])
         data=args.data,
         cache=args.cache,
         unknown_systems=args.unknown_systems,
+        **language_options(args),
     )
     systems = len(benchmark.corpus.names)
     if settings.pairwise and systems > _MOST_PAIRED:

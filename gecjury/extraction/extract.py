@@ -298,7 +298,7 @@ def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> Cor
 
     Args:
         corpus: the texts.
-        tagger: see `extract_edits`.
+        tagger: as `extract_edits` takes it; `embedded` is what the corpus' language says.
         pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache, progress.
 
@@ -311,6 +311,7 @@ def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> Cor
     notes: tuple[str, ...] = ()
     extracted: list[list[tuple[Edit, ...]]] = []
     if missing:
+        tagger = corpus.language.tagger_for(tagger)
         extraction = extract(
             corpus.sources, missing, tagger=tagger, pos_scheme=pos, runtime=runtime
         )

@@ -67,7 +67,7 @@ def is_retyped(corpus: Corpus, types: GoldTypes, tagger: str = "embedded") -> bo
     """Whether some gold edit among a corpus' references is typed anew; nothing is parsed."""
     if types == "errant":
         return any(any(version.edits or ()) for version in corpus.references)
-    scheme = scheme_of(tagger)
+    scheme = scheme_of(corpus.language.tagger_for(tagger))
     return types == "auto" and bool(corpus.types_beside(scheme)) and corpus.typed_as(scheme)
 
 
@@ -82,13 +82,14 @@ def typed_corpus_edits(
             `auto` an edit that has one of ERRANT's types already stays as it is; other schemes
             have names in common (`R:OTHER`, `R:SPELL`) that do not mean the same, so that there
             one foreign type has all edits of all references typed anew.
-        tagger: see `gecjury.extraction.extract.extract_edits`.
+        tagger: as `corpus_edits` takes it.
         pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache, progress.
 
     Raises:
         MissingExtraError, OptionError: as `corpus_edits`.
     """
+    tagger = corpus.language.tagger_for(tagger)
     found = corpus_edits(corpus, tagger, pos, runtime)
     scheme = scheme_of(tagger)
     owner = "ERRANT's" if scheme == "errant" else f"those of tagger={tagger}"

@@ -22,6 +22,7 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.grouped import GroupBy
 from gecjury.stats.preferences import PairTable
+from gecjury.wording import padded, width
 
 __all__ = [
     "HEADINGS",
@@ -348,12 +349,13 @@ class Comparison:
     def __str__(self) -> str:
         """The main table as aligned text."""
         heads, cells = self._cells()
-        wide = [max(len(line[at]) for line in (heads, *cells)) for at in range(len(heads))]
+        wide = [max(width(line[at]) for line in (heads, *cells)) for at in range(len(heads))]
         lines = [self.title]
         for line in (heads, *cells):
             # Names to the left, figures to the right.
-            named = [cell.ljust(size) for cell, size in zip(line[:3], wide[:3], strict=True)]
-            figures = [cell.rjust(size) for cell, size in zip(line[3:], wide[3:], strict=True)]
+            named = [padded(cell, size) for cell, size in zip(line[:3], wide[:3], strict=True)]
+            rest = zip(line[3:], wide[3:], strict=True)
+            figures = [padded(cell, size, right=True) for cell, size in rest]
             lines.append("  ".join([*named, *figures]).rstrip())
         return "\n".join(lines)
 

@@ -21,8 +21,10 @@ from gecjury.benchmarks.judgments import judged_entries, mean_over_raters, read_
 from gecjury.benchmarks.own_judgments import OwnJudgments, known_items, read_judgments
 from gecjury.benchmarks.table import BENCHMARKS, UNKNOWN_SYSTEMS, BenchmarkInfo, View
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.language import ENGLISH, Language, language_of
 from gecjury.corpus.reading import read_corpus, system_name
-from gecjury.errors import InputError, nearest_of
+from gecjury.corpus.tokens import in_language
+from gecjury.errors import InputError, OptionError, nearest_of
 from gecjury.textfiles import read_text
 
 __all__ = ["FolderLayout", "load_own", "own_info", "read_layout"]
@@ -30,7 +32,7 @@ __all__ = ["FolderLayout", "load_own", "own_info", "read_layout"]
 _TABLE = "benchmark.toml"
 _KEYS = (
     "name", "citation", "source", "outputs", "references", "gold", "judgments", "first_sentence",
-    "system_sets", "unknown_systems",
+    "system_sets", "unknown_systems", "language", "tokens", "fold",
 )  # fmt: skip
 _MOST_TOML = 1_000_000
 _MOST_FILES = 10_000
@@ -58,6 +60,7 @@ class FolderLayout:
         citation: what to cite.
         system_sets: names of systems by set.
         unknown_systems: what becomes of judgments of systems without output, `refuse` or `skip`.
+        language: of the texts.
     """
 
     name: str
@@ -70,6 +73,7 @@ class FolderLayout:
     citation: str = ""
     system_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unknown_systems: str = "refuse"
+    language: Language = ENGLISH
 
 
 def own_info(path: Path) -> BenchmarkInfo:
@@ -89,6 +93,9 @@ def own_info(path: Path) -> BenchmarkInfo:
         tuple(layout.judgments),
         "gecjury.benchmarks.loaders.own:load_own",
         path,
+        layout.language.code,
+        layout.language.tokens,
+        layout.language.fold,
     )
 
 
@@ -97,7 +104,8 @@ def load_own(request: LoadRequest) -> Benchmark:
     info = request.info
     assert info.path is not None  # own_info set it
     layout = read_layout(info.path)
-    whole = read_corpus(layout.source, layout.outputs, layout.references, layout.gold)
+    files = (layout.source, layout.outputs, layout.references, layout.gold)
+    whole = read_corpus(*files, language=request.language)
     names = info.system_sets[request.systems]
     skip = (request.unknown_systems or layout.unknown_systems) == "skip"
     judged = {
@@ -119,7 +127,9 @@ def load_own(request: LoadRequest) -> Benchmark:
             judged[request.view].items, names, {n: v.lines for n, v in whole.systems.items()}
         ),
         reference_name=request.reference_name,
+        source_text=whole.source_text,
     )
+    corpus = in_language(corpus, request.language)
     return Benchmark(
         name=info.name,
         corpus=corpus,
@@ -254,7 +264,16 @@ def _layout(root: Path, table: Mapping[str, Any], where: Path) -> FolderLayout:
         _text(table, "citation", where),
         _sets(table.get("system_sets", {}), [system_name(file) for file in outputs], where),
         _unknown(table, where),
+        _language(table, where),
     )
+
+
+def _language(table: Mapping[str, Any], where: Path) -> Language:
+    code, tokens, fold = (_text(table, key, where) for key in ("language", "tokens", "fold"))
+    try:
+        return language_of(code or "en", tokens or None, fold or None)
+    except OptionError as error:
+        raise InputError(f"{where}: {error}") from None
 
 
 def _unknown(table: Mapping[str, Any], where: Path) -> str:
