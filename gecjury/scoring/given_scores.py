@@ -355,9 +355,8 @@ def _of_frame(frame: Any, where: str) -> Any:
     if places is None:
         if len(set(columns)) < len(columns):
             raise InputError(f"{where}: two columns of one name; expected a column a system")
-        return {
-            n: frame.iloc[:, at].tolist() for at, n in enumerate(columns) if n.lower() != "line"
-        }
+        listed = {n: frame.iloc[:, at].tolist() for at, n in enumerate(columns)}
+        return {n: column for n, column in listed.items() if not _numbers_lines(n, column)}
     parts = [frame.iloc[:, places[key]].tolist() for key in ("system", "line", "score")]
     return list(zip(*parts, strict=True))
 
