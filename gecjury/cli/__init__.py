@@ -39,7 +39,7 @@ COMMANDS: dict[str, str] = {
     "analyse": "norms, maps, costs and other analyses over any corpus, as table and figure",
     "train": "train reference-free metrics on your own ratings or parallel text",
     "tune": "find an option's value on one benchmark and try it on others",
-    "errant-compare": "errant_compare's options and output: two M2 files compared",
+    "errant-compare": "two M2 files compared, with errant_compare's options and output",
     "edits": "ERRANT edits between a source and corrections, as M2",
     "m2": "apply, show, check and convert edits in the M2 format",
     "data": "find, fetch and verify benchmark data",

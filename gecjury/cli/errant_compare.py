@@ -29,7 +29,6 @@ def add_arguments(parser: CommandParser) -> None:
         ("-cse", "typed", "correction with its error type"),
     ):
         unit.add_argument(flag, dest="unit", action="store_const", const=value, help=words)
-    parser.set_defaults(unit="corrections")
     parser.add_argument("-single", action="store_true", help="only edits of single tokens")
     parser.add_argument("-multi", action="store_true", help="only edits of several tokens")
     parser.add_argument(
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         )
     sizes = {name for name in ("single", "multi") if getattr(args, name)}
     options = CompareOptions(
-        args.unit,
+        args.unit or "corrections",
         args.beta,
         args.verbose,
         frozenset(sizes),  # type: ignore[arg-type]  # the two names just looked for

@@ -27,6 +27,8 @@ _OWN = ("gecjury",)
 _CONLL14 = "ng-etal-2014-conll"
 _GMEG = ("napoles-etal-2019-enabling",)
 _SOME = ("yoshimura-etal-2020-reference",)
+_JAPANESE = ("suzuki-etal-2022-construction",)
+_AQUA = ("shpagin-aqua",)
 _PT = ("gong-etal-2022-revisiting",)
 
 CITED: Mapping[str, tuple[str, ...]] = {
@@ -63,6 +65,12 @@ CITED: Mapping[str, tuple[str, ...]] = {
     "jfleg": ("napoles-etal-2017-jfleg",),
     "tmu-gfm": _SOME,
     "tmu-gfm-test": _SOME,
+    "swedish-oestling": ("ostling-etal-2024-evaluation",),
+    "autojqe": _JAPANESE,
+    "autojqe-test": _JAPANESE,
+    "aqua-en": _AQUA,
+    "aqua-uk": _AQUA,
+    "pevdata": ("zhan-etal-2026-jelv",),
     "sample": _OWN,
 }
 """Keys of entries by metric or benchmark, the paper that introduced it first."""

@@ -37,7 +37,7 @@ def test_entries_are_bibtex(entry: object) -> None:
 def test_entries_hold_what_each_kind_needs() -> None:
     needed = {
         "article": {"title", "author", "journal", "year"},
-        "inproceedings": {"title", "author", "booktitle", "year", "pages"},
+        "inproceedings": {"title", "author", "booktitle", "year"},
         "misc": {"title"},
     }
     for entry in entries().values():
@@ -62,8 +62,10 @@ def test_entries_agree_with_what_metrics_say(name: str) -> None:
 def test_entries_agree_with_what_benchmarks_say(name: str) -> None:
     entry = entries()[CITED[name][0]]
     told = BENCHMARKS[name].citation
-    assert entry.fields["year"] in told
-    assert told.startswith(entry.fields["author"].split(",")[0])
+    dated = re.search(r"\((\d{4})\)", told)
+    assert dated is None or dated[1] == entry.fields["year"]
+    surname = entry.fields["author"].split(",")[0].replace('{\\"O}', "Ö")
+    assert told.startswith(surname)
 
 
 def test_each_entry_stands_once_with_all_it_is_cited_for() -> None:
