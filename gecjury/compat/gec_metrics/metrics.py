@@ -18,9 +18,12 @@ from gecjury.arrays import FloatArray
 from gecjury.compat.gec_metrics.base import (
     ByReference,
     MetricBase,
+    MetricBaseForReferenceBased,
+    MetricBaseForReferenceFree,
     MetricBaseForSourceFree,
     Score,
     WithoutReference,
+    inputs_handler,
     named,
 )
 from gecjury.corpus.corpus import corpus_of_texts
@@ -49,7 +52,12 @@ __all__ = [
     "ExtractedEdit",
     "GLEUOfficial",
     "GoToScorer",
+    "MetricBase",
+    "MetricBaseForReferenceBased",
+    "MetricBaseForReferenceFree",
+    "MetricBaseForSourceFree",
     "Scribendi",
+    "inputs_handler",
 ]
 
 _SPACY_MODEL = "en_core_web_sm"

@@ -15,13 +15,15 @@ from gecjury.compat.gec_metrics import (
     get_metric,
     get_metric_ids,
 )
-from gecjury.compat.gec_metrics.base import (
+from gecjury.compat.gec_metrics.base import Score
+from gecjury.compat.gec_metrics.metrics import (
+    ERRANT,
+    BertScore,
+    GoToScorer,
     MetricBaseForReferenceFree,
     MetricBaseForSourceFree,
-    Score,
     inputs_handler,
 )
-from gecjury.compat.gec_metrics.metrics import ERRANT, BertScore, GoToScorer
 from gecjury.errors import GecjuryError
 
 SOURCES = ["He go to the school yesterday .", "All is well here .", "They is at home ."]
