@@ -294,11 +294,18 @@ def _write_table(
     }
     # JSON's strings and lists of strings are TOML's as well; DEL alone has to be escaped there.
     lines = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in values.items()]
-    text = _TABLE_HEAD + "\n".join(lines).replace("\x7f", "\\u007f") + "\n"
-    if table.exists() and not read_text(table).startswith(_TABLE_HEAD):
+    lines = [line.replace("\x7f", "\\u007f") for line in lines]
+    before = read_text(table) if table.exists() else _TABLE_HEAD
+    if not before.startswith(_TABLE_HEAD):
         tell(f"{table} is not ours and is left as it is: see whether it names {target.name}")
         return ""
-    write_text(table, text)
+    # What was added by hand (verdicts, a citation) stays.
+    more = [
+        line
+        for line in before.removeprefix(_TABLE_HEAD).splitlines()
+        if line.partition("=")[0].strip() not in (*values, "references")
+    ]
+    write_text(table, _TABLE_HEAD + "".join(f"{line}\n" for line in (*lines, *more)))
     return f"gecjury compare {table.name} -m METRIC"
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from gecjury.benchmarks.own_judgments import read_judgments
 from gecjury.errors import InputError, OutputError
 from gecjury.web.answers import Answer
 from gecjury.web.study import Study
-from tests.gecjury.web.conftest import Browser
+from tests.gecjury.web.conftest import OUTPUTS, Browser
 from tests.shell import REPOSITORY
 
 Open = Callable[..., Browser]
@@ -284,6 +285,14 @@ def test_records_are_answers_again() -> None:
 def test_the_table_beside_the_file(begin: Callable[..., Study], folder: Path) -> None:
     study = begin()
     assert study.command == "gecjury compare j.toml -m METRIC"
+    with (folder / "j.toml").open("a") as file:
+        file.write('citation = "me"\n')
+    begin(references=[str(folder / "good.txt")])
+    text = (folder / "j.toml").read_text()
+    assert tomllib.loads(text) == {
+        "name": "j", "source": "source.txt", "judgments": "j.csv", "citation": "me",
+        "outputs": [f"{name}.txt" for name in OUTPUTS], "references": ["good.txt"],
+    }  # fmt: skip
     (folder / "j.toml").write_text("name = 'mine'\n")
     study = begin()
     assert study.command == ""
