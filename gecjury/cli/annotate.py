@@ -132,4 +132,9 @@ def run(args: argparse.Namespace) -> int:
     tell(f"gecjury: {now} answers in {args.output}")
     if study.command:
         tell(f"gecjury: try metrics against them with {study.command}")
+    elif args.task == "edits" and now:
+        tell(
+            f'gecjury: put verdicts = "{args.output}" into the .toml of rankings of these outputs, '
+            "and `gecjury compare` tries metrics on single edits"
+        )
     return 0
