@@ -158,6 +158,7 @@ class Journal:
         self.output, self.path = output, journal_path(output)
         self.task: Task = about["task"]
         self.people: dict[str, Progress] = {}
+        self._made: dict[tuple[str, str], tuple[Answer, str]] = {}
         self._tell = tell
         try:
             output.parent.mkdir(parents=True, exist_ok=True)
@@ -381,13 +382,17 @@ class Journal:
 
     def csv(self) -> str:
         """The CSV file: of every annotator the answers that stand, in the order they came."""
-        made = io.StringIO()
-        writer = csv.writer(made, lineterminator="\n")
-        writer.writerow(COLUMNS[self.task])
         answers = [a for person in self.people.values() for a in person.answers.values()]
-        for answer in sorted(answers, key=lambda a: a.time):
-            writer.writerows(answer.rows(self.task))
-        return made.getvalue()
+        lines = [self._lines(answer) for answer in sorted(answers, key=lambda a: a.time)]
+        return _csv([COLUMNS[self.task]]) + "".join(lines)
+
+    def _lines(self, answer: Answer) -> str:
+        """An answer's lines of the CSV file, made once."""
+        known, text = self._made.get((answer.annotator, answer.item), (None, ""))
+        if known is not answer:
+            text = _csv(answer.rows(self.task))
+            self._made[answer.annotator, answer.item] = answer, text
+        return text
 
     def _write_output(self) -> None:
         try:
@@ -398,6 +403,12 @@ class Journal:
     def answers(self) -> Sequence[Answer]:
         """The answers that stand, annotator by annotator."""
         return [a for person in self.people.values() for a in person.answers.values()]
+
+
+def _csv(rows: Sequence[Sequence[object]]) -> str:
+    made = io.StringIO()
+    csv.writer(made, lineterminator="\n").writerows(rows)
+    return made.getvalue()
 
 
 def _mark(path: Path) -> tuple[int, int, int] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Protocol
 
@@ -81,6 +81,9 @@ class Settling:
         self._at_once = max(_MOST_CELLS // max(pairs, 1), 1)
         self._places = {name: place for place, name in enumerate(systems)}
         self._pairs: dict[str, IntArray] = {}
+        # What has been counted, so that an answer is looked at once.
+        self._counted: dict[tuple[str, str], Answer] = {}
+        self._lead, self._seen = (np.zeros((len(systems),) * 2) for _ in range(2))
 
     def choose(
         self, annotator: str, open_items: Collection[str], people: Mapping[str, Sequence[Answer]]
@@ -90,7 +93,7 @@ class Settling:
         if shared is not None:
             return shared
         chosen = [item for item in self._items if item.id in open_items][: self._at_once]
-        open_pairs = self._open(answer for given in people.values() for answer in given)
+        open_pairs = self._open(people)
         best, most = chosen[0], -1.0
         for item in chosen:
             worth = float(open_pairs[self._in(item)].sum()) / len(item.texts)
@@ -127,25 +130,33 @@ class Settling:
             self._pairs[item.id] = found
         return found
 
-    def _open(self, answers: Iterable[Answer]) -> FloatArray:
+    def _open(self, people: Mapping[str, Sequence[Answer]]) -> FloatArray:
         """How open each pair of systems is, a flat table of systems × systems."""
         from scipy.special import ndtr
 
-        size = len(self._places)
-        lead, count = np.zeros((size, size)), np.zeros((size, size))
-        for answer in answers:
-            ranked = list(zip(answer.systems, answer.values, strict=True))
-            for (one, rank_one), (two, rank_two) in combinations(ranked, 2):
-                won = (rank_two > rank_one) - (rank_one > rank_two)
-                for a in one:
-                    for b in two:
-                        i, j = self._places[a], self._places[b]
-                        lead[i, j] += won
-                        lead[j, i] -= won
-                        count[i, j] += 1
-                        count[j, i] += 1
-        root = np.sqrt(count + 1)
-        return np.asarray(2 * (1 - ndtr(np.abs(lead) / root)) / root).ravel()
+        now = {(name, a.item): a for name, given in people.items() for a in given}
+        for key, answer in self._counted.items():
+            if now.get(key) is not answer:
+                self._count(answer, -1)
+        for key, answer in now.items():
+            if self._counted.get(key) is not answer:
+                self._count(answer, 1)
+        self._counted = now
+        root = np.sqrt(self._seen + 1)
+        return np.asarray(2 * (1 - ndtr(np.abs(self._lead) / root)) / root).ravel()
+
+    def _count(self, answer: Answer, times: int) -> None:
+        """Add an answer to what is counted, or take it away."""
+        ranked = list(zip(answer.systems, answer.values, strict=True))
+        for (one, rank_one), (two, rank_two) in combinations(ranked, 2):
+            won = times * ((rank_two > rank_one) - (rank_one > rank_two))
+            for a in one:
+                for b in two:
+                    i, j = self._places[a], self._places[b]
+                    self._lead[i, j] += won
+                    self._lead[j, i] -= won
+                    self._seen[i, j] += times
+                    self._seen[j, i] += times
 
 
 def chooser(

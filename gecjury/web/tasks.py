@@ -35,7 +35,12 @@ _Scale = tuple[tuple[int, str], ...]
 ASPECTS: dict[str, tuple[str, _Scale]] = {
     "grammaticality": (
         "Is it grammatical, whatever the source says?",
-        ((4, "perfect"), (3, "comprehensible"), (2, "somewhat"), (1, "not comprehensible")),
+        (
+            (4, "perfect"),
+            (3, "comprehensible"),
+            (2, "somewhat comprehensible"),
+            (1, "not comprehensible"),
+        ),
     ),
     "fluency": (
         "Does it sound natural?",

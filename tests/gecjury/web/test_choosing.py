@@ -116,3 +116,14 @@ def test_every_fourth_item_is_one_that_another_has_answered() -> None:
 def test_options_that_do_not_go_together(browser: Open, options: dict[str, Any], told: str) -> None:
     with pytest.raises(OptionError, match=told):
         browser(**options)
+
+
+def test_an_answer_that_is_taken_back_counts_no_longer() -> None:
+    items = [item("1", "a", "b"), item("2", "a", "b"), item("3", "b", "c")]
+    chooser = Settling(items, ["a", "b", "c"], 0)
+    fresh = Settling(items, ["a", "b", "c"], 0).choose("x", {"2", "3"}, {})
+    given = [ranked("x", items[0], 1, 2)]
+    assert chooser.choose("x", {"2", "3"}, {"x": given}) == "3"
+    assert chooser.choose("x", {"2", "3"}, {"x": []}) == fresh
+    other = [ranked("x", items[2], 1, 2)]
+    assert chooser.choose("x", {"1", "2", "3"}, {"x": other}) in ("1", "2")
