@@ -229,6 +229,14 @@ def test_sent_twice_is_kept_once_and_changed_before_it_was_told(
     assert browser().study.journal.answers() == [answer]
 
 
+def test_an_answer_that_was_replaced_is_the_last_one(browser: Open) -> None:
+    page = browser(order="file")
+    page.answer(1, 1, 1, key="k")
+    page.answer()
+    page.send("answer", item="1.1", key="k", value0="2", value1="2", value2="1")
+    assert page.study.journal.undo("anna", "").item == "1.1"  # type: ignore[union-attr]
+
+
 def test_damaged_journals_are_named(browser: Open, folder: Path) -> None:
     page = browser()
     judge(page, 2)

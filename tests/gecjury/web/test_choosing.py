@@ -88,6 +88,10 @@ def test_a_pair_that_stays_close_is_more_open_than_a_clear_one() -> None:
 def test_a_set_is_worth_its_pairs_over_its_reading() -> None:
     items = [item("1", "a", "b"), item("2", "a", "b", "c", "d")]
     assert Settling(items, ["a", "b", "c", "d"], 0).choose("x", {"1", "2"}, {}) == "2"
+    # three half-settled pairs of three texts are worth less than one open pair of two
+    items = [item("1", "a", "b"), *(item(str(n), "b", "c", "d") for n in range(2, 7))]
+    tied = [ranked("x", each, 1, 1, 1) for each in items[1:5]]
+    assert Settling(items, ["a", "b", "c", "d"], 0).choose("x", {"1", "6"}, {"x": tied}) == "1"
 
 
 def test_every_fourth_item_is_one_that_another_has_answered() -> None:
