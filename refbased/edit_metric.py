@@ -155,7 +155,9 @@ class EditMetric(Scorer):
     apart at them, or single edits taken out of a corrected sentence.
 
     Attributes:
-        tagger: `embedded`, or the name of a spaCy model.
+        tagger: `none`, `spacy:NAME` or the name of a spaCy model, see
+            `gecjury.extraction.extract`; `embedded` (the default) is the embedded tagger for
+            English and what the corpus' language says for others.
         pos: part-of-speech scheme of the embedded tagger: `spacy2` (as in the official files,
             made with ERRANT 2) or `spacy3`.
     """
@@ -176,7 +178,15 @@ class EditMetric(Scorer):
         super().check(corpus)
         if self.apart:
             corpus.refuse_overlaps(self.name)
-        extraction_signature(self.tagger, self.pos)
+        extraction_signature(corpus.language.tagger_for(self.tagger), self.pos)
+
+    def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
+        """As usual, with the tagger of the corpus' language."""
+        tagger = corpus.language.tagger_for(self.tagger)
+        if tagger == self.tagger:
+            return super().signature(corpus, runtime)
+        settled = replace(self, tagger=tagger).signature(corpus, runtime)
+        return replace(settled, changed=self._changed())
 
     def edits(self, corpus: Corpus, runtime: Runtime) -> CorpusEdits:
         """The edits of all hypotheses and references."""
@@ -228,7 +238,7 @@ class TypedEditMetric(EditMetric):
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """As usual, and that gold edits were typed anew, where some were."""
         made = super().signature(corpus, runtime)
-        if not is_retyped(corpus, self.types):
+        if not is_retyped(corpus, self.types, self.tagger):
             return made
         return replace(made, extra={**made.extra, "gold": "retyped"})
 

@@ -246,7 +246,7 @@ SCRIPTS: Mapping[str, Script] = {
     "scale-kills": Script(
         "scale_kills",
         "a run on a Ray cluster of three nodes, killed in the middle, with an unbroken one",
-        "40 minutes",
+        "10 minutes",
         one_thread=True,
     ),
     "scale-many": Script(

@@ -17,6 +17,7 @@ from gecjury.benchmarks.table import (
     benchmark_info,
     looks_like_path,
 )
+from gecjury.corpus.language import Language, language_of
 from gecjury.errors import OptionError, known_name
 
 __all__ = ["load_benchmark"]
@@ -33,6 +34,10 @@ def load_benchmark(
     data: str | Path | None = None,
     url: str | None = None,
     cache: str | Path | None = None,
+    lang: str | None = None,
+    tokens: str | None = None,
+    fold: str | None = None,
+    tagger: str | None = None,
 ) -> Benchmark:
     """Load a benchmark from a folder, the cache, or by download.
 
@@ -53,6 +58,11 @@ def load_benchmark(
         data: folder laid out like the manifest; see `gecjury.benchmarks.data_folder.open_data`.
         url: base of download addresses; see `gecjury.benchmarks.data_folder.open_data`.
         cache: cache folder instead of the user's; see `gecjury.benchmarks.data_folder.open_data`.
+        lang: ISO code of the texts' language, where it is not the one that the benchmark tells.
+        tokens: how texts are cut, where it is not what benchmark or language say; see
+            `gecjury.corpus.tokens`.
+        fold: how they are folded, likewise; `none`, `nfc` or `nfkc`.
+        tagger: behind edits, where it is not the language's.
 
     Raises:
         OptionError: an unknown benchmark, set or view; names the nearest ones.
@@ -80,10 +90,24 @@ def load_benchmark(
         view=cast(View, chosen),  # one of `info.views`, as was checked
         whole=whole,
         unknown_systems=unknown_systems,
+        language=_language(info, lang, tokens, fold, tagger),
     )
     module, _, function = info.loader.partition(":")
     loader: Callable[[LoadRequest], Benchmark] = getattr(importlib.import_module(module), function)
     return loader(request)
+
+
+def _language(
+    info: BenchmarkInfo,
+    lang: str | None,
+    tokens: str | None,
+    fold: str | None,
+    tagger: str | None,
+) -> Language:
+    """The language of a benchmark's texts; what is told of another one is not asked of it."""
+    same = lang is None or language_of(lang).code == info.language
+    own = (info.tokens or None, info.fold or None) if same else (None, None)
+    return language_of(lang or info.language, tokens or own[0], fold or own[1], tagger)
 
 
 def _info(name: str) -> BenchmarkInfo:

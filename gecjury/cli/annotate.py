@@ -90,7 +90,7 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve the page until it is interrupted."""
-    from gecjury.cli.inputs import runtime_from
+    from gecjury.cli.inputs import language_from, runtime_from
     from gecjury.cli.streams import tell
     from gecjury.web.running import check_installed, listen, serve
 
@@ -113,6 +113,7 @@ def run(args: argparse.Namespace) -> int:
             order=args.order,
             metrics=args.metrics,
             seed=args.seed,
+            language=language_from(args),
             runtime=runtime_from(args),
             tell=lambda text: tell(f"gecjury: {text}"),
         )

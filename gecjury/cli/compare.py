@@ -7,7 +7,14 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
-from gecjury.cli.inputs import add_metrics, dry_run, load_scorers, runtime_from, up_to
+from gecjury.cli.inputs import (
+    add_metrics,
+    dry_run,
+    language_options,
+    load_scorers,
+    runtime_from,
+    up_to,
+)
 from gecjury.cli.resampling import add_resampling, resampling_from
 from gecjury.errors import OptionError
 from gecjury.wording import number
@@ -24,8 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
         "benchmark",
-        help="seeda, gjg15, gmeg-{dev,test}-{fce,wiki,yahoo}, jfleg, tmu-gfm[-test], sample, or a "
-        "folder or .toml file of your own",
+        help="seeda, gjg15, gmeg-{dev,test}-{fce,wiki,yahoo}, jfleg, tmu-gfm[-test], "
+        "swedish-oestling, autojqe[-test], aqua-{en,uk}, pevdata, sample, or a folder or .toml "
+        "file of your own",
     )
     add_metrics(parser)
     add_study_options(parser)
@@ -63,7 +71,8 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
         "--level",
         choices=get_args(Level),
         default="all",
-        help="what is compared; edit: single edits against annotators' verdicts (SEEDA)",
+        help="what is compared; edit: single edits against annotators' verdicts (SEEDA, AQUA, "
+        "PEVData)",
     )
     parser.add_argument(
         "--ties",
@@ -157,6 +166,7 @@ def compare_metrics(args: argparse.Namespace, name: str, metrics: Sequence[str])
         data=args.data,
         cache=args.cache,
         unknown_systems=args.unknown_systems,
+        **language_options(args),
     )
     systems = len(benchmark.corpus.names)
     if settings.pairwise and systems > _MOST_PAIRED:

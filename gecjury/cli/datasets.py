@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gecjury.cli.inputs import runtime_from, up_to
+from gecjury.cli.inputs import language_from, runtime_from, up_to
 from gecjury.cli.streams import tell
 from gecjury.errors import OptionError
 from gecjury.report.tables import Column, Table, print_result
@@ -135,6 +135,7 @@ def run_dataset(args: argparse.Namespace) -> int:
         engine=args.engine,
         address=args.address or "auto",
         num_gpus=args.num_gpus or 0.0,
+        language=language_from(args),
         runtime=runtime,
         tell=None if args.quiet else tell,
     )

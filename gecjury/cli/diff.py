@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from gecjury.cli.inputs import MOST_DRAWS, add_metrics, files_to_score, up_to
+from gecjury.cli.inputs import MOST_DRAWS, add_metrics, files_to_score, language_from, up_to
 from gecjury.cli.streams import reader_has_gone, set_aside, tell
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_corpus, read_versions, system_name
+from gecjury.corpus.tokens import in_language
 from gecjury.decisions.diff import Difference, DiffSettings, TypeLevels, diff
 from gecjury.decisions.gate import Verdict, figure_names, figures_of, parse_gate
 from gecjury.decisions.groups import read_groups
@@ -148,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
         from gecjury.report.page.scores import tables_html
 
         title = f"{found.new} against {found.old}"
-        write_text(args.html, tables_html(title[:120], shown))
+        write_text(args.html, tables_html(title[:120], shown, corpus.language.code))
     try:
         print_result(shown, document(found, verdict), args.format)
         sys.stdout.flush()
@@ -169,7 +170,8 @@ def _read(args: argparse.Namespace) -> Corpus:
         raise InputError(
             f"OLD and NEW are the same file ({args.old}); name the outputs of two systems"
         )
-    rest = (args.references, args.m2)
+    language = language_from(args)
+    rest = (args.references, args.m2, language)
     if system_name(old) != system_name(new):
         return read_corpus(args.source, [args.old, args.new], *rest)
     corpus = read_corpus(args.source, [args.old], *rest)
@@ -180,7 +182,8 @@ def _read(args: argparse.Namespace) -> Corpus:
             f"{args.new}: an M2 file of {len(versions)} annotators; "
             "a hypothesis file holds the edits of one"
         )
-    return replace(corpus, systems={args.old: mine, args.new: versions[0]})
+    both = {args.old: mine, args.new: versions[0]}
+    return in_language(replace(corpus, systems=both), language)
 
 
 def _names(

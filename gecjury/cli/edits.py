@@ -19,7 +19,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="corrected versions; each becomes an annotator, numbered from 0",
     )
     parser.add_argument("-o", "--output", metavar="FILE.m2", help="write M2 here, not to stdout")
-    parser.add_argument("--tagger", default="embedded", help="embedded, or a spaCy model's name")
     parser.add_argument("--pos", choices=("spacy2", "spacy3"), default="spacy2")
 
 
@@ -27,17 +26,19 @@ def run(args: argparse.Namespace) -> int:
     """Extract and write edits; with any other format than table, count them by type instead."""
     from collections import Counter
 
-    from gecjury.cli.inputs import runtime_from
+    from gecjury.cli.inputs import language_from, runtime_from
     from gecjury.corpus.corpus import Corpus
     from gecjury.corpus.m2 import M2Annotation, M2Sentence, format_m2
     from gecjury.corpus.reading import read_sources, read_versions, system_name
+    from gecjury.corpus.tokens import in_language
     from gecjury.errors import InputError
     from gecjury.extraction.extract import corpus_edits, extraction_signature
     from gecjury.report.tables import print_table
     from gecjury.textfiles import write_text
 
+    language = language_from(args)
     # An unknown tagger is refused before any file is read.
-    extraction_signature(args.tagger, args.pos)
+    extraction_signature(language.tagger, args.pos)
     sources = read_sources(args.source)
     systems = {}
     for number, path in enumerate(args.corrections):
@@ -50,10 +51,10 @@ def run(args: argparse.Namespace) -> int:
     labels = {"source": args.source}
     for name, path in zip(systems, args.corrections, strict=True):
         labels[f"system {name}"] = str(path)
-    corpus = Corpus(sources, systems, _labels=labels)
-    edits = corpus_edits(corpus, args.tagger, args.pos, runtime_from(args))
+    corpus = in_language(Corpus(sources, systems, _labels=labels), language)
+    edits = corpus_edits(corpus, language.tagger, args.pos, runtime_from(args))
     blocks = []
-    for row, source in enumerate(sources):
+    for row, source in enumerate(corpus.sources):
         annotations: list[M2Annotation] = []
         for annotator, lines in enumerate(edits.systems.values()):
             found = [

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from gecjury.cli.inputs import MOST_DRAWS, runtime_from, up_to
+from gecjury.cli.inputs import MOST_DRAWS, language_from, runtime_from, up_to
 from gecjury.cli.score import worst_table
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.reading import read_corpus, read_sources, read_versions
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         return _explain_worst(args)
     found = _explained(args)
     if args.html or args.png:
-        _draw(found, args.html, args.png)
+        _draw(found, args.html, args.png, language_from(args).code)
     print_result(tables(found), document(found), args.format)
     return 1 if found.missing else 0
 
@@ -92,6 +92,7 @@ def _explained(args: argparse.Namespace) -> Explained:
         samples=args.samples,
         seed=args.seed,
         runtime=runtime_from(args),
+        language=language_from(args),
     )
 
 
@@ -102,7 +103,8 @@ def _explain_worst(args: argparse.Namespace) -> int:
     for text in (args.source, args.hypothesis, *args.references):
         if not _is_file(text):
             raise InputError(f"{text:.60}: no such file; --worst is for files")
-    corpus = read_corpus(args.source, [args.hypothesis], args.references)
+    language = language_from(args)
+    corpus = read_corpus(args.source, [args.hypothesis], args.references, language=language)
     scorer = load(args.metric)
     scored = score(corpus, metrics=[scorer], runtime=runtime_from(args))
     worst = costly_sentences(scored, [scorer], corpus, args.worst)
@@ -247,7 +249,7 @@ def _attribution(found: Explained) -> list[Table]:
     return [Table(columns, found.attribution_rows(), f"Attribution by {shares.method}", notes)]
 
 
-def _draw(found: Explained, html: str | None, png: str | None) -> None:
+def _draw(found: Explained, html: str | None, png: str | None, language: str) -> None:
     """Draw the plan of the reference that counts."""
     best = None if found.chosen is None else found.explanations[found.chosen]
     if found.chosen is None or best is None or best.heat_map is None:
@@ -256,7 +258,8 @@ def _draw(found: Explained, html: str | None, png: str | None) -> None:
     lines.append(("Reference", found.references[found.chosen]))
     lines += [(key, f"{value:.4f}") for key, value in best.scores.items()]
     if html:
-        write_text(html, heat_map_html(best.heat_map, f"{found.metric}: alignment", lines))
+        title = f"{found.metric}: alignment"
+        write_text(html, heat_map_html(best.heat_map, title, lines, language))
     if png:
         heat_map(best.heat_map, png)
 

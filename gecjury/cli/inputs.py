@@ -12,6 +12,7 @@ from gecjury.cli.streams import tell
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
     from gecjury.corpus.corpus import Corpus
+    from gecjury.corpus.language import Language, LanguageOptions
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import Plan
@@ -26,6 +27,8 @@ __all__ = [
     "decimal",
     "dry_run",
     "files_to_score",
+    "language_from",
+    "language_options",
     "load_scorers",
     "named_benchmark",
     "read_files",
@@ -182,7 +185,20 @@ def read_files(args: argparse.Namespace) -> Corpus:
     """Read the files that `add_files` declared."""
     from gecjury.corpus.reading import read_corpus
 
-    return read_corpus(args.source, args.hypotheses, args.references, args.m2)
+    files = (args.source, args.hypotheses, args.references, args.m2)
+    return read_corpus(*files, language_from(args))
+
+
+def language_from(args: argparse.Namespace) -> Language:
+    """The language of files, as --lang, --tokens, --fold and --tagger say."""
+    from gecjury.corpus.language import language_of
+
+    return language_of(args.lang or "en", args.tokens, args.fold, args.tagger)
+
+
+def language_options(args: argparse.Namespace) -> LanguageOptions:
+    """What --lang and its like say of a benchmark's language, as `load_benchmark` takes it."""
+    return {"lang": args.lang, "tokens": args.tokens, "fold": args.fold, "tagger": args.tagger}
 
 
 def named_benchmark(
@@ -216,6 +232,7 @@ def named_benchmark(
         unknown_systems=unknown_systems,
         data=args.data,
         cache=args.cache,
+        **language_options(args),
     )
 
 
@@ -250,7 +267,7 @@ def benchmark_or_files(
                 "--systems and --references are of a benchmark; with files take -r REF, and name "
                 "the outputs that are wanted"
             )
-        return read_corpus(source, outputs, files, gold), None
+        return read_corpus(source, outputs, files, gold, language_from(args)), None
     if Path(source).is_file() and Path(source).suffix != ".toml":
         raise OptionError(
             f"{source} stands alone: give a source file and at least one system output, or a "
@@ -282,7 +299,8 @@ def dry_run(
         return False
     from gecjury.report.tables import print_json
 
-    plans = [plan for scorer in scorers if (plan := scorer.plan(corpus, runtime)) is not None]
+    asked = (scorer.plan(scorer.read(corpus), runtime) for scorer in scorers)
+    plans = [plan for plan in asked if plan is not None]
     plans += more
     amounts = [plan.cost["amount"] for plan in plans]
     known = [float(amount) for amount in amounts if amount is not None]

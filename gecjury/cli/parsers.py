@@ -42,6 +42,10 @@ _DATA = (
     *("data verify", "data path"),
     *("pick", "power"),
 )
+_TEXTS = (
+    *("score", "rank", "diff", "compare", "explain", "edits", "pick", "power", "attack", "maege"),
+    *("tune", "train jury", "analyse", "annotate", "serve"),
+)
 _CACHES = (*_EDITS, "data list", "data fetch", "data verify", "data path", "judgments")
 
 
@@ -53,18 +57,57 @@ class _Shared:
         flag: as typed.
         readers: commands, or commands with an action; empty for every command.
         keywords: as `add_argument` takes them.
+        group: under which help lists it.
     """
 
     flag: str
     readers: tuple[str, ...]
     keywords: Mapping[str, Any]
+    group: str = "global options (none of them changes a score)"
 
     def read_by(self, path: str) -> bool:
         """Whether a command (with its action) reads it."""
         return not self.readers or path in self.readers or path.partition(" ")[0] in self.readers
 
 
+_LANGUAGE = "language of the texts (by default what a benchmark tells, or English)"
+
 _SHARED = (
+    _Shared(
+        "--lang",
+        _TEXTS,
+        {"metavar": "CODE", "help": "ISO code: sv, ja, uk, cs, ...; `und` is any other"},
+        _LANGUAGE,
+    ),
+    _Shared(
+        "--tokens",
+        _TEXTS,
+        {
+            "metavar": "HOW",
+            "help": "space, char, intl, ja, ja-sudachi, zh or spacy:NAME (default: the language's; "
+            "English: space)",
+        },
+        _LANGUAGE,
+    ),
+    _Shared(
+        "--fold",
+        _TEXTS,
+        {
+            "choices": ("none", "nfc", "nfkc"),
+            "help": "Unicode normalisation (default: nfc; English: none)",
+        },
+        _LANGUAGE,
+    ),
+    _Shared(
+        "--tagger",
+        _TEXTS,
+        {
+            "metavar": "NAME",
+            "help": "behind edits: embedded (English alone, and its default), none (the default "
+            "of other languages), or spacy:NAME",
+        },
+        _LANGUAGE,
+    ),
     _Shared(
         "--format",
         (),
@@ -182,11 +225,13 @@ class CommandParser(argparse.ArgumentParser):
 
     def _add_shared(self) -> None:
         """Declare what the command shares with others; the rest has its default."""
-        group = self.add_argument_group("global options (none of them changes a score)")
+        groups: dict[str, Any] = {}
         for option in _SHARED:
             if option.read_by(self.path):
-                group.add_argument(option.flag, **option.keywords)
-            else:
+                if option.group not in groups:
+                    groups[option.group] = self.add_argument_group(option.group)
+                groups[option.group].add_argument(option.flag, **option.keywords)
+            elif option.flag not in self._option_string_actions:
                 flag = option.keywords.get("action") == "store_true"
                 value = False if flag else option.keywords.get("default")
                 self.set_defaults(**{option.flag.strip("-").replace("-", "_"): value})

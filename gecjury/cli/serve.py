@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve the page until it is interrupted."""
-    from gecjury.cli.inputs import runtime_from
+    from gecjury.cli.inputs import language_from, runtime_from
     from gecjury.cli.streams import tell
     from gecjury.web.running import check_installed, listen, serve
 
@@ -46,7 +46,13 @@ def run(args: argparse.Namespace) -> int:
 
     listening = listen(args.port)
     try:
-        desk = open_desk(args.metrics, args.comparisons, args.scores, runtime_from(args))
+        desk = open_desk(
+            args.metrics,
+            args.comparisons,
+            args.scores,
+            runtime_from(args),
+            language_from(args),
+        )
     except BaseException:
         listening.close()
         raise

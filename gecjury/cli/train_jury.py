@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import up_to
+from gecjury.cli.inputs import language_from, language_options, up_to
 from gecjury.cli.streams import tell
 from gecjury.cli.train_options import add_check, add_inputs, add_judged
 
@@ -168,6 +168,7 @@ def _collect(
             view=args.human,
             data=args.data,
             cache=args.cache,
+            **language_options(args),
         )
         part = collect_pairs(benchmark, members, benchmark.view, excluded, runtime)
         parts.append(part)
@@ -183,7 +184,8 @@ def _like(args: argparse.Namespace, members: list[Member], runtime: Runtime) -> 
     from gecjury.jury.pairs import scores_of
 
     if len(args.like) > 1:
-        corpus = read_corpus(args.like[0], args.like[1:], args.like_references or [])
+        files = (args.like[0], args.like[1:], args.like_references or [])
+        corpus = read_corpus(*files, language=language_from(args))
     else:
         corpus = load_benchmark(
             args.like[0],
@@ -191,6 +193,7 @@ def _like(args: argparse.Namespace, members: list[Member], runtime: Runtime) -> 
             references=args.like_references or args.references,
             data=args.data,
             cache=args.cache,
+            **language_options(args),
         ).corpus
     scores, absent = scores_of(corpus, members, runtime)
     for label, why in absent.items():

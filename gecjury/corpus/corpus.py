@@ -12,7 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from gecjury.corpus.edits import Edit, overlapping_edits
-from gecjury.corpus.gold import is_errant_type, other_types, untyped
+from gecjury.corpus.gold import Scheme, has_type_of, other_types, untyped
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
 
@@ -36,17 +37,24 @@ class Version:
         edits: the edits that made it where the file gave them (M2), one tuple a line; None where
             they have to be extracted from the text.
         sources: the sentences that those edits belong to, where the file gave them.
+        text: the lines as they were written, where a tokeniser cut them; None where `lines` are.
     """
 
     lines: tuple[str, ...]
     edits: tuple[tuple[Edit, ...], ...] | None = None
     sources: tuple[str, ...] | None = None
+    text: tuple[str, ...] | None = None
 
     def take(self, rows: Sequence[int]) -> Version:
         """The version of some sources only."""
         edits = None if self.edits is None else tuple(self.edits[row] for row in rows)
         sources = None if self.sources is None else tuple(self.sources[row] for row in rows)
-        return Version(tuple(self.lines[row] for row in rows), edits, sources)
+        text = None if self.text is None else tuple(self.text[row] for row in rows)
+        return Version(tuple(self.lines[row] for row in rows), edits, sources, text)
+
+    def as_text(self, language: Language) -> Version:
+        """The lines as they were written, or as near as their language tells."""
+        return Version(self.text or tuple(map(language.joined, self.lines)))
 
 
 @dataclass(frozen=True)
@@ -82,6 +90,8 @@ class Corpus:
         reference_name: how the references are called in a signature ("2 files", "10refs").
         reference_sets: further sets of references by name, each read when it is asked for; what
             `with_references` chooses from.
+        language: what the texts are written in, and how they were cut into tokens.
+        source_text: the sources as they were written, where a tokeniser cut them.
     """
 
     sources: tuple[str, ...] = field(repr=False)
@@ -94,8 +104,11 @@ class Corpus:
     reference_sets: Mapping[str, Callable[[], Sequence[Version]]] = field(
         default_factory=dict, repr=False, compare=False
     )
+    language: Language = field(default=ENGLISH, repr=False)
+    source_text: tuple[str, ...] | None = field(default=None, repr=False)
     _labels: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     _errant_typed: bool | None = field(default=None, repr=False, compare=False)
+    _typed_by: tuple[Version, ...] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         count = len(self.sources)
@@ -202,12 +215,48 @@ class Corpus:
             return group.texts
         return tuple(self.systems[place[0]].lines[group.sentence] for place in group.systems)
 
+    def as_text(self) -> Corpus:
+        """The corpus with its lines as they were written, for what reads text and no tokens.
+
+        Edits that came with files are left out: they count tokens. Lines that were made of tokens
+        since (a damaged output, a partly applied edit) are joined as the language is written.
+        """
+        language = self.language
+        if language.tokens == "space":
+            return self
+        sources = self.source_text or tuple(map(language.joined, self.sources))
+        systems = {name: each.as_text(language) for name, each in self.systems.items()}
+        references = tuple(each.as_text(language) for each in self.references)
+        pairs = [(self.sources, sources)]
+        pairs += [(v.lines, systems[name].lines) for name, v in self.systems.items()]
+        known = {cut: text for own, texts in pairs for cut, text in zip(own, texts, strict=True)}
+
+        def shown(group: Group) -> Group:
+            return replace(
+                group, texts=tuple(known.get(t, language.joined(t)) for t in group.texts)
+            )
+
+        return replace(
+            self,
+            sources=sources,
+            systems=systems,
+            references=references,
+            gold=None,
+            groups=None if self.groups is None else tuple(map(shown, self.groups)),
+            source_text=None,
+            # What is written is read as it is from here on.
+            language=replace(language, tokens="space"),
+        )
+
     def with_systems(self, names: Iterable[str]) -> Corpus:
         """The same corpus with some systems only, in the order given."""
         # By which types the gold edits are read must not depend on what is scored just now.
         typed = self.errant_typed
         return replace(
-            self, systems={name: self.systems[name] for name in names}, _errant_typed=typed
+            self,
+            systems={name: self.systems[name] for name in names},
+            _errant_typed=typed,
+            _typed_by=self._hypotheses,
         )
 
     def with_references(self, name: str) -> Corpus:
@@ -235,6 +284,23 @@ class Corpus:
         if self._errant_typed is not None:
             return self._errant_typed
         return errant_typed(self.systems.values())
+
+    @property
+    def _hypotheses(self) -> tuple[Version, ...]:
+        """Those whose types decide how gold edits are read."""
+        return tuple(self.systems.values()) if self._typed_by is None else self._typed_by
+
+    def typed_as(self, scheme: Scheme) -> bool:
+        """As `errant_typed`, of any scheme."""
+        if scheme == "errant":
+            return self.errant_typed
+        return errant_typed(self._hypotheses, scheme)
+
+    def types_beside(self, scheme: Scheme) -> Counter[str]:
+        """As `other_types`, of any scheme."""
+        if scheme == "errant":
+            return self.other_types
+        return sum((other_types(v.edits or (), scheme) for v in self.references), Counter())
 
     @cached_property
     def other_types(self) -> Counter[str]:
@@ -327,18 +393,18 @@ def gold_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
     )
 
 
-def errant_typed(hypotheses: Iterable[Version]) -> bool:
-    """Whether hypotheses have ERRANT's error types; see `Corpus.errant_typed`."""
-    told = [_errant_types(version) for version in hypotheses]
+def errant_typed(hypotheses: Iterable[Version], scheme: Scheme = "errant") -> bool:
+    """Whether hypotheses have ERRANT's error types, or a scheme's; see `Corpus.errant_typed`."""
+    told = [_types_of(version, scheme) for version in hypotheses]
     return any(told) or all(one is None for one in told)
 
 
-def _errant_types(version: Version) -> bool | None:
-    """Whether a version's edits have, or will have, ERRANT's types; None where none is typed."""
+def _types_of(version: Version, scheme: Scheme) -> bool | None:
+    """Whether a version's edits have, or will have, a scheme's types; None where none is typed."""
     if version.edits is None:
         return True
     types = {edit.type for edits in version.edits for edit in edits if not untyped(edit.type)}
-    return all(map(is_errant_type, types)) if types else None
+    return all(has_type_of(scheme, kind) for kind in types) if types else None
 
 
 def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:

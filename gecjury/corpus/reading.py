@@ -10,7 +10,9 @@ from pathlib import Path
 
 from gecjury.corpus.corpus import Corpus, Version, gold_versions
 from gecjury.corpus.gold import join_annotators
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence, looks_like_m2, parse_m2
+from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError
 from gecjury.textfiles import MOST_JSON, parse_json, read_lines
 
@@ -80,6 +82,7 @@ def read_corpus(
     hypotheses: Sequence[str | Path],
     references: Sequence[str | Path] = (),
     gold: str | Path | None = None,
+    language: Language = ENGLISH,
 ) -> Corpus:
     """Read the files of one evaluation and check that they belong together.
 
@@ -95,9 +98,12 @@ def read_corpus(
         gold: M2 file with the annotators' edits. Where it is not given, M2 files among the
             references are the gold edits too (not those of a named set); where no reference is,
             it gives those.
+        language: of all texts, which are cut into tokens as it says. M2 files keep their tokens,
+            and the source then has those of the M2 files.
 
     Raises:
-        InputError: a file cannot be read, a system is named twice, or line counts differ.
+        InputError: a file cannot be read, a system is named twice, line counts differ, or a
+            tokeniser changes the text.
     """
     systems: dict[str, Version] = {}
     labels = {"source": str(source)}
@@ -145,7 +151,10 @@ def read_corpus(
     elif any(len(blocks) != len(sources) for blocks in found):
         found = []  # refused as references below
     blocks = join_annotators(found) if found else None
-    return Corpus(
+    text = None
+    if not language.plain:
+        sources, text = _edited_sources(sources, [*systems.values(), *lists], blocks)
+    corpus = Corpus(
         sources,
         systems,
         tuple(lists),
@@ -153,7 +162,28 @@ def read_corpus(
         _labels=labels,
         reference_name=f"{len(lists)} given" if lists else "",
         reference_sets={name: partial(tuple, versions) for name, versions in named.items()},
+        source_text=text,
     )
+    return in_language(corpus, language)
+
+
+def _edited_sources(
+    sources: tuple[str, ...], versions: Sequence[Version], gold: Sequence[M2Sentence] | None
+) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """Sources with the tokens of the M2 files that belong to them, and as they were written.
+
+    A sentence of which an M2 file holds other characters stays, and is refused as usual.
+    """
+    given = next((v.sources for v in versions if v.sources is not None), None)
+    if gold is not None:
+        given = tuple(block.source for block in gold)
+    if given is None or len(given) != len(sources):
+        return sources, None
+    cut = tuple(
+        theirs if "".join(theirs.split()) == "".join(own.split()) else own
+        for own, theirs in zip(sources, given, strict=True)
+    )
+    return cut, None if cut == sources else sources
 
 
 def _name_of(reference: str | Path) -> tuple[str, str | Path]:

@@ -8,10 +8,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def score_dataset(
     engine: Engine | str = "local",
     address: str = "auto",
     num_gpus: float = 0.0,
+    language: Language = ENGLISH,
     runtime: Runtime | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> DatasetScores:
@@ -120,6 +122,7 @@ def score_dataset(
         engine: `local`, `ray`, or one of your own.
         address: of a Ray cluster.
         num_gpus: of each worker, with Ray.
+        language: of the texts, which are cut into tokens as it says.
         runtime: device, workers and the like.
         tell: what is told before the work begins; by default to nobody.
 
@@ -160,7 +163,10 @@ def score_dataset(
         first = next(file for file in files if file.rows)
         wanted = any("references" in scorer.needs for scorer in scorers)
         found = given.among(column_names(first), first.path, references=wanted)
-        job = _job(target, scorers, found, files, shard_rows, keep, output_format, strict, runtime)
+        job = _job(
+            *(target, scorers, found, files, shard_rows, keep, output_format, strict),
+            *(language, runtime),
+        )
         place.begin(job, old)
         shards = list(shards_of(files, shard_rows))
         results = target / place.RESULTS
@@ -262,6 +268,7 @@ def _job(
     keep: str,
     form: Form,
     strict: bool,
+    language: Language,
     runtime: Runtime,
 ) -> Job:
     """All that workers have to know; whatever can be refused is refused here."""
@@ -280,7 +287,7 @@ def _job(
                 f"{scorer.name}: weighs systems against each other; name several columns with "
                 "--column hypothesis=NAME"
             )
-    signatures = [_signature(scorer, columns, files, runtime) for scorer in scorers]
+    signatures = [_signature(scorer, columns, files, language, runtime) for scorer in scorers]
     labels = _labels(scorers, signatures)
     names = [
         column_name(system, label, part)
@@ -307,6 +314,7 @@ def _job(
         form,
         strict,
         _runtime_record(runtime),
+        {k: v for k, v in asdict(language).items() if v != getattr(ENGLISH, k)},
     )
 
 
@@ -325,14 +333,20 @@ def _labels(scorers: Sequence[Scorer], signatures: Sequence[Mapping[str, Any]]) 
 
 
 def _signature(
-    scorer: Scorer, columns: Columns, files: Sequence[InputFile], runtime: Runtime
+    scorer: Scorer,
+    columns: Columns,
+    files: Sequence[InputFile],
+    language: Language,
+    runtime: Runtime,
 ) -> dict[str, Any]:
     """What makes the scores, with the dataset in the place of texts."""
     from gecjury.corpus.corpus import Corpus, Version, fingerprint
+    from gecjury.corpus.tokens import in_language
 
     text = Version(("a",))
     references = (text,) if columns.references else ()
-    corpus = Corpus(("a",), dict.fromkeys(columns.hypotheses, text), references)
+    hypotheses = dict.fromkeys(columns.hypotheses, text)
+    corpus = in_language(Corpus(("a",), hypotheses, references), language)
     scorer.check(corpus)
     made = scorer.signature(corpus, runtime)
     parts = [f"{file.name}:{file.rows}:{file.mark}" for file in files]

@@ -90,6 +90,7 @@ class Job:
         form: of the results.
         strict: whether a bad row ends the run.
         runtime: fields of `Runtime` by name, as JSON values: how it is run, never what is computed.
+        language: fields of the texts' `Language` by name, those that are not English's.
     """
 
     folder: str
@@ -106,6 +107,7 @@ class Job:
     form: Form = "parquet"
     strict: bool = False
     runtime: Mapping[str, Any] = field(default_factory=dict)
+    language: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """The job as one line."""

@@ -22,6 +22,8 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.language import Language
+from gecjury.corpus.tokens import in_language
 from gecjury.datasets.output import KeptRows, id_hashes, side_path, write_part, written
 from gecjury.datasets.rows import Batch, RowReader
 from gecjury.datasets.shards import Job, Kept, Shard, ShardSummary, Total
@@ -116,6 +118,7 @@ class Worker:
             self._metrics.append(_Metric(scorer, label, runtime if asks else bare))
         self._condition = parse_condition(job.keep) if job.keep else None
         self._reader = RowReader(job)
+        self._language = Language(**job.language)
 
     def finish(self, shard: Shard) -> ShardSummary:
         """Score a shard and write its part whole or not at all.
@@ -210,7 +213,7 @@ class Worker:
     ) -> None:
         """Score rows by one metric; those that it refuses are found by halves."""
         try:
-            statistics = metric.scorer.statistics(corpus, metric.runtime)
+            statistics = metric.scorer.statistics(metric.scorer.read(corpus), metric.runtime)
         except InputError as error:
             if len(refused) >= _BLAMED:
                 raise
@@ -241,7 +244,8 @@ class Worker:
             for system, lines in zip(self._systems, batch.hypotheses, strict=True)
         }
         references = zip(*(batch.references[row] for row in rows), strict=True)
-        return Corpus(chosen(batch.sources), systems, tuple(map(Version, references)))
+        made = Corpus(chosen(batch.sources), systems, tuple(map(Version, references)))
+        return in_language(made, self._language)
 
     def _tell(
         self,

@@ -281,7 +281,7 @@ def _remarks(corpus: Corpus) -> list[str]:
 def _edits(
     corpus: Corpus, scorers: Sequence[Scorer], runtime: Runtime
 ) -> tuple[EditChanges | None, list[str]]:
-    """Edits as the first metric over edits sees them, else by the embedded tagger."""
+    """Edits as the first metric over edits sees them, else by the language's tagger."""
     first: Any = next((scorer for scorer in scorers if hasattr(scorer, "tagger")), None)
     tagger, pos = ("embedded", "spacy2") if first is None else (first.tagger, first.pos)
     try:

@@ -347,6 +347,7 @@ def _utilities(
             tuple(corpus.sources[row] for row in rows),
             systems,
             (Version(tuple(texts[row][place] for row in rows)),),
+            language=corpus.language,
         )
         statistics = utility.statistics(part, runtime)
         notes.update(dict.fromkeys(statistics.notes))

@@ -8,6 +8,8 @@ from typing import Any
 
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
+from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError, OptionError
 from gecjury.experiments.inputs import scorers_of
 from gecjury.experiments.result import ExperimentResult
@@ -101,6 +103,7 @@ def explain(
     samples: int = 200,
     seed: int = 0,
     runtime: Runtime | None = None,
+    language: Language = ENGLISH,
 ) -> Explained:
     """Explain the score of one sentence.
 
@@ -115,6 +118,7 @@ def explain(
         samples: orders drawn for `shapley` beyond 10 edits.
         seed: of the orders.
         runtime: device, caches and the like.
+        language: of the texts, which are cut into tokens as it says.
 
     Raises:
         OptionError: a metric that shows no alignment, or whose scores cannot be shared out.
@@ -128,7 +132,11 @@ def explain(
     if alignment and not versions:
         raise InputError(f"{scorer.name} compares with references: give at least one REF")
     runtime = runtime or Runtime()
-    edits, *others = _edits(scorer, source, [mine, *versions], runtime)
+    corpus = Corpus((source,), {"hypothesis": mine}, tuple(versions))
+    corpus = in_language(corpus, language)
+    source, versions = corpus.sources[0], list(corpus.references)
+    mine = corpus.systems["hypothesis"]
+    edits, *others = _edits(scorer, corpus, runtime)
     found = []
     chosen = None
     if alignment:
@@ -146,6 +154,7 @@ def explain(
             samples=samples,
             seed=seed,
             runtime=runtime,
+            language=language,
         )
     return Explained(
         metric if isinstance(metric, str) else scorer.name,
@@ -166,11 +175,8 @@ def _version(given: str | Version) -> Version:
     return version
 
 
-def _edits(
-    scorer: Scorer, source: str, versions: Sequence[Version], runtime: Runtime
-) -> list[tuple[Edit, ...]]:
+def _edits(scorer: Scorer, corpus: Corpus, runtime: Runtime) -> list[tuple[Edit, ...]]:
     """Each version's edits: its own, typed as the metric would, or extracted as it would."""
-    corpus = Corpus((source,), {"hypothesis": versions[0]}, tuple(versions[1:]))
     tagger = getattr(scorer, "tagger", "embedded")
     pos = getattr(scorer, "pos", "spacy2")
     types: GoldTypes = getattr(scorer, "types", "gold")

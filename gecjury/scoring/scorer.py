@@ -31,6 +31,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus, Group, corpus_of_texts, distinct_groups
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.m2 import M2Sentence
+from gecjury.corpus.tokens import language_signature
 from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
@@ -56,6 +57,7 @@ class Scorer(ABC):
     - `needs`: of `references`, `gold` (M2), `rivals` (at least two systems).
     - `directed`: more is meant to be better; what is not only describes (a jury may weigh it).
     - `joint`: a system's score depends on which other systems are scored with it.
+    - `reads`: `tokens`, or `text`: lines as they were written (for English the same).
     - `fixed`: the scores were given for certain texts, and no other text can be scored.
     - `part_names`: what `parts` gives of every sentence beside its score.
     - `version`: behaviour version, raised when scores change.
@@ -80,6 +82,7 @@ class Scorer(ABC):
     needs: ClassVar[frozenset[str]] = frozenset()
     directed: ClassVar[bool] = True
     joint: ClassVar[bool] = False
+    reads: ClassVar[Literal["tokens", "text"]] = "tokens"
     fixed: ClassVar[bool] = False
     part_names: ClassVar[tuple[str, ...]] = ()
     version: ClassVar[int] = 1
@@ -260,7 +263,10 @@ class Scorer(ABC):
             f"{name}:{count}" if "references" in self.needs else "",
             data,
             package_versions(self.packages),
-            self.extra_signature(runtime or Runtime()),
+            {
+                **self.extra_signature(runtime or Runtime()),
+                **language_signature(corpus.language, tokens=self.reads == "tokens"),
+            },
             self._changed(),
         )
 
@@ -271,6 +277,10 @@ class Scorer(ABC):
             usual = type(self)().settings()
             found = {key: value for key, value in found.items() if value != usual.get(key, MISSING)}
         return {self.typed.get(key, key): value for key, value in found.items()}
+
+    def read(self, corpus: Corpus) -> Corpus:
+        """The corpus as the metric reads it: in tokens, or as it was written."""
+        return corpus.as_text() if self.reads == "text" else corpus
 
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan | None:
         """What scoring would send to a service that may cost money; None if it sends nothing.
@@ -325,7 +335,7 @@ class Scorer(ABC):
         runtime = runtime or Runtime()
         self.check(corpus)
         start = time.perf_counter()
-        statistics = self.statistics(corpus, runtime)
+        statistics = self.statistics(self.read(corpus), runtime)
         told = corpus.overlaps(self.needs)
         if told:
             statistics = replace(statistics, notes=(*statistics.notes, *told))

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from gecjury.report.page.markup import lang_attribute
 from gecjury.web import Task
 from gecjury.web.agreement import agreement
 from gecjury.web.answers import Answer
@@ -139,9 +140,9 @@ class _Pages:
         }
         if item is None:
             return page("done", title="Done", command=study.command, **common)
-        source = study.corpus.sources[item.row]
-        before, after = study.corpus.contexts[item.row] if study.corpus.contexts else ("", "")
-        asked = questions(item, study.task, source, name, study.seed, study.hide_edits)
+        corpus = study.corpus
+        before, after = corpus.contexts[item.row] if corpus.contexts else ("", "")
+        asked = questions(item, study.task, corpus, name, study.seed, study.hide_edits)
         # What was taken back is shown as it was, to be mended.
         back = self._back.get((name, item.id))
         return page(
@@ -152,12 +153,13 @@ class _Pages:
             item=item.id,
             key=secrets.token_urlsafe(12),
             number=item.row + 1,
-            source=source,
+            source=study.sources[item.row],
+            lang=lang_attribute(corpus.language.code),
             before=before,
             after=after,
             correction=None
             if study.task == "rank"
-            else marked(source, item.texts[0], study.hide_edits),
+            else marked(corpus, item, 0, study.hide_edits),
             questions=asked,
             chosen=dict(enumerate(back.values)) if back else {},
             comment=back.comment if back else "",

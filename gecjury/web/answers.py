@@ -238,6 +238,7 @@ class Journal:
             "sets_of": "--sets-of {}",
             "edits": "edits {}",
             "seed": "--seed {}",
+            "language": "language {} (--lang, --tokens, --fold)",
         }
         for key, words_of in words.items():
             if found.get(key) != wanted[key]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.reading import read_corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.experiments.inputs import scorers_of
@@ -134,6 +135,8 @@ class Study:
     def __post_init__(self) -> None:
         self.by_name = {item.id: item for item in self.items}
         self.token = new_token()
+        written = self.corpus.as_text()
+        self.sources: Sequence[str] = written.sources
         self._holders: dict[str, _Holder] = {}
         self._shown: dict[str, str] = {}
 
@@ -180,6 +183,7 @@ class Study:
         self._shown[name] = item
 
 
+_OURS = ("references", "language", "tokens", "fold")
 _TABLE_HEAD = "# Written by gecjury annotate, for gecjury compare.\n"
 
 
@@ -196,6 +200,7 @@ def open_study(
     order: Order | None = None,
     metrics: Sequence[str] = (),
     seed: int = 0,
+    language: Language = ENGLISH,
     runtime: Runtime | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Study:
@@ -213,6 +218,7 @@ def open_study(
         order: which item comes next; None for what tells most, where that is possible.
         metrics: whose disagreement tells what to ask.
         seed: of everything that is drawn.
+        language: of the texts.
         runtime: for metrics and edits.
         tell: is told what the user must know.
 
@@ -234,7 +240,7 @@ def open_study(
         if path.resolve() == target.resolve():
             raise OptionError(f"-o {output}: is one of the files that are judged; give another")
     watched = Watched(files)
-    corpus = read_corpus(source, outputs, references)
+    corpus = read_corpus(source, outputs, references, language=language)
     for system in corpus.names:
         if not system.isprintable() or system != system.strip():
             raise InputError(f"system {system!r}: cannot stand in a table; rename its file")
@@ -253,12 +259,13 @@ def open_study(
         "sets_of": sets_of if task == "rank" else 1,
         "edits": "hidden" if hide_edits else "marked",
         "seed": seed,
+        "language": "-".join((language.code, language.tokens, language.fold)),
         "source": corpus.source_print,
         "systems": corpus.system_prints,
     }
     journal = Journal(target, about, tell)
     try:
-        command = _write_table(target, files, len(outputs), tell) if task != "edits" else ""
+        command = _write_table(target, files, len(outputs), language, tell) if task != "edits" else ""
     except BaseException:
         journal.close()
         raise
@@ -275,7 +282,11 @@ def _is_folder(path: Path) -> bool:
 
 
 def _write_table(
-    target: Path, files: Sequence[Path], outputs: int, tell: Callable[[str], None]
+    target: Path,
+    files: Sequence[Path],
+    outputs: int,
+    language: Language,
+    tell: Callable[[str], None],
 ) -> str:
     """Write the table with which `compare` finds texts and judgments; gives the command.
 
@@ -292,6 +303,8 @@ def _write_table(
         **({"references": references} if references else {}),
         "judgments": target.name,
     }
+    if language != ENGLISH:
+        values |= {"language": language.code, "tokens": language.tokens, "fold": language.fold}
     # JSON's strings and lists of strings are TOML's as well; DEL alone has to be escaped there.
     lines = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in values.items()]
     lines = [line.replace("\x7f", "\\u007f") for line in lines]
@@ -303,7 +316,7 @@ def _write_table(
     more = [
         line
         for line in before.removeprefix(_TABLE_HEAD).splitlines()
-        if line.partition("=")[0].strip() not in (*values, "references")
+        if line.partition("=")[0].strip() not in (*values, *_OURS)
     ]
     write_text(table, _TABLE_HEAD + "".join(f"{line}\n" for line in (*lines, *more)))
     return f"gecjury compare {table.name} -m METRIC"

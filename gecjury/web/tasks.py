@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -212,7 +212,7 @@ class Question:
 
 
 def questions(
-    item: Item, task: Task, source: str, annotator: str, seed: int, hide_edits: bool
+    item: Item, task: Task, corpus: Corpus, annotator: str, seed: int, hide_edits: bool
 ) -> list[Question]:
     """What is asked of an item, in the order in which it is shown."""
     if task == "rate":
@@ -222,37 +222,48 @@ def questions(
         ]
     if task == "edits":
         return [
-            Question(place, f"Edit {place + 1}", _edit_parts(source, edit), _VERDICTS)
+            Question(place, f"Edit {place + 1}", _edit_parts(corpus, item.row, edit), _VERDICTS)
             for place, edit in enumerate(item.edits)
         ]
     ranks = tuple((rank, "best" if rank == 1 else "") for rank in range(1, len(item.texts) + 1))
     return [
-        Question(place, chr(ord("A") + at), marked(source, item.texts[place], hide_edits), ranks)
+        Question(place, chr(ord("A") + at), marked(corpus, item, place, hide_edits), ranks)
         for at, place in enumerate(shown_order(item, annotator, seed))
     ]
 
 
-def marked(source: str, text: str, hide_edits: bool) -> Sequence[Part]:
-    """A correction in parts, with what was deleted and inserted unless that is hidden."""
+def marked(corpus: Corpus, item: Item, place: int, hide_edits: bool) -> Sequence[Part]:
+    """A correction in parts, with what was deleted and inserted unless that is hidden.
+
+    Args:
+        corpus: of the item.
+        item: what is judged.
+        place: of the correction in it.
+        hide_edits: show it as it was written.
+    """
     from gecjury.report.page.browser import Part, mark_edits
 
-    return [Part("equal", text)] if hide_edits else mark_edits(source, text)
+    if hide_edits:
+        written = corpus.systems[item.systems[place][0]].as_text(corpus.language)
+        return [Part("equal", written.lines[item.row])]
+    return mark_edits(corpus.sources[item.row], item.texts[place], corpus.language)
 
 
 _AROUND = 4  # words on either side of an edit
 
 
-def _edit_parts(source: str, edit: Edit) -> list[Part]:
+def _edit_parts(corpus: Corpus, row: int, edit: Edit) -> list[Part]:
     """An edit among the words around it; other edits of the correction are not made there."""
     from gecjury.report.page.browser import Part
 
-    words = source.split()
+    words, language = corpus.sources[row].split(), corpus.language
     before, after = words[max(edit.start - _AROUND, 0) : edit.start], words[edit.end :][:_AROUND]
-    parts = [Part("equal", " ".join([*(["…"] if edit.start > _AROUND else []), *before]))]
-    if edit.end > edit.start:
-        parts.append(Part("delete", " ".join(words[edit.start : edit.end])))
-    if edit.correction:
-        parts.append(Part("insert", edit.correction))
-    more = ["…"] if edit.end + _AROUND < len(words) else []
-    parts.append(Part("equal", " ".join([*after, *more])))
-    return [part for part in parts if part.words]
+    parts: list[tuple[Literal["equal", "delete", "insert"], Sequence[str]]] = [
+        ("equal", [*(["…"] if edit.start > _AROUND else []), *before]),
+        ("delete", words[edit.start : edit.end]),
+        ("insert", edit.tokens),
+        ("equal", [*after, *(["…"] if edit.end + _AROUND < len(words) else [])]),
+    ]
+    # A letter stands for the neighbours: where they are written together, so are parts.
+    gap = language.joined("語 語")[1:-1]
+    return [Part(k, language.joined(" ".join(tokens)), gap) for k, tokens in parts if tokens]

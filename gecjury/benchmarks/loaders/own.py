@@ -28,8 +28,10 @@ from gecjury.benchmarks.own_judgments import (
 )
 from gecjury.benchmarks.table import BENCHMARKS, UNKNOWN_SYSTEMS, BenchmarkInfo, View
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.language import ENGLISH, Language, language_of
 from gecjury.corpus.reading import read_corpus, system_name
-from gecjury.errors import InputError, nearest_of
+from gecjury.corpus.tokens import in_language
+from gecjury.errors import InputError, OptionError, nearest_of
 from gecjury.textfiles import read_text
 
 __all__ = ["FolderLayout", "load_own", "own_info", "read_layout"]
@@ -37,7 +39,7 @@ __all__ = ["FolderLayout", "load_own", "own_info", "read_layout"]
 _TABLE = "benchmark.toml"
 _KEYS = (
     "name", "citation", "source", "outputs", "references", "gold", "judgments", "first_sentence",
-    "system_sets", "unknown_systems", "verdicts",
+    "system_sets", "unknown_systems", "language", "tokens", "fold", "verdicts",
 )  # fmt: skip
 _MOST_TOML = 1_000_000
 _MOST_FILES = 10_000
@@ -65,6 +67,7 @@ class FolderLayout:
         citation: what to cite.
         system_sets: names of systems by set.
         unknown_systems: what becomes of judgments of systems without output, `refuse` or `skip`.
+        language: of the texts.
         verdicts: verdicts on single edits; see `read_own_verdicts`.
     """
 
@@ -78,6 +81,7 @@ class FolderLayout:
     citation: str = ""
     system_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unknown_systems: str = "refuse"
+    language: Language = ENGLISH
     verdicts: Path | None = None
 
 
@@ -98,6 +102,9 @@ def own_info(path: Path) -> BenchmarkInfo:
         tuple(layout.judgments),
         "gecjury.benchmarks.loaders.own:load_own",
         path,
+        layout.language.code,
+        layout.language.tokens,
+        layout.language.fold,
     )
 
 
@@ -106,7 +113,8 @@ def load_own(request: LoadRequest) -> Benchmark:
     info = request.info
     assert info.path is not None  # own_info set it
     layout = read_layout(info.path)
-    whole = read_corpus(layout.source, layout.outputs, layout.references, layout.gold)
+    files = (layout.source, layout.outputs, layout.references, layout.gold)
+    whole = read_corpus(*files, language=request.language)
     names = info.system_sets[request.systems]
     skip = (request.unknown_systems or layout.unknown_systems) == "skip"
     judged = {
@@ -128,7 +136,9 @@ def load_own(request: LoadRequest) -> Benchmark:
             judged[request.view].items, names, {n: v.lines for n, v in whole.systems.items()}
         ),
         reference_name=request.reference_name,
+        source_text=whole.source_text,
     )
+    corpus = in_language(corpus, request.language)
     return Benchmark(
         name=info.name,
         corpus=corpus,
@@ -267,8 +277,17 @@ def _layout(root: Path, table: Mapping[str, Any], where: Path) -> FolderLayout:
         _text(table, "citation", where),
         _sets(table.get("system_sets", {}), [system_name(file) for file in outputs], where),
         _unknown(table, where),
+        _language(table, where),
         _file(root, verdicts, "verdicts", where) if verdicts else None,
     )
+
+
+def _language(table: Mapping[str, Any], where: Path) -> Language:
+    code, tokens, fold = (_text(table, key, where) for key in ("language", "tokens", "fold"))
+    try:
+        return language_of(code or "en", tokens or None, fold or None)
+    except OptionError as error:
+        raise InputError(f"{where}: {error}") from None
 
 
 def _unknown(table: Mapping[str, Any], where: Path) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
@@ -84,6 +85,7 @@ def attribute(
     samples: int = 200,
     seed: int = 0,
     runtime: Runtime | None = None,
+    language: Language = ENGLISH,
 ) -> Attribution:
     """Attribute a sentence score to the edits of its hypothesis.
 
@@ -98,6 +100,7 @@ def attribute(
             where there are more than `EXACT_LIMIT` edits.
         seed: of the orders.
         runtime: device, caches, progress.
+        language: of the texts.
 
     Raises:
         OptionError: the metric compares systems with each other, or `samples` is below 2.
@@ -117,6 +120,7 @@ def attribute(
         {str(mask): _version(source, ordered, mask) for mask in masks},
         tuple(references),
         None if gold is None else (gold,),
+        language=language,
     )
     scores = scorer.score_corpus(corpus, runtime).sentences[:, 0]
     value = dict(zip(masks, scores.tolist(), strict=True))

@@ -19,6 +19,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 
@@ -58,6 +59,7 @@ def edit_cases(benchmark: Benchmark) -> list[EditCase]:
             tuple(sorted(edits)),
             sum(votes) / len(votes),
             correction,
+            benchmark.corpus.language,
         )
         for (source, correction), edits in judged.items()
         for edit, votes in edits.items()
@@ -108,8 +110,12 @@ def annotator_pairs(
     )
 
 
-def edit_types(cases: Sequence[EditCase], runtime: Runtime) -> tuple[str, ...]:
-    """ERRANT's type of each judged edit; empty where ERRANT cuts the correction otherwise.
+def edit_types(
+    cases: Sequence[EditCase], runtime: Runtime, language: Language = ENGLISH
+) -> tuple[str, ...]:
+    """The type of each judged edit; empty where extraction cuts the correction otherwise.
+
+    Types are ERRANT's for English, for others those of the language's tagger.
 
     Raises:
         MissingExtraError: spaCy or errant is not installed.
@@ -118,7 +124,8 @@ def edit_types(cases: Sequence[EditCase], runtime: Runtime) -> tuple[str, ...]:
 
     pairs = list(dict.fromkeys((case.source, case.edits) for case in cases))
     texts = [" ".join(apply_edits(source.split(), edits)) for source, edits in pairs]
-    (found,) = extract([source for source, _ in pairs], [texts], runtime=runtime).edits
+    sources = [source for source, _ in pairs]
+    (found,) = extract(sources, [texts], language.tagger, runtime=runtime).edits
     types = {
         (source, edits, (edit.start, edit.end, edit.correction)): edit.type
         for (source, edits), made in zip(pairs, found, strict=True)

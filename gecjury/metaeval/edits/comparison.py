@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from gecjury.arrays import FloatArray, IntArray
@@ -190,7 +191,7 @@ def compare_edits(
     runtime: Runtime,
     settings: Settings,
     folder: str | Path | None = None,
-    types_of: Callable[[Sequence[EditCase], Runtime], tuple[str, ...]] = edit_types,
+    types_of: Callable[[Sequence[EditCase], Runtime], tuple[str, ...]] | None = None,
 ) -> EditComparison | None:
     """Credit every judged edit and hold the credits against the verdicts.
 
@@ -200,7 +201,7 @@ def compare_edits(
         runtime: device, workers and the like.
         settings: the seed, and how many resamples the intervals rest on.
         folder: where files of credits lie; None keeps none.
-        types_of: gives the error types of judged edits.
+        types_of: gives the error types of judged edits; by default the language's tagger.
 
     Raises:
         InputError: the corpus lacks what a metric needs, or a file of credits is damaged.
@@ -208,6 +209,7 @@ def compare_edits(
     """
     if not tasks.chosen:
         return None
+    types_of = types_of or partial(edit_types, language=benchmark.corpus.language)
     trial = _Trial.load(benchmark, runtime, settings, types_of)
     notes = list(trial.notes)
     results = []

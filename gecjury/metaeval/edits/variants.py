@@ -236,6 +236,8 @@ def _taken(
         None if corpus.contexts is None else tuple(corpus.contexts[row] for row in rows),
         groups,
         corpus.reference_name,
+        language=corpus.language,
+        source_text=corpus.source_text and tuple(corpus.source_text[row] for row in rows),
     )
 
 

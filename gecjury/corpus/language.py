@@ -1,0 +1,167 @@
+"""The language of texts: how they are cut into tokens, folded, and what stands behind edits.
+
+A language is a value that a corpus carries. It sets three plain things, each of which a user may
+set alone: tokens, folding, tagger. English is tokens as they come (joined by blanks), nothing
+folded, and the embedded tagger, so that nothing about English texts changes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypedDict
+
+from gecjury.errors import OptionError, known_name, nearest
+
+__all__ = [
+    "ENGLISH",
+    "FOLDS",
+    "LANGUAGES",
+    "TOKENS",
+    "Language",
+    "LanguageOptions",
+    "language_of",
+]
+
+TOKENS = ("space", "char", "intl", "ja", "ja-sudachi", "zh")
+"""Ways of cutting text into tokens; see `gecjury.corpus.tokens`. `spacy:NAME` is one more."""
+
+FOLDS = ("none", "nfc", "nfkc")
+"""Unicode normalisation forms that text may be brought to; letters keep their case."""
+
+# By ISO 639 code the English name, and tokens where they are not `intl`.
+_NAMES = {
+    **{"ar": "Arabic", "be": "Belarusian", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan"},
+    **{"cs": "Czech", "cy": "Welsh", "da": "Danish", "de": "German", "el": "Greek"},
+    **{"en": "English", "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian"},
+    **{"fi": "Finnish", "fr": "French", "ga": "Irish", "gl": "Galician", "he": "Hebrew"},
+    **{"hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "hy": "Armenian", "id": "Indonesian"},
+    **{"is": "Icelandic", "it": "Italian", "ja": "Japanese", "ka": "Georgian", "kk": "Kazakh"},
+    **{"km": "Khmer", "ko": "Korean", "lo": "Lao", "lt": "Lithuanian", "lv": "Latvian"},
+    **{"mk": "Macedonian", "my": "Burmese", "nb": "Norwegian Bokmål", "nl": "Dutch"},
+    **{"nn": "Norwegian Nynorsk", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese"},
+    **{"ro": "Romanian", "ru": "Russian", "sk": "Slovak", "sl": "Slovene", "sq": "Albanian"},
+    **{"sr": "Serbian", "sv": "Swedish", "sw": "Swahili", "ta": "Tamil", "th": "Thai"},
+    **{"tl": "Tagalog", "tr": "Turkish", "uk": "Ukrainian", "und": "an undetermined language"},
+    **{"ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese"},
+}
+_OWN_TOKENS = {
+    **dict.fromkeys(("en", "und", "ko", "vi"), "space"),
+    # Written without blanks between words.
+    **dict.fromkeys(("km", "lo", "my", "th"), "char"),
+    **{"ja": "ja", "zh": "zh"},
+}
+
+LANGUAGES: Mapping[str, str] = MappingProxyType(_NAMES)
+"""English names by ISO 639 code; `und` is any other language."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """What a corpus' texts are written in, and how they are read.
+
+    Attributes:
+        code: ISO 639 code, one of `LANGUAGES`.
+        tokens: one of `TOKENS`, or `spacy:NAME`.
+        fold: one of `FOLDS`.
+        tagger: what stands behind extracted edits where a metric's own option does not say:
+            `embedded` (English), `none`, or what `tagger=` of `errant` takes.
+    """
+
+    code: str = "en"
+    tokens: str = "space"
+    fold: str = "none"
+    tagger: str = "embedded"
+
+    @property
+    def name(self) -> str:
+        """The language in English, for prompts and tables: `Swedish`."""
+        return LANGUAGES[self.code]
+
+    @property
+    def plain(self) -> bool:
+        """Whether texts are read as they are: tokens split on white space, nothing folded."""
+        return self.tokens == "space" and self.fold == "none"
+
+    def tagger_for(self, named: str) -> str:
+        """The tagger behind edits: one that is named, or for `embedded`, the default, its own."""
+        return self.tagger if named == "embedded" else named
+
+    def joined(self, line: str) -> str:
+        """A line of tokens as it would be written, where the way of writing knows no blanks.
+
+        Where it does, the line stays: which blanks a tokeniser put in cannot be told any more.
+
+        Args:
+            line: tokens joined by single blanks.
+        """
+        if self.tokens not in ("char", "ja", "ja-sudachi", "zh"):
+            return line
+        # A blank between two words in Latin letters or digits is one that was written.
+        return _NO_BLANK.sub("", line)
+
+
+_NO_BLANK = re.compile(r"(?<![A-Za-z0-9]) | (?![A-Za-z0-9])")
+
+ENGLISH = Language()
+"""English, whose texts are read as they are."""
+
+
+class LanguageOptions(TypedDict, total=False):
+    """What a user says of a language, as `load_benchmark` takes it; see `language_of`."""
+
+    lang: str | None
+    tokens: str | None
+    fold: str | None
+    tagger: str | None
+
+
+def language_of(
+    code: str = "en",
+    tokens: str | None = None,
+    fold: str | None = None,
+    tagger: str | None = None,
+) -> Language:
+    """A language with its usual ways, or some of them set.
+
+    Usual are: for English tokens as they come, nothing folded, the embedded tagger; for others
+    Unicode's composed form (NFC), edits without a tagger, and tokens as sacreBLEU's `intl`
+    tokeniser cuts them, by a dictionary (Japanese) or by characters (Chinese, Thai and others
+    that are written without blanks).
+
+    Args:
+        code: ISO 639 code (`sv`, also `sv-SE`), or `und`.
+        tokens: another way of cutting; see `gecjury.corpus.tokens`.
+        fold: another folding.
+        tagger: another tagger.
+
+    Raises:
+        OptionError: an unknown code, tokeniser or folding; gives the nearest ones.
+    """
+    plain = code.lower().replace("_", "-").partition("-")[0]
+    if plain not in LANGUAGES:
+        by_name = {name.lower(): key for key, name in LANGUAGES.items()}
+        if code.lower() not in by_name:
+            known = [*by_name] if len(plain) > 3 else [*LANGUAGES]
+            raise OptionError(
+                f"unknown language {code!r:.60}: {nearest(code.lower(), known)}; `und` is any other"
+            )
+        plain = by_name[code.lower()]
+    english = plain == "en"
+    found = Language(
+        plain,
+        tokens or _OWN_TOKENS.get(plain, "intl"),
+        fold or ("none" if english else "nfc"),
+        tagger or ("embedded" if english else "none"),
+    )
+    known_name("folding", found.fold, FOLDS)
+    if not re.fullmatch(r"spacy:\S+", found.tokens):
+        known_name("way of cutting tokens (`spacy:NAME` is one more)", found.tokens, TOKENS)
+    if found.tagger == "embedded" and not english:
+        raise OptionError(
+            f"--tagger embedded is for English, and the texts are {found.name}; take none, or "
+            "spacy:NAME for an installed spaCy pipeline"
+        )
+    return found

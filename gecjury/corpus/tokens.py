@@ -1,0 +1,344 @@
+"""Texts cut into tokens and folded, as their language says.
+
+    space       white space separates tokens (texts that are tokenised)
+    char        every grapheme by itself
+    intl        punctuation and symbols by themselves, as in sacreBLEU's `intl` (mteval-v14's
+                international tokenisation): not between digits, nor after one at a line's end
+    ja          words of Japanese by fugashi with UniDic (extra `ja`)
+    ja-sudachi  the same by SudachiPy, mode C
+    zh          Chinese characters by themselves, other text as it comes
+    spacy:NAME  spaCy's tokeniser: a language's own rules (`spacy:sv`) or an installed pipeline's
+
+White space that was written always separates tokens. No tokeniser may change what it reads: one
+that drops or adds a character is refused with the line.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from importlib import metadata
+from typing import Any
+
+from gecjury.corpus.corpus import Corpus, Group, Version
+from gecjury.corpus.edits import Edit
+from gecjury.corpus.language import Language
+from gecjury.corpus.m2 import M2Sentence
+from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
+
+__all__ = [
+    "Tokeniser",
+    "folded",
+    "in_language",
+    "language_signature",
+    "tokenised",
+    "tokeniser",
+    "tokeniser_signature",
+]
+
+Tokeniser = Callable[[str], Sequence[str]]
+"""Cuts a line into tokens."""
+
+# Raised where a tokeniser of ours cuts otherwise than before.
+_VERSIONS = {"char": "1", "intl": "1", "zh": "1"}
+_PACKAGES = {
+    "ja": ("fugashi", "unidic-lite"),
+    "ja-sudachi": ("sudachipy", "sudachidict-small"),
+}
+# What a dictionary reads at once; Sudachi's limit is 49,149 bytes of UTF-8.
+_LONGEST = 10_000
+
+
+def language_signature(language: Language, *, tokens: bool = True) -> dict[str, str]:
+    """What decides scores besides the metric and the texts as they lie in files.
+
+    Args:
+        language: of the texts.
+        tokens: whether the metric reads tokens.
+
+    Returns:
+        Nothing for English texts read as they are, whose signatures hold no language.
+    """
+    if language.code == "en" and language.plain:
+        return {}
+    found = {"lang": language.code}
+    if tokens:
+        found["tokens"] = tokeniser_signature(language.tokens)
+    return {**found, "fold": language.fold}
+
+
+def tokeniser_signature(name: str) -> str:
+    """The tokeniser, with whatever version decides what it does: `ja fugashi=1.5.2 ...`."""
+    if name in _VERSIONS:
+        return f"{name} {_VERSIONS[name]}"
+    if name == "space":
+        return name
+    packages = _PACKAGES.get(name, ("spacy",))
+    made = [name, *(f"{package}={_version(package)}" for package in packages)]
+    if name.startswith("spacy:"):
+        meta = getattr(_spacy(name), "meta", {})
+        made.append(f"{meta.get('lang')}_{meta.get('name')}={meta.get('version')}")
+    return " ".join(made)
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "missing"
+
+
+@lru_cache(maxsize=4)
+def tokeniser(name: str) -> Tokeniser:
+    """A tokeniser by name; see above.
+
+    Raises:
+        MissingExtraError: what it needs is not installed.
+        OptionError: spaCy has no such language or pipeline.
+    """
+    made: dict[str, Callable[[], Tokeniser]] = {
+        "space": lambda: lambda text: (text,),
+        "char": _graphemes,
+        "intl": _international,
+        "ja": _fugashi,
+        "ja-sudachi": _sudachi,
+        "zh": _chinese,
+    }
+    cut = made.get(name, partial(_of_spacy, name))()
+    return cut if name == "intl" else partial(_by_pieces, cut)
+
+
+def _by_pieces(cut: Tokeniser, line: str) -> list[str]:
+    """Tokens of what stands between white space, in parts that a dictionary can read."""
+    parts = (
+        piece[start : start + _LONGEST]
+        for piece in line.split()
+        for start in range(0, len(piece), _LONGEST)
+    )
+    return [token for part in parts for token in cut(part)]
+
+
+def tokenised(lines: Sequence[str], name: str, where: str) -> tuple[str, ...]:
+    """Lines with a single blank between tokens.
+
+    Args:
+        lines: text.
+        name: of the tokeniser.
+        where: the file or system, for errors.
+
+    Raises:
+        InputError: the tokeniser does not give back what it read; names the line.
+    """
+    if name == "space":
+        return tuple(lines)
+    cut = tokeniser(name)
+    known: dict[str, str] = {}
+    found = []
+    for number, line in enumerate(lines, 1):
+        text = known.get(line)
+        if text is None:
+            text = " ".join(cut(line))
+            if "".join(text.split()) != "".join(line.split()):
+                raise InputError(
+                    f"{where}, sentence {number}: the tokeniser {name} changes the text "
+                    f"({line!r:.80} becomes {text!r:.80}); take another with --tokens"
+                )
+            known[line] = text
+        found.append(text)
+    return tuple(found)
+
+
+def folded(text: str, fold: str) -> str:
+    """A text in a Unicode normalisation form; `none` leaves it as it is."""
+    if fold == "none":
+        return text
+    form: Any = fold.upper()
+    return text if unicodedata.is_normalized(form, text) else unicodedata.normalize(form, text)
+
+
+def in_language(corpus: Corpus, language: Language) -> Corpus:
+    """A corpus of lines as they were written, read as a language is.
+
+    Versions with edits (M2) keep their tokens, and the source has those tokens then; their texts
+    are folded as all others. The lines as they were written stay for metrics that read text (see
+    `Corpus.as_text`). What was read so before stays as it is.
+
+    Raises:
+        InputError: a tokeniser that changes the text, or a folding that changes the number of
+            tokens where edits count them.
+        MissingExtraError: the tokeniser is not installed.
+    """
+    if language.plain:
+        return replace(corpus, language=language)
+    labels = corpus._labels
+
+    def fold(text: str) -> str:
+        return folded(text, language.fold)
+
+    def read(lines: Sequence[str], where: str) -> Version:
+        plain = tuple(map(fold, lines))
+        cut = tokenised(plain, language.tokens, where)
+        return Version(cut, text=None if cut == plain else plain)
+
+    def version(given: Version, where: str) -> Version:
+        if given.text is not None:
+            return given  # read before
+        if given.edits is None:
+            return read(given.lines, where)
+        if language.fold == "none":
+            return given
+        edits = tuple(tuple(_folded_edit(e, fold, where) for e in line) for line in given.edits)
+        sources = given.sources and tuple(_folded_tokens(s, fold, where) for s in given.sources)
+        lines = tuple(_folded_tokens(line, fold, where) for line in given.lines)
+        return Version(lines, edits, sources or None)
+
+    systems = {
+        name: version(each, labels.get(f"system {name}", f"system {name}"))
+        for name, each in corpus.systems.items()
+    }
+    references = tuple(
+        version(each, labels.get(f"reference {row}", f"reference {row}"))
+        for row, each in enumerate(corpus.references)
+    )
+    where = labels.get("source", "the source")
+    edited = [v for v in (*systems.values(), *references) if v.sources is not None]
+    sources, text = corpus.sources, corpus.source_text
+    if corpus.gold is not None or edited:
+        sources = tuple(_folded_tokens(line, fold, where) for line in sources)
+        text = text and tuple(map(fold, text))
+    elif text is None:
+        made = read(sources, where)
+        sources, text = made.lines, made.text
+    gold = corpus.gold and tuple(_folded_block(block, fold, where) for block in corpus.gold)
+
+    def group(each: Group) -> Group:
+        texts = tokenised(tuple(map(fold, each.texts)), language.tokens, f"group {each.id}")
+        return replace(each, texts=texts)
+
+    def later(given: Callable[[], Sequence[Version]], name: str) -> Sequence[Version]:
+        return tuple(version(each, name) for each in given())
+
+    return replace(
+        corpus,
+        sources=sources,
+        source_text=text,
+        systems=systems,
+        references=references,
+        gold=gold,
+        groups=None if corpus.groups is None else tuple(map(group, corpus.groups)),
+        reference_sets={n: partial(later, s, n) for n, s in corpus.reference_sets.items()},
+        language=language,
+    )
+
+
+def _folded_tokens(line: str, fold: Callable[[str], str], where: str) -> str:
+    """A line whose tokens stay as many, since edits count them."""
+    made = fold(line)
+    if len(made.split()) != len(line.split()):
+        raise InputError(
+            f"{where}: folding {line!r:.80} changes the number of tokens, and edits count them; "
+            "take --fold nfc or none"
+        )
+    return made
+
+
+def _folded_edit(edit: Edit, fold: Callable[[str], str], where: str) -> Edit:
+    correction = _folded_tokens(edit.correction, fold, where)
+    return edit if correction == edit.correction else replace(edit, correction=correction)
+
+
+def _folded_block(block: M2Sentence, fold: Callable[[str], str], where: str) -> M2Sentence:
+    annotations = tuple(
+        replace(each, correction=fold(each.correction)) for each in block.annotations
+    )
+    return replace(block, source=_folded_tokens(block.source, fold, where), annotations=annotations)
+
+
+def _graphemes() -> Tokeniser:
+    import regex
+
+    found: Tokeniser = regex.compile(r"\X").findall
+    return found
+
+
+def _international() -> Tokeniser:
+    """SacreBLEU's rules, in their order; see its `tokenizer_intl`."""
+    import regex
+
+    rules = [
+        (regex.compile(r"(\P{N})(\p{P})"), r"\1 \2 "),
+        (regex.compile(r"(\p{P})(\P{N})"), r" \1 \2"),
+        (regex.compile(r"(\p{S})"), r" \1 "),
+    ]
+
+    def cut(text: str) -> list[str]:
+        for pattern, spaced in rules:
+            text = pattern.sub(spaced, text)
+        return text.split()
+
+    return cut
+
+
+def _chinese() -> Tokeniser:
+    import regex
+
+    # Ideographs, and the punctuation and full-width forms that stand with them.
+    wide = r"\p{Han}\p{Bopomofo}\u3000-\u303f\uff00-\uffef"
+    found: Tokeniser = regex.compile(f"[{wide}]|[^{wide}]+").findall
+    return found
+
+
+def _fugashi() -> Tokeniser:
+    try:
+        import fugashi
+    except ModuleNotFoundError:
+        raise _no_japanese("ja") from None
+    try:
+        tagger = fugashi.Tagger()
+    except RuntimeError:  # no dictionary
+        raise _no_japanese("ja") from None
+    return lambda text: [word.surface for word in tagger(text)]
+
+
+def _sudachi() -> Tokeniser:
+    try:
+        import sudachipy
+
+        made = sudachipy.Dictionary(dict="small").create(sudachipy.SplitMode.C)
+    except Exception as error:  # its own errors, and those of a missing dictionary
+        raise _no_japanese("ja-sudachi") from error
+    return lambda text: [word.surface() for word in made.tokenize(text)]
+
+
+def _no_japanese(name: str) -> MissingExtraError:
+    needed = " and ".join(_PACKAGES[name])
+    return MissingExtraError(
+        f"--tokens {name} needs {needed}, which are not installed: {install_hint(name)}; "
+        "`--tokens char` needs no dictionary"
+    )
+
+
+@lru_cache(maxsize=2)
+def _spacy(name: str) -> Any:
+    try:
+        import spacy
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            f"--tokens {name} needs spaCy, which is not installed: {install_hint('edits')}"
+        ) from None
+    wanted = name.removeprefix("spacy:")
+    try:
+        return spacy.blank(wanted) if len(wanted) <= 3 else spacy.load(wanted)
+    except (ImportError, OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise OptionError(
+            f"--tokens {name}: spaCy has no language or installed pipeline of that name, or lacks "
+            f"what it needs ({reason:.160})"
+        ) from None
+
+
+def _of_spacy(name: str) -> Tokeniser:
+    nlp = _spacy(name)
+    return lambda text: [token.text for token in nlp.make_doc(text) if not token.is_space]

@@ -1,0 +1,92 @@
+"""--lang, --tokens, --fold and --tagger on commands that take texts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gecjury.cli import main
+
+
+@pytest.fixture
+def swedish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("s.txt").write_text("Hon bor i Lund, tror jag.\n", encoding="utf-8")
+    Path("a.txt").write_text("Hon bor i Lund tror jag.\n", encoding="utf-8")
+    Path("b.txt").write_text("Hon bor, i Lund, tror jag.\n", encoding="utf-8")
+    Path("r.txt").write_text("Hon bor i Lund tror jag .\n", encoding="utf-8")
+    return tmp_path
+
+
+def rows(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, object]]:
+    assert main([*words, "--format", "json"]) == 0
+    found: list[dict[str, object]] = json.loads(capsys.readouterr().out)["rows"]
+    return found
+
+
+def test_tokens_decide_what_an_n_gram_is(swedish: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = rows(capsys, "score", "s.txt", "a.txt", "-r", "r.txt", "-m", "green")
+    cut = rows(capsys, "score", "s.txt", "a.txt", "-r", "r.txt", "-m", "green", "--lang", "sv")
+    # Cut, `jag.` and `jag .` are the same two tokens, so that the output is the reference.
+    assert plain[0]["score"] != 1.0
+    assert cut[0]["score"] == 1.0
+    assert "lang=sv|tokens=intl 1|fold=nfc" in str(cut[0]["signature"])
+    assert "lang=" not in str(plain[0]["signature"])
+
+
+def test_a_benchmark_of_ones_own_tells_its_language(
+    swedish: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path("mine")
+    (folder / "outputs").mkdir(parents=True)
+    (folder / "references").mkdir()
+    for name in ("a", "b"):
+        Path(f"{name}.txt").rename(folder / "outputs" / f"{name}.txt")
+    Path("s.txt").rename(folder / "source.txt")
+    Path("r.txt").rename(folder / "references" / "r.txt")
+    (folder / "judgments.csv").write_text(
+        "annotator,item,sentence,system,rank\nx,1,1,a,1\nx,1,1,b,2\n", encoding="utf-8"
+    )
+    (folder / "benchmark.toml").write_text('language = "sv"\n', encoding="utf-8")
+    assert main(["compare", "mine", "-m", "green", "--format", "json"]) == 0
+    assert "lang=sv|tokens=intl 1" in capsys.readouterr().out
+    assert main(["compare", "mine", "-m", "green", "--tokens", "char", "--format", "json"]) == 0
+    assert "lang=sv|tokens=char 1" in capsys.readouterr().out
+    (folder / "benchmark.toml").write_text('language = "swe"\n', encoding="utf-8")
+    assert main(["compare", "mine", "-m", "green"]) == 2
+    assert "benchmark.toml: unknown language 'swe'" in capsys.readouterr().err
+
+
+def test_rows_of_a_dataset_are_cut_as_texts_are(
+    swedish: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {
+        "source": Path("s.txt").read_text(encoding="utf-8").strip(),
+        "hypothesis": Path("a.txt").read_text(encoding="utf-8").strip(),
+        "references": [Path("r.txt").read_text(encoding="utf-8").strip()],
+    }
+    Path("d.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    found = rows(capsys, "score", "d.jsonl", "-o", "out", "-m", "green", "--lang", "sv")
+    assert found[0]["score"] == 1.0
+    # Another language is another run.
+    assert main(["score", "d.jsonl", "-o", "out", "-m", "green"]) == 2
+    assert "lang: sv then, None now" in capsys.readouterr().err
+
+
+def test_m2_and_text_of_one_sentence_stand_together(
+    swedish: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("g.m2").write_text(
+        "S Hon bor i Lund , tror jag .\nA 4 5|||U:PUNCT||||||REQUIRED|||-NONE-|||0\n\n",
+        encoding="utf-8",
+    )
+    found = rows(capsys, "score", "s.txt", "a.txt", "-r", "g.m2", "-m", "gleu", "--lang", "sv")
+    assert found[0]["score"] == 1.0
+
+
+def test_edits_need_no_tagger_of_english(swedish: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "s.txt", "a.txt", "-r", "r.txt", "-m", "errant", "--lang", "sv",
+                 "--tagger", "embedded"]) == 2  # fmt: skip
+    assert "--tagger embedded is for English" in capsys.readouterr().err

@@ -1,0 +1,183 @@
+"""A language as a value, and texts cut and folded as it says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gecjury.corpus.corpus import Corpus, Group, Version, gold_versions
+from gecjury.corpus.language import ENGLISH, Language, language_of
+from gecjury.corpus.m2 import parse_m2
+from gecjury.corpus.tokens import folded, in_language, language_signature, tokenised
+from gecjury.errors import InputError, OptionError
+
+
+def cut(text: str, name: str) -> str:
+    return tokenised([text], name, "here")[0]
+
+
+def test_english_is_read_as_it_is() -> None:
+    assert language_of("en") == ENGLISH
+    corpus = Corpus(("a b.",), {"x": Version(("a  b.",))})
+    assert in_language(corpus, ENGLISH) == corpus
+    assert corpus.as_text() is corpus
+    assert language_signature(ENGLISH) == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("sv", Language("sv", "intl", "nfc", "none")),
+        ("sv-SE", Language("sv", "intl", "nfc", "none")),
+        ("Swedish", Language("sv", "intl", "nfc", "none")),
+        ("ja", Language("ja", "ja", "nfc", "none")),
+        ("zh", Language("zh", "zh", "nfc", "none")),
+        ("th", Language("th", "char", "nfc", "none")),
+        ("und", Language("und", "space", "nfc", "none")),
+    ],
+)
+def test_usual_ways(code: str, expected: Language) -> None:
+    assert language_of(code) == expected
+
+
+def test_each_way_may_be_set_alone() -> None:
+    assert language_of("sv", tokens="space") == Language("sv", "space", "nfc", "none")
+    assert language_of("sv", fold="nfkc") == Language("sv", "intl", "nfkc", "none")
+    assert language_of("en", tagger="none") == replace(ENGLISH, tagger="none")
+    assert language_of("ja", tagger="spacy:ja_ginza").tagger == "spacy:ja_ginza"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("swedsh",), "did you mean swedish"),
+        (("xx",), "`und` is any other"),
+        (("sv", "itnl"), "intl"),
+        (("sv", None, "nfd"), "nfc"),
+        (("sv", None, None, "embedded"), "--tagger embedded is for English"),
+    ],
+)
+def test_what_is_unknown_is_told(options: tuple[str | None, ...], expected: str) -> None:
+    with pytest.raises(OptionError, match=expected):
+        language_of(*options)  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_international_tokens_are_those_of_sacrebleu() -> None:
+    # mteval-v14's rules by hand: punctuation is cut off except between digits; symbols always.
+    assert cut('Han är 1.5 m, och "snäll".', "intl") == 'Han är 1.5 m , och " snäll " .'
+    assert cut("Що це? – «Так»!", "intl") == "Що це ? – « Так » !"
+    assert cut("5€ + 10% här", "intl") == "5 € + 10 % här"
+    assert cut("år 1990.", "intl") == "år 1990."  # as there, after a digit at the end
+
+
+def test_graphemes_keep_their_marks() -> None:
+    assert cut("e\u0301a 👩‍👩‍👧", "char") == "e\u0301 a 👩‍👩‍👧"
+
+
+def test_chinese_characters_stand_alone() -> None:
+    assert cut("我有3个apple，好。", "zh") == "我 有 3 个 apple ， 好 。"
+
+
+def test_japanese_words_are_those_of_the_dictionary() -> None:
+    pytest.importorskip("fugashi")
+    assert cut("私は学生です。", "ja") == "私 は 学生 です 。"
+    assert cut("私　は学生", "ja") == "私 は 学生"  # white space that was written stays a border
+
+
+@given(st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=40))
+@settings(max_examples=200, deadline=None)
+def test_no_tokeniser_changes_a_character(text: str) -> None:
+    for name in ("space", "char", "intl", "zh"):
+        assert "".join(cut(text, name).split()) == "".join(text.split())
+
+
+@given(st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=40))
+@settings(max_examples=100, deadline=None)
+def test_what_is_cut_stays_cut(text: str) -> None:
+    for name in ("char", "zh"):
+        once = cut(text, name)
+        assert cut(once, name) == once
+
+
+def test_a_tokeniser_that_changes_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gecjury.corpus import tokens
+
+    monkeypatch.setattr(tokens, "tokeniser", lambda name: lambda text: [text.lower()])
+    with pytest.raises(InputError, match=r"h\.txt, sentence 2: the tokeniser intl changes"):
+        tokenised(["a b", "a B"], "intl", "h.txt")
+
+
+def test_folding_composes_letters_and_keeps_case() -> None:
+    assert folded("A\u030angstro\u0308m", "nfc") == "Ångström"
+    assert folded("ＡＢＣ ｶﾞ", "nfkc") == "ABC ガ"
+    assert folded("ＡＢＣ", "nfc") == "ＡＢＣ"
+    assert folded("a\u0308", "none") == "a\u0308"
+
+
+def test_a_corpus_in_tokens_and_as_it_was_written() -> None:
+    corpus = Corpus(
+        ("Hej, du.",),
+        {"a": Version(("Hej du.",)), "b": Version(("Hej du .",))},
+        (Version(("Hej du!",)),),
+        groups=(Group("g", 0, (("a",),), ("Hej du.",)),),
+        reference_sets={"more": lambda: (Version(("Hej, du!",)),)},
+    )
+    made = in_language(corpus, language_of("sv"))
+    assert made.sources == ("Hej , du .",)
+    assert made.systems["a"].lines == made.systems["b"].lines == ("Hej du .",)
+    assert made.with_references("more").references[0].lines == ("Hej , du !",)
+    assert made.groups is not None
+    assert made.groups[0].texts == ("Hej du .",)
+    text = made.as_text()
+    assert text.sources == corpus.sources
+    assert text.systems["a"].lines == ("Hej du.",)
+    assert text.systems["b"].lines == ("Hej du .",)
+    assert text.as_text() is text
+    assert in_language(made, language_of("sv")) == made
+
+
+def test_lines_made_of_tokens_are_joined_as_they_are_written() -> None:
+    language = Language("ja", "ja", "nfc", "none")
+    made = replace(Corpus(("私 は iPhone 15 です",), {"x": Version(("私 が",))}), language=language)
+    assert made.as_text().sources == ("私はiPhone 15です",)
+    assert made.as_text().systems["x"].lines == ("私が",)
+    swedish = replace(made, language=language_of("sv"))
+    assert swedish.as_text().systems["x"].lines == ("私 が",)
+
+
+def test_m2_keeps_its_tokens_and_is_folded() -> None:
+    blocks = parse_m2(
+        ["S Han a\u0308r fin.", "A 1 2|||R:SPELL|||va\u0308r|||REQUIRED|||-NONE-|||0"], "g.m2"
+    )
+    corpus = Corpus(
+        ("Han a\u0308r fin.",), {"x": Version(("Han är fin.",))}, gold_versions(blocks), blocks
+    )
+    made = in_language(corpus, language_of("sv"))
+    assert made.sources == ("Han är fin.",)  # not cut at the full stop, since edits count tokens
+    assert made.references[0].lines == ("Han vär fin.",)
+    edits = made.references[0].edits
+    assert edits is not None
+    assert edits[0][0].correction == "vär"
+    assert made.gold is not None
+    assert made.gold[0].source == "Han är fin."
+    assert made.systems["x"].lines == ("Han är fin .",)
+
+
+def test_a_folding_that_moves_tokens_of_edits_is_refused() -> None:
+    blocks = parse_m2(["S a\u2000b c".replace("\u2000", "\u00b4"), ""], "g.m2")
+    corpus = Corpus(("a\u00b4b c",), {}, gold_versions(blocks), blocks)
+    with pytest.raises(InputError, match="changes the number of tokens"):
+        in_language(corpus, language_of("und", fold="nfkc"))  # ´ becomes a blank and an accent
+
+
+def test_signatures_say_what_english_leaves_out() -> None:
+    assert language_signature(language_of("sv")) == {
+        "lang": "sv", "tokens": "intl 1", "fold": "nfc",
+    }  # fmt: skip
+    assert language_signature(language_of("sv"), tokens=False) == {"lang": "sv", "fold": "nfc"}
+    assert language_signature(language_of("en", tokens="char")) == {
+        "lang": "en", "tokens": "char 1", "fold": "none",
+    }  # fmt: skip
