@@ -157,9 +157,7 @@ class _Pages:
             lang=lang_attribute(corpus.language.code),
             before=before,
             after=after,
-            correction=None
-            if study.task == "rank"
-            else marked(corpus, item, 0, study.hide_edits),
+            correction=None if study.task == "rank" else marked(corpus, item, 0, study.hide_edits),
             questions=asked,
             chosen=dict(enumerate(back.values)) if back else {},
             comment=back.comment if back else "",

@@ -265,7 +265,9 @@ def open_study(
     }
     journal = Journal(target, about, tell)
     try:
-        command = _write_table(target, files, len(outputs), language, tell) if task != "edits" else ""
+        command = (
+            _write_table(target, files, len(outputs), language, tell) if task != "edits" else ""
+        )
     except BaseException:
         journal.close()
         raise

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
+from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.tokens import in_language
 from gecjury.errors import GecjuryError, InputError, MissingExtraError, OptionError
 from gecjury.experiments.explain import Explained, explain
 from gecjury.experiments.inputs import scorers_of
 from gecjury.experiments.score import Scored, score
 from gecjury.report.page.browser import mark_edits
+from gecjury.report.page.markup import lang_attribute
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
@@ -33,6 +36,7 @@ __all__ = ["Desk", "offered_metrics", "open_desk", "pasted", "trying_app"]
 
 MOST_LINES = 200
 MOST_WORDS = 200
+MOST_LETTERS = 2_000
 MOST_SYSTEMS = 8
 MOST_REFERENCES = 8
 _MOST_TEXT = 500_000  # characters of one field
@@ -49,12 +53,14 @@ class Desk:
         comparisons: files of comparisons.
         scores: a folder of score files; None for none.
         runtime: for scoring; its disk caches are not used, so that pasted texts are kept nowhere.
+        language: of pasted texts.
     """
 
     metrics: Sequence[str]
     comparisons: Sequence[StoredComparison] = ()
     scores: Path | None = None
     runtime: Runtime = field(default_factory=Runtime)
+    language: Language = ENGLISH
 
     def __post_init__(self) -> None:
         self.token = new_token()
@@ -91,6 +97,7 @@ def open_desk(
     comparisons: Sequence[str],
     scores: str | None,
     runtime: Runtime,
+    language: Language = ENGLISH,
 ) -> Desk:
     """Check what was named, so that a wrong name is told before the page is there.
 
@@ -99,6 +106,7 @@ def open_desk(
         comparisons: files of `compare --format json`.
         scores: a folder of score files.
         runtime: for scoring.
+        language: of pasted texts.
 
     Raises:
         OptionError: an unknown metric, or one that asks a server.
@@ -119,7 +127,7 @@ def open_desk(
     if folder is not None:
         leaderboards(folder, "", {})
     every = list(dict.fromkeys([*offered_metrics(), *metrics]))
-    return Desk(every, stored, folder, runtime)
+    return Desk(every, stored, folder, runtime, language)
 
 
 def trying_app(desk: Desk) -> Guard:
@@ -179,6 +187,8 @@ class _Pages:
             metrics=[(name, name in given.metrics) for name in self.desk.metrics],
             most_lines=MOST_LINES,
             most_systems=MOST_SYSTEMS,
+            language=self.desk.language,
+            lang=lang_attribute(self.desk.language.code),
             **self._common("/"),
             **values,
         )
@@ -195,7 +205,8 @@ class _Pages:
         form = read_form(await request.body(), self.desk.token)
         given = _given(form)
         try:
-            corpus = pasted(given.source, given.outputs, given.references)
+            texts = given.source, given.outputs, given.references
+            corpus = pasted(*texts, self.desk.language)
             unknown = [name for name in given.metrics if name not in self.desk.metrics]
             if unknown or not given.metrics:
                 raise Refused(
@@ -255,13 +266,19 @@ def _given(form: Form) -> _Pasted:
     return _Pasted(source, kept, references, list(dict.fromkeys(form.all("metric"))))
 
 
-def pasted(source: str, outputs: Sequence[tuple[str, str]], references: Sequence[str]) -> Corpus:
+def pasted(
+    source: str,
+    outputs: Sequence[tuple[str, str]],
+    references: Sequence[str],
+    language: Language = ENGLISH,
+) -> Corpus:
     """Pasted texts as a corpus.
 
     Args:
         source: one sentence a line, tokens divided by blanks.
         outputs: names, "" for none, with texts of as many lines.
         references: texts of as many lines.
+        language: of the texts, which are cut into tokens as it says.
 
     Raises:
         InputError: says which text does not fit, and what is expected.
@@ -281,7 +298,14 @@ def pasted(source: str, outputs: Sequence[tuple[str, str]], references: Sequence
             raise InputError(f"two outputs are called {called!r}; give each a name of its own")
         systems[called] = _like(sources, text, called)
     others = [_like(sources, t, f"reference {n}") for n, t in enumerate(references, 1)]
-    return corpus_of_texts(sources, systems, others)
+    corpus = in_language(corpus_of_texts(sources, systems, others), language)
+    for place, line in enumerate(corpus.sources, 1):
+        if line.count(" ") >= MOST_WORDS:
+            raise InputError(
+                f"the source, line {place}: has {line.count(' ') + 1} tokens; expected at most "
+                f"{MOST_WORDS}: one sentence a line"
+            )
+    return corpus
 
 
 def _lines(text: str, what: str) -> list[str]:
@@ -295,10 +319,10 @@ def _lines(text: str, what: str) -> list[str]:
             f"{what} has {len(lines)} lines; expected at most {MOST_LINES}: score files instead"
         )
     for place, line in enumerate(lines, 1):
-        if line.count(" ") >= MOST_WORDS:
+        if line.count(" ") >= MOST_WORDS or len(line) > MOST_LETTERS:
             raise InputError(
-                f"{what}, line {place}: has {line.count(' ') + 1} words; expected at most "
-                f"{MOST_WORDS}: one sentence a line"
+                f"{what}, line {place}: has {line.count(' ') + 1} words and {len(line)} letters; "
+                f"expected at most {MOST_WORDS} and {MOST_LETTERS}: one sentence a line"
             )
     return lines
 
@@ -319,24 +343,25 @@ def _result(corpus: Corpus, metrics: Sequence[str], runtime: Runtime) -> dict[st
     found = score(corpus, metrics=scorers, runtime=runtime)
     explained = 0
     blocks = []
+    written = corpus.as_text()
     for row, source in enumerate(corpus.sources):
         corrections = []
         for text, systems in _distinct(corpus, row).items():
             about: list[dict[str, Any]] = []
             if text.split() != source.split() and explained < _MOST_EXPLAINED:
                 explained += 1
-                about = _explanations(corpus, row, text, scorers, runtime)
+                about = _explanations(corpus, row, systems[0], scorers, runtime)
             at = corpus.names.index(systems[0])
             corrections.append(
                 {
                     "systems": systems,
-                    "parts": mark_edits(source, text),
+                    "parts": mark_edits(source, text, corpus.language),
                     "changed": text.split() != source.split(),
                     "scores": [number(float(t.sentences[at, row]), 4) for t in found.tables],
                     "explanations": about,
                 }
             )
-        blocks.append({"row": row + 1, "source": source, "corrections": corrections})
+        blocks.append({"row": row + 1, "source": written.sources[row], "corrections": corrections})
     notes = list(found.notes)
     if explained == _MOST_EXPLAINED:
         notes.append(f"explained are the first {_MOST_EXPLAINED} corrections that change anything")
@@ -376,21 +401,25 @@ def _distinct(corpus: Corpus, row: int) -> dict[str, list[str]]:
 
 
 def _explanations(
-    corpus: Corpus, row: int, text: str, scorers: Sequence[Scorer], runtime: Runtime
+    corpus: Corpus, row: int, system: str, scorers: Sequence[Scorer], runtime: Runtime
 ) -> list[dict[str, Any]]:
     """What each metric gives for the edits of a correction, where it can be told."""
     found = []
-    references = [version.lines[row] for version in corpus.references]
+    # Versions are read as tokens already; their source is as it was written.
+    hypothesis = corpus.systems[system].take([row])
+    references = [version.take([row]) for version in corpus.references]
+    source = corpus.source_text[row] if corpus.source_text else corpus.sources[row]
     for scorer in scorers:
         shows = scorer.can("explain")
         try:
             one = explain(
-                corpus.sources[row],
-                text,
+                source,
+                hypothesis,
                 references,
                 metric=scorer,
                 attribution=None if shows else "remove",
                 runtime=runtime,
+                language=corpus.language,
             )
         except (InputError, OptionError):
             continue  # a metric that weighs systems or sees groups cannot be asked this
