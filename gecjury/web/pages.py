@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.resources
 from collections.abc import Awaitable, Callable
 from functools import cache
+from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
@@ -92,8 +94,8 @@ def answer(
 ) -> Callable[[Request], Awaitable[Response]]:
     """A handler whose errors become pages, or JSON where a script asked.
 
-    What the user can cause has its message; anything else has the kind of error alone, since
-    messages may quote texts and paths.
+    What the user can cause has its message; anything else has the kind of error and its place in
+    the program alone, since messages may quote texts.
     """
 
     async def handled(request: Request) -> Response:
@@ -105,7 +107,9 @@ def answer(
             return _told(request, visible(masked(str(error)), lines=True), status, kind)
         except Exception as error:
             # One bad request must not end the program, which holds other people's sessions.
-            fault = f"an unforeseen error ({type(error).__name__}), which is a fault of gecjury's"
+            where = extract_tb(error.__traceback__)[-1]
+            place = f"{type(error).__name__}, {Path(where.filename).name} line {where.lineno}"
+            fault = f"an unforeseen error, a fault of gecjury's; please report it ({place})"
             return _told(request, fault, 500, "")
 
     return handled

@@ -96,6 +96,7 @@ def serve(app: App, listening: socket.socket, ready: Callable[[str], None], brow
         access_log=False,
         lifespan="off",
         server_header=False,
+        proxy_headers=False,
         http="h11",
         ws="none",
         loop="asyncio",
