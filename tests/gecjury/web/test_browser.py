@@ -1,4 +1,4 @@
-"""The judging page in a real browser: by keys, while the program is killed again and again."""
+"""Both pages in a real browser: by keys, on phones, while the program is killed again and again."""
 
 from __future__ import annotations
 
@@ -57,15 +57,16 @@ def sample(tmp_path: Path) -> Path:
 class Server:
     """`gecjury annotate` as a process of its own, always on one port."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, command: str = "annotate") -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         outputs = sorted(f"outputs/{path.name}" for path in (folder / "outputs").iterdir())
+        files = ["source.txt", *outputs, "-r", "reference0.txt", "-o", "j.csv"]
         self._argv = [
-            sys.executable, "-m", "gecjury", "annotate", "source.txt", *outputs,
-            "-r", "reference0.txt", "-o", "j.csv", "--no-browser", "--port", str(self.port),
-            *options,
-        ]  # fmt: skip
+            *(sys.executable, "-m", "gecjury", command, *options),
+            *(files if command == "annotate" else []),
+            *("--no-browser", "--port", str(self.port)),
+        ]
         self._folder = folder
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -90,8 +91,8 @@ class Server:
 def serve(sample: Path) -> Iterator[Callable[..., Server]]:
     started: list[Server] = []
 
-    def begin(*options: str) -> Server:
-        started.append(Server(sample, *options))
+    def begin(*options: str, command: str = "annotate") -> Server:
+        started.append(Server(sample, *options, command=command))
         started[-1].start()
         return started[-1]
 
@@ -347,3 +348,39 @@ def test_the_page_cannot_be_framed_or_scripted(
     assert any("Content Security Policy" in problem for problem in tab.problems)
     asked = {address.split("/")[2] for address in tab.requests}
     assert asked - {"127.0.0.1:9"} == {f"127.0.0.1:{server.port}"}
+
+
+def test_the_page_to_try_metrics(
+    tab: chromium.Page, serve: Callable[..., Server], sample: Path
+) -> None:
+    out = io.StringIO()
+    argv = ["compare", "sample", "-m", "green", "-m", "gleu", "--format", "json"]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        assert main([*argv, "--resamples", "10", "-o", str(sample / "scores")]) == 0
+    (sample / "c.json").write_text(out.getvalue())
+    server = serve("--compare", "c.json", "--scores", "scores", command="serve")
+    for width, scheme in ((360, "light"), (1180, "dark")):
+        tab.size(width, 800, width < 500)
+        tab.media(scheme)
+        tab.problems.clear()
+        tab.visit(f"{server.address}/")
+        tab.run("document.querySelector('.another').click()")
+        assert tab.run("document.querySelectorAll('[name=output]').length") == 3
+        tab.run(
+            "(() => { const form = document.querySelector('form.score');"
+            "form.elements.source.value = 'He go home .';"
+            "form.querySelectorAll('[name=output]')[2].value = 'He goes home .';"
+            "form.querySelector('[name=reference]').value = 'He goes home .';"
+            "form.querySelectorAll('[name=metric]').forEach(m => m.checked = m.value === 'green');"
+            "form.requestSubmit(); })()"
+        )
+        shown = until(lambda: tab.run("document.querySelector('#result tbody td')?.textContent"))
+        assert shown.startswith("1.0000")
+        until(lambda: tab.run("document.readyState === 'complete'"))
+        tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+        for address in ("", "/comparison/0", "/comparison/0?metric=gleu", "/leaderboard"):
+            if address:
+                tab.visit(server.address + address)
+            assert tab.problems == []
+            assert tab.run("document.documentElement.scrollWidth") == width
+            assert tab.run(CONTRAST) >= 4.5, (address, scheme)
