@@ -154,7 +154,11 @@ def _check(scope: Scope) -> None:
     origin = _header(scope, b"origin")
     if origin and origin.lower() != f"http://{host}":
         raise Refused("the request comes from a page of another site", 403)
-    if scope["method"] == "POST" and _header(scope, b"sec-fetch-site") not in ("", "same-origin"):
+    site, into = (_header(scope, name) for name in (b"sec-fetch-site", b"sec-fetch-dest"))
+    own = site in ("", "same-origin") or (site == "none" and scope["method"] != "POST")
+    # A link elsewhere may lead to the first page. Other pages count as a window at work.
+    linked = scope["method"] == "GET" and scope["path"] == "/" and into == "document"
+    if not own and not linked:
         raise Refused("the request comes from a page of another site", 403)
 
 

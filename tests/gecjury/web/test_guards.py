@@ -70,6 +70,21 @@ def test_forms_of_other_sites_are_refused_whatever_they_hold(
     assert found.status_code == 403
 
 
+def test_pages_of_other_sites_can_take_no_name(browser: Callable[..., Browser]) -> None:
+    page = browser()
+    foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
+    for address in ("/judge?as=anna&window=evil", "/alive?as=anna&window=evil"):
+        for into in ("empty", "image", "iframe", "document"):
+            found = page.client.get(address, headers={**foreign, "Sec-Fetch-Dest": into})
+            assert found.status_code == 403
+    assert page.client.get("/", headers={**foreign, "Sec-Fetch-Dest": "iframe"}).status_code == 403
+    linked = {**foreign, "Sec-Fetch-Dest": "document"}
+    assert page.client.get("/", headers=linked).status_code == 200
+    typed = {"Sec-Fetch-Site": "none", "Sec-Fetch-Dest": "document"}
+    assert page.client.get("/judge?as=anna&window=w1", headers=typed).status_code == 200
+    assert page.answer().status_code == 200
+
+
 def test_large_bodies_are_refused_before_they_are_read(browser: Callable[..., Browser]) -> None:
     page = browser()
     found = page.client.post("/answer", content=b"x" * (guards.MOST_BODY + 1))
