@@ -33,6 +33,8 @@ COMMANDS: dict[str, str] = {
     "pick": "the best of several corrections of every sentence, and what choosing gains",
     "power": "how many sentences, systems or judgments tell a difference",
     "compare": "try metrics against the human judgments of a benchmark",
+    "annotate": "collect judgments of your own on a page of this machine",
+    "serve": "a page of this machine: score pasted texts, open comparisons, a leaderboard",
     "maege": "try metrics against chains of one annotator's edits, whose order is known",
     "attack": "damage corrections and see which metrics prefer the damaged text",
     "explain": "why a hypothesis scored what it did, edit by edit",

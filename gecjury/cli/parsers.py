@@ -28,10 +28,11 @@ _ANY_METRIC = (
     *("score", "rank", "diff", "compare", "maege", "attack", "explain"),
     *("analyse scatter", "analyse cost"),
     *("train jury", "tune", "demo"),
-    *("pick", "power"),
+    *("pick", "power", "annotate"),
 )
 _MODELS = (
     *_ANY_METRIC,
+    "serve",
     *("analyse norms", "analyse map", "analyse lambda", "analyse layers", "analyse solver"),
     *("train some", "train impara", "train detector", "train weights"),
 )
@@ -43,7 +44,7 @@ _DATA = (
 )
 _TEXTS = (
     *("score", "rank", "diff", "compare", "explain", "edits", "pick", "power", "attack", "maege"),
-    *("tune", "train jury", "analyse"),
+    *("tune", "train jury", "analyse", "annotate", "serve"),
 )
 _CACHES = (*_EDITS, "data list", "data fetch", "data verify", "data path", "judgments")
 

@@ -23,7 +23,10 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 OUTSIDE = {"refbased", "refless", "judges", "prompts"}
 # Comparing and printing know score tables, never scorers.
 NO_SCORERS = ("stats.ranking", "stats.correlation", "metaeval.study", "report.tables")
-HEAVY = ("torch", "transformers", "spacy", "errant", "openai", "vllm", "rich", "pooch", "pandas")
+HEAVY = (
+    *("torch", "transformers", "spacy", "errant", "openai", "vllm", "rich", "pooch", "pandas"),
+    *("starlette", "uvicorn"),
+)
 
 
 def module_files() -> list[Path]:
@@ -108,7 +111,7 @@ def test_comparing_and_printing_import_no_scorer(name: str) -> None:
     )
 
 
-ROOMS_WITHOUT_OPTIONS = ("benchmarks", "metaeval", "models", "report", "scoring", "stats")
+ROOMS_WITHOUT_OPTIONS = ("benchmarks", "metaeval", "models", "report", "scoring", "stats", "web")
 
 
 @pytest.mark.parametrize(
