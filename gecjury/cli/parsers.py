@@ -46,6 +46,7 @@ _TEXTS = (
     *("score", "rank", "diff", "compare", "explain", "edits", "pick", "power", "attack", "maege"),
     *("tune", "train jury", "analyse", "annotate", "serve"),
 )
+_TRAINED = ("train some", "train impara", "train detector")
 _CACHES = (*_EDITS, "data list", "data fetch", "data verify", "data path", "judgments")
 
 
@@ -75,7 +76,7 @@ _LANGUAGE = "language of the texts (by default what a benchmark tells, or Englis
 _SHARED = (
     _Shared(
         "--lang",
-        _TEXTS,
+        (*_TEXTS, *_TRAINED),
         {"metavar": "CODE", "help": "ISO code: sv, ja, uk, cs, ...; `und` is any other"},
         _LANGUAGE,
     ),
@@ -91,7 +92,7 @@ _SHARED = (
     ),
     _Shared(
         "--fold",
-        _TEXTS,
+        (*_TEXTS, *_TRAINED),
         {
             "choices": ("none", "nfc", "nfkc"),
             "help": "Unicode normalisation (default: nfc; English: none)",
