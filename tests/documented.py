@@ -34,21 +34,33 @@ class Block:
         page: path below the repository.
         line: number of its first line, from 1; only for a reader, since it moves.
         kind: what it holds; `text` is anything that nobody runs.
-        text: its lines, without fences and prompts, a command on one line.
+        text: its lines without fences; a command, however long, is on one.
+        saved_as: the file that the page says to save it as; empty otherwise.
     """
 
     page: str
     line: int
     kind: Kind
     text: str
+    saved_as: str = ""
+
+    @property
+    def steps(self) -> list[tuple[str, list[str]]]:
+        """Command lines of a shell block without comments, each with the answer shown below it."""
+        lines = self.text.splitlines() if self.kind == "shell" else []
+        prompted = any(line.startswith("$ ") for line in lines)
+        found: list[tuple[str, list[str]]] = []
+        for line in lines:
+            if prompted and not line.startswith("$ "):
+                found[-1][1].append(line)
+            elif command := without_comment(line.removeprefix("$ ")):
+                found.append((command, []))
+        return found
 
     @property
     def commands(self) -> list[str]:
-        """The command lines of a shell block, without the comments behind them."""
-        if self.kind != "shell":
-            return []
-        lines = (without_comment(line) for line in self.text.splitlines())
-        return [line for line in lines if line]
+        """The command lines of a shell block."""
+        return [command for command, _ in self.steps]
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
@@ -72,7 +84,10 @@ def blocks_of(path: Path) -> list[Block]:
             while not lines[number].lstrip().startswith("```"):
                 number += 1
             body = lines[start + 1 : number]
-            found.append(_block(page, start + 2, fence[1], body))
+            said = re.search(
+                r"[Ss]ave this as `([\w.]+)`", "".join(lines[max(start - 2, 0) : start])
+            )
+            found.append(_block(page, start + 2, fence[1], body, said[1] if said else ""))
         elif re.match(r"    (\$ )?gecjury ", lines[number]) and not lines[number - 1].strip():
             while number < len(lines) and lines[number].startswith("    "):
                 number += 1
@@ -81,21 +96,17 @@ def blocks_of(path: Path) -> list[Block]:
     return found
 
 
-def _block(page: str, line: int, language: str, lines: list[str]) -> Block:
+def _block(page: str, line: int, language: str, lines: list[str], saved_as: str = "") -> Block:
     margin = min((len(s) - len(s.lstrip()) for s in lines if s.strip()), default=0)
     lines = [s[margin:] for s in lines]
     text = "\n".join(lines)
     if language in ("python", "toml", "yaml"):
         kind: Kind = "python" if language == "python" else "toml" if language == "toml" else "yaml"
-        return Block(page, line, kind, text)
-    prompted = any(s.startswith("$ ") for s in lines)
+        return Block(page, line, kind, text, saved_as)
     starts = rf"(\$ )?(?:\w+=\S+ )*({'|'.join(_PROGRAMS)})(\s|$)"
     if not (language in ("console", "sh", "bash") or any(re.match(starts, s) for s in lines)):
         return Block(page, line, "text", text)
-    joined = re.sub(r" *\\\n\s*", " ", text).splitlines()
-    # What a program answered stands between prompts.
-    commands = [s.removeprefix("$ ") for s in joined if s.startswith("$ ") or not prompted]
-    return Block(page, line, "shell", "\n".join(commands))
+    return Block(page, line, "shell", re.sub(r" *\\\n\s*", " ", text))
 
 
 def command_lines(text: str) -> Iterator[str]:

