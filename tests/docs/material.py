@@ -6,6 +6,7 @@ import importlib.resources
 import random
 from pathlib import Path
 
+from gecjury.benchmarks import load_benchmark
 from gecjury.cli import main
 from gecjury.datasets.run import score_dataset
 from tests import datasets, tiny
@@ -17,7 +18,7 @@ OUTPUTS = {
     "old": "hasty", "new": "careful", "main/out": "hasty", "pr/out": "careful",
     "a": "careful", "b": "fluent", "c": "hasty", "BART": "spelling", "T5": "careful",
     "gamed": "noisy", "output": "careful", "baseline": "hasty",
-    "system_preds/one/out": "careful", "system_preds/two/out": "fluent",
+    "system_preds/one/out1": "careful", "system_preds/two/out2": "fluent",
 }  # fmt: skip
 REFERENCES = {"ref": 0, "ref0": 0, "ref1": 1, "reference": 0}
 
@@ -111,6 +112,16 @@ def _lay_tables(folder: Path, sources: list[str], texts: dict[str, list[str]]) -
                 lines.append(between.join([*quoted, *(str(draw.randint(1, 5)) for _ in columns)]))
         write(folder / name, lines)
     write(folder / "mine_train.tsv", [f"{word}\tc" for word in ("all", "is", "well")])
+
+
+def lay_seeda(folder: Path) -> None:
+    """Scores of SEEDA's systems that another metric might have given."""
+    corpus = load_benchmark("seeda").corpus
+    draw = random.Random(3)
+    rows = ["system\tline\tscore"]
+    for name in corpus.names:
+        rows += [f"{name}\t{line}\t{draw.random():.3f}" for line in range(1, len(corpus) + 1)]
+    write(folder / "seeda.tsv", rows)
 
 
 def lay_models(folder: Path) -> None:

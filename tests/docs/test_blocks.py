@@ -76,6 +76,7 @@ PUT_IN = (
     (r"\bCORPUS\b", "sample"),
     (r"^(analyse (?!edits).*)", r"\1 -m uot-errant"),
     (r"\bNAME\.\.\.", "jfleg"),
+    (r"^(compare seeda .*)file=(mine.tsv|scores,metric=some)", r"\1file=seeda.tsv"),
     (r"file=scores,", "file=stored-scores,"),
     (r"encoder=embedded", "encoder=tiny-encoder"),
     (r"-m uot-errant(?!\S)", "-m uot-errant:encoder=tiny-encoder"),
@@ -236,6 +237,7 @@ def test_block_with_real_data(
     place: Place, models: Path, data_dir: Path, block: Block, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GECJURY_DATA", str(data_dir))
+    material.lay_seeda(place.folder)
     shutil.copytree(models, place.folder, dirs_exist_ok=True)
     assert place.run(block, When.DATA)
 
