@@ -58,7 +58,7 @@ wheel: $(VENV)/.dev
 docs: $(VENV)/.docs
 	rm -rf build/docs site
 	$(BIN)/python -m tools.site_parts build/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	$(BIN)/python -m tools.check_site site
 
 # All that stands before an upload, which is left to a person: docs/releasing.md.

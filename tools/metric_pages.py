@@ -14,7 +14,7 @@ from gecjury.scoring.signature import Signature
 __all__ = ["MetricPage", "index_page", "metric_page"]
 
 _RANGE = re.compile(
-    r"(?i)range |higher is better|is worst|^0 or more|0 or −1 a sentence|are 1 to 5"
+    r"(?i)range |higher is better|is worst|^0 or more|0 or −1 a sentence|are 1 to 5|scores as for"
 )
 _GUIDES = {
     "cleme": "fidelity.md", "cleme2": "fidelity.md", "errant": "edits.md", "impara": "training.md",
@@ -64,7 +64,7 @@ def read(name: str) -> MetricPage:
     """What the class of a metric says of itself."""
     found = scorer_class(name)
     about = description(found)
-    ranges = [sentence for each in found.__mro__ for sentence in _range_in(description(each))]
+    ranges = [sentence for each in _own(found) for sentence in _range_in(description(each))]
     needs = ", ".join(sorted(found.needs)) or "nothing but sources and hypotheses"
     needs += "".join(f"; {what}, named by `{key}=`" for key, what in found.must_name.items())
     abilities = [text for ability, text in _ABILITIES.items() if found.can(ability)]  # type: ignore[arg-type]
@@ -83,6 +83,11 @@ def read(name: str) -> MetricPage:
     )
 
 
+def _own(found: type[Scorer]) -> list[type]:
+    """The class and those it builds on, without what all metrics have in common."""
+    return [each for each in found.__mro__ if issubclass(each, Scorer) and each is not Scorer]
+
+
 def description(found: type) -> str:
     """The description of a class, without its list of attributes."""
     text = inspect.cleandoc(found.__doc__ or "")
@@ -90,8 +95,10 @@ def description(found: type) -> str:
 
 
 def _range_in(text: str) -> list[str]:
+    """The parts of sentences that tell a range, without how it comes about."""
     sentences = re.split(r"(?<=[.!?])\s+(?=[A-Z0-9−])", " ".join(text.split()))
-    return [sentence for sentence in sentences if _RANGE.search(sentence)]
+    parts = [part for each in sentences for part in re.split(r"[:;] (?![^(]*\))", each)]
+    return [part.rstrip(".") for part in parts if _RANGE.search(part)]
 
 
 def command(found: type[Scorer]) -> str:

@@ -96,7 +96,9 @@ def api_page() -> str:
     ]
     for title, names in (("Functions", functions), ("Classes", classes)):
         lines += ["", f"## {title}", ""]
-        lines += [f"::: {home_of(homes[name], name)}\n" for name in sorted(names)]
+        for name in sorted(names):
+            lines += [f"::: {home_of(homes[name], name)}", "    options:"]
+            lines += [f"      heading: gecjury.{name}", f"      toc_label: {name}", ""]
     lines += ["## What a metric is", "", "::: gecjury.scoring.scorer.Scorer\n"]
     return "\n".join(lines)
 

@@ -111,7 +111,10 @@ def _lay_tables(folder: Path, sources: list[str], texts: dict[str, list[str]]) -
                 quoted = [f'"{sentence}"' for sentence in pair]
                 lines.append(between.join([*quoted, *(str(draw.randint(1, 5)) for _ in columns)]))
         write(folder / name, lines)
-    write(folder / "mine_train.tsv", [f"{word}\tc" for word in ("all", "is", "well")])
+    labelled = []
+    for sentence in tiny.sentences(40):
+        labelled += [f"{word}\t{draw.choice('cci')}" for word in sentence.split()] + [""]
+    write(folder / "mine_train.tsv", labelled)
 
 
 def lay_seeda(folder: Path) -> None:

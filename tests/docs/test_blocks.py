@@ -48,7 +48,8 @@ RULES = (
     Rule(r"^(make|bash \.ci/run)", When.NEVER, "runs the tests, or is run by .ci/run"),
     Rule(r"^(source|export|echo) ", When.NEVER, "a setting of the shell"),
     Rule(r"^(torchrun|accelerate) ", When.NEVER, "several processes of one training"),
-    Rule(r"^tensorboard ", When.NEVER, "a server of another project"),
+    Rule(r"^tensorboard |--report-to", When.NEVER, "another project's server"),
+    Rule(r"^gecjury tune (uot-)?errant", When.NEVER, "minutes, for each value of an option"),
     Rule(r"--engine ray|^kubectl ", When.NEVER, "a cluster"),
     Rule(r"base_url=.* -o /shared", When.NEVER, "a server of a cluster"),
     Rule(r"backend=vllm", When.NEVER, "a GPU and a model of gigabytes"),
@@ -67,6 +68,9 @@ RULES = (
     ),
 )
 """Nothing else keeps a command from being run; the first that fits gives the reason."""
+
+SERVER = Rule(r"^gecjury (serve|annotate)\b", When.NEVER, "a server that waits for a browser")
+"""Stands by itself: it may be idle, and a server that was run here would never end."""
 
 # What is put in place of what a reader puts in, and what keeps a command short: a command that
 # is read, finds its files and metrics and ends well is what is tested, not its figures.
@@ -91,7 +95,11 @@ PUT_IN = (
     (r"--encoder \S+", ""),
     (r"--epochs \d+", ""),
     (r"--freeze-layers \d+", "--freeze-layers 1"),
-    (r"^(train (some|impara|detector) .*)", r"\1 --encoder tiny-encoder --epochs 1"),
+    (r"^(train (some|impara|detector) .*)", r"\1 --encoder tiny-encoder"),
+    # Kernel regression alone has no epochs.
+    (r"^(train (?!.*--kernel(?!.*--fine-tune)).*tiny-encoder)", r"\1 --epochs 1"),
+    (r"impara:model=DIR", "impara:model=my-impara"),
+    (r"asano:model=my-gug", "asano:model=my-gug,language_model=tiny-lm"),
 )
 ENDS = ((r"--fail-if", {0, 3}), (r"data verify", {0, 1}), (r"^gecjury check", {0, 1}))
 """Statuses other than 0 that are an answer, not a failure."""
@@ -109,7 +117,7 @@ def units_of(block: Block) -> list[str]:
 
 def rule_of(unit: str) -> Rule:
     """The rule that keeps a unit from the default suite, or one that says that none does."""
-    found = (rule for rule in RULES if re.search(rule.pattern, unit, re.MULTILINE))
+    found = (rule for rule in (SERVER, *RULES) if re.search(rule.pattern, unit, re.MULTILINE))
     return next(found, Rule("", When.FAST, "run in the default suite"))
 
 
