@@ -24,7 +24,7 @@ from gecjury.runtime import __version__
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import load_benchmark
-    from gecjury.corpus import Corpus, read_corpus
+    from gecjury.corpus import Corpus, in_language, language_of, read_corpus
     from gecjury.datasets.run import score_dataset
     from gecjury.decisions.diff import DiffSettings, diff
     from gecjury.experiments.attack import AttackSettings, attack
@@ -56,6 +56,8 @@ __all__ = [
     "compare",
     "diff",
     "explain",
+    "in_language",
+    "language_of",
     "load",
     "load_benchmark",
     "maege",
@@ -84,6 +86,8 @@ _HOMES = {
     "compare": "gecjury.metaeval",
     "diff": "gecjury.decisions.diff",
     "explain": "gecjury.experiments.explain",
+    "in_language": "gecjury.corpus",
+    "language_of": "gecjury.corpus",
     "load": "gecjury.scoring",
     "load_benchmark": "gecjury.benchmarks",
     "maege": "gecjury.experiments.maege.experiment",

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-__all__ = ["listed", "number", "percent", "shortened", "visible"]
+__all__ = [
+    "chopped",
+    "cut",
+    "letters",
+    "listed",
+    "number",
+    "padded",
+    "percent",
+    "shortened",
+    "visible",
+    "width",
+]
 
 
 def number(value: float | int | None, digits: int = 3) -> str:
@@ -49,15 +60,94 @@ def visible(text: str, *, lines: bool = False) -> str:
     )
 
 
+def letters(text: str) -> list[tuple[str, int]]:
+    """A text as what a reader sees as one letter, each with its columns in a terminal: 0, 1 or 2.
+
+    A letter holds its combining marks; an emoji of several parts is one. Letters of Chinese,
+    Japanese and Korean, and their full-width signs, take two columns. Put together again they are
+    the text. The widths are those by which rich draws tables.
+    """
+    if text.isascii():
+        return [(letter, 1) for letter in text]
+    from rich.cells import split_graphemes
+
+    spans, _ = split_graphemes(text, "latest")
+    return [(text[start:end], columns) for start, end, columns in spans]
+
+
+def width(text: str) -> int:
+    """The columns that visible text takes in a terminal; of ASCII as many as it has characters."""
+    return len(text) if text.isascii() else sum(columns for _, columns in letters(text))
+
+
+def padded(text: str, columns: int, *, right: bool = False) -> str:
+    """A text filled with blanks to so many columns; one that is wider stays as it is.
+
+    Args:
+        text: visible text.
+        columns: in a terminal.
+        right: the blanks stand before the text, as for figures.
+    """
+    # One by one, as a joiner at the end of a broken text takes the blank behind it to itself.
+    while (missing := columns - width(text)) > 0:
+        blanks = " " * (missing if text.isascii() else 1)
+        text = blanks + text if right else text + blanks
+    return text
+
+
+def cut(text: str, columns: int) -> str:
+    """A text of at most so many columns, one or more, with `…` for what is left out at its end."""
+    whole = letters(text)
+    return text if _fits(text, columns) else _first(whole, columns - 1, columns) + "…"
+
+
+def chopped(text: str, columns: int) -> list[str]:
+    """A text in lines of at most so many columns; a letter of two has a line of its own in one."""
+    if text.isascii():
+        return [text[start : start + columns] for start in range(0, len(text), columns)]
+    lines: list[str] = []
+    room = 0
+    for letter, wide in letters(text):
+        if not lines or wide > room:
+            lines.append("")
+            room = columns
+        lines[-1] += letter
+        room -= wide
+    return lines
+
+
 def shortened(name: str, most: int = 120) -> str:
     """A name for a page or a figure: visible, and its middle left out where it is too long.
 
     Args:
         name: of a system, a metric, an edit.
-        most: characters that are shown, more than 20.
+        most: columns that are shown, more than 20; letters of Japanese take two.
     """
     shown = visible(name)
-    return shown if len(shown) <= most else f"{shown[: most - 20]}…{shown[-19:]}"
+    if _fits(shown, most):
+        return shown
+    whole = letters(shown)
+    last = _first(((letter[::-1], wide) for letter, wide in reversed(whole)), 19, most)
+    return f"{_first(whole, most - 20, most)}…{last[::-1]}"
+
+
+_MARKED = 8
+"""Characters of a column, at most: marks without end on one letter take no room of their own."""
+
+
+def _fits(text: str, columns: int) -> bool:
+    return len(text) <= _MARKED * columns and width(text) <= columns
+
+
+def _first(whole: Iterable[tuple[str, int]], columns: int, most: int) -> str:
+    """The first letters: at most so many columns, and `most` times `_MARKED` characters."""
+    found, taken = "", 0
+    for letter, wide in whole:
+        taken += wide
+        if taken > columns or len(found) + len(letter) > _MARKED * most:
+            break
+        found += letter
+    return found
 
 
 def _acts(character: str) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import OptionError
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model, Reply
@@ -21,11 +22,19 @@ from gecjury.judges.judge import Judge, Wording, load_wording, render_cut, rende
 from gecjury.judges.protocols.ballots import Ballot, combine, count_ballots
 from gecjury.judges.replies.expected import expected_validity
 from gecjury.judges.replies.reply import Failure, read_validity
-from gecjury.judges.showing import CandidateSet, Context, edits_of_pairs, extraction_parts, marked
+from gecjury.judges.showing import (
+    CandidateSet,
+    Context,
+    edits_of_pairs,
+    extraction_parts,
+    marked,
+    with_tagger,
+)
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Plan, Statistics
+from gecjury.scoring.signature import Signature
 
 __all__ = ["VERDICT_SCHEMA", "EditVerdict"]
 
@@ -50,13 +59,17 @@ class EditVerdict(Judge, MeanScorer):
     summary: ClassVar[str] = "a language model calls each edit valid or not; share of valid ones"
     paper: ClassVar[str] = "this package"
 
-    def wording(self) -> Wording:
+    def wording(self, language: Language = ENGLISH) -> Wording:
         """The prompt."""
-        return load_wording("edit-verdict")
+        return load_wording("edit-verdict", None, language)
 
     def extra_signature(self, runtime: Runtime) -> dict[str, str]:
         """The prompt, and the tagger behind the edits."""
         return {**super().extra_signature(runtime), **extraction_parts()}
+
+    def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
+        """As usual, with the tagger of the texts' language."""
+        return with_tagger(super().signature(corpus, runtime), corpus.language)
 
     def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
         """See `Judge.questions`."""
@@ -95,7 +108,14 @@ class EditVerdict(Judge, MeanScorer):
 
     def _judged(self, cases: Sequence[EditCase]) -> list[_Case]:
         return [
-            _Case(c.row, c.source, c.context if self._uses_corpus else None, c.edit, c.edits)
+            _Case(
+                c.row,
+                c.source,
+                c.context if self._uses_corpus else None,
+                c.edit,
+                c.edits,
+                c.language,
+            )
             for c in cases
         ]
 
@@ -120,7 +140,7 @@ class EditVerdict(Judge, MeanScorer):
         contexts = self.contexts(corpus)
         edits = {(row, text): edits[row, text] for row in wanted for text in wanted[row]}
         cases = [
-            _Case(row, corpus.sources[row], contexts[row], edit, found)
+            _Case(row, corpus.sources[row], contexts[row], edit, found, corpus.language)
             for (row, _), found in edits.items()
             for edit in found
         ]
@@ -145,16 +165,19 @@ class EditVerdict(Judge, MeanScorer):
         return np.array(verdicts), Statistics(np.empty(0), None, {"audit": audit}, notes)
 
     def _ballots(self, cases: Sequence[_Case], model: Model) -> list[Ballot]:
-        wording = self.wording()
+        wordings = {each: self.wording(each) for each in {case.language for case in cases}}
         read = functools.partial(_read, expected=self.scoring == "expected")
         ballots = []
         for number, case in enumerate(cases):
-            asked = (wording, case.source, case.context, case.shown)
+            wording = wordings[case.language]
+            source = case.language.joined(case.source)
+            asked = (wording, source, case.context, case.shown)
             content = render_fenced(*asked)
             cut = functools.partial(render_cut, *asked)
             for repeat in range(self.repeats):
                 answer = {"valid": True}
-                request = self.request(model, content, VERDICT_SCHEMA, answer, 0, repeat, cut)
+                asking = (model, content, VERDICT_SCHEMA, answer, 0, repeat, cut, wording)
+                request = self.request(*asking)
                 about = f"line {case.row + 1}, {case.shown['edit'][:60]}"
                 ballots.append(Ballot(number, (0,), 0, repeat, Question(request, read, about)))
         return ballots
@@ -169,6 +192,7 @@ class _Case:
     context: Context
     edit: Edit
     edits: tuple[Edit, ...]
+    language: Language = ENGLISH
 
     @property
     def shown(self) -> dict[str, str]:
@@ -177,9 +201,10 @@ class _Case:
         # The other edits are made without a mark; positions shift with them.
         before = [edit for edit in self.edits if edit != self.edit]
         corrected, edit = _rebase(tokens, before, self.edit)
-        target = marked(" ".join(corrected), [edit])
+        target = marked(" ".join(corrected), [edit], self.language)
         old = tokens[self.edit.start : self.edit.end]
-        alone = marked(" ".join(old), [Edit(0, len(old), self.edit.correction)])
+        whole = [Edit(0, len(old), self.edit.correction)]
+        alone = marked(" ".join(old), whole, self.language)
         return {"target": target, "edit": alone}
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking.ask import Asked, Connect, Question, Work, ask, count_work
 from gecjury.judges.asking.exchange import Model, Request
@@ -22,7 +23,7 @@ from gecjury.prompts import Prompt, PromptError, criterion, read
 from gecjury.runtime import SERVER_VARIABLE, Runtime, default_server, public_address
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
-from gecjury.scoring.signature import Setting
+from gecjury.scoring.signature import Setting, Signature
 
 __all__ = ["Judge", "Wording", "context_lines", "load_wording", "render_cut", "render_fenced"]
 
@@ -40,11 +41,19 @@ class Wording:
         prompt: the wording.
         criterion: the sentence that a criterion adds; empty without one.
         id: both with their digests.
+        language: the texts' in English, for prompts that name it.
     """
 
     prompt: Prompt
     criterion: str = ""
     id: str = ""
+    language: str = ""
+
+    def render(self, **values: str) -> str:
+        """The prompt, its criterion and language filled in where it has a place for them."""
+        own = {"criterion": self.criterion, "language": self.language}
+        values |= {name: text for name, text in own.items() if name in self.prompt.placeholders}
+        return self.prompt.render(**values)
 
 
 @dataclass(frozen=True)
@@ -123,8 +132,8 @@ class Judge(Scorer):
         self.wording()
 
     @abstractmethod
-    def wording(self) -> Wording:
-        """The prompt in use."""
+    def wording(self, language: Language = ENGLISH) -> Wording:
+        """The prompt in use for texts in a language."""
 
     @abstractmethod
     def questions(self, corpus: Corpus, model: Model, runtime: Runtime) -> list[Question]:
@@ -203,6 +212,13 @@ class Judge(Scorer):
             extra["context"] = fingerprint(read_lines(self.context))[:8]
         return extra
 
+    def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
+        """As usual, with the prompt for the texts' language."""
+        found = super().signature(corpus, runtime)
+        if corpus.language.code == ENGLISH.code:
+            return found
+        return replace(found, extra={**found.extra, "prompt": self.wording(corpus.language).id})
+
     def plan(self, corpus: Corpus, runtime: Runtime) -> Plan:
         """Requests, tokens and cost of what no stored reply answers yet."""
         return self.plan_of(lambda model: self.questions(corpus, model, runtime), runtime)
@@ -272,6 +288,7 @@ class Judge(Scorer):
         order: int,
         repeat: int,
         cut: Callable[[int], str] | None = None,
+        wording: Wording | None = None,
     ) -> Request:
         """A request for one rendered prompt.
 
@@ -283,6 +300,7 @@ class Judge(Scorer):
             order: number of the permutation.
             repeat: number of the repetition.
             cut: renders the prompt with so many words of context on each side.
+            wording: that was rendered; by default the one for English.
         """
         able = capabilities(model)
         structured = able.schema if self.structured == "auto" else self.structured == "schema"
@@ -300,7 +318,7 @@ class Judge(Scorer):
             sampling=self._sampling(able, len(expect), repeat),
             order=order,
             repeat=repeat,
-            prompt=self.wording().id,
+            prompt=(wording or self.wording()).id,
             expect=expect,
             cut=cut,
         )
@@ -327,18 +345,29 @@ class Judge(Scorer):
         return sampling
 
 
-def load_wording(name: str, added: str | None = None) -> Wording:
+_NAMED = 2
+"""Version of the prompts that name the language; the published ones are of English."""
+
+
+def load_wording(name: str, added: str | None = None, language: Language = ENGLISH) -> Wording:
     """A prompt and, if any, the sentence of a criterion.
+
+    Args:
+        name: of the prompt.
+        added: of the criterion.
+        language: of the texts, which prompts for other languages than English name.
 
     Raises:
         InputError: a prompt file cannot be used; names it and what is missing.
     """
     try:
-        prompt = read(name)
+        english = language.code == ENGLISH.code
+        prompt = read(name) if english else read(name, _NAMED)
+        called = "" if english else language.name
         if added is None:
-            return Wording(prompt, "", prompt.id)
+            return Wording(prompt, "", prompt.id, called)
         extra = criterion(added)
-        return Wording(prompt, extra.text, f"{prompt.id}+{extra.id}")
+        return Wording(prompt, extra.text, f"{prompt.id}+{extra.id}", called)
     except PromptError as error:
         raise InputError(str(error)) from None
 
@@ -356,10 +385,7 @@ def render_fenced(
     """Render a prompt of our own, every text between lines that none of them contains."""
     lines = context_lines(source, context)
     fence = nonce([lines, *texts.values()])
-    values = {"context": lines, "fence": fence, **texts, **more}
-    if "criterion" in wording.prompt.placeholders:
-        values["criterion"] = wording.criterion
-    return wording.prompt.render(**values)
+    return wording.render(context=lines, fence=fence, **texts, **more)
 
 
 def render_cut(

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from gecjury.corpus.corpus import Corpus, Group
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import OptionError, nearest_of
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
@@ -25,11 +26,20 @@ from gecjury.judges.protocols.ballots import Ballot, MakeBallots, Options, combi
 from gecjury.judges.protocols.listwise import listwise_ballots
 from gecjury.judges.protocols.pairwise import pairwise_ballots
 from gecjury.judges.protocols.pointwise import pointwise_ballots
-from gecjury.judges.showing import CandidateSet, collect_sets, edits_of_pairs, marked, one_line
+from gecjury.judges.showing import (
+    CandidateSet,
+    collect_sets,
+    edits_of_pairs,
+    extraction_parts,
+    marked,
+    one_line,
+    with_tagger,
+)
 from gecjury.prompts import CRITERIA
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import GroupScorer
 from gecjury.scoring.scores import Statistics
+from gecjury.scoring.signature import Signature
 
 __all__ = ["LLME", "LLMS"]
 
@@ -80,10 +90,10 @@ class _GroupJudge(Judge, GroupScorer):
             )
         super().__post_init__()
 
-    def wording(self) -> Wording:
+    def wording(self, language: Language = ENGLISH) -> Wording:
         """The published prompt, or the protocol's own."""
         name = self.wording_name if self.protocol == "listwise" else self.protocol
-        return load_wording(name, self.criterion)
+        return load_wording(name, self.criterion, language)
 
     @abstractmethod
     def shown(self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime) -> Mapping[Any, str]:
@@ -101,12 +111,15 @@ class _GroupJudge(Judge, GroupScorer):
             lambda _, texts, row: [shown[row, text] for text in texts],
         )
 
-    def ballots(self, sets: Sequence[CandidateSet], model: Model) -> list[Ballot]:
+    def ballots(
+        self, sets: Sequence[CandidateSet], model: Model, language: Language = ENGLISH
+    ) -> list[Ballot]:
         """What is asked of a model."""
+        wording = self.wording(language)
         options = Options(
-            self.wording(),
+            wording,
             self.subject,
-            functools.partial(self.request, model),
+            functools.partial(self.request, model, wording=wording),
             self.orders,
             self.repeats,
             self.seed,
@@ -118,7 +131,7 @@ class _GroupJudge(Judge, GroupScorer):
         """See `Judge.questions`; one entry for every group that poses a question."""
         sets, places = self.sets(corpus, self.groups_of(corpus), runtime)
         by_set: dict[int, list[Question]] = {}
-        for ballot in self.ballots(sets, model):
+        for ballot in self.ballots(sets, model, corpus.language):
             by_set.setdefault(ballot.set, []).append(ballot.question)
         return [question for number, _ in places for question in by_set.get(number, ())]
 
@@ -131,7 +144,7 @@ class _GroupJudge(Judge, GroupScorer):
         by_model, audits = [], []
         for model in self.models():
             start = time.perf_counter()
-            ballots = self.ballots(sets, model)
+            ballots = self.ballots(sets, model, corpus.language)
             questions = [ballot.question for ballot in ballots]
             asked = self.ask(questions, model, runtime)
             counted, means = count_ballots(ballots, asked.answers, sizes)
@@ -158,6 +171,7 @@ class LLMS(_GroupJudge):
     name: ClassVar[str] = "llm-s"
     summary: ClassVar[str] = "a language model scores corrected sentences side by side, 1 to 5"
     paper: ClassVar[str] = "Kobayashi et al. 2024"
+    reads: ClassVar[Literal["tokens", "text"]] = "text"
     wording_name: ClassVar[str] = "sentence"
     subject: ClassVar[str] = "the quality of the corrected sentence"
 
@@ -196,10 +210,15 @@ class LLME(_GroupJudge):
             wanted.setdefault(group.sentence, []).extend(corpus.group_texts(group))
         rows = {row: tuple(dict.fromkeys(texts)) for row, texts in wanted.items()}
         edits = edits_of_pairs(corpus, rows, runtime)
-        return {pair: marked(corpus.sources[pair[0]], found) for pair, found in edits.items()}
+        language = corpus.language
+        return {
+            pair: marked(corpus.sources[pair[0]], found, language) for pair, found in edits.items()
+        }
 
     def extra_signature(self, runtime: Runtime) -> dict[str, str]:
         """The prompt, and the tagger behind the edits."""
-        from gecjury.judges.showing import extraction_parts
-
         return {**super().extra_signature(runtime), **extraction_parts()}
+
+    def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
+        """As usual, with the tagger of the texts' language."""
+        return with_tagger(super().signature(corpus, runtime), corpus.language)

@@ -15,7 +15,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -24,9 +24,12 @@ import numpy as np
 
 from gecjury.corpus.corpus import Corpus, Group, fingerprint
 from gecjury.corpus.edits import Edit, Edits
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import InputError, MissingExtraError, install_hint
 from gecjury.runtime import Runtime
+from gecjury.scoring.signature import Signature
 from gecjury.textfiles import read_lines
+from gecjury.wording import letters
 
 __all__ = [
     "ARROW",
@@ -42,6 +45,7 @@ __all__ = [
     "one_line",
     "permutations",
     "read_contexts",
+    "with_tagger",
 ]
 
 Context = tuple[str, str] | None
@@ -105,7 +109,7 @@ def collect_sets(
     sets = [
         CandidateSet(
             row,
-            corpus.sources[row],
+            corpus.language.joined(corpus.sources[row]),
             contexts[row],
             texts,
             tuple(show(corpus.sources[row], texts, row)),
@@ -138,18 +142,26 @@ def cut_context(context: Context, words: int) -> Context:
 
     Args:
         context: previous and next sentence.
-        words: how many are kept of each; with 0 there is no context at all.
+        words: how many are kept of each, of text without blanks twice as many letters; with 0
+            there is no context at all.
 
     Returns:
         The context; three dots stand where a sentence was cut.
     """
     if context is None or not words:
         return None
-    before, after = (sentence.split() for sentence in context)
-    return (
-        context[0] if len(before) <= words else " ".join(["…", *before[-words:]]),
-        context[1] if len(after) <= words else " ".join([*after[:words], "…"]),
-    )
+    before, after = context
+    return _nearest(before, words, last=True), _nearest(after, words, last=False)
+
+
+def _nearest(sentence: str, words: int, *, last: bool) -> str:
+    pieces, blank = sentence.split(), " "
+    each = letters(sentence)
+    if sum(columns == 2 for _, columns in each) > 4 * words:  # words without blanks
+        pieces, blank, words = [letter for letter, _ in each], "", 2 * words
+    if len(pieces) <= words:
+        return sentence
+    return blank.join(["…", *pieces[-words:]] if last else [*pieces[:words], "…"])
 
 
 def read_contexts(option: str, corpus: Corpus) -> tuple[list[Context], str]:
@@ -170,7 +182,7 @@ def read_contexts(option: str, corpus: Corpus) -> tuple[list[Context], str]:
     if option == "corpus" and corpus.contexts is not None:
         return list(corpus.contexts), fingerprint(part for c in corpus.contexts for part in c)[:8]
     if option == "neighbours":
-        framed = ["", *corpus.sources, ""]
+        framed = ["", *map(corpus.language.joined, corpus.sources), ""]
         return [(framed[row], framed[row + 2]) for row in range(count)], "neighbours"
     if not Path(option).exists():
         raise InputError(
@@ -192,10 +204,11 @@ def read_contexts(option: str, corpus: Corpus) -> tuple[list[Context], str]:
 ARROW = "→"
 
 
-def marked(source: str, edits: Sequence[Edit]) -> str:
+def marked(source: str, edits: Sequence[Edit], language: Language = ENGLISH) -> str:
     """A correction with its edits inline: `[old→new]`, `[→new]`, `[old→]`.
 
-    An arrow in the text itself is spelt `->`, so that only real edits look like edits.
+    Tokens stand together as the language writes them: in Japanese without blanks. An arrow in the
+    text itself is spelt `->`, so that only real edits look like edits.
     """
     tokens = source.split()
     parts: list[str] = []
@@ -207,7 +220,7 @@ def marked(source: str, edits: Sequence[Edit]) -> str:
         if old or new:
             parts.append(f"[{old}{ARROW}{new}]")
         done = edit.end
-    return one_line(" ".join([*parts, *map(mark_safe, tokens[done:])]))
+    return one_line(language.joined(" ".join([*parts, *map(mark_safe, tokens[done:])])))
 
 
 def edits_of_pairs(
@@ -238,13 +251,16 @@ def edits_of_pairs(
                 todo.append((row, text))
     if todo:
         sources = [corpus.sources[row] for row, _ in todo]
-        extracted = _extract(sources, [text for _, text in todo], runtime)
+        extracted = _extract(sources, [text for _, text in todo], corpus.language, runtime)
         found.update(zip(todo, extracted, strict=True))
     return found
 
 
-def _extract(sources: Sequence[str], texts: Sequence[str], runtime: Runtime) -> list[Edits]:
-    (edits,) = _extraction().extract_edits(sources, [texts], runtime=runtime)
+def _extract(
+    sources: Sequence[str], texts: Sequence[str], language: Language, runtime: Runtime
+) -> list[Edits]:
+    extract_edits = _extraction().extract_edits
+    (edits,) = extract_edits(sources, [texts], tagger=language.tagger, runtime=runtime)
     return list(edits)
 
 
@@ -259,12 +275,19 @@ def _extraction() -> ModuleType:
         ) from None
 
 
-def extraction_parts() -> dict[str, str]:
+def extraction_parts(language: Language = ENGLISH) -> dict[str, str]:
     """What decides extracted edits besides the texts; empty where none can be extracted."""
     try:
-        return dict(_extraction().extraction_signature())
+        return dict(_extraction().extraction_signature(language.tagger))
     except MissingExtraError:
         return {}
+
+
+def with_tagger(signature: Signature, language: Language) -> Signature:
+    """A judge's signature with the tagger behind edits in a language; English has it already."""
+    if language == ENGLISH:
+        return signature
+    return replace(signature, extra={**signature.extra, **extraction_parts(language)})
 
 
 _BACKTICKS = re.compile(r"`{3,}")

@@ -2,8 +2,10 @@
 
 A file `NAME.vN.txt` opens with a head (`name`, `version`, `source`, `placeholders`) and holds the
 wording below a line `---`. Changed wording takes a new number; a published version never changes.
-Placeholders are `{{word}}`. What the head declares, what the text holds and what a caller fills
-must be the same set, so that a criterion or a context cannot get lost on the way.
+Where a wording names the texts' language, version 1 is for English and version 2 for all others,
+whose name fills `{{language}}`. Placeholders are `{{word}}`. What the head declares, what the text
+holds and what a caller fills must be the same set, so that a criterion or a context cannot get
+lost on the way.
 """
 
 from __future__ import annotations

@@ -238,7 +238,7 @@ class TypedEditMetric(EditMetric):
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
         """As usual, and that gold edits were typed anew, where some were."""
         made = super().signature(corpus, runtime)
-        if not is_retyped(corpus, self.types):
+        if not is_retyped(corpus, self.types, self.tagger):
             return made
         return replace(made, extra={**made.extra, "gold": "retyped"})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -30,10 +30,13 @@ from gecjury.scoring.scorer import Scorer, mean_of_totals, mean_totals
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f
 
-__all__ = ["ERRANT", "SentenceERRANT", "edit_keys"]
+__all__ = ["ERRANT", "SentenceERRANT", "count_edits", "count_types", "edit_keys"]
 
 Mode = Literal["correction", "span", "token"]
 _Key = tuple[int, int] | tuple[int, int, str]
+K = TypeVar("K")
+Edited = Mapping[K, list[str]]
+"""What is compared of a sentence's edits, with the types of the edits behind each key."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class ERRANT(BestReference, TypedEditMetric):
                 both = [(id(own), id(other)) for own, other in zip(lines, reference, strict=True)]
                 for row, pair in enumerate(both):
                     if pair not in counts:
-                        counts[pair] = _count(lines[row], reference[row])
+                        counts[pair] = count_edits(lines[row], reference[row])
                 if both:
                     values[system, :, index] = [counts[pair] for pair in both]
         _, chosen = self.chosen_in_run(values)
@@ -104,7 +107,7 @@ class ERRANT(BestReference, TypedEditMetric):
             own, other = mine[system][row], theirs[reference][row]
             found = by_pair.get((id(own), id(other)))
             if found is None:
-                found = by_pair[id(own), id(other)] = _types(own, other)
+                found = by_pair[id(own), id(other)] = count_types(own, other)
             return found
 
         return Statistics(
@@ -135,7 +138,7 @@ class ERRANT(BestReference, TypedEditMetric):
         for number, (row, edits) in enumerate(corrections):
             mine = edit_keys(edits, self.mode)
             for index, lines in enumerate(references):
-                counts[number, index] = _count(mine, lines[row])
+                counts[number, index] = count_edits(mine, lines[row])
         credit = np.zeros((len(cases), len(references)))
         for number, case in enumerate(cases):
             keys = edit_keys([case.edit], self.mode)
@@ -215,9 +218,7 @@ def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> di
     return keys
 
 
-def _count(
-    hypothesis: Mapping[_Key, list[str]], reference: Mapping[_Key, list[str]]
-) -> tuple[int, int, int]:
+def count_edits(hypothesis: Edited[K], reference: Edited[K]) -> tuple[int, int, int]:
     """TP, FP, FN of one sentence; a shared key counts as often as the reference has it."""
     if not hypothesis:
         return 0, 0, sum(map(len, reference.values()))
@@ -227,8 +228,8 @@ def _count(
     return tp, fp, fn
 
 
-def _types(hypothesis: Mapping[_Key, list[str]], reference: Mapping[_Key, list[str]]) -> Types:
-    """As `_count`, by type: TP and FN by the reference edit's, FP by the hypothesis edit's."""
+def count_types(hypothesis: Edited[K], reference: Edited[K]) -> Types:
+    """As `count_edits`, by type: TP and FN by the reference edit's, FP by the hypothesis edit's."""
     counts: dict[tuple[str, int], int] = {}
     for key, types in hypothesis.items():
         shared = reference.get(key)

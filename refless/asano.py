@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from gecjury.errors import OptionError
 from gecjury.models.checkpoints import weights_identity
 from gecjury.models.precision import DType
 from gecjury.refless.nets.bundle import bundle_identity, open_bundle
-from gecjury.refless.nets.language import mean_log_probabilities
-from gecjury.refless.similarity import Meteor
+from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
+from gecjury.refless.similarity import Meteor, words_of_any
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
@@ -47,6 +47,7 @@ class Asano(MeanScorer):
     summary: ClassVar[str] = "grammaticality from GUG, language model fluency, METEOR"
     paper: ClassVar[str] = "Asano et al. 2017"
     part_names: ClassVar[tuple[str, ...]] = ("grammaticality", "fluency", "meaning")
+    reads: ClassVar[Literal["tokens", "text"]] = "text"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     # 2: the signature names the commit of a language model from the hub.
@@ -90,7 +91,12 @@ class Asano(MeanScorer):
                     "leave it out with alpha=0"
                 )
             bundle = open_bundle(self.model, device=runtime.device, dtype=self.dtype)
-            notes = bundle.leak_notes(corpus)
+            if "grammaticality" not in bundle.aspects:
+                raise OptionError(
+                    f"asano: {self.model} rates {', '.join(bundle.aspects)}; expected a model of "
+                    "grammaticality (`gecjury train some gug`), or leave it out with alpha=0"
+                )
+            notes = bundle.notes(corpus)
             paired = "grammaticality" in bundle.pair_aspects
             pairs = (sources, hypotheses) if paired else ([], [])
             aspect = "grammaticality"
@@ -101,9 +107,15 @@ class Asano(MeanScorer):
         if self.beta:
             entropy = -mean_log_probabilities(self.language_model, texts, runtime, self.dtype)
             values[..., 1] = np.nan_to_num(1 / (1 + entropy))[text_of]
+            notes = [*notes, *english_model_notes(self.language_model, corpus)]
         if self.gamma:
-            meteor = Meteor()
-            kept = [meteor.score(s, h) for s, h in zip(sources, hypotheses, strict=True)]
+            english = corpus.language.code == "en"
+            meteor = Meteor(stems=english)
+            sides: tuple[Sequence[str], ...] = (sources, hypotheses)
+            if not english:
+                # METEOR takes what stands between blanks for words, which not all languages write.
+                sides = tuple([" ".join(words_of_any(t)) for t in side] for side in sides)
+            kept = [meteor.score(s, h) for s, h in zip(*sides, strict=True)]
             values[..., 2] = np.array(kept)[pair_of]
         return Statistics(values, notes=tuple(notes))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -65,6 +65,7 @@ class IMPARA(MeanScorer):
     name: ClassVar[str] = "impara"
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "ranker trained on parallel text, with a similarity threshold"
+    reads: ClassVar[Literal["tokens", "text"]] = "text"
     paper: ClassVar[str] = "Maeda et al. 2022"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
@@ -107,10 +108,10 @@ class IMPARA(MeanScorer):
             )
         threshold = self.threshold
         encoder = "" if threshold is None else self._encoder()
-        ranker, keys = _open(self.model, self.max_length, runtime.device, self.dtype)
+        ranker, trained = _open(self.model, self.max_length, runtime.device, self.dtype)
         texts, (sources, hypotheses), text_of, pair_of = distinct_pairs(corpus)
         quality = 1.0 / (1.0 + np.exp(-ranker.predict(texts, None, runtime)[:, 0]))
-        notes = Bundle((), keys=keys, where=self.model).leak_notes(corpus)
+        notes = trained.notes(corpus)
         if threshold is None:
             return Statistics(quality[text_of], details={"filtered": 0}, notes=tuple(notes))
         similarity = self._similarity(encoder, sources, hypotheses, runtime)
@@ -154,13 +155,11 @@ class IMPARA(MeanScorer):
 
 
 @lru_cache(maxsize=2)
-def _open(
-    location: str, max_length: int, device: str, dtype: DType
-) -> tuple[Regressor, frozenset[str]]:
-    """The ranker, and hashes of the sentences trained on."""
+def _open(location: str, max_length: int, device: str, dtype: DType) -> tuple[Regressor, Bundle]:
+    """The ranker, and what is known of its training."""
     device = pick_device(device)
     check_dtype(dtype, device)
-    _, keys = _trained_with(location)
+    _, trained = _trained_with(location)
     checkpoint = resolve(location, packaged=False)
     inside(checkpoint.folder, ".")
     config = read_config(checkpoint)
@@ -177,7 +176,7 @@ def _open(
     # Of a folder all weights count: a mean's head lies beside the encoder's.
     identity = f"{weights_identity(location)}|{dtype}"
     network = placed(model, dtype, device)
-    return Regressor(network, tokenizer, ("rank",), max_length, identity), keys
+    return Regressor(network, tokenizer, ("rank",), max_length, identity), trained
 
 
 def _is_pooled(location: str) -> bool:
@@ -189,8 +188,8 @@ def _is_pooled(location: str) -> bool:
     return isinstance(record, dict) and record.get("format") == IMPARA_POOLED_FORMAT
 
 
-def _trained_with(location: str) -> tuple[str | None, frozenset[str]]:
-    """The encoder that a training used, and hashes of its sentences, where a folder tells them.
+def _trained_with(location: str) -> tuple[str | None, Bundle]:
+    """The encoder that a training used, and hashes and language of its sentences, where told.
 
     Raises:
         InputError: no such folder, or not an IMPARA model.
@@ -198,6 +197,7 @@ def _trained_with(location: str) -> tuple[str | None, frozenset[str]]:
     folder = Path(location).expanduser()
     base: str | None = None
     keys: frozenset[str] = frozenset()
+    language: object = "und"
     if (folder / MANIFEST).exists():
         record = read_json(inside(folder, MANIFEST), "the manifest of an IMPARA; train anew")
         found = record.get("format") if isinstance(record, dict) else record
@@ -212,6 +212,12 @@ def _trained_with(location: str) -> tuple[str | None, frozenset[str]]:
             raise InputError(
                 f"{folder / MANIFEST}: damaged (encoder {base!r:.60}); train or copy the model anew"
             )
+        language = record.get("language", "en")
+        if not isinstance(language, str) or not 0 < len(language) < 40:
+            raise InputError(
+                f"{folder / MANIFEST}: damaged (language {language!r:.60}); train or copy the "
+                "model anew"
+            )
         if (folder / KEYS_FILE).exists():
             keys = frozenset(read_text(inside(folder, KEYS_FILE)).split())
     elif not folder.is_dir() and location.startswith((".", "/", "~")):
@@ -219,4 +225,4 @@ def _trained_with(location: str) -> tuple[str | None, frozenset[str]]:
             f"{location}: no such folder. Train a model with `gecjury train impara jfleg gmeg-dev "
             f"-o {location}`, or correct the path"
         )
-    return base, keys
+    return base, Bundle((), keys=keys, where=location, language=str(language))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.models.checkpoints import weights_identity
 from gecjury.models.precision import DType
-from gecjury.refless.nets.language import mean_log_probabilities
+from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import indel_ratio, token_sort_ratio
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
@@ -30,7 +30,8 @@ class Scribendi(Scorer):
     0 if the hypothesis equals its source. 1 if its perplexity is lower and the greater of token
     sort ratio and Levenshtein ratio (substitutions at cost 2, over characters) reaches the
     threshold. Otherwise −1. An empty hypothesis or source has no perplexity: −1. Two texts of
-    punctuation alone have the same words, none, and are alike, as in fuzzywuzzy.
+    punctuation alone have the same words, none, and are alike, as in fuzzywuzzy; of other languages
+    than English no letter is dropped, as fuzzywuzzy does. The default model is English.
 
     Attributes:
         model: folder or hub name of a causal language model.
@@ -41,6 +42,7 @@ class Scribendi(Scorer):
     name: ClassVar[str] = "scribendi"
     family: ClassVar[str] = "refless"
     summary: ClassVar[str] = "perplexity and closeness to the source, by any causal model"
+    reads: ClassVar[Literal["tokens", "text"]] = "text"
     paper: ClassVar[str] = "Islam and Magnani 2021"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     # 2: the signature names the commit of a language model from the hub. 3: texts without a word
@@ -69,19 +71,20 @@ class Scribendi(Scorer):
         rows: dict[str, int] = {}
         left = [rows.setdefault(sources[row], len(rows)) for row in changed]
         right = [rows.setdefault(hypotheses[row], len(rows)) for row in changed]
+        english = corpus.language.code == "en"
         likely = mean_log_probabilities(self.model, list(rows), runtime, self.dtype)
         scores = np.zeros(len(sources))
         for row, source, hypothesis in zip(changed, left, right, strict=True):
             better = likely[hypothesis] > likely[source]
-            near = better and self._near(sources[row], hypotheses[row])
+            near = better and self._near(sources[row], hypotheses[row], english)
             scores[row] = 1.0 if near else -1.0
-        return Statistics(scores[pair_of])
+        return Statistics(scores[pair_of], notes=english_model_notes(self.model, corpus))
 
-    def _near(self, source: str, hypothesis: str) -> bool:
+    def _near(self, source: str, hypothesis: str, english: bool) -> bool:
         # The token sort ratio sorts words, so it is asked only where the cheaper one says no.
         return (
             indel_ratio(source, hypothesis) >= self.threshold
-            or token_sort_ratio(source, hypothesis) >= self.threshold
+            or token_sort_ratio(source, hypothesis, english=english) >= self.threshold
         )
 
     def sentence_scores(self, statistics: Statistics) -> Scores:

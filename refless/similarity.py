@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -15,7 +16,13 @@ __all__ = [
     "indel_ratio",
     "porter_stem",
     "token_sort_ratio",
+    "words_of_any",
 ]
+
+_NO_BLANKS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+)
+"""Letters of scripts without blanks between words: Thai, Lao, Burmese, Khmer, kana, ideographs."""
 
 
 def indel_ratio(first: str, second: str) -> float:
@@ -31,14 +38,20 @@ def indel_ratio(first: str, second: str) -> float:
     return float(2 * LCSseq.similarity(first, second) / size) if size else 1.0
 
 
-def token_sort_ratio(first: str, second: str) -> float:
+def token_sort_ratio(first: str, second: str, *, english: bool = True) -> float:
     """Ratio of the sorted words in lower case, in whole hundredths as its program gives it.
 
     Characters that are no letter, digit or underscore separate words; those from U+0080 to U+00FF
     are dropped beforehand (fuzzywuzzy 0.18, `token_sort_ratio`). 0 where one has no word, 1 where
     neither has: texts of punctuation alone are alike, whatever it is.
+
+    Args:
+        first: a text.
+        second: another.
+        english: as the program does it. Other languages lose no letter (å, é, ö lie between these
+            characters), and a letter is a word where no blanks are written.
     """
-    left, right = _sorted_words(first), _sorted_words(second)
+    left, right = _sorted_words(first, english), _sorted_words(second, english)
     if left == right:
         return 1.0
     if not left or not right:
@@ -46,7 +59,9 @@ def token_sort_ratio(first: str, second: str) -> float:
     return round(100 * indel_ratio(left, right)) / 100
 
 
-def _sorted_words(text: str) -> str:
+def _sorted_words(text: str, english: bool) -> str:
+    if not english:
+        return " ".join(sorted(word for word in words_of_any(text.lower()) if word[0].isalnum()))
     kept = "".join(character for character in text if not 128 <= ord(character) < 256)
     return " ".join(sorted(re.sub(r"\W", " ", kept).lower().split()))
 
@@ -64,12 +79,14 @@ class Meteor:
         beta: how steeply fragmentation costs.
         gamma: the greatest loss by fragmentation.
         stem_weight: what a match of stems is worth beside an exact match.
+        stems: whether stems are matched, which are those of English.
     """
 
     alpha: float = 0.9
     beta: float = 3.0
     gamma: float = 0.5
     stem_weight: float = 1.0
+    stems: bool = True
 
     def score(self, reference: str, hypothesis: str) -> float:
         """METEOR of a hypothesis; words are compared in lower case.
@@ -79,7 +96,7 @@ class Meteor:
         first, second = _words(reference), _words(hypothesis)
         if not first or not second:
             return float(first == second)
-        pairs = align_words(first, second)
+        pairs = align_words(first, second, stems=self.stems)
         if not pairs:
             return 0.0
         weight = sum(1.0 if first[i] == second[j] else self.stem_weight for i, j in pairs)
@@ -93,7 +110,9 @@ class Meteor:
         return mean * (1 - self.gamma * broken)
 
 
-def align_words(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
+def align_words(
+    first: Sequence[str], second: Sequence[str], *, stems: bool = True
+) -> list[tuple[int, int]]:
     """One-to-one matches of words, exact ones first, then equal stems; sorted by `first`.
 
     Of the many alignments with as many matches one with few chunks is wanted: the longest common
@@ -101,10 +120,10 @@ def align_words(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, 
     """
     pairs: list[tuple[int, int]] = []
     free_first, free_second = [True] * len(first), [True] * len(second)
-    for left, right in (
-        (list(first), list(second)),
-        ([porter_stem(w) for w in first], [porter_stem(w) for w in second]),
-    ):
+    sides = [(list(first), list(second))]
+    if stems:
+        sides.append(([porter_stem(w) for w in first], [porter_stem(w) for w in second]))
+    for left, right in sides:
         while True:
             length, i, j = _longest_run(left, right, free_first, free_second)
             if not length:
@@ -134,6 +153,29 @@ def _longest_run(
                     best = (length, i - length + 1, j - length + 1)
         above = here
     return best
+
+
+def words_of_any(text: str) -> list[str]:
+    """Words and marks of any language; each letter is a word where the script has no blanks."""
+    words: list[str] = []
+    joins = after_blank = False
+    for character in text:
+        kind = unicodedata.category(character)[0]
+        if kind == "M" and words and not after_blank:
+            # A combining mark belongs to the letter before it, in scripts without blanks as well.
+            words[-1] += character
+            continue
+        after_blank = character.isspace()
+        letter = kind in "LN" or (character in "'’ʼ" and joins)
+        single = _NO_BLANKS.match(character) is not None
+        if after_blank:
+            joins = False
+        elif letter and joins and not single:
+            words[-1] += character
+        else:
+            words.append(character)
+            joins = letter and not single
+    return words
 
 
 def _words(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.models.precision import DType
-from gecjury.refless.data.annotations import ASPECTS
+from gecjury.refless.data.annotations import ASPECTS, QUALITY
 from gecjury.refless.nets.bundle import (
     USUAL_WEIGHTS,
     Bundle,
@@ -38,6 +38,9 @@ class SOME(MeanScorer):
     score is the mean. Statistics keep the three aspects, so that weights are searched without
     scoring anew.
 
+    A model of one rating of the whole correction (`quality`, as of autoJQE) reads source and
+    hypothesis; its scaled prediction is the score, and there are no weights.
+
     Attributes:
         model: folder that `gecjury train some` wrote, a hub name, or a folder with the models
             `grammaticality` (or `grammer`), `fluency` and `meaning`.
@@ -56,6 +59,7 @@ class SOME(MeanScorer):
     summary: ClassVar[str] = "grammaticality, fluency and meaning by trained regressors"
     paper: ClassVar[str] = "Yoshimura et al. 2020"
     part_names: ClassVar[tuple[str, ...]] = ASPECTS
+    reads: ClassVar[Literal["tokens", "text"]] = "text"
     must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     score_options: ClassVar[frozenset[str]] = frozenset({"alpha", "beta", "gamma"})
@@ -88,12 +92,19 @@ class SOME(MeanScorer):
         return bundle_identity(self.model) if self.model else {}
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
-        """Scaled predictions, systems × sentences × (grammaticality, fluency, meaning)."""
+        """Scaled predictions, systems × sentences × (grammaticality, fluency, meaning).
+
+        Of a model of quality, systems × sentences × 1.
+        """
         bundle = _open(self.model, self.max_length, runtime.device, self.dtype)
-        notes = bundle.leak_notes(corpus)
+        notes = bundle.notes(corpus)
         texts, pairs, text_of, pair_of = distinct_pairs(corpus)
-        values = np.empty((len(corpus.systems), len(corpus), len(ASPECTS)))
-        for column, aspect in enumerate(ASPECTS):
+        of_quality = bundle.aspects == (QUALITY,)
+        if of_quality:
+            self._refuse_weights()
+        aspects = (QUALITY,) if of_quality else ASPECTS
+        values = np.empty((len(corpus.systems), len(corpus), len(aspects)))
+        for column, aspect in enumerate(aspects):
             # An aspect without weight needs no model.
             if aspect not in bundle.aspects:
                 if (self.alpha, self.beta, self.gamma)[column]:
@@ -103,12 +114,12 @@ class SOME(MeanScorer):
                     )
                 values[:, :, column] = 0.0
         predicted = bundle.predict(texts, pairs, runtime)
-        for column, aspect in enumerate(ASPECTS):
+        for column, aspect in enumerate(aspects):
             if aspect in predicted:
                 rows = pair_of if aspect in bundle.pair_aspects else text_of
                 values[:, :, column] = predicted[aspect][rows]
         low, high = bundle.scale
-        present = [c for c, aspect in enumerate(ASPECTS) if aspect in predicted]
+        present = [c for c, aspect in enumerate(aspects) if aspect in predicted]
         values[:, :, present] = (values[:, :, present] - low) / (high - low)
         notes += [
             f"{name}: {count} hypotheses are empty, and nothing empty was trained on: what a "
@@ -118,22 +129,41 @@ class SOME(MeanScorer):
         ]
         return Statistics(values, notes=tuple(notes))
 
+    def _refuse_weights(self) -> None:
+        """Refuse weights of aspects that a model of quality does not have."""
+        if (self.alpha, self.beta, self.gamma) != USUAL_WEIGHTS:
+            raise OptionError(
+                f"some: {self.model} rates one aspect, {QUALITY}, which has no weights: leave out "
+                "alpha, beta and gamma"
+            )
+
     @property
     def weights(self) -> FloatArray:
         """α, β, γ, shape (3,)."""
         return np.array([self.alpha, self.beta, self.gamma])
 
     def sentence_scores(self, statistics: Statistics) -> Scores:
-        """Weighted sums, systems × sentences."""
+        """Weighted sums, systems × sentences; of a model of quality its ratings."""
+        if statistics.values.shape[2] == 1:
+            return Scores(statistics.values[:, :, 0])
         return Scores(statistics.values @ self.weights)
 
     def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
-        """Grammaticality, fluency and meaning; NaN for one without weight, which is not asked."""
+        """Grammaticality, fluency and meaning; NaN for one without weight, which is not asked.
+
+        A model of quality has no parts: all are NaN.
+        """
+        if statistics.values.shape[2] == 1:
+            return {aspect: np.full(statistics.values.shape[:2], np.nan) for aspect in ASPECTS}
         values = np.where(self.weights > 0, statistics.values, np.nan)
         return {aspect: values[:, :, column] for column, aspect in enumerate(ASPECTS)}
 
     def search(self, statistics: Statistics, benchmark: Any, measure: str) -> dict[str, float]:
         """α, β and γ in hundredths, by the search that `gecjury train weights` does."""
+        if statistics.values.shape[2] == 1:
+            raise OptionError(
+                f"some: {self.model} rates one aspect, {QUALITY}: there are no weights to search"
+            )
         # Scoring needs no judgments of people, so they are imported only here.
         from gecjury.refless.training.weights import search_weights
 

@@ -287,7 +287,7 @@ def _ratings(
     from gecjury.refless.data.splits import split_by_source
     from gecjury.stats.correlation import pearson
 
-    rated = read_annotations(Path(data) / NAMED_SETS["tmu-gfm"])
+    rated = read_annotations(Path(data) / NAMED_SETS["tmu-gfm"][0])
     split = split_by_source(rated)
     lines = []
     worst = 0.0

@@ -86,6 +86,10 @@ class Page:
         self.problems.clear()
         self._load(path.resolve().as_uri() + (f"#{fragment}" if fragment else ""))
 
+    def visit(self, address: str) -> None:
+        """Load an address and wait until it is there."""
+        self._load(address)
+
     def _load(self, address: str) -> None:
         self._events.clear()
         self._call("Page.navigate", url=address)
@@ -114,9 +118,10 @@ class Page:
         self._call("Emulation.setEmulatedMedia", media=kind, features=features)
 
     def press(self, key: str) -> None:
-        """Press and release a key such as `Tab` or `Enter`."""
-        text = {"text": "\r"} if key == "Enter" else {}
-        code = {"Tab": 9, "Enter": 13}[key]
+        """Press and release a key such as `Tab`, `Enter`, `ArrowDown`, `3` or `s`."""
+        codes = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40}
+        text = {"text": "\r" if key == "Enter" else key} if key == "Enter" or len(key) == 1 else {}
+        code = codes.get(key) or ord(key.upper())
         for kind in ("keyDown", "keyUp"):
             self._call(
                 "Input.dispatchKeyEvent", type=kind, key=key, code=key,

@@ -32,6 +32,7 @@ DATA = (
     "gecjury/judges/asking/prices.json",
     "gecjury/prompts/pairwise.v1.txt",
     "gecjury/py.typed",
+    "gecjury/report/citations.bib",
     "gecjury/report/page/report.css",
     "gecjury/report/page/report.js",
 )

@@ -120,3 +120,55 @@ def ratings(path: Path, count: int = 120) -> Path:
     ]
     path.write_text("\n".join(rows) + "\n")
     return path
+
+
+def character_encoder(folder: Path, letters: str, seed: int = 0) -> Path:
+    """A random BERT of 2 layers × 32 that reads single letters as they are, as of Japanese."""
+    import torch
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    torch.manual_seed(seed)
+    table = {
+        t: n for n, t in enumerate(dict.fromkeys(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *letters]))
+    }
+    inner = Tokenizer(models.WordLevel(table, unk_token="[UNK]"))
+    inner.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+    inner.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    words = PreTrainedTokenizerFast(
+        tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
+        sep_token="[SEP]", model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+    )  # fmt: skip
+    config = BertConfig(
+        vocab_size=len(words), hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+        intermediate_size=64, max_position_embeddings=64,
+    )  # fmt: skip
+    BertModel(config).save_pretrained(folder)
+    words.save_pretrained(folder)
+    return folder
+
+
+KANA = "かきくけこがぎぐげごさしすせそのはをに日本語私先生。、"
+
+
+def japanese(count: int, seed: int = 0) -> list[str]:
+    """Random lines of 4 to 12 Japanese letters, without a blank."""
+    rng = np.random.default_rng(seed)
+    return ["".join(rng.choice(list(KANA), rng.integers(4, 13))) for _ in range(count)]
+
+
+def qualities(path: Path, count: int = 60) -> Path:
+    """Write corrections with one rating of quality by three raters, as autoJQE has them."""
+    rng = np.random.default_rng(0)
+    rows = ["原文\t訂正\t個別評価\t評価"]
+    for number, source in enumerate(japanese(count // 2)):
+        for output in (source, japanese(1, 1000 + number)[0]):
+            ratings = rng.integers(1, 5, 3)
+            cell = ",".join(map(str, ratings))
+            rows.append(f'{source}\t{output}\t"{cell}"\t{ratings.mean()}')
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path

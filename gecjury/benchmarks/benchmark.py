@@ -28,13 +28,30 @@ from gecjury.errors import DataError, InputError, OptionError
 if TYPE_CHECKING:
     from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
 
-__all__ = ["Benchmark", "LoadRequest", "ranked_groups"]
+__all__ = ["Benchmark", "CorrectionLabels", "LoadRequest", "ranked_groups"]
 
 if TYPE_CHECKING:
     Verdicts = tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]
 
 Columns = Mapping[str, Mapping[str, float]]
 """Published scores: kind (`trueskill`, `expected-wins`, `mean`), then system, higher is better."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorrectionLabels:
+    """What annotators called whole corrections, one word each.
+
+    Attributes:
+        values: by system of the corpus, by sentence; empty where there is none.
+        true: the label of good corrections.
+        false: labels of bad ones with what they mean, the worst first.
+        others: labels that take no part, with what they mean.
+    """
+
+    values: tuple[tuple[str, ...], ...]
+    true: str
+    false: Mapping[str, str]
+    others: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -61,6 +78,10 @@ class Benchmark:
             is none; None where sentences were not rated.
         ratings: the same by aspect where several were rated ("grammaticality", "fluency", ...).
         raters: by aspect each rater's ratings, shape (raters, systems, sentences), where known.
+        places: True where nobody knows which system made a correction: the systems of `corpus` are
+            then the first, second, ... correction of each source, and no level of systems exists.
+            A source with fewer has its first one again, without rating, verdict or label.
+        labels: what annotators called whole corrections; None where they were not labelled.
     """
 
     name: str
@@ -78,11 +99,15 @@ class Benchmark:
     segment_scores: NDArray[np.float64] | None = None
     ratings: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     raters: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    places: bool = False
+    labels: CorrectionLabels | None = None
     _verdicts: Callable[[], Verdicts] | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         """What it is; the texts are in its corpus."""
         size = f"{len(self.corpus.names)} systems ({self.systems}) × {len(self.corpus)} sentences"
+        if self.places:
+            size = f"corrections of {len(self.corpus)} sentences"
         return f"<Benchmark {self.name}: {size}, references {self.references or 'none'}>"
 
     @property
@@ -123,6 +148,11 @@ class Benchmark:
         return {**self.ratings, "mean" if self.ratings else "rating": self.segment_scores}
 
     @property
+    def judged_whole(self) -> bool:
+        """Whether people ranked, rated or labelled whole corrections."""
+        return bool(self.rated or self.labels or any(self.rankings.values()))
+
+    @property
     def has_verdicts(self) -> bool:
         """Whether annotators judged single edits."""
         return self._verdicts is not None
@@ -147,6 +177,7 @@ class Benchmark:
         return fingerprint(
             [
                 *([json.dumps(ratings)] if ratings else []),
+                *([json.dumps(self.labels.values)] if self.labels else []),
                 corpus.source_print,
                 corpus.reference_print,
                 corpus.gold_print,

@@ -17,6 +17,7 @@ from typing import NoReturn
 import numpy as np
 
 from gecjury.arrays import FloatArray
+from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
 from gecjury.benchmarks.judgments import (
     FIRST_SENTENCE,
     MOST_RANK,
@@ -28,7 +29,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, nearest_of
 from gecjury.textfiles import csv_rows, read_text
 
-__all__ = ["FORMS", "OwnJudgments", "known_items", "read_judgments"]
+__all__ = ["FORMS", "OwnJudgments", "known_items", "read_judgments", "read_own_verdicts"]
 
 
 FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -196,10 +197,10 @@ def _left_out(
     return (f"{what}: {names}",)
 
 
-def _read_table(path: Path) -> tuple[str, list[_Row]]:
+def _columns(path: Path, expected: str) -> tuple[list[str], list[_Row]]:
     text = read_text(path)
     if not text.strip():
-        raise InputError(f"{path}: the file is empty; {_expected()}")
+        raise InputError(f"{path}: the file is empty; {expected}")
     header = text.partition("\n")[0]
     separator = max("\t,;", key=header.count)
     reader = csv_rows(text, str(path), delimiter=separator)
@@ -208,6 +209,11 @@ def _read_table(path: Path) -> tuple[str, list[_Row]]:
     if len(set(columns)) < len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)
         raise InputError(f"{path}, line 1: column {twice!r} occurs twice; rename one of them")
+    return columns, rows
+
+
+def _read_table(path: Path) -> tuple[str, list[_Row]]:
+    columns, rows = _columns(path, _expected())
     form = next((f for f, (needed, _) in FORMS.items() if set(needed) <= set(columns)), None)
     if form is None:
         raise InputError(f"{path}, line 1: columns {', '.join(columns)} fit no form; {_expected()}")
@@ -383,3 +389,87 @@ def _equal_note(count: int) -> tuple[str, ...]:
     if not count:
         return ()
     return (f"{count} judgments prefer one of two equal texts; they are kept as they are",)
+
+
+_VERDICTS = ("sentence", "system", "start", "end", "correction", "valid")
+_WORDS = {"1": True, "true": True, "right": True, "0": False, "false": False, "wrong": False}
+
+
+def read_own_verdicts(
+    path: Path, corpus: Corpus, first: int = 1
+) -> tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]:
+    """Read verdicts on single edits, as `gecjury annotate --task edits` writes them.
+
+    Args:
+        path: a CSV or TSV file with a row an edit: the sentence, the system whose correction it
+            belongs to, the source tokens replaced (`start` from 0, `end` after the last), what was
+            put there, and whether that is right (1, true, right; 0, false, wrong); a column
+            `annotator` may be added. Systems with the same text may each have the row.
+        corpus: its systems are judged.
+        first: what `sentence` calls the first source.
+
+    Returns:
+        As `gecjury.benchmarks.edit_verdicts.read_edit_verdicts`; there are no problems.
+
+    Raises:
+        InputError: the columns are others, or a cell cannot be used; names the line.
+    """
+    expected = f"expected a header with the columns {','.join(_VERDICTS)} and perhaps annotator"
+    columns, rows = _columns(path, expected)
+    strange = [name for name in columns if name not in (*_VERDICTS, _ONE)]
+    missing = [name for name in _VERDICTS if name not in columns]
+    if strange or missing:
+        what = f"unknown column {strange[0]!r}" if strange else f"no column {missing[0]!r}"
+        raise InputError(f"{path}, line 1: {what}; {expected}")
+    found: dict[tuple[object, ...], HumanVerdict] = {}
+    judged: dict[tuple[str, int], dict[str, int]] = {}
+    for row in rows:
+        verdict, sentence = _verdict(row, corpus, first)
+        texts = judged.setdefault((verdict.annotator, sentence), {})
+        target = texts.setdefault(verdict.correction, len(texts) + 1)
+        key = (verdict.annotator, sentence, target, verdict.start, verdict.end, verdict.new)
+        known = found.setdefault(key, replace(verdict, target=target))
+        if known.valid != verdict.valid:
+            row.fail(
+                f"{verdict.annotator} called this edit {'right' if known.valid else 'wrong'} in "
+                "another line",
+                "keep one of the two",
+            )
+    if not found:
+        raise InputError(f"{path}: no verdict below the header; {expected}")
+    sources = tuple(
+        JudgedSource(
+            annotator, str(sentence + first), _tokens(corpus.sources[sentence]),
+            *(corpus.contexts[sentence] if corpus.contexts else ("", "")), tuple(texts),
+        )
+        for (annotator, sentence), texts in judged.items()
+    )  # fmt: skip
+    return tuple(found.values()), sources, ()
+
+
+def _verdict(row: _Row, corpus: Corpus, first: int) -> tuple[HumanVerdict, int]:
+    """One row, and the sentence that it is of."""
+    sentence = row.sentence(first, len(corpus))
+    text = corpus.systems[row.system("system", corpus.systems)].lines[sentence]
+    tokens = corpus.sources[sentence].split()
+    start = row.number("start", 0, len(tokens))
+    end = row.number("end", start, len(tokens))
+    if row["valid"].lower() not in _WORDS:
+        row.fail(f"valid {row['valid']!r:.60} is not understood", f"expected {', '.join(_WORDS)}")
+    verdict = HumanVerdict(
+        row["annotator"] or _ONE,
+        str(sentence + first),
+        " ".join(tokens),
+        _tokens(text),
+        0,
+        start,
+        end,
+        " ".join(tokens[start:end]),
+        _tokens(row["correction"]),
+        _WORDS[row["valid"].lower()],
+    )
+    return verdict, sentence
+
+
+def _tokens(text: str) -> str:
+    return " ".join(text.split())

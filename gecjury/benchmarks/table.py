@@ -22,7 +22,8 @@ class BenchmarkInfo:
     Attributes:
         name: the name it is loaded by.
         citation: the paper to cite.
-        system_sets: systems by set name, each in the order in which they are compared.
+        system_sets: systems by set name, each in the order in which they are compared; empty
+            where the data name none.
         reference_sets: names of its reference sets, the default first; none without references.
         views: `edit`, `sentence` or both, the default first.
         loader: `module:function` that turns a `Request` into a `Benchmark`.
@@ -80,6 +81,7 @@ _GJG15 = (
 _GMEG = ("amu", "lstm", "lstm-r", "marian", "nus", "transformer")
 _JFLEG = ("AMU", "CAMB", "NMT", "NUS", "orig", "turk")
 _TMU = ("cnn", "copy-net", "lstm", "smt", "transformer")
+_SWEDISH = ("granska", "mm", "mt", "mw", "s2")
 _SAMPLE = ("INPUT", "careful", "cautious", "fluent", "hasty", "noisy", "spelling")
 
 
@@ -150,6 +152,55 @@ def _table() -> dict[str, BenchmarkInfo]:
                 "gecjury.benchmarks.loaders.tmu_gfm:load_tmu_gfm",
             )
             for name in ("tmu-gfm", "tmu-gfm-test")
+        ),
+        BenchmarkInfo(
+            "swedish-oestling",
+            "Östling, Gillholm, Kurfalı, Mattson and Wirén (2024): Evaluation of Really Good "
+            "Grammatical Error Correction. LREC-COLING.",
+            {"base": _SWEDISH, "systems": _without(_SWEDISH, "mm", "mw"), "all": _SWEDISH},
+            ("official", "post-edited", "minimal", "maximal"),
+            ("sentence",),
+            "gecjury.benchmarks.loaders.swedish:load_swedish",
+            language="sv",
+            tokens="space",
+        ),
+        *(
+            BenchmarkInfo(
+                name,
+                "Suzuki, Takahashi, Yamashita, Aida, Hirasawa, Nakatsuji, Mita and Komachi (2022): "
+                "Construction of a Quality Estimation Dataset for Automatic Evaluation of Japanese "
+                "Grammatical Error Correction. LREC.",
+                {"base": (), "all": ()},
+                (),
+                ("sentence",),
+                "gecjury.benchmarks.loaders.autojqe:load_autojqe",
+                language="ja",
+            )
+            for name in ("autojqe", "autojqe-test")
+        ),
+        *(
+            BenchmarkInfo(
+                f"aqua-{code}",
+                "Shpagin: AQUA: Automated Quality Analyzer for Multilingual GEC. "
+                "https://github.com/PavelShpagin/AQUA.",
+                {"base": (), "all": ()},
+                (),
+                ("sentence",),
+                "gecjury.benchmarks.loaders.edit_labels:load_aqua",
+                language=code,
+                tokens="intl",
+            )
+            for code in ("en", "uk")
+        ),
+        BenchmarkInfo(
+            "pevdata",
+            "Zhan and others: JELV: A Judge of Edit-Level Validity for Evaluation and Automated "
+            "Reference Expansion in Grammatical Error Correction.",
+            {"base": (), "all": ()},
+            (),
+            ("sentence",),
+            "gecjury.benchmarks.loaders.edit_labels:load_pevdata",
+            tokens="intl",
         ),
         BenchmarkInfo(
             "sample",

@@ -33,17 +33,21 @@ COMMANDS: dict[str, str] = {
     "pick": "the best of several corrections of every sentence, and what choosing gains",
     "power": "how many sentences, systems or judgments tell a difference",
     "compare": "try metrics against the human judgments of a benchmark",
+    "annotate": "collect judgments of your own on a page of this machine",
+    "serve": "a page of this machine: score pasted texts, open comparisons, a leaderboard",
     "maege": "try metrics against chains of one annotator's edits, whose order is known",
     "attack": "damage corrections and see which metrics prefer the damaged text",
     "explain": "why a hypothesis scored what it did, edit by edit",
     "analyse": "norms, maps, costs and other analyses over any corpus, as table and figure",
     "train": "train reference-free metrics on your own ratings or parallel text",
     "tune": "find an option's value on one benchmark and try it on others",
+    "errant-compare": "two M2 files compared, with errant_compare's options and output",
     "edits": "ERRANT edits between a source and corrections, as M2",
     "m2": "apply, show, check and convert edits in the M2 format",
     "data": "find, fetch and verify benchmark data",
     "judgments": "move the stored replies of LLM judges from one machine to another",
     "demo": "the main job on the embedded sample: no data, no network",
+    "cite": "what to cite for metrics and benchmarks, as BibTeX",
     "completion": "a script with which a shell completes commands, options and names",
 }
 
@@ -204,6 +208,6 @@ def command_parser() -> CommandParser:
 
 def _declare(parser: CommandParser) -> None:
     """Import a command's module, which declares its arguments."""
-    module = import_module(f"gecjury.cli.{parser.path}")
+    module = import_module(f"gecjury.cli.{parser.path.replace('-', '_')}")
     module.add_arguments(parser)
     parser.set_defaults(run=module.run)

@@ -31,8 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument(
         "benchmark",
-        help="seeda, gjg15, gmeg-{dev,test}-{fce,wiki,yahoo}, jfleg, tmu-gfm[-test], sample, or a "
-        "folder or .toml file of your own",
+        help="seeda, gjg15, gmeg-{dev,test}-{fce,wiki,yahoo}, jfleg, tmu-gfm[-test], "
+        "swedish-oestling, autojqe[-test], aqua-{en,uk}, pevdata, sample, or a folder or .toml "
+        "file of your own",
     )
     add_metrics(parser)
     add_study_options(parser)
@@ -70,7 +71,8 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
         "--level",
         choices=get_args(Level),
         default="all",
-        help="what is compared; edit: single edits against annotators' verdicts (SEEDA)",
+        help="what is compared; edit: single edits against annotators' verdicts (SEEDA, AQUA, "
+        "PEVData)",
     )
     parser.add_argument(
         "--ties",

@@ -61,7 +61,7 @@ def _words_of_all() -> list[_Words]:
     from gecjury.benchmarks.table import BENCHMARKS
     from gecjury.cli import command_parser
     from gecjury.refless.data.labelled import LABELLED_SETS
-    from gecjury.scoring.registry import metric_names
+    from gecjury.scoring.registry import METRICS, metric_names
 
     lists = {
         "metric": tuple(metric_names()),
@@ -71,6 +71,7 @@ def _words_of_all() -> list[_Words]:
         "parallel": ("jfleg", "gmeg-dev"),
         "labelled": tuple(LABELLED_SETS),
         "annotated": ("conll14",),
+        "cited": (*METRICS, *BENCHMARKS),
     }
     # Names of other packages' metrics stand in a script that a shell runs.
     lists["metric"] = tuple(name for name in lists["metric"] if re.fullmatch(r"[\w.+-]+", name))
@@ -112,6 +113,7 @@ _TAKES = {
     ("data verify", "names"): "dataset",
     ("data path", "names"): "dataset",
     ("metrics", "names"): "metric",
+    ("cite", "names"): "cited",
 }
 
 
@@ -260,7 +262,9 @@ def _fish(words: list[_Words]) -> str:
             alone = " -f" if each.names else ""
             lines.append(f"{start}{alone} -a '{' '.join((*each.names, *each.places))}'")
         for flag in each.flags:
-            kind = f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}"
+            # fish: long, one letter, or a word after a single dash
+            sort = "l" if flag.startswith("--") else "s" if len(flag) == 2 else "o"
+            kind = f"-{sort} {flag.lstrip('-')}"
             taken = each.values.get(flag)
             more = "" if taken is None else f" -r -a '{' '.join(taken)}'" if taken else " -r"
             lines.append(f"{start} {kind}{more}")

@@ -149,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
         from gecjury.report.page.scores import tables_html
 
         title = f"{found.new} against {found.old}"
-        write_text(args.html, tables_html(title[:120], shown))
+        write_text(args.html, tables_html(title[:120], shown, corpus.language.code))
     try:
         print_result(shown, document(found, verdict), args.format)
         sys.stdout.flush()

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         return _explain_worst(args)
     found = _explained(args)
     if args.html or args.png:
-        _draw(found, args.html, args.png)
+        _draw(found, args.html, args.png, language_from(args).code)
     print_result(tables(found), document(found), args.format)
     return 1 if found.missing else 0
 
@@ -249,7 +249,7 @@ def _attribution(found: Explained) -> list[Table]:
     return [Table(columns, found.attribution_rows(), f"Attribution by {shares.method}", notes)]
 
 
-def _draw(found: Explained, html: str | None, png: str | None) -> None:
+def _draw(found: Explained, html: str | None, png: str | None, language: str) -> None:
     """Draw the plan of the reference that counts."""
     best = None if found.chosen is None else found.explanations[found.chosen]
     if found.chosen is None or best is None or best.heat_map is None:
@@ -258,7 +258,8 @@ def _draw(found: Explained, html: str | None, png: str | None) -> None:
     lines.append(("Reference", found.references[found.chosen]))
     lines += [(key, f"{value:.4f}") for key, value in best.scores.items()]
     if html:
-        write_text(html, heat_map_html(best.heat_map, f"{found.metric}: alignment", lines))
+        title = f"{found.metric}: alignment"
+        write_text(html, heat_map_html(best.heat_map, title, lines, language))
     if png:
         heat_map(best.heat_map, png)
 

@@ -186,7 +186,7 @@ def read_files(args: argparse.Namespace) -> Corpus:
     from gecjury.corpus.reading import read_corpus
 
     files = (args.source, args.hypotheses, args.references, args.m2)
-    return read_corpus(*files, language=language_from(args))
+    return read_corpus(*files, language_from(args))
 
 
 def language_from(args: argparse.Namespace) -> Language:

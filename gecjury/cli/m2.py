@@ -47,7 +47,9 @@ def _declare(parser: CommandParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="write here, not to stdout")
     if action in ("retype", "reextract"):  # both keep overlapping edits
         parser.add_argument(
-            "--tagger", default="embedded", help="embedded, or a spaCy model's name"
+            "--tagger",
+            default="embedded",
+            help="embedded, none, spacy:NAME, or a spaCy model's name",
         )
         parser.add_argument("--pos", choices=("spacy2", "spacy3"), default="spacy2")
         return

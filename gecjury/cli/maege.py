@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any, get_args
 
-from gecjury.cli.inputs import MOST_DRAWS, add_metrics, dry_run, load_scorers, runtime_from, up_to
+from gecjury.cli.inputs import (
+    MOST_DRAWS,
+    add_metrics,
+    dry_run,
+    language_from,
+    load_scorers,
+    runtime_from,
+    up_to,
+)
 from gecjury.experiments.maege.chains import MEANS, SourceChoice
 from gecjury.experiments.maege.experiment import (
     CorpusScore,
@@ -26,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "corpus",
         metavar="M2",
         nargs="+",
-        help="conll14, or M2 files of the same sentences (their annotators are put together)",
+        help="conll14, geccc, geccc-dev, ua-gec, ua-gec-fluency, or M2 files of the same sentences "
+        "(their annotators are put together)",
     )
     add_metrics(parser)
     parser.add_argument(
@@ -114,7 +123,9 @@ def run(args: argparse.Namespace) -> int:
         variance=args.variance,
         resamples=args.resamples,
     )
-    drawn = draw_texts(args.corpus, settings, data=args.data, cache=args.cache)
+    told = any((args.lang, args.tokens, args.fold, args.tagger))
+    language = language_from(args) if told else None
+    drawn = draw_texts(args.corpus, settings, data=args.data, cache=args.cache, language=language)
     runtime = runtime_from(args)
     if runtime.dry_run:
         texts = drawn.pool.corpus(False, False, runtime)[0]

@@ -28,10 +28,11 @@ _ANY_METRIC = (
     *("score", "rank", "diff", "compare", "maege", "attack", "explain"),
     *("analyse scatter", "analyse cost"),
     *("train jury", "tune", "demo"),
-    *("pick", "power"),
+    *("pick", "power", "annotate"),
 )
 _MODELS = (
     *_ANY_METRIC,
+    "serve",
     *("analyse norms", "analyse map", "analyse lambda", "analyse layers", "analyse solver"),
     *("train some", "train impara", "train detector", "train weights"),
 )
@@ -43,8 +44,9 @@ _DATA = (
 )
 _TEXTS = (
     *("score", "rank", "diff", "compare", "explain", "edits", "pick", "power", "attack", "maege"),
-    *("tune", "train jury", "analyse"),
+    *("tune", "train jury", "analyse", "annotate", "serve"),
 )
+_TRAINED = ("train some", "train impara", "train detector")
 _CACHES = (*_EDITS, "data list", "data fetch", "data verify", "data path", "judgments")
 
 
@@ -74,7 +76,7 @@ _LANGUAGE = "language of the texts (by default what a benchmark tells, or Englis
 _SHARED = (
     _Shared(
         "--lang",
-        _TEXTS,
+        (*_TEXTS, *_TRAINED),
         {"metavar": "CODE", "help": "ISO code: sv, ja, uk, cs, ...; `und` is any other"},
         _LANGUAGE,
     ),
@@ -90,7 +92,7 @@ _SHARED = (
     ),
     _Shared(
         "--fold",
-        _TEXTS,
+        (*_TEXTS, *_TRAINED),
         {
             "choices": ("none", "nfc", "nfkc"),
             "help": "Unicode normalisation (default: nfc; English: none)",

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
             from gecjury.report.page.scores import scores_html
             from gecjury.textfiles import write_text
 
-            write_text(args.html, scores_html(found, worst))
+            write_text(args.html, scores_html(found, worst, corpus.language.code))
         if args.worst:
             shown.append(worst_table(worst))
             printed["worst"] = [vars(each) for each in worst]

@@ -11,7 +11,7 @@ from gecjury.cli.parsers import CommandParser, add_actions
 __all__ = ["TARGETS", "add_arguments", "run"]
 
 TARGETS = {
-    "some": "regressors of grammaticality, fluency and meaning on rated sentences",
+    "some": "regressors of grammaticality, fluency and meaning, or of quality, on rated sentences",
     "weights": "weights α, β, γ of a trained SOME, found on a benchmark",
     "impara": "a ranker on parallel text",
     "detector": "an encoder that tells wrong tokens, for SOME and IMPARA to start from",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gecjury.cli.inputs import up_to
 from gecjury.cli.streams import tell
-from gecjury.cli.train_options import data_folder, tested_corpora
+from gecjury.cli.train_options import data_folder, tested_corpora, training_language
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ __all__ = [
     "add_step_options",
     "detection_origin",
     "error_weight",
+    "labelled_code",
     "labelled_text",
     "step_choices",
     "unread_of_detection",
@@ -109,29 +110,51 @@ def unread_of_detection(args: argparse.Namespace) -> dict[str, str]:
     return found
 
 
-def labelled_text(args: argparse.Namespace, names: Sequence[str]) -> LabelledText:
+def labelled_code(args: argparse.Namespace, names: Sequence[str]) -> str:
+    """The language of labelled text by its code; `mul` where sets of several are joined.
+
+    Raises:
+        OptionError: a set is of another language than --lang says.
+    """
+    from gecjury.refless.data.labelled import labelled_language
+
+    told = {name: labelled_language(name) for name in names}
+    if not args.lang and len({code for code in told.values() if code is not None}) > 1:
+        return "mul"
+    return training_language(args, told).code
+
+
+def labelled_text(args: argparse.Namespace, names: Sequence[str], code: str) -> LabelledText:
     """Labelled sentences without those of the benchmarks of --check; what is left out is told.
 
     Args:
         args: of the target.
         names: see `gecjury.refless.data.labelled.read_labelled`.
+        code: of the language of what is trained, which files are taken to be in; sets of other
+            languages are told.
     """
     from gecjury.refless.data.labelled import (
         LabelledText,
         dev_beside,
+        labelled_language,
         read_labelled,
         refuse_one_class,
     )
 
-    train = read_labelled(names, lambda: data_folder(args))
+    for name in names:
+        own = labelled_language(name)
+        if code != "mul" and own not in (None, code):
+            tell(f"warning: {name} is of another language ({own}) than what is trained ({code})")
+    train = read_labelled(names, lambda: data_folder(args), language=code)
     refuse_one_class(train, ", ".join(names))
     if args.detection_dev:
-        dev = read_labelled([args.detection_dev], lambda: data_folder(args), part="dev")
+        place = [args.detection_dev]
+        dev = read_labelled(place, lambda: data_folder(args), part="dev", language=code)
         refuse_one_class(dev, args.detection_dev)
         shown = args.detection_dev
     else:
         beside = [place for place in map(dev_beside, names) if place is not None]
-        dev = read_labelled(beside, lambda: data_folder(args), part="dev")
+        dev = read_labelled(beside, lambda: data_folder(args), part="dev", language=code)
         shown = ", ".join(beside) if beside else "a tenth held out"
     train, dev = _without_tested(args, train, dev)
     count = f"{len(dev)} sentences" if dev else "drawn by sentence"

@@ -5,13 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from gecjury.cli.train_detection import add_detection, error_weight, labelled_text
+from gecjury.cli.train_detection import (
+    add_detection,
+    error_weight,
+    labelled_code,
+    labelled_text,
+)
 from gecjury.cli.train_options import (
     add_check,
     add_inputs,
     add_optimisation,
     refuse_unread,
     settings_from,
+    told_of_reading,
 )
 from gecjury.cli.train_watching import add_watching, draw_history, watching_choices
 
@@ -48,6 +54,7 @@ def train(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from gecjury.cli.inputs import runtime_from
+    from gecjury.corpus.language import language_of
     from gecjury.refless.training.model_card import shown_name
     from gecjury.refless.training.steps.detector import DetectorJob, train_detector
     from gecjury.refless.training.trainer import is_main_process
@@ -57,8 +64,13 @@ def train(args: argparse.Namespace) -> int:
         refuse_unread(args, {"seeds": "a detector is one model, so give one seed"})
     telling = watching_choices(args)
     settings = settings_from(args)
+    language = labelled_code(args, args.inputs)
+    text = labelled_text(args, args.inputs, language)
+    if language not in ("en", "mul"):
+        read = [sentence.text for sentence in text.train]
+        told_of_reading(args.encoder, read, language_of(language))
     job = DetectorJob(
-        text=labelled_text(args, args.inputs),
+        text=text,
         encoder=args.encoder,
         settings=settings,
         folder=Path(args.output),
@@ -66,6 +78,7 @@ def train(args: argparse.Namespace) -> int:
         frozen=args.freeze_embeddings,
         error_weight=error_weight(args),
         origin={"data": " ".join(map(shown_name, args.inputs))},
+        language=language,
         **telling,
     )
     figures = train_detector(job)

@@ -24,6 +24,8 @@ from gecjury.cli.train_options import (
     data_folder,
     refuse_unread,
     settings_from,
+    told_of_reading,
+    training_language,
     warn_of_leaks,
 )
 from gecjury.cli.train_watching import add_watching, draw_history, watching_choices
@@ -44,7 +46,7 @@ examples:
 """
     add_inputs(
         parser,
-        "jfleg, gmeg-dev, an M2 file or SOURCE,REF[,REF...]",
+        "jfleg, gmeg-dev, geccc-dev, ua-gec, an M2 file or SOURCE,REF[,REF...]",
         "folder for the trained model",
     )
     group = parser.add_argument_group("data")
@@ -89,7 +91,7 @@ def train(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from gecjury.cli.inputs import runtime_from
-    from gecjury.refless.data.pairs import read_parallel
+    from gecjury.refless.data.pairs import parallel_language, read_parallel
     from gecjury.refless.training.impara import RankerJob, ranker_metric, train_impara
     from gecjury.refless.training.model_card import shown_name
     from gecjury.refless.training.steps.intermediate import IntermediateData, step_settings
@@ -101,16 +103,18 @@ def train(args: argparse.Namespace) -> int:
     telling = watching_choices(args)
     settings = settings_from(args)
     runtime = runtime_from(args)
-    corrections = read_parallel(args.inputs, lambda: data_folder(args))
+    language = training_language(args, {name: parallel_language(name) for name in args.inputs})
+    corrections = read_parallel(args.inputs, lambda: data_folder(args), language)
     texts = [text for c in corrections for text in (c.source, c.text())]
     name = " ".join(map(shown_name, args.inputs))
     notes = warn_of_leaks(args, texts, name)
+    notes += told_of_reading(args.encoder, texts, language)
     notes += _known_to_detector(args, [c.source for c in corrections])
     detection = None
     if args.detection:
-        detection = IntermediateData(labelled=labelled_text(args, args.detection))
+        detection = IntermediateData(labelled=labelled_text(args, args.detection, language.code))
     elif steps:
-        detection = IntermediateData(corrections)
+        detection = IntermediateData(corrections, language=language.code)
     epochs, rate = step_choices(args)
     job = RankerJob(
         corrections=corrections,
@@ -127,6 +131,7 @@ def train(args: argparse.Namespace) -> int:
         error_weight=error_weight(args),
         origin={"data": name, **detection_origin(args)},
         notes=notes,
+        language=language.code,
         **telling,
     )
     figures = train_impara(job)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
 from gecjury.cli.inputs import MOST_SEED, up_to
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gecjury.benchmarks.data_folder import DataFolder
     from gecjury.cli.parsers import CommandParser
     from gecjury.corpus.corpus import Corpus
+    from gecjury.corpus.language import Language
     from gecjury.refless.training.recipe import TrainSettings
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "refuse_unread",
     "settings_from",
     "tested_corpora",
+    "told_of_reading",
+    "training_language",
     "warn_of_leaks",
 ]
 
@@ -192,6 +195,49 @@ def settings_from(args: argparse.Namespace) -> TrainSettings:
         layer_decay=args.layer_decay,
         recompute=args.gradient_checkpointing,
     )
+
+
+def training_language(args: argparse.Namespace, told: Mapping[str, str | None]) -> Language:
+    """The language of what is trained on: what --lang says, what sets known by name are, English.
+
+    Args:
+        args: with --lang and --fold.
+        told: by name of an input its language; None for files.
+
+    Raises:
+        OptionError: inputs are of several languages, or of another one than --lang says.
+    """
+    from gecjury.corpus.language import language_of
+    from gecjury.errors import OptionError
+
+    known = {name: code for name, code in told.items() if code is not None}
+    given = language_of(args.lang, fold=args.fold).code if args.lang else None
+    for name, code in known.items():
+        if given is not None and code != given:
+            raise OptionError(
+                f"--lang {args.lang}: {name} is {language_of(code).name} ({code}); leave out --lang"
+            )
+    if len(set(known.values())) > 1:
+        each = ", ".join(f"{name} is {language_of(code).name}" for name, code in known.items())
+        raise OptionError(f"{each}: one model is trained on one language")
+    code = given or next(iter(known.values()), "en")
+    return language_of(code, fold=args.fold)
+
+
+def told_of_reading(encoder: str, texts: Sequence[str], language: Language) -> list[str]:
+    """Warnings, also on stderr, where an encoder was made for other languages than English texts.
+
+    English texts are not looked at.
+    """
+    from gecjury.refless.nets.coverage import reading_notes
+    from gecjury.refless.nets.regressor import load_tokenizer
+
+    if language.code == "en":
+        return []
+    notes = reading_notes(load_tokenizer(encoder), texts, encoder)
+    for note in notes:
+        tell(f"warning: {note}")
+    return notes
 
 
 def tested_corpora(args: argparse.Namespace, names: Iterable[str]) -> Iterator[tuple[str, Corpus]]:

@@ -25,12 +25,15 @@ from gecjury.cli.train_options import (
     data_folder,
     refuse_unread,
     settings_from,
+    told_of_reading,
+    training_language,
     warn_of_leaks,
 )
 from gecjury.cli.train_watching import add_watching, draw_history, watching_choices
 
 if TYPE_CHECKING:
     from gecjury.cli.parsers import CommandParser
+    from gecjury.corpus.language import Language
     from gecjury.corpus.splits import Split
     from gecjury.refless.data.annotations import Annotations
     from gecjury.refless.training.grid import GridTrial
@@ -54,7 +57,7 @@ examples:
 """
     add_inputs(
         parser,
-        "tmu-gfm, gug, a CSV, TSV or JSON-lines file, or hf:NAME[:SPLIT]",
+        "tmu-gfm, gug, autojqe, a CSV, TSV or JSON-lines file, or hf:NAME[:SPLIT]",
         "folder for the trained model",
     )
     _add_data(parser)
@@ -70,8 +73,9 @@ def _add_data(parser: CommandParser) -> None:
         action="append",
         default=[],
         metavar="ROLE=COLUMN",
-        help="which column is output, source, grammaticality, fluency, meaning (several raters: "
-        "COL1,COL2 or several numbers in a cell) or split (train, dev, test); repeat",
+        help="which column is output, source, grammaticality, fluency, meaning, or quality alone "
+        "(several raters: COL1,COL2 or several numbers in a cell), or split (train, dev, test); "
+        "repeat",
     )
     group.add_argument(
         "--scale", default="1:4", metavar="LOW:HIGH", help="lowest and highest rating"
@@ -162,6 +166,7 @@ def train(args: argparse.Namespace) -> int:
 
     from gecjury.cli.inputs import runtime_from
     from gecjury.errors import OptionError
+    from gecjury.refless.data.rated_sets import SET_LANGUAGES
     from gecjury.refless.training.model_card import shown_name
     from gecjury.refless.training.some import Job, train_some
 
@@ -169,22 +174,25 @@ def train(args: argparse.Namespace) -> int:
         args.intermediate = ["detection", *args.intermediate]
     if len(args.inputs) > 1:
         raise OptionError("train some takes one set of ratings; join files beforehand")
-    recipe = _recipe(args)
+    language = training_language(args, {args.inputs[0]: SET_LANGUAGES.get(args.inputs[0])})
+    recipe = _recipe(args, language)
     refuse_unread(args, _unread(args))
+    _refuse_english(args, language)
     if args.grid and args.figure is not None:
         raise OptionError("--figure draws one training, --grid makes many: leave out one of them")
     telling = watching_choices(args)
     runtime = runtime_from(args)
-    data, split = _parts(args)
+    data, split = _parts(args, language)
     extra = []
     if args.gug:
         if "grammaticality" not in data.aspects:
             raise OptionError("--gug rates grammaticality, which is not among the aspects trained")
-        gug = _read(args, "gug")
+        gug = _read(args, "gug", language)
         extra = [gug.take([row for row, name in enumerate(gug.names) if name == "train"])]
     name = shown_name(args.inputs[0])
     notes = warn_of_leaks(args, [*data.sources, *data.outputs], name)
-    steps = _steps(args) if recipe.intermediate else None
+    notes += told_of_reading(args.encoder, data.outputs, language)
+    steps = _steps(args, language) if recipe.intermediate else None
     job = Job(
         data=data,
         split=split,
@@ -244,7 +252,28 @@ def _unread(args: argparse.Namespace) -> dict[str, str]:
     return found
 
 
-def _recipe(args: argparse.Namespace) -> Recipe:
+def _refuse_english(args: argparse.Namespace, language: Language) -> None:
+    """Refuse what is English by itself in a training on another language."""
+    from gecjury.errors import OptionError
+
+    if language.code == "en":
+        return
+    where = f"the ratings are of {language.name}"
+    if args.gug:
+        raise OptionError(f"--gug is English, and {where}")
+    if "ratings" in args.intermediate:
+        raise OptionError(f"--intermediate ratings learns from English sentences, and {where}")
+    if args.clean:
+        raise OptionError(f"--clean is spoilt by rules of English, and {where}")
+    parallel = {"ranking"} if args.detection else {"ranking", "detection"}
+    if parallel & set(args.intermediate) and not args.parallel:
+        raise OptionError(
+            f"--intermediate learns from English text by default, and {where}; name text of that "
+            "language with --parallel"
+        )
+
+
+def _recipe(args: argparse.Namespace, language: Language) -> Recipe:
     from gecjury.refless.training.recipe import Recipe
 
     epochs, rate = step_choices(args)
@@ -263,23 +292,23 @@ def _recipe(args: argparse.Namespace) -> Recipe:
         within=args.within,
         read_source=args.read_source,
         seeds=tuple(args.seeds),
+        language=language.code,
         settings=settings_from(args),
     )
 
 
-def _parts(args: argparse.Namespace) -> tuple[Annotations, Split]:
+def _parts(args: argparse.Namespace, language: Language) -> tuple[Annotations, Split]:
     """The rated sentences and their split: by files, by column, or drawn."""
     from gecjury.errors import InputError, OptionError
     from gecjury.refless.data.rated_sets import join_parts
     from gecjury.refless.data.splits import split_as_named, split_by_source
 
-    data = _read(args, args.inputs[0], args.aspects)
+    data = _read(args, args.inputs[0], language, args.aspects)
     if bool(args.dev) != bool(args.test):
         raise OptionError("--dev and --test go together: a split by file needs all three files")
     if args.dev:
-        return join_parts(
-            data, _read(args, args.dev, args.aspects), _read(args, args.test, args.aspects)
-        )
+        rest = [_read(args, name, language, args.aspects) for name in (args.dev, args.test)]
+        return join_parts(data, *rest)
     try:
         split = split_as_named(data) if data.names else split_by_source(data, args.split_seed)
     except InputError as error:
@@ -291,30 +320,36 @@ def _parts(args: argparse.Namespace) -> tuple[Annotations, Split]:
     return data, split
 
 
-def _read(args: argparse.Namespace, name: str, aspects: Sequence[str] | None = None) -> Annotations:
+def _read(
+    args: argparse.Namespace,
+    name: str,
+    language: Language,
+    aspects: Sequence[str] | None = None,
+) -> Annotations:
     """Rated sentences by name of a set or from a file, of some aspects or of all."""
     from gecjury.refless.data.annotations import ColumnMap, Scale, read_annotations
-    from gecjury.refless.data.rated_sets import NAMED_SETS, choose_aspects
+    from gecjury.refless.data.rated_sets import NAMED_SETS, choose_aspects, read_named
 
-    path = str(data_folder(args).path(NAMED_SETS[name])) if name in NAMED_SETS else name
-    columns = ColumnMap.parse(args.column) if args.column and name not in NAMED_SETS else None
-    scale = Scale() if name in NAMED_SETS else Scale.parse(args.scale)
-    found = read_annotations(path, columns, scale, aspects)
+    if name in NAMED_SETS:
+        found = read_named(name, data_folder(args), aspects)
+    else:
+        columns = ColumnMap.parse(args.column) if args.column else None
+        found = read_annotations(name, columns, Scale.parse(args.scale), aspects, language)
     for note in found.notes:
         tell(f"{name}: {note}")
     return choose_aspects(found, aspects)
 
 
-def _steps(args: argparse.Namespace) -> IntermediateData:
+def _steps(args: argparse.Namespace, language: Language) -> IntermediateData:
     from gecjury.refless.data.pairs import read_parallel
     from gecjury.refless.data.rated_sets import read_rated_sets, read_treebank_text
     from gecjury.refless.training.steps.intermediate import IntermediateData
     from gecjury.textfiles import read_lines
 
     wanted = set(args.intermediate)
-    labelled = labelled_text(args, args.detection) if args.detection else None
+    labelled = labelled_text(args, args.detection, language.code) if args.detection else None
     corrections = (
-        read_parallel(args.parallel or _PARALLEL, lambda: data_folder(args))
+        read_parallel(args.parallel or _PARALLEL, lambda: data_folder(args), language)
         if wanted & ({"ranking"} if args.detection else {"detection", "ranking"})
         else []
     )
@@ -326,7 +361,7 @@ def _steps(args: argparse.Namespace) -> IntermediateData:
     rated = read_rated_sets(args.data, args.cache) if "ratings" in wanted else []
     texts = [text for c in corrections for text in (c.source, c.text())]
     warn_of_leaks(args, texts, "the parallel text")
-    return IntermediateData(corrections, clean, rated, labelled)
+    return IntermediateData(corrections, clean, rated, labelled, language.code)
 
 
 def _print_report(args: argparse.Namespace, report: Report) -> int:
@@ -348,7 +383,7 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
     columns.append(Column("rows", digits=0))
     aspects = [aspect for part in report.figures.values() for aspect in part]
     notes = [f"model: {report.folder}; score with -m {metric_for(str(report.folder), aspects)}"]
-    document = {
+    document: dict[str, object] = {
         "model": str(report.folder),
         "figures": report.figures,
         "trained": report.trained,
@@ -356,7 +391,15 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
     }
     if report.alone:
         document |= {"alone": report.alone, "shares": report.shares}
-    print_result([Table(columns, rows, notes=notes)], document, args.format)
+    tables = [Table(columns, rows, notes=notes)]
+    if report.beside:
+        document["beside"] = list(report.beside)
+        shown = [Column("what"), Column("of", "agrees with")]
+        shown += [Column("pearson", interval="interval"), Column("spearman")]
+        shown.append(Column("rows", digits=0))
+        title = "On held-out sources (the test part), intervals of 95% by bootstrap over sources"
+        tables.append(Table(shown, [dict(row) for row in report.beside], title))
+    print_result(tables, document, args.format)
     return 0
 
 

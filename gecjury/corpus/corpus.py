@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from gecjury.corpus.edits import Edit, overlapping_edits
-from gecjury.corpus.gold import is_errant_type, other_types, untyped
+from gecjury.corpus.gold import Scheme, has_type_of, other_types, untyped
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
@@ -108,6 +108,7 @@ class Corpus:
     source_text: tuple[str, ...] | None = field(default=None, repr=False)
     _labels: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     _errant_typed: bool | None = field(default=None, repr=False, compare=False)
+    _typed_by: tuple[Version, ...] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         count = len(self.sources)
@@ -252,7 +253,10 @@ class Corpus:
         # By which types the gold edits are read must not depend on what is scored just now.
         typed = self.errant_typed
         return replace(
-            self, systems={name: self.systems[name] for name in names}, _errant_typed=typed
+            self,
+            systems={name: self.systems[name] for name in names},
+            _errant_typed=typed,
+            _typed_by=self._hypotheses,
         )
 
     def with_references(self, name: str) -> Corpus:
@@ -280,6 +284,23 @@ class Corpus:
         if self._errant_typed is not None:
             return self._errant_typed
         return errant_typed(self.systems.values())
+
+    @property
+    def _hypotheses(self) -> tuple[Version, ...]:
+        """Those whose types decide how gold edits are read."""
+        return tuple(self.systems.values()) if self._typed_by is None else self._typed_by
+
+    def typed_as(self, scheme: Scheme) -> bool:
+        """As `errant_typed`, of any scheme."""
+        if scheme == "errant":
+            return self.errant_typed
+        return errant_typed(self._hypotheses, scheme)
+
+    def types_beside(self, scheme: Scheme) -> Counter[str]:
+        """As `other_types`, of any scheme."""
+        if scheme == "errant":
+            return self.other_types
+        return sum((other_types(v.edits or (), scheme) for v in self.references), Counter())
 
     @cached_property
     def other_types(self) -> Counter[str]:
@@ -372,18 +393,18 @@ def gold_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
     )
 
 
-def errant_typed(hypotheses: Iterable[Version]) -> bool:
-    """Whether hypotheses have ERRANT's error types; see `Corpus.errant_typed`."""
-    told = [_errant_types(version) for version in hypotheses]
+def errant_typed(hypotheses: Iterable[Version], scheme: Scheme = "errant") -> bool:
+    """Whether hypotheses have ERRANT's error types, or a scheme's; see `Corpus.errant_typed`."""
+    told = [_types_of(version, scheme) for version in hypotheses]
     return any(told) or all(one is None for one in told)
 
 
-def _errant_types(version: Version) -> bool | None:
-    """Whether a version's edits have, or will have, ERRANT's types; None where none is typed."""
+def _types_of(version: Version, scheme: Scheme) -> bool | None:
+    """Whether a version's edits have, or will have, a scheme's types; None where none is typed."""
     if version.edits is None:
         return True
     types = {edit.type for edits in version.edits for edit in edits if not untyped(edit.type)}
-    return all(map(is_errant_type, types)) if types else None
+    return all(has_type_of(scheme, kind) for kind in types) if types else None
 
 
 def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:

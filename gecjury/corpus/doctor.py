@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +82,7 @@ def examine(
         sources = read_sources(source)
         reports.append(_report("source", source, sources, None))
         findings += _encoding(source)
+        findings += _writing(str(source), sources)
     except InputError as error:
         findings.append(Finding("error", str(source), str(error)))
     for role, paths in (("hypothesis", hypotheses), ("reference", references)):
@@ -106,6 +108,7 @@ def examine(
             for version in versions:
                 new = _report(role, path, version.lines, sources)  # type: ignore[arg-type]  # a Role
                 reports.append(new)
+                findings += [f for f in _writing(new.path, new.lines) if f not in findings]
                 if sources:
                     findings += _against_source(new, sources)
     findings += _twins(reports)
@@ -213,6 +216,7 @@ def _against_source(report: FileReport, sources: tuple[str, ...]) -> list[Findin
         findings.append(
             Finding("warning", report.path, message + (", …)" if len(unlike) > 5 else ")"))
         )
+    findings += _other_writing(report, sources)
     # Another tokenisation turns unchanged words into edits, and no score would tell.
     ours, theirs = _glued(lines), _glued(sources)
     if abs(ours - theirs) > _GLUED_SHARE:
@@ -222,6 +226,125 @@ def _against_source(report: FileReport, sources: tuple[str, ...]) -> list[Findin
         )
         findings.append(Finding("warning", report.path, message))
     return findings
+
+
+# From so many characters on a sentence is long: alignment takes time that grows with its square,
+# and encoders cut what is beyond 512 word pieces.
+_LONG = 1_000
+
+# Words without blanks are told by lines of so many characters.
+_UNPARTED = 12
+
+_TURNING = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+# Letters that look alike in scripts that are not written within one word.
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
+_ALIKE = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
+
+# Letters and figures in full width, and katakana in half width, with their usual twins.
+_WIDTHS = (
+    ("full-width letters and figures", r"[０-９Ａ-Ｚａ-ｚ]", "half-width ones", r"[0-9A-Za-z]"),
+    ("half-width katakana", r"[ｦ-ﾟ]", "full-width ones", r"[ァ-ヺ]"),
+)
+
+_KANA = re.compile(r"[ぁ-ヺｦ-ﾝ]")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+
+
+def _writing(path: str, lines: Sequence[str]) -> list[Finding]:
+    """What a file's letters say that a metric reads otherwise than people do; remarks only."""
+    found: list[str] = []
+    long = [number for number, line in enumerate(lines, 1) if len(line) >= _LONG]
+    if long:
+        found.append(
+            f"{len(long)} lines of {_LONG:,} characters or more (line {_first(long)}): they take "
+            "long to align, and encoders cut them"
+        )
+    if all(map(str.isascii, lines)):
+        return [Finding("note", path, message) for message in found]
+    turned = [n for n, line in enumerate(lines, 1) if not _TURNING.isdisjoint(line)]
+    if turned:
+        found.append(
+            f"{len(turned)} lines have characters that turn the direction of text (line "
+            f"{_first(turned)}): what is read is not what is scored"
+        )
+    mixed = [
+        (number, token)
+        for number, line in enumerate(lines, 1)
+        if _ALIKE.search(line)
+        for token in line.split()
+        if _LATIN.search(token) and _ALIKE.search(token)
+    ]
+    if mixed:
+        number, token = mixed[0]
+        found.append(
+            f"{len(mixed)} tokens mix Latin letters with Cyrillic or Greek ones (line {number}: "
+            f"{token[:40]!r}): letters that look alike make equal words differ"
+        )
+    text = "\n".join(lines)
+    for name, form, other, twin in _WIDTHS:
+        count, beside = len(re.findall(form, text)), len(re.findall(twin, text))
+        if count and beside:
+            found.append(
+                f"{count} {name} beside {beside} {other}: they differ for a metric; --fold nfkc "
+                "makes them one"
+            )
+    # Those that NFC leaves; where it does not, that is told already.
+    marks = sum(unicodedata.category(c) == "Mn" for c in unicodedata.normalize("NFC", text))
+    if marks:
+        found.append(f"{marks} combining marks: characters of their own where letters are counted")
+    whole = [line for line in lines if len(line.strip()) >= _UNPARTED]
+    unparted = sum(not re.search(r"\s", line.strip()) for line in whole)
+    if 2 * unparted > len(whole):
+        named = "ja" if _KANA.search(text) else "zh" if _HAN.search(text) else ""
+        remedy = f"name the language (--lang {named})" if named else "take --tokens char"
+        found.append(
+            f"{unparted} of {len(whole)} longer lines have no blank, so that each is one token: "
+            f"{remedy}, or give tokenised text"
+        )
+    return [Finding("note", path, message) for message in found]
+
+
+def _other_writing(report: FileReport, sources: Sequence[str]) -> list[Finding]:
+    """Lines that differ from their source by forms of letters alone, or are in another script."""
+    pairs = list(enumerate(zip(report.lines, sources, strict=True), 1))
+    pairs = [(n, (a, b)) for n, (a, b) in pairs if a != b and not (a.isascii() and b.isascii())]
+    found: list[Finding] = []
+    form = [n for n, (a, b) in pairs if _plainest(a) == _plainest(b) and a.split() != b.split()]
+    if form:
+        message = (
+            f"{len(form)} lines differ from their source by Unicode forms alone (line "
+            f"{_first(form)}), such as full width: to every metric they are edits; --fold nfkc "
+            "makes them one"
+        )
+        found.append(Finding("note", report.path, message))
+    strange = [n for n, (a, b) in pairs if _script(a) and _script(b) and _script(a) != _script(b)]
+    if strange:
+        message = f"{len(strange)} lines are in another script than their source"
+        found.append(Finding("note", report.path, f"{message} (line {_first(strange)})"))
+    return found
+
+
+def _plainest(text: str) -> list[str]:
+    return unicodedata.normalize("NFKC", text).split()
+
+
+_ONE_SCRIPT = {"CJK": "JAPANESE", "HIRAGANA": "JAPANESE", "KATAKANA": "JAPANESE"}
+
+
+def _script(text: str) -> str:
+    """The script of most letters, those of Japanese as one; empty without letters."""
+    counts: Counter[str] = Counter()
+    for letter in text:
+        if letter.isalpha():
+            script = unicodedata.name(letter, "").partition(" ")[0].partition("-")[0]
+            counts[_ONE_SCRIPT.get(script, script)] += 1
+    return counts.most_common(1)[0][0] if counts else ""
+
+
+def _first(numbers: Sequence[int]) -> str:
+    """The first five of several lines."""
+    return ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")
 
 
 def _where_lost(lines: Sequence[str], sources: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
@@ -12,10 +13,13 @@ from gecjury.wording import visible
 
 __all__ = [
     "DETECTED_TYPES",
+    "Scheme",
+    "has_type_of",
     "is_errant_type",
     "join_annotators",
     "named_types",
     "other_types",
+    "scheme_of",
     "untyped",
 ]
 
@@ -50,22 +54,52 @@ def is_errant_type(kind: str) -> bool:
     return kind == "UNK" or (operation in ("M", "R", "U") and category in _CATEGORIES)
 
 
+Scheme = Literal["errant", "plain", "universal"]
+"""By whose rules edits are typed: ERRANT's for English, by form alone (`tagger=none`), or by form
+and Universal part of speech (`tagger=spacy:NAME`)."""
+
+_BY_FORM = frozenset({"ORTH", "OTHER", "PUNCT", "SPACE", "SPELL", "WO"})
+# Universal parts of speech, but for PUNCT and SPACE, which are types by form.
+_PARTS = {
+    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "CONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON"),
+    *("PROPN", "SCONJ", "SYM", "VERB", "X"),
+}
+_BY_PART = _BY_FORM | _PARTS | {"MORPH"} | {f"{part}:FORM" for part in _PARTS}
+
+
+def scheme_of(tagger: str) -> Scheme:
+    """The scheme of the types that a tagger's edits have."""
+    if tagger == "none":
+        return "plain"
+    return "universal" if tagger.startswith("spacy:") else "errant"
+
+
+def has_type_of(scheme: Scheme, kind: str) -> bool:
+    """Whether a type is one of a scheme's: `M:`, `R:` or `U:` and a category, or `UNK`."""
+    if scheme == "errant":
+        return is_errant_type(kind)
+    operation, _, category = kind.partition(":")
+    categories = _BY_FORM if scheme == "plain" else _BY_PART
+    return kind == "UNK" or (operation in ("M", "R", "U") and category in categories)
+
+
 def untyped(kind: str) -> bool:
     """Whether a type says nothing of a scheme: none is given, no edit, or no correction."""
     return kind in ("", NOOP, "UNK")
 
 
-def other_types(lines: Iterable[Iterable[Edit]]) -> Counter[str]:
-    """How many edits have which type that is not ERRANT's.
+def other_types(lines: Iterable[Iterable[Edit]], scheme: Scheme = "errant") -> Counter[str]:
+    """How many edits have which type that is not of a scheme, ERRANT's unless told.
 
     Args:
         lines: edits by sentence; a type that is missing ("") is among those counted.
+        scheme: whose types are not counted.
     """
     return Counter(
         edit.type
         for edits in lines
         for edit in edits
-        if edit.type != NOOP and not is_errant_type(edit.type)
+        if edit.type != NOOP and not has_type_of(scheme, edit.type)
     )
 
 

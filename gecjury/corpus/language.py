@@ -85,6 +85,11 @@ class Language:
         """Whether texts are read as they are: tokens split on white space, nothing folded."""
         return self.tokens == "space" and self.fold == "none"
 
+    @property
+    def blanks(self) -> bool:
+        """Whether it is written with blanks between words, as far as its tokens tell."""
+        return self.tokens not in ("char", "ja", "ja-sudachi", "zh")
+
     def tagger_for(self, named: str) -> str:
         """The tagger behind edits: one that is named, or for `embedded`, the default, its own."""
         return self.tagger if named == "embedded" else named
@@ -97,7 +102,7 @@ class Language:
         Args:
             line: tokens joined by single blanks.
         """
-        if self.tokens not in ("char", "ja", "ja-sudachi", "zh"):
+        if self.blanks:
             return line
         # A blank between two words in Latin letters or digits is one that was written.
         return _NO_BLANK.sub("", line)

@@ -177,6 +177,7 @@ def moved_sentences(
         count: of each direction; fewer where fewer moved it.
     """
     one, two = corpus.systems.values()
+    language = corpus.language
     apart = [
         row
         for row, (a, b) in enumerate(zip(one.lines, two.lines, strict=True))
@@ -198,9 +199,9 @@ def moved_sentences(
             effect,
             float(scores[0, row]),
             float(scores[1, row]),
-            corpus.sources[row],
-            marked_correction(corpus.sources[row], one, row),
-            marked_correction(corpus.sources[row], two, row),
+            language.joined(corpus.sources[row]),
+            marked_correction(corpus.sources[row], one, row, language),
+            marked_correction(corpus.sources[row], two, row, language),
         )
         for effect, row in (*down, *up)
     ]

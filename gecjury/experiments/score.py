@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import OptionError
 from gecjury.experiments.result import ExperimentResult
 
@@ -218,6 +219,7 @@ def costly_sentences(
         count: how many of each system, fewer where it has fewer that cost anything.
     """
     worst: list[CostlySentence] = []
+    language = corpus.language
     sizes = [-len(text.split()) for text in corpus.sources]
     for scorer, table in zip(scorers, found.tables, strict=True):
         for number, system in enumerate(table.systems):
@@ -234,8 +236,8 @@ def costly_sentences(
                     line + 1,
                     scores[line],
                     cost,
-                    corpus.sources[line],
-                    marked_correction(corpus.sources[line], corpus.systems[system], line),
+                    language.joined(corpus.sources[line]),
+                    marked_correction(corpus.sources[line], corpus.systems[system], line, language),
                 )
                 for cost, line in order[:count]
                 if cost > 0
@@ -260,8 +262,17 @@ def _costs(scorer: Scorer, table: ScoreTable, system: int, lines: Sequence[int])
     return costs
 
 
-def marked_correction(source: str, version: Version, line: int) -> str:
-    """A correction with its edits as `[old→new]`: the file's own, else by the tokens kept."""
+def marked_correction(
+    source: str, version: Version, line: int, language: Language = ENGLISH
+) -> str:
+    """A correction with its edits as `[old→new]`: the file's own, else by the tokens kept.
+
+    Args:
+        source: its tokens.
+        version: the corrections.
+        line: from 0.
+        language: of the sentences, which says whether blanks part words.
+    """
     tokens = source.split()
     if version.edits is not None and version.edits[line]:
         spans = sorted((e.start, e.end, e.correction) for e in version.edits[line])
@@ -277,7 +288,7 @@ def marked_correction(source: str, version: Version, line: int) -> str:
         parts += tokens[done:start]
         parts.append(f"[{' '.join(tokens[start:end])}→{correction}]")
         done = max(done, end)
-    return " ".join([*parts, *tokens[done:]])
+    return language.joined(" ".join([*parts, *tokens[done:]]))
 
 
 def _merged(counts: Mapping[str, Sequence[float]], level: TypeLevel) -> dict[str, list[float]]:

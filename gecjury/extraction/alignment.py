@@ -33,7 +33,14 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
-from gecjury.extraction.alignment_large import LARGEST, LONGEST, align_coarsely, align_large
+from gecjury.arrays import FloatArray
+from gecjury.extraction.alignment_large import (
+    LARGEST,
+    LONGEST,
+    align_coarsely,
+    align_large,
+    substitution_matrix,
+)
 from gecjury.extraction.parsing import Operation, Parsed
 
 __all__ = ["Aligner"]
@@ -73,7 +80,7 @@ class Aligner:
         self._unit_costs: Callable[[list[str], list[str]], Any] = Levenshtein.editops
         self._costs: dict[int, dict[int, float]] = {}
         self._remembered = 0
-        self._open = _open_classes()
+        self._open = self._open_classes()
         self.coarse = 0
 
     def align(self, source: Parsed, corrected: Parsed) -> list[Operation]:
@@ -111,6 +118,16 @@ class Aligner:
         pos = 0.0 if one == other else 0.25 if both_open else 0.5
         return lemma + pos + self._distance(source.texts[i], corrected.texts[j])
 
+    def _open_classes(self) -> frozenset[int]:
+        """Parts of speech that replace each other at half the cost."""
+        from spacy.parts_of_speech import IDS
+
+        return frozenset(IDS[name] for name in ("ADJ", "ADV", "NOUN", "VERB"))
+
+    def _matrix(self, source: Parsed, corrected: Parsed, start: int, n: int, m: int) -> FloatArray:
+        """Costs of all substitutions at once; see `substitution_matrix`."""
+        return substitution_matrix(self._open, source, corrected, start, n, m)
+
     def _middle(
         self, source: Parsed, corrected: Parsed, start: int, n: int, m: int, out: list[Operation]
     ) -> tuple[int, int]:
@@ -140,7 +157,8 @@ class Aligner:
             if rows * (highest - lowest + 1) > limit:
                 if not reached:
                     raise _TooLargeError
-                return align_large(self._open, source, corrected, start, n, m, out)
+                costs = self._matrix(source, corrected, start, n, m)
+                return align_large(costs, source, corrected, start, n, m, out)
             band = _Band(self, source, corrected, start, rows, columns, lowest, highest, most)
             if band.fill():
                 return band.walk_back(out)
@@ -426,9 +444,3 @@ def _first(lowers: Sequence[str]) -> dict[str, int]:
 
 def _sums(marks: Sequence[int]) -> list[int]:
     return list(accumulate(marks, initial=0))
-
-
-def _open_classes() -> frozenset[int]:
-    from spacy.parts_of_speech import IDS
-
-    return frozenset(IDS[name] for name in ("ADJ", "ADV", "NOUN", "VERB"))

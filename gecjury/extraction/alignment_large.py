@@ -13,7 +13,14 @@ from gecjury.arrays import FloatArray, IntArray
 if TYPE_CHECKING:
     from gecjury.extraction.parsing import Operation, Parsed
 
-__all__ = ["LARGEST", "LONGEST", "align_coarsely", "align_large"]
+__all__ = [
+    "LARGEST",
+    "LONGEST",
+    "align_coarsely",
+    "align_large",
+    "distances",
+    "substitution_matrix",
+]
 
 # Cells aligned exactly: about a second and 350 MB.
 LARGEST = 9_000_000
@@ -30,7 +37,7 @@ _SUBSTITUTE, _MATCH, _INSERT, _DELETE = 1, 0, -1, -2
 
 
 def align_large(
-    open_classes: frozenset[int],
+    substitution: FloatArray,
     source: Parsed,
     corrected: Parsed,
     start: int,
@@ -44,7 +51,7 @@ def align_large(
     order of operations of the recursion, so that costs and ties are the same to the last bit.
 
     Args:
-        open_classes: parts of speech between which a substitution costs 0.25.
+        substitution: of `substitution_matrix`.
         source: the source.
         corrected: the corrected sentence.
         start: length of the common start.
@@ -55,7 +62,6 @@ def align_large(
     Returns:
         The cell where the walk back leaves the middle.
     """
-    substitution = _substitution_matrix(open_classes, source, corrected, start, n, m)
     windows = _windows(source, corrected, start, n, m, substitution)
     # An anti-diagonal takes as much memory as the side that numbers its cells.
     swapped = n > m
@@ -81,17 +87,21 @@ def align_large(
     return start + i, start + j
 
 
-def _substitution_matrix(
+def substitution_matrix(
     open_classes: frozenset[int], source: Parsed, corrected: Parsed, start: int, n: int, m: int
 ) -> FloatArray:
-    """Costs of all substitutions, −1 for equal tokens; one row and column of padding in front."""
-    from rapidfuzz.distance import Indel
-    from rapidfuzz.process import cdist
+    """Costs of all substitutions, −1 for equal tokens; one row and column of padding in front.
 
+    Args:
+        open_classes: parts of speech between which a substitution costs 0.25.
+        source: the source.
+        corrected: the corrected sentence.
+        start: length of the common start.
+        n: end in the source.
+        m: end in the corrected sentence.
+    """
     left, right = source.texts[start:n], corrected.texts[start:m]
-    left_types, left_ids = _numbered(left)
-    right_types, right_ids = _numbered(right)
-    distances = cdist(left_types, right_types, scorer=Indel.normalized_distance, dtype=np.float64)
+    between, left_ids, right_ids = distances(left, right)
     costs = np.zeros((n - start + 1, m - start + 1))
     lemmas = _numbers(source.lemmas[start:n], corrected.lemmas[start:m])
     lowers = _numbers(source.lowers[start:n], corrected.lowers[start:m])
@@ -103,11 +113,22 @@ def _substitution_matrix(
         pos_costs = np.where(open_right, 0.25, 0.5) if pos_left[i] in open_classes else 0.5
         row = np.where(lemmas[0][i] == lemmas[1], 0.0, 0.499)
         row += np.where(pos_left[i] == pos_right, 0.0, pos_costs)
-        row += distances[left_ids[i]][right_ids]
+        row += between[left_ids[i]][right_ids]
         row[lowers[0][i] == lowers[1]] = 0.0
         row[texts[0][i] == texts[1]] = -1.0
         costs[i + 1, 1:] = row
     return costs
+
+
+def distances(left: Sequence[str], right: Sequence[str]) -> tuple[FloatArray, IntArray, IntArray]:
+    """Character distances of distinct tokens, and the row and the column of each token."""
+    from rapidfuzz.distance import Indel
+    from rapidfuzz.process import cdist
+
+    left_types, left_ids = _numbered(left)
+    right_types, right_ids = _numbered(right)
+    found = cdist(left_types, right_types, scorer=Indel.normalized_distance, dtype=np.float64)
+    return found, left_ids, right_ids
 
 
 def _numbered(tokens: Sequence[str]) -> tuple[list[str], IntArray]:

@@ -1,7 +1,8 @@
-"""ERRANT edits of many sentences at once: each sentence parsed once, each pair aligned once.
+"""Edits of many sentences at once: each sentence parsed once, each pair aligned once.
 
 `extract_edits` gives what the `errant` package gives for every pair of a source and a corrected
-sentence. It parses distinct sentences in batches, aligns (`gecjury.extraction.alignment`), merges
+sentence, unless another analyser is named (`gecjury.extraction.taggers`). It parses distinct
+sentences in batches, aligns (`gecjury.extraction.alignment`), merges
 (`gecjury.extraction.merging`) and types (`gecjury.extraction.pipeline`) each distinct pair once
 across systems and references, skips unchanged pairs, and remembers edits on disk.
 """
@@ -23,6 +24,14 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits
 from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
+from gecjury.extraction.taggers import (
+    Kind,
+    analyser_of,
+    folder_parts,
+    kind_of,
+    own_parts,
+    own_signature,
+)
 from gecjury.runtime import Runtime
 
 __all__ = [
@@ -98,7 +107,8 @@ def extract_edits(
     Args:
         sources: N sentences, tokens split on white space.
         versions: corrected versions of N sentences each; of a mapping the values, in order.
-        tagger: `embedded`, or the name of an installed spaCy model.
+        tagger: `embedded`, the name of an installed spaCy model of English, `none`, or
+            `spacy:NAME`; see `gecjury.extraction.taggers`.
         pos_scheme: parts of speech of the embedded tagger: `spacy2` or `spacy3`.
         runtime: workers, disk cache and progress; never changes an edit.
 
@@ -156,12 +166,14 @@ def extract(
 
 
 def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -> dict[str, str]:
-    """What decides extracted edits besides the text: the tagger, and the errant package.
+    """What decides extracted edits besides the text: the tagger, and the package of its rules.
 
     Raises:
-        MissingExtraError: errant is not installed.
+        MissingExtraError: errant, or what the tagger needs instead, is not installed.
         OptionError: the tagger is not installed, or errant is outside the tested range.
     """
+    if kind_of(tagger) is not Kind.ERRANT:
+        return own_signature(tagger)
     from gecjury.extraction.tagger import tagger_signature
 
     return {"tagger": tagger_signature(tagger, pos_scheme), "errant": _errant_version()}
@@ -231,23 +243,23 @@ def _made(
 
 
 def tagging_pipeline(tagger: str, pos_scheme: str) -> Any:
-    """The spaCy pipeline of a tagger, loaded once for all metrics of a run."""
+    """What an `Extractor` of a tagger takes, loaded once for all metrics of a run."""
     version = json.dumps(cache_parts(tagger, pos_scheme), sort_keys=True)
     return _pipeline(tagger, pos_scheme, version)
 
 
 @lru_cache(maxsize=1)
 def _pipeline(tagger: str, pos_scheme: str, version: str) -> Any:
-    """The pipeline, kept for the next metric of the run; `version` tells a retrained model."""
-    from gecjury.extraction.tagger import load_tagger
-
+    """It, kept for the next metric of the run; `version` tells a retrained model."""
     del version
-    return load_tagger(tagger, pos_scheme)
+    return analyser_of(tagger, pos_scheme)
 
 
 def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
     """Everything besides the text that decides an edit or its type, for caches."""
     parts = {"format": _FORMAT, **extraction_signature(tagger, pos_scheme)}
+    if kind_of(tagger) is not Kind.ERRANT:
+        return parts | own_parts(tagger)
     try:
         parts["spacy"] = metadata.version("spacy")
     except metadata.PackageNotFoundError:
@@ -257,11 +269,7 @@ def cache_parts(tagger: str, pos_scheme: str) -> dict[str, str]:
     from gecjury.extraction import tagger as package
 
     folder = Path(package.__file__).parent / "model" if tagger == package.EMBEDDED else Path(tagger)
-    if folder.is_dir():
-        # A folder's model may be trained anew under the same version.
-        newest = max(path.stat().st_mtime_ns for path in folder.rglob("*"))
-        parts["files"] = f"{folder.resolve()} {newest}"
-    return parts
+    return parts | folder_parts(folder)
 
 
 Lines = Sequence[tuple[Edit, ...]]
@@ -290,7 +298,7 @@ def corpus_edits(corpus: Corpus, tagger: str, pos: str, runtime: Runtime) -> Cor
 
     Args:
         corpus: the texts.
-        tagger: as `extract` takes it; `embedded` is what the corpus' language says.
+        tagger: as `extract_edits` takes it; `embedded` is what the corpus' language says.
         pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache, progress.
 

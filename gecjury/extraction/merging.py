@@ -21,7 +21,7 @@ import numpy as np
 if TYPE_CHECKING:
     from gecjury.extraction.parsing import Operation, Parsed
 
-__all__ = ["LONGEST_RUN", "Span", "merge_operations"]
+__all__ = ["LONGEST_RUN", "Rules", "Span", "errant_rules", "merge_operations"]
 
 Span = tuple[int, int, int, int]
 """Start and end in the source, start and end in the correction."""
@@ -32,17 +32,33 @@ LONGEST_RUN = 10_000
 _MANY = 48
 
 
-class _Classes(NamedTuple):
-    """Parts of speech that the rules name, as spaCy numbers them."""
+class Rules(NamedTuple):
+    """What the rules take as given: parts of speech (`Parsed.poses`), and when tokens are alike.
+
+    Attributes:
+        open: parts of speech of content words; what is left of a run is merged where it holds one.
+        verbal: those that merge with each other where their numbers of tokens differ.
+        punct: punctuation.
+        det: determiners.
+        similar: whether one token is a form of the other, which keeps it an edit by itself.
+        letters: what of a token, in lower case, counts when only spaces differ.
+        alike: whether tokens of one part of speech merge where their numbers differ.
+    """
 
     open: frozenset[int]
     verbal: frozenset[int]
     punct: int
     det: int
+    similar: Callable[[str, str], bool]
+    letters: Callable[[str], str]
+    alike: bool = True
 
 
 def merge_operations(
-    operations: Sequence[Operation], source: Parsed, corrected: Parsed
+    operations: Sequence[Operation],
+    source: Parsed,
+    corrected: Parsed,
+    rules: Rules | None = None,
 ) -> list[Span]:
     """Turn an alignment into the spans of edits.
 
@@ -50,10 +66,12 @@ def merge_operations(
         operations: of `gecjury.extraction.alignment.Aligner.align`.
         source: the source.
         corrected: the corrected sentence.
+        rules: ERRANT's own if None.
 
     Returns:
         Spans from left to right.
     """
+    rules = rules or errant_rules()
     spans: list[Span] = []
     run: list[Operation] = []
     for operation in operations:
@@ -64,28 +82,28 @@ def merge_operations(
             or run[-1][4] != operation[3]
             or len(run) == LONGEST_RUN
         ):
-            spans += _merge_run(run, source, corrected)
+            spans += _merge_run(run, source, corrected, rules)
             run = []
         if moved:
             spans.append(operation[1:])
         else:
             run.append(operation)
     if run:
-        spans += _merge_run(run, source, corrected)
+        spans += _merge_run(run, source, corrected, rules)
     return spans
 
 
-def _merge_run(run: list[Operation], source: Parsed, corrected: Parsed) -> list[Span]:
+def _merge_run(run: list[Operation], source: Parsed, corrected: Parsed, rules: Rules) -> list[Span]:
     if len(run) == 1:
         return [run[0][1:]]
     if len({operation[0] for operation in run}) == 1 and run[0][0] != "S":
         return [_span(run)]
     if len(run) == 2:
-        return _merge_two(run, source, corrected)
-    return _Run(run, source, corrected).merge()
+        return _merge_two(run, source, corrected, rules)
+    return _Run(run, source, corrected, rules).merge()
 
 
-def _merge_two(run: list[Operation], source: Parsed, corrected: Parsed) -> list[Span]:
+def _merge_two(run: list[Operation], source: Parsed, corrected: Parsed, rules: Rules) -> list[Span]:
     """What `_Run` makes of two operations that are neither two insertions nor two deletions.
 
     Most runs are that short. Every rule either merges both or leaves both apart.
@@ -96,7 +114,7 @@ def _merge_two(run: list[Operation], source: Parsed, corrected: Parsed) -> list[
     _, _, o_end, _, c_end = two
     if kind != "S" and two[0] != "S":
         return apart
-    o, c, classes = source, corrected, _classes()
+    o, c = source, corrected
     if o.tags[o_start] == "POS" or c.tags[c_start] == "POS":
         return apart
     both: list[Span] = [(o_start, o_end, c_start, c_end)]
@@ -106,28 +124,29 @@ def _merge_two(run: list[Operation], source: Parsed, corrected: Parsed) -> list[
     if o.lowers[o_end - 1] == c.lowers[c_end - 1] and (
         (size_o == 1 and c.texts[c_start][0].isupper())
         or (size_c == 1 and o.texts[o_start][0].isupper())
-        or (size_o > 1 and _is_punct(o, o_end - 2))
-        or (size_c > 1 and _is_punct(c, c_end - 2))
+        or (size_o > 1 and _is_punct(o, o_end - 2, rules.punct))
+        or (size_c > 1 and _is_punct(c, c_end - 2, rules.punct))
     ):
         return both
-    if _plain(o.lowers[o_start:o_end]) == _plain(c.lowers[c_start:c_end]):
+    letters = rules.letters
+    if letters("".join(o.lowers[o_start:o_end])) == letters("".join(c.lowers[c_start:c_end])):
         return both
     poses_o, poses_c = o.poses[o_start:o_end], c.poses[c_start:c_end]
     poses = {*poses_o, *poses_c}
     if size_o != size_c:
-        if len(poses) == 1 or poses <= classes.verbal:
+        if (rules.alike and len(poses) == 1) or poses <= rules.verbal:
             return both
     elif size_o == 2:
         return apart
-    if poses.isdisjoint(classes.open):
+    if poses.isdisjoint(rules.open):
         return apart
     if kind == "S":
-        if _similar(o.texts[o_start], c.texts[c_start]):
+        if rules.similar(o.texts[o_start], c.texts[c_start]):
             return apart
-    elif _similar(o.texts[o_end - 1], c.texts[c_end - 1]):
+    elif rules.similar(o.texts[o_end - 1], c.texts[c_end - 1]):
         return apart
-    last_is_determiner = (two[0] != "I" and poses_o[-1] == classes.det) or (
-        two[0] != "D" and poses_c[-1] == classes.det
+    last_is_determiner = (two[0] != "I" and poses_o[-1] == rules.det) or (
+        two[0] != "D" and poses_c[-1] == rules.det
     )
     return apart if last_is_determiner else both
 
@@ -142,12 +161,14 @@ class _Run:
     A span is written (s, e): operations s to e inclusive.
     """
 
-    def __init__(self, run: list[Operation], source: Parsed, corrected: Parsed) -> None:
+    def __init__(
+        self, run: list[Operation], source: Parsed, corrected: Parsed, rules: Rules
+    ) -> None:
         self.run, self.source, self.corrected = run, source, corrected
-        self.classes = _classes()
+        self.rules = rules
         self.kinds = [operation[0] for operation in run]
         self.substitutions = _running([kind == "S" for kind in self.kinds])
-        opened = self.classes.open
+        opened = self.rules.open
         self.opened = _running(
             any(pos in opened for pos in source.poses[o_start:o_end])
             or any(pos in opened for pos in corrected.poses[c_start:c_end])
@@ -171,20 +192,20 @@ class _Run:
                 held and (o.tags[o_end - 1] == "POS" or c.tags[c_end - 1] == "POS")
             )
             self.same_last.append(held and o.lowers[o_end - 1] == c.lowers[c_end - 1])
-            self.punct_o.append(o_end > 1 and _is_punct(o, o_end - 2))
-            self.punct_c.append(c_end > 1 and _is_punct(c, c_end - 2))
+            self.punct_o.append(o_end > 1 and _is_punct(o, o_end - 2, self.rules.punct))
+            self.punct_c.append(c_end > 1 and _is_punct(c, c_end - 2, self.rules.punct))
 
     def _at_starts(self) -> None:
         """How far a span from each operation on may reach for the rules of equal text and POS."""
         o, c, run = self.source, self.corrected, self.run
         first_o, first_c, last_o, last_c = run[0][1], run[0][3], run[-1][2], run[-1][4]
-        text_o, offsets_o = _joined(o.lowers[first_o:last_o])
-        text_c, offsets_c = _joined(c.lowers[first_c:last_c])
+        text_o, offsets_o = _joined(o.lowers[first_o:last_o], self.rules.letters)
+        text_c, offsets_c = _joined(c.lowers[first_c:last_c], self.rules.letters)
         self.starts_o = [offsets_o[operation[1] - first_o] for operation in run]
         self.ends_o = [offsets_o[operation[2] - first_o] for operation in run]
         self.starts_c = [offsets_c[operation[3] - first_c] for operation in run]
         self.ends_c = [offsets_c[operation[4] - first_c] for operation in run]
-        verbal = self.classes.verbal
+        verbal = self.rules.verbal
         ends_o = _stretches(o.poses[first_o:last_o], verbal)
         ends_c = _stretches(c.poses[first_c:last_c], verbal)
         self.common: list[int] = []
@@ -196,7 +217,7 @@ class _Run:
             i, j = operation[1] - first_o, operation[3] - first_c
             self.common.append(_common_prefix(text_o, offsets_o[i], text_c, offsets_c[j]))
             held = operation[1] < last_o and operation[3] < last_c
-            same = held and o.poses[operation[1]] == c.poses[operation[3]]
+            same = self.rules.alike and held and o.poses[operation[1]] == c.poses[operation[3]]
             self.reach_o.append(first_o + ends_o[0][i] if same else -1)
             self.reach_c.append(first_c + ends_c[0][j] if same else -1)
             self.verbal_o.append(first_o + ends_o[1][i] if held else -1)
@@ -319,16 +340,16 @@ class _Run:
         _, _, o_end, _, c_end = self.run[e]
         if o_end - o_start == 2 == c_end - c_start:
             return _SPLIT
-        texts_o, texts_c = self.source.texts, self.corrected.texts
-        if (self.kinds[s] == "S" and _similar(texts_o[o_start], texts_c[c_start])) or (
-            self.kinds[e] == "S" and _similar(texts_o[o_end - 1], texts_c[c_end - 1])
+        texts_o, texts_c, similar = self.source.texts, self.corrected.texts, self.rules.similar
+        if (self.kinds[s] == "S" and similar(texts_o[o_start], texts_c[c_start])) or (
+            self.kinds[e] == "S" and similar(texts_o[o_end - 1], texts_c[c_end - 1])
         ):
             return _SPLIT
         return _LAST if e == end - 1 and self._is_determiner(e) else ""
 
     def _is_determiner(self, e: int) -> bool:
         kind, _, o_end, _, c_end = self.run[e]
-        det = self.classes.det
+        det = self.rules.det
         return (kind != "I" and self.source.poses[o_end - 1] == det) or (
             kind != "D" and self.corrected.poses[c_end - 1] == det
         )
@@ -393,14 +414,17 @@ _PAIR, _WHOLE, _SPLIT, _LAST = "pair", "whole", "split", "last"
 
 
 @cache
-def _classes() -> _Classes:
+def errant_rules() -> Rules:
+    """ERRANT's, on parts of speech as spaCy numbers them."""
     from spacy.parts_of_speech import IDS
 
-    return _Classes(
+    return Rules(
         frozenset(IDS[name] for name in ("ADJ", "AUX", "ADV", "NOUN", "VERB")),
         frozenset(IDS[name] for name in ("AUX", "PART", "VERB")),
         IDS["PUNCT"],
         IDS["DET"],
+        _similar,
+        _letters,
     )
 
 
@@ -416,22 +440,22 @@ def _similar(one: str, other: str) -> bool:
     return 1 - _distance()(one, other) > 0.75
 
 
-def _is_punct(sentence: Parsed, index: int) -> bool:
-    return sentence.poses[index] == _classes().punct or sentence.texts[index] in punctuation
+def _is_punct(sentence: Parsed, index: int, punct: int) -> bool:
+    return sentence.poses[index] == punct or sentence.texts[index] in punctuation
 
 
-def _plain(lowers: Sequence[str]) -> str:
-    """Tokens as one string without apostrophes and hyphens."""
-    return "".join(lowers).replace("'", "").replace("-", "")
+def _letters(text: str) -> str:
+    """A text without apostrophes and hyphens."""
+    return text.replace("'", "").replace("-", "")
 
 
 def _running(flags: Iterable[bool]) -> list[int]:
     return list(accumulate(flags, initial=0))
 
 
-def _joined(lowers: Sequence[str]) -> tuple[str, list[int]]:
-    """Tokens without apostrophes and hyphens in one string, and where each begins (and ends)."""
-    parts = [lower.replace("'", "").replace("-", "") for lower in lowers]
+def _joined(lowers: Sequence[str], letters: Callable[[str], str]) -> tuple[str, list[int]]:
+    """Tokens' letters in one string, and where each begins (and ends)."""
+    parts = [letters(lower) for lower in lowers]
     return "".join(parts), list(accumulate(map(len, parts), initial=0))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from gecjury.arrays import IntArray
 from gecjury.extraction.tagger.fast import FastPipeline
 
-__all__ = ["LONGEST_WHOLE", "Operation", "Parsed", "Parser"]
+__all__ = ["LONGEST_WHOLE", "Operation", "Parsed", "Parser", "mark"]
 
 # Sentences of like length are parsed together; the size changes the speed alone.
 _BATCH = 128
@@ -180,7 +180,7 @@ class Parser:
         word = self._words.get(text)
         if word is None:
             lower: str = self._nlp.vocab[text].lower_
-            word = self._words[text] = lower, _mark(lower)
+            word = self._words[text] = lower, mark(lower)
         return word
 
     def _text(self, column: Sequence[int], strings: Any) -> list[str]:
@@ -197,7 +197,7 @@ class Parser:
 _WORD = 2**64 - 1
 
 
-def _mark(lower: str) -> int:
+def mark(lower: str) -> int:
     """A 48-bit number for a token in lower case, the same in every process."""
     digest = blake2b(lower.encode("utf-8", "surrogatepass"), digest_size=6)
     return int.from_bytes(digest.digest(), "big")

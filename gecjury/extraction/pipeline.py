@@ -1,19 +1,35 @@
-"""Error types of edits, by the `errant` package's own English rules on light tokens."""
+"""Edits of sentence pairs by an analyser; ERRANT's, whose types are the `errant` package's own."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError
 from gecjury.extraction.alignment import Aligner
-from gecjury.extraction.merging import LONGEST_RUN, Span, merge_operations
+from gecjury.extraction.merging import (
+    LONGEST_RUN,
+    Rules,
+    Span,
+    errant_rules,
+    merge_operations,
+)
 from gecjury.extraction.parsing import LONGEST_WHOLE, Parsed, Parser
 
-__all__ = ["Classifier", "ExtractedEdits", "Extractor", "TextPair"]
+__all__ = [
+    "Analyser",
+    "Classifier",
+    "ExtractedEdits",
+    "Extractor",
+    "Reader",
+    "TextPair",
+    "Typer",
+    "errant_analyser",
+]
 
 
 # Types remembered at once, some 600 bytes each.
@@ -184,6 +200,42 @@ class _Edit:
             c_toks.pop()
 
 
+class Reader(Protocol):
+    """Sentences as edits need them."""
+
+    def parse(self, sentences: Iterable[str]) -> dict[str, Parsed]:
+        """Read distinct sentences, tokens split on white space."""
+
+
+class Typer(Protocol):
+    """Types of edits."""
+
+    def types(self, spans: list[Span], source: Parsed, corrected: Parsed) -> list[str]:
+        """The type of each span of one sentence pair."""
+
+
+@dataclass(frozen=True)
+class Analyser:
+    """What makes edits: one for each kind of tagger.
+
+    Attributes:
+        reader: reads sentences.
+        aligner: aligns their tokens.
+        rules: merge what was aligned.
+        typer: names what was merged.
+    """
+
+    reader: Reader
+    aligner: Aligner
+    rules: Rules
+    typer: Typer
+
+
+def errant_analyser(nlp: Any) -> Analyser:
+    """ERRANT's, with one spaCy pipeline; see `gecjury.extraction.parsing.Parser`."""
+    return Analyser(Parser(nlp), Aligner(), errant_rules(), Classifier())
+
+
 TextPair = tuple[str, str]
 """Source and corrected sentence, tokens joined by single spaces."""
 
@@ -229,13 +281,15 @@ class ExtractedEdits(NamedTuple):
 
 
 class Extractor:
-    """Extracts edits with one spaCy pipeline."""
+    """Extracts edits with one analyser."""
 
     def __init__(self, nlp: Any) -> None:
-        """Wrap a pipeline; see `gecjury.extraction.parsing.Parser`."""
-        self._parser = Parser(nlp)
-        self._aligner = Aligner()
-        self._classifier = Classifier()
+        """Take an analyser, or a spaCy pipeline for ERRANT's."""
+        analyser = nlp if isinstance(nlp, Analyser) else errant_analyser(nlp)
+        self._parser: Any = analyser.reader
+        self._aligner = analyser.aligner
+        self._rules = analyser.rules
+        self._typer = analyser.typer
 
     def extract(self, pairs: Sequence[TextPair]) -> Iterator[tuple[TextPair, ExtractedEdits]]:
         """The edits of distinct pairs, in order; each distinct sentence is parsed once."""
@@ -259,7 +313,8 @@ class Extractor:
 
     def reduce(self, doc: Any) -> Parsed:
         """A parse made elsewhere; see `Parser.reduce`."""
-        return self._parser.reduce(doc)
+        parsed: Parsed = self._parser.reduce(doc)
+        return parsed
 
     def pair(self, source: Parsed, corrected: Parsed) -> ExtractedEdits:
         """The edits of one parsed pair."""
@@ -267,8 +322,8 @@ class Extractor:
         operations = self._aligner.align(source, corrected)
         coarse = self._aligner.coarse > before or len(operations) > LONGEST_RUN
         coarse = coarse or max(len(source), len(corrected)) > LONGEST_WHOLE
-        spans = merge_operations(operations, source, corrected)
-        types = self._classifier.types(spans, source, corrected)
+        spans = merge_operations(operations, source, corrected, self._rules)
+        types = self._typer.types(spans, source, corrected)
         edits = tuple(
             Edit(span[0], span[1], " ".join(corrected.texts[span[2] : span[3]]), kind)
             for span, kind in zip(spans, types, strict=True)

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 from gecjury.caches import DiskCache, text_key
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits
-from gecjury.corpus.gold import DETECTED_TYPES, is_errant_type, named_types
+from gecjury.corpus.gold import DETECTED_TYPES, has_type_of, named_types, scheme_of
 from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
 from gecjury.extraction.extract import (
     CorpusEdits,
@@ -32,8 +32,14 @@ from gecjury.extraction.extract import (
     tagging_pipeline,
 )
 from gecjury.extraction.merging import Span
-from gecjury.extraction.parsing import Parsed, Parser
-from gecjury.extraction.pipeline import Classifier, ExtractedEdits
+from gecjury.extraction.parsing import Parsed
+from gecjury.extraction.pipeline import (
+    Analyser,
+    ExtractedEdits,
+    Reader,
+    Typer,
+    errant_analyser,
+)
 from gecjury.runtime import Runtime
 
 __all__ = [
@@ -57,11 +63,12 @@ _Line = tuple[str, Edits]
 """A source and one annotator's edits of it."""
 
 
-def is_retyped(corpus: Corpus, types: GoldTypes) -> bool:
+def is_retyped(corpus: Corpus, types: GoldTypes, tagger: str = "embedded") -> bool:
     """Whether some gold edit among a corpus' references is typed anew; nothing is parsed."""
     if types == "errant":
         return any(any(version.edits or ()) for version in corpus.references)
-    return types == "auto" and bool(corpus.other_types) and corpus.errant_typed
+    scheme = scheme_of(corpus.language.tagger_for(tagger))
+    return types == "auto" and bool(corpus.types_beside(scheme)) and corpus.typed_as(scheme)
 
 
 def typed_corpus_edits(
@@ -71,8 +78,10 @@ def typed_corpus_edits(
 
     Args:
         corpus: the texts.
-        types: see `GoldTypes`. With `auto` an edit that has one of ERRANT's types already stays as
-            it is.
+        types: see `GoldTypes`; with another tagger than ERRANT's its types stand for ERRANT's. With
+            `auto` an edit that has one of ERRANT's types already stays as it is; other schemes
+            have names in common (`R:OTHER`, `R:SPELL`) that do not mean the same, so that there
+            one foreign type has all edits of all references typed anew.
         tagger: as `corpus_edits` takes it.
         pos: part-of-speech scheme of the embedded tagger.
         runtime: workers, cache, progress.
@@ -82,22 +91,28 @@ def typed_corpus_edits(
     """
     tagger = corpus.language.tagger_for(tagger)
     found = corpus_edits(corpus, tagger, pos, runtime)
-    other = corpus.other_types
-    if not is_retyped(corpus, types):
-        if not other or not corpus.errant_typed:
+    scheme = scheme_of(tagger)
+    owner = "ERRANT's" if scheme == "errant" else f"those of tagger={tagger}"
+    other = corpus.types_beside(scheme)
+    if not is_retyped(corpus, types, tagger):
+        if not other or not corpus.typed_as(scheme):
             return found
         note = (
-            f"{other.total()} gold edits have types of another scheme than ERRANT's "
+            f"{other.total()} gold edits have types of another scheme than {owner} "
             f"({named_types(other)}): counts by type put hits and misses under those, false alarms "
-            "under ERRANT's; types=errant types them anew"
+            f"under {owner}; types=errant types them anew"
         )
         return replace(found, notes=(*found.notes, note))
+
+    def is_foreign(edit: Edit) -> bool:
+        return types == "errant" or scheme != "errant" or not has_type_of(scheme, edit.type)
+
     ready = [n for n, version in enumerate(corpus.references) if version.edits is not None]
     wanted = [
         (source, edits)
         for n in ready
         for source, edits in zip(corpus.sources, found.references[n], strict=True)
-        if any(types == "errant" or not is_errant_type(edit.type) for edit in edits)
+        if any(is_foreign(edit) for edit in edits)
     ]
     made = dict(zip(wanted, retype(wanted, tagger, pos, runtime), strict=True))
 
@@ -105,9 +120,7 @@ def typed_corpus_edits(
         if (source, edits) not in made:
             return edits
         both = zip(_in_order(edits), made[source, edits], strict=True)
-        return tuple(
-            new if types == "errant" or not is_errant_type(old.type) else old for old, new in both
-        )
+        return tuple(new if is_foreign(old) else old for old, new in both)
 
     references = list(found.references)
     for n in ready:
@@ -115,9 +128,10 @@ def typed_corpus_edits(
         references[n] = [line(source, edits) for source, edits in both]
     notes = found.notes
     if types == "auto":
+        rules = "ERRANT's rules" if scheme == "errant" else f"tagger={tagger}, with all others"
         note = (
             f"{other.total()} gold edits had types of another scheme ({named_types(other)}) and "
-            "were typed anew by ERRANT's rules (types=gold keeps them); how they divide a "
+            f"were typed anew by {rules} (types=gold keeps them); how they divide a "
             "correction is still the annotator's, which `gecjury m2 reextract` or a reference as "
             "text does as for hypotheses"
         )
@@ -153,7 +167,9 @@ def retype(lines: Sequence[_Line], tagger: str, pos: str, runtime: Runtime) -> l
                 known[key] = ExtractedEdits.from_json(text).edits
     missing = {key: line for key, line in zip(keys, lines, strict=True) if key not in known}
     if missing:
-        typing = _Typing(Parser(tagging_pipeline(tagger, pos)), Classifier())
+        tools = tagging_pipeline(tagger, pos)
+        analyser = tools if isinstance(tools, Analyser) else errant_analyser(tools)
+        typing = _Typing(analyser.reader, analyser.typer)
         rest = iter(runtime.track(missing.items(), "types of gold edits", len(missing)))
         while batch := dict(islice(rest, _WINDOW)):
             made = dict(zip(batch, typing.lines(list(batch.values())), strict=True))
@@ -257,10 +273,10 @@ def _is_detected(edit: Edit) -> bool:
 
 @dataclass(frozen=True)
 class _Typing:
-    """What types edits: a parser and ERRANT's rules."""
+    """What types edits: a parser and rules, ERRANT's or another tagger's."""
 
-    parser: Parser
-    classifier: Classifier
+    parser: Reader
+    classifier: Typer
 
     def lines(self, lines: Sequence[_Line]) -> list[Edits]:
         """The edits of each line typed anew; every distinct sentence is parsed once."""

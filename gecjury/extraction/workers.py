@@ -1,10 +1,10 @@
 """Edit extraction in several processes: this one works too, the others answer batches of pairs.
 
 Where the system can, the others are forks of this process, made once the tagger is loaded, and
-cost nothing to start. That is so on Linux, with the embedded tagger and while nothing else runs in
-this process (another thread, spaCy on a GPU). Elsewhere, as in a notebook, they are plain child
-processes that load the tagger while this one works; so they start alike on every system and in
-scripts without a guarded main part. Both kinds read and write JSON lines.
+cost nothing to start. That is so on Linux, with the embedded tagger or none, while nothing else
+runs in this process (another thread, spaCy on a GPU). Elsewhere, as in a notebook, they are plain
+child processes that load the tagger while this one works; so they start alike on every system and
+in scripts without a guarded main part. Both kinds read and write JSON lines.
 
 Not loky, which does that too: for 800 pairs and two workers with the embedded tagger it took 5.1 s
 of processor time where plain child processes took 4.2 s and as much memory, and what it sends is
@@ -34,6 +34,7 @@ from gecjury import errors
 from gecjury.corpus.edits import Edit
 from gecjury.errors import GecjuryError
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
+from gecjury.extraction.taggers import analyser_of
 
 __all__ = ["extract_in_workers"]
 
@@ -94,24 +95,24 @@ def _own_share(processes: int) -> AbstractContextManager[Any]:
     Args:
         processes: that work at the same time.
     """
-    from threadpoolctl import threadpool_limits
-
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:  # then there are no spaCy and no matrix products either
+        return contextlib.nullcontext()
     share = max((os.cpu_count() or 1) // processes, 1)
     limited: AbstractContextManager[Any] = threadpool_limits(limits=share, user_api="blas")
     return limited
 
 
 def _load(tagger: str, pos_scheme: str) -> Any:
-    from gecjury.extraction.tagger import load_tagger
-
-    return load_tagger(tagger, pos_scheme)
+    return analyser_of(tagger, pos_scheme)
 
 
 def _may_fork(tagger: str) -> bool:
     """Whether a copy of this process would find everything in order that a worker needs."""
     return (
         sys.platform == "linux"
-        and tagger == "embedded"
+        and tagger in ("embedded", "none")
         and "cupy" not in sys.modules
         and threading.active_count() == 1
         and threading.current_thread() is threading.main_thread()

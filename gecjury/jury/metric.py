@@ -194,7 +194,8 @@ class Jury(MeanScorer):
         plans = [
             plan
             for member in self.members
-            if (plan := self._member(member).plan(member.corpus(corpus), runtime)) is not None
+            if (scorer := self._member(member))
+            and (plan := scorer.plan(scorer.read(member.corpus(corpus)), runtime)) is not None
         ]
         if not plans:
             return None
@@ -233,7 +234,10 @@ class Jury(MeanScorer):
         """The members' sentence scores, systems × sentences × members."""
         members = self.members
         values = np.empty((len(corpus.systems), len(corpus), len(members)))
-        notes = [] if self.equal else [*self.model.leak_notes(corpus, self.file)]
+        notes = []
+        if not self.equal:
+            notes += self.model.leak_notes(corpus, self.file)
+            notes += self.model.language_notes(corpus, self.file)
         notes += self._folder_notes()
         for k, member in enumerate(members):
             with _naming(member):

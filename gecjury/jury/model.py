@@ -17,12 +17,14 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.language import LANGUAGES
 from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError, OptionError
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.textfiles import read_json, write_text
+from gecjury.wording import listed
 
 __all__ = ["JURY_FORMAT", "JuryModel", "Member", "read_jury", "write_jury"]
 
@@ -145,6 +147,17 @@ class JuryModel:
             f"leakage: {name} was trained on {len(shared)} of the sources here, e.g. "
             f"{shared[0][:60]!r}; its scores are not evidence. Train it anew without them: "
             "--exclude BENCHMARK"
+        ]
+
+    def language_notes(self, corpus: Corpus, name: str = "this jury") -> list[str]:
+        """A remark if the jury was trained on other languages than the corpus'."""
+        trained = {str(part.get("language", "en")) for part in self.record.get("benchmarks", ())}
+        if not trained or corpus.language.code in trained:
+            return []
+        known = listed([LANGUAGES.get(code, code) for code in sorted(trained)])
+        return [
+            f"{name} was trained on {known}, and these texts are {corpus.language.name}: what its "
+            "members' scores are worth there, it has not learned"
         ]
 
     def to_json(self) -> dict[str, Any]:

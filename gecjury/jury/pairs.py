@@ -87,7 +87,7 @@ def collect_pairs(
     # Every pair is stored the better one first, so that training needs no labels.
     wins = (used.preference > 0)[:, None]
     judged = np.unique(pairs.sentence)
-    record = {
+    record: dict[str, Any] = {
         "benchmark": benchmark.name,
         "human": view,
         "fingerprint": benchmark.fingerprint,
@@ -98,6 +98,8 @@ def collect_pairs(
         "excluded_pairs": int((decided & ~trainable[pairs.sentence]).sum()),
         "absent": absent,
     }
+    if corpus.language.code != "en":
+        record["language"] = corpus.language.code
     return TrainingPairs(
         benchmark.name,
         np.where(wins, first, second),

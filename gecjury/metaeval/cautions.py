@@ -16,6 +16,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.errors import InputError
+from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
 from gecjury.stats.preferences import TieRule
@@ -128,6 +129,11 @@ def check_study(study: Study, views: Sequence[View], level: str) -> None:
         InputError: correlations over fewer than three systems, or no decided pair of the systems.
     """
     names = study.benchmark.corpus.names
+    if level == "system" and study.benchmark.places:
+        raise InputError(
+            f"{study.benchmark.name} names no systems, so that there is no --level system; take "
+            "--level sentence"
+        )
     if level == "system" and len(names) < _LEAST:
         raise InputError(
             f"{study.benchmark.name} ({study.benchmark.systems}) has {len(names)} systems "
@@ -169,6 +175,7 @@ def cautions(
     *,
     tested: bool = False,
     noted: Sequence[str] = (),
+    labels: LabelComparison | None = None,
 ) -> tuple[Caution, ...]:
     """What may make a reader believe too much, explains an undefined figure, or doubts a judgment.
 
@@ -180,6 +187,7 @@ def cautions(
         settings: which levels are shown, and how the intervals were made.
         tested: whether differences between metrics were tested.
         noted: what the metrics said of their own scores.
+        labels: of whole corrections, where they have some.
     """
     settings = settings or Settings()
     result_cautions = []
@@ -200,6 +208,7 @@ def cautions(
     ]
     result_cautions += _of_few_systems(study, systems, settings)
     result_cautions += _of_few_sentences(study, settings)
+    result_cautions += _of_few_labels(labels)
     result_cautions += _of_ties(study, sentences)
     result_cautions += _of_gaps(results)
     result_cautions += _of_undefined(study, systems)
@@ -226,6 +235,8 @@ def _of_few_systems(
 ) -> Iterator[Caution]:
     """How little a correlation over so few systems says, told of the highest one."""
     count = len(study.benchmark.corpus.names)
+    if study.benchmark.places:
+        return
     if count < _LEAST:
         text = f"correlations over {count} systems are not defined: three or more are needed"
         yield Caution("Too few systems", text)
@@ -262,6 +273,15 @@ def _of_few_sentences(study: Study, settings: Settings) -> Iterator[Caution]:
     yield Caution(
         "Few sentences", f"{text}: intervals and tests over so few are a guess, figures too."
     )
+
+
+def _of_few_labels(labels: LabelComparison | None) -> Iterator[Caution]:
+    """Classes of bad corrections that an AUC cannot rest on."""
+    if labels is None or not labels.few:
+        return
+    few = listed([f"{count} of {name}" for name, count in labels.few.items()])
+    text = f"Corrections of a class are few ({few}): its AUC is a guess, and its interval shows it."
+    yield Caution("Few labels", text)
 
 
 def _islands(study: Study, view: View) -> list[list[str]]:
@@ -373,7 +393,7 @@ def _of_judgments(study: Study, view: View) -> list[str]:
     human = study.human(view)
     notes = []
     absent = [name for name, score in zip(names, human, strict=True) if math.isnan(score)]
-    if absent:
+    if absent and not study.benchmark.places:
         notes.append(f"no human score ({view}) of {', '.join(absent)}: left out at system level")
     if len(names) >= _LEAST and _constant(human):
         notes.append(

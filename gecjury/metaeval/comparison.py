@@ -31,6 +31,14 @@ from gecjury.metaeval.edits.comparison import (
     edit_tasks,
     plan_edits,
 )
+from gecjury.metaeval.edits.corrections import (
+    LabelComparison,
+    Labelled,
+    ScoreKind,
+    kinds_of_scores,
+    label_agreements,
+    source_scores,
+)
 from gecjury.metaeval.ratings import one_rater, rating_agreement, resampled_ratings
 from gecjury.metaeval.resampled import Entry
 from gecjury.metaeval.result import (
@@ -66,7 +74,7 @@ from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
-from gecjury.stats.bootstrap import Interval, check_resamples, interval, make_resampled
+from gecjury.stats.bootstrap import Interval, Over, check_resamples, interval, make_resampled
 from gecjury.stats.grouped import GroupBy
 
 __all__ = ["Metric", "check", "compare", "plans"]
@@ -144,6 +152,7 @@ def compare(
     if runtime.dry_run:
         raise OptionError("a dry run scores nothing: take gecjury.metaeval.comparison.plans")
     trial = _Trial.prepare(benchmark, scorers, settings, runtime)
+    settings = trial.settings
     # Scoring may take hours: what can be refused is refused before it begins.
     if score_files is not None:
         check_writable(score_files)
@@ -163,10 +172,13 @@ def compare(
     check_scored(results)
     edits = compare_edits(trial.edits, study.benchmark, runtime, settings, score_files)
     ratings, segments = _ratings(trial, tables, results, chance), _segments(trial, tables)
+    labels = _labels(trial, tables, runtime)
     if uncertainty is not None:
         more = _differences(trial, "ratings", ratings)
         more += _differences(trial, "segment", segments.rows if segments else ())
         more += _differences(trial, "edit", edits.results if edits else ())
+        told = labels.rows if labels else ()
+        more += _differences(trial, "labels", [row for row in told if row.score == "score"])
         uncertainty = replace(uncertainty, differences=(*uncertainty.differences, *more))
     annotators = _annotators(study, views)
     return Comparison(
@@ -181,6 +193,7 @@ def compare(
         edits=edits,
         ratings=ratings,
         segments=segments,
+        labels=labels,
         windows=tuple(_windows(study, results)) if settings.windows else (),
         pairwise=tuple(_pairwise(study, tables, views)) if settings.pairwise else (),
         audits=tuple(_audits(tables, results, annotators)),
@@ -192,6 +205,7 @@ def compare(
             settings,
             tested=uncertainty is not None and any(uncertainty.tests.values()),
             noted=[note for table in tables for note in table.statistics.notes],
+            labels=labels,
         ),
     )
 
@@ -241,6 +255,11 @@ class _Trial:
         for view in views:
             study.human(view)
         check_study(study, views, settings.level)
+        if benchmark.places and not benchmark.judged_whole:
+            settings = _of_edits_alone(settings, benchmark)
+        wanted = settings
+        if benchmark.places:
+            settings = _without_systems(settings, benchmark)
         if settings.resampling.over != "none":
             corpus = benchmark.corpus
             check_resamples(settings.resampling.resamples, len(corpus) + len(corpus.names))
@@ -249,8 +268,50 @@ class _Trial:
         _check_statistic(study, views, settings)
         _check_grouping(study, views, settings)
         alive = [metric for metric in scored if isinstance(metric, Scorer)]
-        edits = edit_tasks(alive, benchmark, settings)
+        edits = edit_tasks(alive, benchmark, wanted)
         return cls(study, settings, views, () if settings.level == "edit" else tuple(scored), edits)
+
+
+def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
+    """The settings for a benchmark that names no systems: what is of systems is left out.
+
+    Raises:
+        OptionError: something was asked for that only systems have.
+    """
+    how = settings.resampling
+    for asked, option in (
+        (settings.windows, "--windows"),
+        (settings.pairwise, "--pairwise"),
+        (settings.grouping == "system", "--grouping system"),
+        (settings.statistic != "pearson", settings.statistic_option),
+        (settings.cluster_test != "perm-systems", f"--cluster-test {settings.cluster_test}"),
+        (how.over == "systems", "--resample systems"),
+    ):
+        if asked:
+            raise OptionError(
+                f"{option}: {benchmark.name} names no systems that could be compared; leave it out"
+            )
+    over: Over = "sentences" if how.over == "both" else how.over
+    return replace(
+        settings,
+        # Single edits are compared as they were asked for: this is of the levels above.
+        level="sentence" if settings.level == "all" else settings.level,
+        resampling=replace(how, over=over),
+    )
+
+
+def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
+    """The settings for a benchmark of which people judged nothing but single edits.
+
+    Raises:
+        OptionError: another level was asked for.
+    """
+    if settings.level not in ("all", "edit"):
+        raise OptionError(
+            f"--level {settings.level}: of {benchmark.name} people judged single edits alone; take "
+            "--level edit, or leave it out"
+        )
+    return replace(settings, level="edit")
 
 
 def _loaded(given: Sequence[Metric]) -> Iterator[Scorer | ScoreTable]:
@@ -461,11 +522,11 @@ def _bounds(
 
 
 def _differences(
-    trial: _Trial, level: str, rows: Sequence[Rated | Segmented | EditResult]
+    trial: _Trial, level: str, rows: Sequence[Rated | Segmented | EditResult | Labelled]
 ) -> list[Difference]:
     """Between the metrics of a level whose statistics were drawn over sentences alone."""
     found: list[Difference] = []
-    groups: dict[tuple[str, str], list[Rated | Segmented | EditResult]] = {}
+    groups: dict[tuple[str, str], list[Rated | Segmented | EditResult | Labelled]] = {}
     for row in rows:
         if row.drawn and row.family not in ("chance", "humans"):
             # Where credits are missing, other edits are drawn: no pairs.
@@ -530,6 +591,37 @@ def _segments(trial: _Trial, tables: Sequence[ScoreTable]) -> SegmentLevel | Non
         if both.pairs:
             rows.append(Segmented("two annotators", "humans", view, both, {}))
     return SegmentLevel(grouping, "rankings", tuple(rows))
+
+
+def _labels(
+    trial: _Trial, tables: Sequence[ScoreTable], runtime: Runtime
+) -> LabelComparison | None:
+    """How scores tell good corrections from bad ones, by metric and class; None without labels."""
+    benchmark, study = trial.study.benchmark, trial.study
+    labels = benchmark.labels
+    if labels is None or not tables or trial.settings.level == "system":
+        return None
+    counts = _counts(trial)
+    entries: list[tuple[str, str, ScoreKind, FloatArray]] = []
+    for metric, table in zip(trial.scored, tables, strict=True):
+        about = table.signature
+        alone = source_scores(metric, benchmark, runtime) if isinstance(metric, Scorer) else None
+        entries += [
+            (about.label, about.family, kind, scores)
+            for kind, scores in kinds_of_scores(table.sentences, alone)
+        ]
+    entries += [
+        (name, "chance", "score", scores)
+        for name, scores in study.chance_sentences.items()
+        if name != "constant"  # Always one half.
+    ]
+    rows = []
+    for label, family, kind, scores in entries:
+        for name, agreement, drawn in label_agreements(labels, scores, counts):
+            draws = {} if drawn is None else {"auc": drawn}
+            bounds = _bounds(trial, draws, {"auc": agreement.auc})
+            rows.append(Labelled(label, family, kind, name, agreement, bounds, draws))
+    return LabelComparison(labels, tuple(rows))
 
 
 def _windows(study: Study, results: Sequence[Result]) -> Iterator[WindowAgreement]:

@@ -80,6 +80,8 @@ def rating_agreement(
     Returns:
         One entry an aspect, in the benchmark's order; none for a benchmark without ratings.
     """
+    if benchmark.places:
+        system_scores = np.full(len(system_scores), np.nan)
     return [
         _agreement(benchmark.corpus, aspect, ratings, sentences, system_scores)
         for aspect, ratings in benchmark.rated.items()
@@ -172,9 +174,11 @@ def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
         One entry an aspect: means over the raters; none where single ratings are not known.
     """
     found = []
+    # Of places there are no means.
+    unknown = math.nan if benchmark.places else 0.0
     for aspect, table in raters_with_mean(benchmark.raters).items():
         parts = [
-            _agreement(benchmark.corpus, aspect, rest, own, _means(own))
+            _agreement(benchmark.corpus, aspect, rest, own, _means(own) + unknown)
             for own, rest in against_rest(table)
         ]
         found.append(replace(mean_agreement(parts), missing=0))

@@ -13,6 +13,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.edits.comparison import EditComparison
+from gecjury.metaeval.edits.corrections import LabelComparison
 from gecjury.metaeval.ratings import RatingAgreement
 from gecjury.metaeval.segments import SegmentAgreement
 from gecjury.metaeval.settings import Settings
@@ -22,6 +23,7 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
 from gecjury.stats.grouped import GroupBy
 from gecjury.stats.preferences import PairTable
+from gecjury.wording import padded, width
 
 __all__ = [
     "HEADINGS",
@@ -232,6 +234,7 @@ class Comparison:
         edits: single edits against verdicts; None where they were not compared.
         ratings: single corrections against their ratings; none without ratings.
         segments: the segment level; None where it was not asked for.
+        labels: single corrections against the labels they were given; None without labels.
         windows: correlations over adjacent systems, where asked for.
         pairwise: agreement by pair of systems, where asked for.
         audits: of the metrics that audit themselves.
@@ -249,6 +252,7 @@ class Comparison:
     edits: EditComparison | None
     ratings: tuple[Rated, ...]
     segments: SegmentLevel | None
+    labels: LabelComparison | None
     windows: tuple[WindowAgreement, ...]
     pairwise: tuple[PairwiseAgreement, ...]
     audits: tuple[Audit, ...]
@@ -280,6 +284,11 @@ class Comparison:
         """The benchmark and what was taken of it, in one line."""
         benchmark = self.benchmark
         warning = "SAMPLE, NOT EVIDENCE: " if benchmark.sample else ""
+        if benchmark.places:
+            return (
+                f"{benchmark.name}, corrections of {len(benchmark.corpus)} sentences, "
+                f"references {benchmark.references or 'none'}"
+            )
         return (
             f"{warning}{benchmark.name}, {len(benchmark.corpus.names)} systems "
             f"({benchmark.systems}), {len(benchmark.corpus)} sentences, "
@@ -348,12 +357,13 @@ class Comparison:
     def __str__(self) -> str:
         """The main table as aligned text."""
         heads, cells = self._cells()
-        wide = [max(len(line[at]) for line in (heads, *cells)) for at in range(len(heads))]
+        wide = [max(width(line[at]) for line in (heads, *cells)) for at in range(len(heads))]
         lines = [self.title]
         for line in (heads, *cells):
             # Names to the left, figures to the right.
-            named = [cell.ljust(size) for cell, size in zip(line[:3], wide[:3], strict=True)]
-            figures = [cell.rjust(size) for cell, size in zip(line[3:], wide[3:], strict=True)]
+            named = [padded(cell, size) for cell, size in zip(line[:3], wide[:3], strict=True)]
+            rest = zip(line[3:], wide[3:], strict=True)
+            figures = [padded(cell, size, right=True) for cell, size in rest]
             lines.append("  ".join([*named, *figures]).rstrip())
         return "\n".join(lines)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from gecjury.errors import InputError
+from gecjury.errors import InputError, MissingExtraError, install_hint
 from gecjury.models.checkpoints import (
     Checkpoint,
     loading_errors,
@@ -21,6 +21,7 @@ __all__ = [
     "read_network",
     "read_tokenizer",
     "refuse_missing",
+    "refuse_wordless",
 ]
 
 NetworkKind = Literal["encoder", "sentences", "word-pieces", "next-word", "text-to-text"]
@@ -71,7 +72,7 @@ def read_tokenizer(checkpoint: Checkpoint, config: Any) -> Any:
     try:
         tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False)
     except Exception as error:  # as above; the tokenizers package raises plain exceptions
-        raise _unreadable(checkpoint, error) from None
+        raise _package_wanted(checkpoint, error) or _unreadable(checkpoint, error) from None
     most = position_limit(config)
     if most is not None:
         tokenizer.model_max_length = min(tokenizer.model_max_length, most)
@@ -82,6 +83,30 @@ def read_tokenizer(checkpoint: Checkpoint, config: Any) -> Any:
             "model's tokenizer_config.json anew"
         )
     return tokenizer
+
+
+# Packages that tokenisers ask for while they are loaded, by how the error names them, and the extra
+# that brings each; ones without an extra are installed by their own name.
+_TOKENISERS = {
+    "fugashi": "ja", "unidic_lite": "ja", "unidic-lite": "ja", "sudachi": "ja-sudachi",
+    "ipadic": "", "unidic": "", "rhoknp": "", "sentencepiece": "", "sacremoses": "", "tiktoken": "",
+    "protobuf": "",
+}  # fmt: skip
+
+
+def _package_wanted(checkpoint: Checkpoint, error: Exception) -> MissingExtraError | None:
+    """What to install where a tokeniser lacks a package; None where that is not why it failed."""
+    text = str(error).lower()
+    asks = isinstance(error, ImportError) or "pip install" in text or "not installed" in text
+    package = next((name for name in _TOKENISERS if name in text), None)
+    if not asks or package is None:
+        return None
+    extra = _TOKENISERS[package]
+    command = install_hint(extra) if extra else f"pip install {package}"
+    return MissingExtraError(
+        f"{checkpoint.folder}: its tokeniser needs the package {package}, which is not installed; "
+        f"install it with: {command}"
+    )
 
 
 def _unreadable(checkpoint: Checkpoint, error: Exception) -> InputError:
@@ -100,6 +125,19 @@ def position_limit(config: Any) -> int | None:
         padding = 1 if kind == "mpnet" else int(config.pad_token_id or 0)
         positions -= padding + 1
     return positions if positions > 0 else None
+
+
+def refuse_wordless(tokenizer: Any) -> None:
+    """Refuse a tokenizer that does not tell where word pieces come from, where words have labels.
+
+    Raises:
+        InputError: it is one written in Python.
+    """
+    if not tokenizer.is_fast:
+        raise InputError(
+            "error detection needs a fast tokenizer (tokenizer.json), which tells where each word "
+            "piece stands in the text; take another --encoder"
+        )
 
 
 def cut_length(tokenizer: Any, wanted: int) -> int:

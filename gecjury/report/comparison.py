@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gecjury.metaeval.edits.comparison import EditComparison
+from gecjury.metaeval.edits.corrections import ANY, LabelComparison
 from gecjury.metaeval.edits.measures import EditAgreement
 from gecjury.metaeval.result import (
     HEADINGS,
@@ -48,6 +49,8 @@ def tables(found: Comparison) -> list[Table]:
     shown += _rating_tables(found)
     if found.segments is not None:
         shown.append(_segment_table(found, found.segments))
+    if found.labels is not None:
+        shown.append(_label_table(found, found.labels))
     shown += _audit_tables(found)
     if found.settings.windows:
         shown.append(_window_table(found))
@@ -102,6 +105,8 @@ def document(found: Comparison) -> dict[str, Any]:
         "caveats": [caution.text for caution in found.cautions],
     }
     # From here on keys are there only where they were asked for or the data has them.
+    if benchmark.places:
+        record["places"] = True
     if found.edits is not None:
         record |= _edit_record(found.edits)
     if found.ratings:
@@ -111,6 +116,14 @@ def document(found: Comparison) -> dict[str, Any]:
             "grouping": found.segments.grouping,
             "humans": found.segments.humans,
             "rows": _segment_rows(found.segments),
+        }
+    if found.labels is not None:
+        record["labels"] = {
+            "true": found.labels.labels.true,
+            "false": dict(found.labels.labels.false),
+            "others": dict(found.labels.labels.others),
+            "counts": dict(found.labels.counts),
+            "rows": _label_rows(found.labels),
         }
     if found.audits:
         record["audits"] = {
@@ -161,6 +174,8 @@ def _main_table(found: Comparison) -> Table:
     ]
     columns = [Column("metric"), Column("family"), Column("human")]
     columns += system if level in ("system", "all") else []
+    if found.benchmark.places and not any(result.sentence for result in found.results):
+        sentence = []  # Nobody preferred a correction to another.
     columns += sentence if level in ("sentence", "all") else []
     columns += [Column("missing"), _column("seconds", 1)]
     rows = [_with_bounds(record) for record in found.rows()]
@@ -193,9 +208,14 @@ def _setting_notes(found: Comparison) -> list[str]:
     judged = "the pairs that humans decided"
     if settings.ties == "calibrated":
         judged = "all judged pairs of different texts, human ties are answers (two annotators: too)"
+    above = f"system level: metric by {how}, human {kinds}; "
+    if found.benchmark.places:
+        above = "no system level: nobody knows which system made a correction"
+        if not any(result.sentence for result in found.results):
+            return [above, *map(str, found.benchmark.notes)]
+        above += "; "
     notes = [
-        f"system level: metric by {how}, human {kinds}; "
-        f"sentence level: ties={settings.ties}, tied % of {judged}",
+        f"{above}sentence level: ties={settings.ties}, tied % of {judged}",
     ]
     return notes + [str(note) for note in found.benchmark.notes]
 
@@ -269,7 +289,7 @@ def _resampling_notes(found: Comparison) -> list[str]:
         f"{how.resamples} resamples, seed {settings.seed}"
     ]
     fixed = [view for view, anew in uncertainty.human_resampled.items() if not anew]
-    if fixed and how.draws_sentences:
+    if fixed and how.draws_sentences and not found.benchmark.places:
         notes.append(
             f"human scores ({', '.join(fixed)}) are held fixed: nothing to compute them from"
         )
@@ -287,7 +307,7 @@ def _resampling_notes(found: Comparison) -> list[str]:
         "defined (constant scores, fewer than 3 different systems, a system without "
         "judgments) and left out"
         for view, dropped in uncertainty.dropped.items()
-        if dropped
+        if dropped and not found.benchmark.places
     ]
 
 
@@ -521,7 +541,7 @@ def _edit_table(found: Comparison, edits: EditComparison) -> Table:
     benchmark = found.benchmark
     title = (
         f"{benchmark.name}: single edits against the annotators' verdicts, "
-        f"references {benchmark.references}"
+        f"references {benchmark.references or 'none'}"
     )
     notes = dict.fromkeys([*_edit_notes(edits), *edits.notes])
     return Table(columns, rows, title, list(notes))
@@ -551,7 +571,9 @@ def _edit_notes(edits: EditComparison) -> list[str]:
         "accuracy, balanced, κ: threshold chosen on one half of the sources and tried on the "
         f"other, both ways; calling every edit valid is right in {constant.accuracy:.3f}",
         f"one annotator by another: {edits.ceiling.edits} edits with verdicts of more than one, "
-        "each annotator held against each other; `AUC there` is a metric on the same verdicts",
+        "each annotator held against each other; `AUC there` is a metric on the same verdicts"
+        if edits.ceiling.pairs
+        else "no edit has verdicts of more than one annotator: how far people agree is not known",
     ]
     if edits.resamples:
         notes.append(f"intervals: 95%, {edits.resamples} resamples of sources with all their edits")
@@ -608,9 +630,9 @@ def _rating_tables(found: Comparison) -> list[Table]:
         Column("sources"),
         Column("outputs"),
         Column("missing"),
-        Column("system_pearson", "r sys"),
-        Column("system_spearman", "ρ sys"),
     ]
+    if not found.benchmark.places:
+        columns += [Column("system_pearson", "r sys"), Column("system_spearman", "ρ sys")]
     rows = [
         {**row, **{f"{k}_ci": v for k, v in row["ci95"].items()}} for row in _rating_rows(found)
     ]
@@ -695,6 +717,57 @@ def _segment_notes(found: Comparison, segments: SegmentLevel) -> list[str]:
     if any(len(raters) > 1 for raters in found.benchmark.raters.values()):
         notes.append("one rater: against the mean of the others, averaged over the raters")
     return notes
+
+
+# ---- labels of whole corrections
+
+
+def _label_rows(labels: LabelComparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "metric": each.label,
+            "family": each.family,
+            "score": each.score,
+            "bad": each.human,
+            "auc": each.agreement.auc,
+            "corrections": {"good": each.agreement.good, "bad": each.agreement.bad},
+            "missing": each.agreement.missing,
+            "ci95": {name: list(bounds) for name, bounds in each.intervals.items()},
+        }
+        for each in labels.rows
+    ]
+
+
+def _label_table(found: Comparison, labels: LabelComparison) -> Table:
+    """AUC of good against bad corrections, a class of bad ones a column."""
+    classes = list(dict.fromkeys(each.human for each in labels.rows))
+    columns = [Column("metric"), Column("family"), Column("score")]
+    columns += [Column(name, f"{name}, AUC", interval=f"{name}_ci") for name in classes]
+    columns.append(Column("missing"))
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for each in labels.rows:
+        row = rows.setdefault(
+            (each.label, each.score),
+            {"metric": each.label, "family": each.family, "score": each.score},
+        )
+        row[each.human] = each.agreement.auc
+        if "auc" in each.intervals:
+            row[f"{each.human}_ci"] = each.intervals["auc"]
+        row["missing"] = max(each.agreement.missing, row.get("missing", 0))
+    about, counts = labels.labels, labels.counts
+    meant = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.false.items())
+    notes = [
+        f"AUC: probability that a good correction ({about.true}, {counts[about.true]}) scores "
+        f"above a bad one, ties one half; {ANY}: all bad ones together; {meant}",
+        "gain: over the score of the source, of metrics that score single texts",
+    ]
+    if about.others:
+        left = "; ".join(f"{name}: {text} ({counts[name]})" for name, text in about.others.items())
+        notes.append(f"left out: {left}")
+    if found.settings.resampling.draws_sentences:
+        notes.append("[low, high]: bootstrap over sources, each with all its corrections")
+    title = f"{found.benchmark.name}: labels of whole corrections"
+    return Table(columns, list(rows.values()), title, notes)
 
 
 # ---- audits, windows, pairs of systems

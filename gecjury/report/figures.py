@@ -6,6 +6,7 @@ shortened.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -79,9 +80,43 @@ def _pyplot() -> Any:
     return pyplot
 
 
+def _with_fonts(figure: Any) -> None:
+    """Take letters that the usual font lacks from the first installed fonts that have them.
+
+    Where none has them they are boxes, and the figure says why.
+    """
+    from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
+    from matplotlib.text import Text
+
+    texts = figure.findobj(Text)
+    lacking = {ord(c) for each in texts for c in each.get_text() if not c.isascii()}
+    lacking -= set(get_font(findfont(FontProperties())).get_charmap())
+    families: list[str] = []
+    for entry in sorted(fontManager.ttflist, key=lambda entry: (entry.name, entry.fname)):
+        if not lacking:
+            break
+        if "lastresort" in entry.fname.lower():  # a box for every letter, which matplotlib brings
+            continue
+        try:
+            font = get_font(entry.fname)
+            found = lacking & set(font.get_charmap())
+        except (OSError, RuntimeError):  # a font that is gone, or that only has pictures
+            continue
+        if found and entry.name not in families:
+            families.append(entry.name)
+            lacking -= found
+    for each in texts if families else ():
+        each.set_fontfamily([*each.get_fontfamily(), *families])
+    if lacking:
+        figure.text(0, -0.02, "boxes: letters that no installed font has", fontsize=6)
+
+
 def _save(figure: Any, path: str | Path) -> None:
     try:
-        figure.savefig(path, dpi=150, bbox_inches="tight")
+        _with_fonts(figure)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from", UserWarning)
+            figure.savefig(path, dpi=150, bbox_inches="tight")
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
     finally:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gecjury.report.page.markup import render_page
+from gecjury.report.page.markup import lang_attribute, render_page
 from gecjury.scoring.by_edit import HeatMap
 from gecjury.wording import shortened
 
 __all__ = ["heat_map_html"]
 
 
-def heat_map_html(heat_map: HeatMap, heading: str, lines: Sequence[tuple[str, str]]) -> str:
+def heat_map_html(
+    heat_map: HeatMap, heading: str, lines: Sequence[tuple[str, str]], language: str = "en"
+) -> str:
     """A page that needs nothing else: texts, and the matrix as a coloured table.
 
     Args:
         heat_map: the matrix.
         heading: title of the page.
         lines: (name, text) shown above the matrix.
+        language: ISO code of the texts'.
     """
     top = float(heat_map.values.max()) if heat_map.values.size else 0.0
     rows = []
@@ -37,6 +40,7 @@ def heat_map_html(heat_map: HeatMap, heading: str, lines: Sequence[tuple[str, st
         caption=shortened(heat_map.title),
         columns=[shortened(column) for column in heat_map.columns],
         rows=rows,
+        lang_attribute=lang_attribute(language),
     )
 
 

@@ -25,7 +25,8 @@ from gecjury.report.escaping import (
     markdown_cell,
     markdown_line,
 )
-from gecjury.wording import number, visible
+from gecjury.wording import chopped, letters, number, visible
+from gecjury.wording import width as width_of
 
 if TYPE_CHECKING:
     from gecjury.scoring.scores import ScoreTable
@@ -256,7 +257,14 @@ def _wrapped(text: str, width: int | None) -> str:
     """Running text in lines of a width, if one is given; no name or address is parted."""
     if width is None:
         return text
-    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    if width_of(text) == len(text):
+        return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and width_of(f"{lines[-1]} {word}") > width:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return "\n".join(lines)
 
 
 def _numbers(table: Table) -> dict[str, int]:
@@ -306,6 +314,7 @@ def _panel(table: Table, laid: _Layout, columns: Sequence[int]) -> Any:
 
 _GAP = 3  # between two columns of a drawn table
 _FOLDED = 24  # a column of running text may be folded down to this width
+_SENTENCE = 16  # letters of two columns: longer than a name
 _NAMES = (40, 24, 12)  # names, and words of running text, to the first of these that will do
 
 
@@ -350,32 +359,28 @@ def _needed(
         texts: columns of text.
         name: the width to which titles, names and words are folded.
     """
-    from rich.cells import cell_len
-
     needed = []
     for i, title in enumerate(titles):
         column = [row[i] for row in cells]
-        least = max(map(cell_len, column), default=0)
+        least = max(map(width_of, column), default=0)
         if _running(cells, i):
-            words = max(cell_len(word) for text in column for word in text.split() or [""])
+            words = max(width_of(word) for text in column for word in text.split() or [""])
             least = max(min(words, name), min(_FOLDED, least))
         elif i in texts:
             least = min(least, name)
-        needed.append(max(least, min(cell_len(title), name)))
+        needed.append(max(least, min(width_of(title), name)))
     return needed
 
 
 def _folded(name: str, width: int) -> str:
     """A name on as many lines as a width asks for, parted behind its signs where it has some."""
-    from rich.cells import cell_len, chop_cells
-
-    if cell_len(name) <= width:
+    if width_of(name) <= width:
         return name
     lines = [""]
     for part in re.split(r"(?<=[\s,:;/=|+])", name):
-        if cell_len(lines[-1] + part.rstrip()) > width:
+        if width_of(lines[-1] + part.rstrip()) > width:
             lines.append("")
-        *whole, rest = chop_cells(lines.pop() + part, width) or [""]
+        *whole, rest = chopped(lines.pop() + part, width) or [""]
         lines += [*whole, rest]
     return "\n".join(line.rstrip() for line in lines if line)
 
@@ -408,9 +413,12 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _running(cells: Sequence[Sequence[str]], column: int) -> bool:
-    """Whether a column holds text that may be folded: several words in its longest cell."""
-    longest = max((row[column] for row in cells), key=len, default="")
-    return longest.count(" ") > 2
+    """Whether a column holds text that may be folded: several words in its longest cell.
+
+    Words of Chinese and Japanese stand without blanks: so many of their letters are a sentence.
+    """
+    longest = max((row[column] for row in cells), key=width_of, default="")
+    return longest.count(" ") > 2 or sum(wide == 2 for _, wide in letters(longest)) > _SENTENCE
 
 
 def _keys(cells: Sequence[Sequence[str]], count: int) -> list[int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.runtime import Runtime
 from gecjury.scoring.scores import Statistics
 from gecjury.scoring.signature import Signature
@@ -32,6 +33,7 @@ class EditCase:
         valid: the verdict, as the share of annotators who accepted the edit.
         correction: text of the correction; it has more edits than `edits` where a verdict on one
             cannot be read.
+        language: of the texts.
     """
 
     row: int
@@ -41,6 +43,7 @@ class EditCase:
     edits: tuple[Edit, ...]
     valid: float
     correction: str = ""
+    language: Language = ENGLISH
 
     @property
     def complete(self) -> bool:

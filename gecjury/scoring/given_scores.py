@@ -42,6 +42,8 @@ _FORMS = (
     "expected rows of system, line and score, or a header of system names with one number a line "
     "below each"
 )
+# Columns of so plain a name hold no scores where they count from 0 or 1.
+_COUNTED = {"id", "row", "index", "no", "nr", "#"}
 # Totals and means that differ by rounding alone are the same.
 _SAME = 1e-9
 _LINE_DIGITS = 20
@@ -353,9 +355,8 @@ def _of_frame(frame: Any, where: str) -> Any:
     if places is None:
         if len(set(columns)) < len(columns):
             raise InputError(f"{where}: two columns of one name; expected a column a system")
-        return {
-            n: frame.iloc[:, at].tolist() for at, n in enumerate(columns) if n.lower() != "line"
-        }
+        listed = {n: frame.iloc[:, at].tolist() for at, n in enumerate(columns)}
+        return {n: column for n, column in listed.items() if not _numbers_lines(n, column)}
     parts = [frame.iloc[:, places[key]].tolist() for key in ("system", "line", "score")]
     return list(zip(*parts, strict=True))
 
@@ -511,10 +512,21 @@ def _of_wide(file: str, digest: str, table: Sequence[Sequence[str]]) -> Given:
         for name, cell in zip(head, cells, strict=True):
             columns[name].append(_parsed(cell, f"{file}, line {number}, column {name}"))
     rows = {
-        name: _row_of(file, column) for name, column in columns.items() if name.lower() != "line"
+        name: _row_of(file, column)
+        for name, column in columns.items()
+        if not _numbers_lines(name, column)
     }
     _some(file, rows)
     return Given(file, digest, {name: (row,) for name, row in rows.items()})
+
+
+def _numbers_lines(name: str, column: Sequence[float]) -> bool:
+    """Whether a column counts the lines of a table and is no system's."""
+    if name.lower() in _NAMES["line"]:
+        return True
+    first = column[0] if column else 0.0
+    counted = [first + place for place in range(len(column))]
+    return name.lower() in _COUNTED and first in (0, 1) and column == counted
 
 
 def _of_json(file: str, digest: str, text: str, metric: str) -> Given:

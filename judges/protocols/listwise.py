@@ -34,8 +34,7 @@ def render_listwise(
     order = range(len(candidates.shown)) if order is None else order
     line = wording.prompt.head["score_line"]
     numbers = range(1, len(candidates.shown) + 1)
-    return wording.prompt.render(
-        criterion=wording.criterion,
+    return wording.render(
         context=context_lines(candidates.source, candidates.context),
         targets="\n".join(candidates.shown[index] for index in order),
         scores="\n".join(line.replace("{{number}}", str(number)) for number in numbers),

@@ -13,22 +13,38 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.hub import hub_dataset
+from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.tokens import folded
 from gecjury.errors import InputError, OptionError
 from gecjury.textfiles import csv_rows, parse_json, read_text
 
 __all__ = [
     "ASPECTS",
     "GUG_COLUMNS",
+    "JQE_COLUMNS",
+    "PAIRED",
+    "QUALITY",
+    "RATED",
     "TMU_COLUMNS",
     "Annotations",
     "ColumnMap",
     "Scale",
+    "joined",
     "known_columns",
     "read_annotations",
 ]
 
 ASPECTS = ("grammaticality", "fluency", "meaning")
 """What SOME rates, in the order of its weights α, β, γ."""
+
+QUALITY = "quality"
+"""One rating of a correction as a whole, beside its source: an aspect that is trained by itself."""
+
+RATED = (*ASPECTS, QUALITY)
+"""All aspects that a regressor can be trained on."""
+
+PAIRED = frozenset({"meaning", QUALITY})
+"""Aspects that are rated of pairs of source and output."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +84,8 @@ class Annotations:
         scale: of the ratings.
         names: N entries `train`, `dev` or `test` where the data brings its split, else empty.
         notes: what was left out, for people.
+        raters: by aspect the ratings that `ratings` are means of, N × raters, NaN for "other";
+            aspects of whose rows some have more ratings than others are absent.
     """
 
     aspects: tuple[str, ...]
@@ -77,6 +95,7 @@ class Annotations:
     scale: Scale = field(default_factory=Scale)
     names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    raters: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.outputs)
@@ -90,6 +109,7 @@ class Annotations:
             sources=tuple(self.sources[row] for row in chosen),
             ratings=self.ratings[chosen],
             names=tuple(self.names[row] for row in chosen) if self.names else (),
+            raters={aspect: table[chosen] for aspect, table in self.raters.items()},
         )
 
     @property
@@ -127,15 +147,20 @@ class ColumnMap:
             role, separator, column = text.partition("=")
             if not separator or not column:
                 raise OptionError(f"--column {text!r} is not ROLE=COLUMN, e.g. output=hypothesis")
-            if role not in (*ASPECTS, "source", "output", "split"):
+            if role not in (*RATED, "source", "output", "split"):
                 raise OptionError(
                     f"--column {text!r}: {role!r} is no role; "
-                    f"expected source, output, split, {', '.join(ASPECTS)}"
+                    f"expected source, output, split, {', '.join(RATED)}"
                 )
-            if role in ASPECTS and "" in column.split(","):
+            if role in RATED and "" in column.split(","):
                 raise OptionError(f"--column {text!r:.60}: a comma without a column beside it")
             given[role] = column
-        aspects = {a: tuple(given[a].split(",")) for a in ASPECTS if a in given}
+        aspects = {a: tuple(given[a].split(",")) for a in RATED if a in given}
+        if QUALITY in aspects and len(aspects) > 1:
+            raise OptionError(
+                f"--column: {QUALITY} is one rating of a correction as a whole and is trained by "
+                f"itself; leave out {', '.join(a for a in aspects if a != QUALITY)}, or {QUALITY}"
+            )
         named = (given.get(role, "") for role in ("output", "source", "split"))
         output, source, split = named
         return cls(output, aspects, source, split)
@@ -148,6 +173,8 @@ class ColumnMap:
         """
         # Who names an aspect wants that one, not whatever else the file rates.
         aspects = self.aspects or {a: (a,) for a in ASPECTS if a in known}
+        if not aspects and QUALITY in known:
+            aspects = {QUALITY: (QUALITY,)}
         output, source, split = (
             given or (role if role in known else "")
             for role, given in zip(
@@ -159,7 +186,7 @@ class ColumnMap:
             raise InputError(
                 f"{path}: columns {', '.join(known)} are neither TMU-GFM's nor GUG's, and none is "
                 f"called, or said to hold, {lost}; say which is which with --column output=... and "
-                "at least one of " + ", ".join(f"--column {aspect}=..." for aspect in ASPECTS)
+                "at least one of " + ", ".join(f"--column {aspect}=..." for aspect in RATED)
             )
         return ColumnMap(output, aspects, source, split)
 
@@ -175,10 +202,16 @@ GUG_COLUMNS = ColumnMap("Sentence", {"grammaticality": ("Average",)}, split="Dat
 """GUG as released: the mean of the expert and five crowd ratings, with its own split."""
 
 
+JQE_COLUMNS = ColumnMap("訂正", {QUALITY: ("個別評価",)}, "原文")
+"""autoJQE as released: three ratings of a correction in one cell; 0 is left out of its means."""
+
+
 def known_columns(known: Sequence[str]) -> ColumnMap:
-    """TMU-GFM's columns or GUG's where they are these, else a map that names none."""
+    """TMU-GFM's, autoJQE's or GUG's columns where they are these, else a map that names none."""
     if "grammer" in known and TMU_COLUMNS.output in known:
         return TMU_COLUMNS
+    if {"原文", "訂正", "個別評価"} <= set(known):
+        return JQE_COLUMNS
     return GUG_COLUMNS if GUG_COLUMNS.output in known else ColumnMap("", {})
 
 
@@ -187,16 +220,21 @@ def read_annotations(
     columns: ColumnMap | None = None,
     scale: Scale | None = None,
     aspects: Sequence[str] | None = None,
+    language: Language = ENGLISH,
 ) -> Annotations:
     """Read ratings from a CSV, TSV or JSON-lines file or from a Hugging Face dataset.
 
     Args:
         path: a file (its kind is told by its ending), or `hf:NAME`, `hf:NAME:SPLIT` for a dataset
             of the `datasets` package: a hub name, or a folder written by `save_to_disk`.
-        columns: which columns hold what; by default TMU-GFM's, GUG's, or columns that are called
-            what they hold (`output`, `source`, `split`, `grammaticality`, ...), whichever fit.
+        columns: which columns hold what; by default TMU-GFM's, GUG's, autoJQE's, or columns that
+            are called what they hold (`output`, `source`, `split`, `grammaticality`, ...),
+            whichever fit.
         scale: of the ratings; 1 to 4 with 0 for "other" by default.
         aspects: those that are read, if the columns have them; None for all.
+        language: of the sentences. English ones lose doubled blanks, as they always have; others
+            are folded as the language says, and otherwise read as they stand, but for blanks at
+            either end and line breaks.
 
     Raises:
         InputError: a column is absent, or a rating is missing, not a number or outside the scale
@@ -217,9 +255,9 @@ def read_annotations(
     for name in wanted:
         if name and name not in known:
             raise InputError(f"{path}: has no column {name!r}; it has {', '.join(known)}")
-    found = _collect(str(path), first, rows, columns, scale)
+    found = _collect(str(path), first, rows, columns, scale, language)
     _refuse_constant(str(path), found)
-    left = [a for a in ASPECTS if a in rated and a not in columns.aspects]
+    left = [a for a in RATED if a in rated and a not in columns.aspects]
     if not left:
         return found
     asked = "--aspects says" if aspects else "--column says" if given else "its columns say"
@@ -227,7 +265,7 @@ def read_annotations(
     more = (f"--column {a}={','.join(usual.get(a, (a,)))}" for a in left)
     hint = "name them with --aspects as well" if aspects else f"add {' '.join(more)}"
     note = (
-        f"rates {', '.join(a for a in ASPECTS if a in rated)}; read: "
+        f"rates {', '.join(a for a in RATED if a in rated)}; read: "
         f"{', '.join(columns.aspects)}, as {asked}; "
         f"left: {', '.join(left)} (to train {'it' if len(left) == 1 else 'them'} too, {hint})"
     )
@@ -245,7 +283,10 @@ def _rows(path: str) -> tuple[int, list[_Row]]:
     kind = Path(path.removesuffix(".gz")).suffix.lower()
     if kind in (".jsonl", ".json", ".ndjson"):
         return 1, _json_rows(path, text)
-    delimiter = "\t" if kind in (".tsv", ".tab") else ","
+    header = text.partition("\n")[0]
+    # Some tables are called .csv and have tabs (autoJQE's).
+    tabs = kind in (".tsv", ".tab") or ("\t" in header and "," not in header)
+    delimiter = "\t" if tabs else ","
     # A quotation mark is an ordinary character in tab-separated text.
     table = csv_rows(text, path, delimiter=delimiter, quotes=delimiter != "\t")
     # Lines without anything are no rows.
@@ -275,9 +316,15 @@ def _json_rows(path: str, text: str) -> list[_Row]:
 
 
 def _collect(
-    path: str, first: int, rows: Iterable[_Row], columns: ColumnMap, scale: Scale
+    path: str,
+    first: int,
+    rows: Iterable[_Row],
+    columns: ColumnMap,
+    scale: Scale,
+    language: Language,
 ) -> Annotations:
     outputs, sources, ratings, names = [], [], [], []
+    single: list[list[list[float]]] = []
     others = elsewhere = 0
     named = (columns.output, columns.source, columns.split, *sum(columns.aspects.values(), ()))
     wanted = [column for column in named if column]
@@ -295,18 +342,18 @@ def _collect(
         if columns.split and name not in ("train", "dev", "test"):
             elsewhere += 1
             continue
-        output = _text(row, columns.output, f"{path}, row {number}")
-        source = _text(row, columns.source, f"{path}, row {number}") if columns.source else ""
-        means = [
-            _mean_rating(row, cells, scale, f"{path}, row {number}")
-            for cells in columns.aspects.values()
-        ]
+        where = f"{path}, row {number}"
+        output = _text(row, columns.output, where, language)
+        source = _text(row, columns.source, where, language) if columns.source else ""
+        found = [_row_ratings(row, cells, scale, where) for cells in columns.aspects.values()]
+        means = [_mean_rating(values) for values in found]
         if any(math.isnan(mean) for mean in means):
             others += 1
             continue
         outputs.append(output)
         sources.append(source)
         ratings.append(means)
+        single.append(found)
         names.append(name)
     if not outputs:
         raise InputError(f"{path}: no rated sentence is left ({others} marked 0, other)")
@@ -323,18 +370,53 @@ def _collect(
         scale,
         tuple(names) if columns.split else (),
         tuple(notes),
+        _by_rater(tuple(columns.aspects), single),
     )
 
 
-def _text(row: _Row, column: str, where: str) -> str:
+def _by_rater(
+    aspects: Sequence[str], single: Sequence[Sequence[Sequence[float]]]
+) -> dict[str, FloatArray]:
+    """The ratings of aspects of which every row has as many, and several; see `Annotations`."""
+    found = {}
+    for column, aspect in enumerate(aspects):
+        widths = {len(row[column]) for row in single}
+        if len(widths) == 1 and min(widths) > 1:
+            found[aspect] = np.array([row[column] for row in single], dtype=np.float64)
+    return found
+
+
+def joined(parts: Sequence[Annotations]) -> Annotations:
+    """Several sets with the same aspects and scale as one, in order; without notes."""
+    first = parts[0]
+    common = [
+        aspect
+        for aspect in first.raters
+        if {p.raters[aspect].shape[1] if aspect in p.raters else 0 for p in parts}
+        == {first.raters[aspect].shape[1]}
+    ]
+    return replace(
+        first,
+        outputs=sum((part.outputs for part in parts), ()),
+        sources=sum((part.sources for part in parts), ()),
+        ratings=np.concatenate([part.ratings for part in parts]),
+        names=sum((part.names for part in parts), ()),
+        notes=(),
+        raters={a: np.concatenate([part.raters[a] for part in parts]) for a in common},
+    )
+
+
+def _text(row: _Row, column: str, where: str, language: Language) -> str:
     value = row[column]
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{where}, column {column}: {value!r:.60} is no sentence; expected text")
-    return " ".join(value.split())
+    if language.code == "en":
+        return " ".join(value.split())
+    return folded(" ".join(value.strip().splitlines()), language.fold)
 
 
-def _mean_rating(row: _Row, columns: Sequence[str], scale: Scale, where: str) -> float:
-    """The mean of all ratings in the columns; NaN where most raters said "other"."""
+def _row_ratings(row: _Row, columns: Sequence[str], scale: Scale, where: str) -> list[float]:
+    """All ratings in the columns; NaN for "other"."""
     values: list[float] = []
     for column in columns:
         found = _numbers(row[column], f"{where}, column {column}")
@@ -347,8 +429,13 @@ def _mean_rating(row: _Row, columns: Sequence[str], scale: Scale, where: str) ->
                     + (" (or 0 for other)" if scale.zero_is_other else "")
                     + "; correct it, or give the scale with --scale LOW:HIGH"
                 )
-        values += found
-    kept = [value for value in values if not (scale.zero_is_other and value == 0)]
+        values += [math.nan if scale.zero_is_other and value == 0 else value for value in found]
+    return values
+
+
+def _mean_rating(values: Sequence[float]) -> float:
+    """The mean of a row's ratings; NaN where most raters said "other"."""
+    kept = [value for value in values if not math.isnan(value)]
     if 2 * len(kept) < len(values):
         return math.nan
     return sum(kept) / len(kept) if kept else math.nan
@@ -360,7 +447,8 @@ def _numbers(cell: object, where: str) -> list[float]:
     elif isinstance(cell, (list, tuple)):
         parts = list(cell)
     else:
-        text = "" if cell is None else str(cell).strip().strip("[]")
+        # In tab-separated tables a quotation mark is no sign of the format: "3,4,3".
+        text = "" if cell is None else str(cell).strip().strip('"').strip("[]")
         parts = [part for part in re.split(r"[,;\s]+", text) if part]
     if not parts:
         raise InputError(f"{where}: the rating is missing; expected a number or several (3,4,3)")

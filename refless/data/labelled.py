@@ -9,7 +9,7 @@ in MultiGED and in Rei and Yannakoudakis (2016); each annotator's reading is a s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -25,6 +25,7 @@ __all__ = [
     "LabelledSentence",
     "LabelledText",
     "dev_beside",
+    "labelled_language",
     "labelled_print",
     "read_labelled",
     "refuse_one_class",
@@ -42,15 +43,22 @@ LABELLED_SETS = {
 }
 """Training parts of MultiGED-2023 by name, in the data folder; each has a dev part beside it."""
 
+
+def labelled_language(name: str) -> str | None:
+    """The language of labelled text that is known by name; None for files."""
+    return name.removeprefix("multiged-") if name in LABELLED_SETS else None
+
+
 _LABELS = {"c": False, "i": True}
 
 
 @dataclass(frozen=True)
 class LabelledSentence:
-    """A sentence's tokens and, for each, whether it is wrong."""
+    """A sentence's tokens and, for each, whether it is wrong; and its language by its code."""
 
     tokens: tuple[str, ...]
     wrong: tuple[bool, ...]
+    language: str = "en"
 
     @property
     def text(self) -> str:
@@ -84,7 +92,10 @@ def labelled_print(sentences: Sequence[LabelledSentence]) -> str:
 
 
 def read_labelled(
-    names: Sequence[str], folder: Callable[[], DataFolder], part: Literal["train", "dev"] = "train"
+    names: Sequence[str],
+    folder: Callable[[], DataFolder],
+    part: Literal["train", "dev"] = "train",
+    language: str = "en",
 ) -> tuple[LabelledSentence, ...]:
     """Read labelled sentences.
 
@@ -92,6 +103,7 @@ def read_labelled(
         names: each a set of `LABELLED_SETS`, a two-column file or an M2 file, told by content.
         folder: where named sets are found; called only if one is named.
         part: of named sets.
+        language: code of the language of files; a named set has its own.
 
     Raises:
         InputError: a file cannot be read or is malformed; names file, line and value.
@@ -108,7 +120,9 @@ def read_labelled(
                 "expected a two-column file (TOKEN, tab, c or i) or an M2 file"
             )
         lines = read_lines(path)
-        found += _read_m2(lines, path) if looks_like_m2(lines) else _read_columns(lines, path)
+        read = _read_m2(lines, path) if looks_like_m2(lines) else _read_columns(lines, path)
+        code = labelled_language(name) or language
+        found += [replace(sentence, language=code) for sentence in read]
     return tuple(found)
 
 

@@ -18,15 +18,20 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.benchmarks.data_folder import DataFolder
+from gecjury.benchmarks.loaders.geccc import read_geccc
+from gecjury.benchmarks.loaders.ua_gec import read_ua_gec
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.language import ENGLISH, Language, language_of
 from gecjury.corpus.m2 import looks_like_m2, parse_m2
 from gecjury.corpus.reading import read_sources, read_versions
+from gecjury.corpus.tokens import folded
 from gecjury.errors import InputError, OptionError
-from gecjury.models.networks import cut_length
+from gecjury.models.networks import cut_length, refuse_wordless
 from gecjury.textfiles import read_lines
 
 __all__ = [
+    "PARALLEL_NAMES",
     "PARALLEL_SETS",
     "Correction",
     "RankedPair",
@@ -35,6 +40,7 @@ __all__ = [
     "impact_pairs",
     "nested_pairs",
     "pairs_print",
+    "parallel_language",
     "read_parallel",
     "token_edits",
 ]
@@ -54,6 +60,19 @@ PARALLEL_SETS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 }  # fmt: skip
 """Parallel text of the data folder by name: sources with their references."""
 
+_GECCC, _UA_GEC = "geccc-dev", "ua-gec"
+
+_LANGUAGES = {"jfleg": "en", "gmeg-dev": "en", _GECCC: "cs", _UA_GEC: "uk"}
+
+PARALLEL_NAMES = tuple(_LANGUAGES)
+"""Parallel text that is known by name: `PARALLEL_SETS`, GECCC's dev part, UA-GEC's train part."""
+
+
+def parallel_language(name: str) -> str | None:
+    """The language of parallel text that is known by name; None for files."""
+    return _LANGUAGES.get(name)
+
+
 Encode = Callable[[Sequence[str]], FloatArray]
 """Vectors of sentences, N × D."""
 
@@ -64,17 +83,36 @@ _BLOCK = 512
 
 @dataclass(frozen=True)
 class Correction:
-    """A source and the edits of one of its corrections, in order and apart."""
+    """A source and the edits of one of its corrections, in order and apart.
+
+    Attributes:
+        source: tokens joined by `blank`.
+        edits: with places in the tokens.
+        blank: what stands between tokens; empty for single characters of a script without blanks.
+    """
 
     source: str
     edits: tuple[Edit, ...]
+    blank: str = " "
+
+    @property
+    def tokens(self) -> list[str]:
+        """The source's tokens."""
+        return self.source.split() if self.blank else list(self.source)
 
     def text(self, kept: Sequence[bool] | None = None) -> str:
         """The sentence with all edits, or with those kept."""
         edits = (
             self.edits if kept is None else [e for e, k in zip(self.edits, kept, strict=True) if k]
         )
-        return " ".join(apply_edits(self.source.split(), edits))
+        if self.blank:
+            return self.blank.join(apply_edits(self.tokens, edits))
+        # Blanks within a correction are characters like others.
+        parts, done = [], 0
+        for edit in edits:
+            parts += [self.source[done : edit.start], edit.correction]
+            done = edit.end
+        return "".join([*parts, self.source[done:]])
 
 
 @dataclass(frozen=True)
@@ -86,12 +124,19 @@ class RankedPair:
     gap: float
 
 
-def read_parallel(names: Sequence[str], folder: Callable[[], DataFolder]) -> list[Correction]:
+def read_parallel(
+    names: Sequence[str], folder: Callable[[], DataFolder], language: Language = ENGLISH
+) -> list[Correction]:
     """Read parallel text.
 
+    Edits of texts are the runs that an alignment of their tokens leaves, in any language, those of
+    M2 files the annotators'. No tagger has a part in either.
+
     Args:
-        names: each a set of `PARALLEL_SETS`, an M2 file, or `SOURCE,REF[,REF...]` (text files).
+        names: each one of `PARALLEL_NAMES`, an M2 file, or `SOURCE,REF[,REF...]` (text files).
         folder: where named sets are found; called only if one is named.
+        language: of text files, which are folded as it says: characters are the tokens of those
+            that write no blanks, for all others what stands between blanks.
 
     Returns:
         One entry a source and reference; unchanged sentences are among them.
@@ -99,9 +144,23 @@ def read_parallel(names: Sequence[str], folder: Callable[[], DataFolder]) -> lis
     Raises:
         InputError: a file cannot be read, or line counts differ.
         OptionError: a name is neither a set nor files.
+        MissingExtraError: `ua-gec` is named, and its package is not installed.
     """
     found: list[Correction] = []
     for name in names:
+        if name in (_GECCC, _UA_GEC):
+            # Fluency edits are among UA-GEC's, since what sounds better is better here.
+            text = (
+                read_geccc(folder(), "dev")
+                if name == _GECCC
+                else read_ua_gec("train", "gec-fluency")
+            )
+            found += [
+                _corrected(source, target, language_of(_LANGUAGES[name]))
+                for source, references in zip(text.sources, text.references, strict=True)
+                for target in references
+            ]
+            continue
         if name in PARALLEL_SETS:
             parts = PARALLEL_SETS[name]
             paths = folder().paths([p for source, refs in parts for p in (source, *refs)])
@@ -111,11 +170,11 @@ def read_parallel(names: Sequence[str], folder: Callable[[], DataFolder]) -> lis
         source_file, *reference_files = name.split(",")
         if not Path(source_file).exists():
             raise OptionError(
-                f"parallel text {name!r}: neither a set ({', '.join(PARALLEL_SETS)}) nor files; "
+                f"parallel text {name!r}: neither a set ({', '.join(PARALLEL_NAMES)}) nor files; "
                 "expected an M2 file or SOURCE,REF[,REF...]"
             )
         if reference_files:
-            found += _read_texts(Path(source_file), [Path(r) for r in reference_files])
+            found += _read_texts(Path(source_file), list(map(Path, reference_files)), language)
         else:
             found += _read_m2(source_file)
     if not any(correction.edits for correction in found):
@@ -126,7 +185,18 @@ def read_parallel(names: Sequence[str], folder: Callable[[], DataFolder]) -> lis
     return found
 
 
-def _read_texts(source: Path, references: Sequence[Path]) -> list[Correction]:
+def _corrected(source: str, target: str, language: Language = ENGLISH) -> Correction:
+    """A correction from two texts; see `read_parallel`."""
+    source, target = (folded(text, language.fold) for text in (source, target))
+    if language.blanks:
+        return Correction(" ".join(source.split()), token_edits(source.split(), target.split()))
+    old, new = source.strip(), target.strip()
+    return Correction(old, token_edits(old, new, ""), "")
+
+
+def _read_texts(
+    source: Path, references: Sequence[Path], language: Language = ENGLISH
+) -> list[Correction]:
     sources = read_sources(source)
     found = []
     for path in references:
@@ -137,8 +207,7 @@ def _read_texts(source: Path, references: Sequence[Path]) -> list[Correction]:
                     "line n of one must correct line n of the other"
                 )
             found += [
-                Correction(" ".join(s.split()), token_edits(s.split(), t.split()))
-                for s, t in zip(sources, version.lines, strict=True)
+                _corrected(s, t, language) for s, t in zip(sources, version.lines, strict=True)
             ]
     return found
 
@@ -161,11 +230,17 @@ def _read_m2(path: str) -> list[Correction]:
     return found
 
 
-def token_edits(source: Sequence[str], target: Sequence[str]) -> tuple[Edit, ...]:
-    """Edits between two tokenised sentences: the runs that a longest-match alignment leaves."""
+def token_edits(source: Sequence[str], target: Sequence[str], blank: str = " ") -> tuple[Edit, ...]:
+    """Edits between two tokenised sentences: the runs that a longest-match alignment leaves.
+
+    Args:
+        source: tokens, or characters.
+        target: likewise.
+        blank: what stands between them.
+    """
     matcher = SequenceMatcher(None, source, target, autojunk=False)
     return tuple(
-        Edit(start, end, " ".join(target[low:high]))
+        Edit(start, end, blank.join(target[low:high]))
         for kind, start, end, low, high in matcher.get_opcodes()
         if kind != "equal"
     )
@@ -301,7 +376,7 @@ def _try(
 
 def detection_labels(correction: Correction) -> list[int]:
     """For each source token whether an edit replaces or deletes it or inserts before it."""
-    tokens = correction.source.split()
+    tokens = correction.tokens
     labels = [0] * len(tokens)
     for edit in correction.edits:
         # An insertion is marked on the token that it precedes, at the end on the last one.
@@ -323,6 +398,7 @@ def detection_examples(
 
     Corrections that leave their source as it is are passed over where another corrects it.
     """
+    refuse_wordless(tokenizer)
     corrected = {c.source for c in corrections if c.edits}
     done: set[tuple[str, tuple[Edit, ...]]] = set()
     for correction in corrections:
@@ -333,7 +409,7 @@ def detection_examples(
             continue
         done.add(key)
         encoded = tokenizer(
-            correction.source.split(),
+            correction.tokens,
             is_split_into_words=True,
             truncation=True,
             max_length=cut_length(tokenizer, max_length),

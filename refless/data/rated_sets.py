@@ -3,29 +3,59 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from gecjury.benchmarks.data_folder import DataFolder
 from gecjury.benchmarks.load import load_benchmark
+from gecjury.benchmarks.loaders.autojqe import AUTOJQE_FILES
+from gecjury.corpus.language import language_of
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.splits import Split
 from gecjury.errors import InputError, OptionError
-from gecjury.refless.data.annotations import Annotations, Scale, read_annotations
+from gecjury.refless.data.annotations import Annotations, Scale, joined, read_annotations
 from gecjury.textfiles import read_lines
 
-__all__ = ["NAMED_SETS", "choose_aspects", "join_parts", "read_rated_sets", "read_treebank_text"]
+__all__ = [
+    "NAMED_SETS",
+    "SET_LANGUAGES",
+    "choose_aspects",
+    "join_parts",
+    "read_named",
+    "read_rated_sets",
+    "read_treebank_text",
+]
 
-NAMED_SETS = {
-    "tmu-gfm": "TMU-GFM-Dataset/tmu-gfm-dataset.csv",
-    "gug": "gug-data/gug_annotations.tsv",
+NAMED_SETS: Mapping[str, tuple[str, ...]] = {
+    "tmu-gfm": ("TMU-GFM-Dataset/tmu-gfm-dataset.csv",),
+    "gug": ("gug-data/gug_annotations.tsv",),
+    "autojqe": AUTOJQE_FILES,
 }
 """Sets of rated sentences that are known by name, and their files in the data folder."""
 
+SET_LANGUAGES = {"tmu-gfm": "en", "gug": "en", "autojqe": "ja"}
+"""The language of each of `NAMED_SETS`."""
+
 _RATED_BENCHMARKS = ("gmeg-dev-fce", "gmeg-dev-wiki")
 _LENGTHS = range(5, 46)
+
+
+def read_named(name: str, folder: DataFolder, aspects: Sequence[str] | None = None) -> Annotations:
+    """A set of `NAMED_SETS`; see `read_annotations` for the arguments and errors."""
+    paths = folder.paths(list(NAMED_SETS[name]), wanted_by=name)
+    language = language_of(SET_LANGUAGES[name])
+    parts = [read_annotations(path, aspects=aspects, language=language) for path in paths.values()]
+    if len(parts) == 1:
+        return parts[0]
+    notes = tuple(
+        f"{path.name}: {note}"
+        for path, part in zip(paths.values(), parts, strict=True)
+        for note in part.notes
+    )
+    return replace(joined(parts), notes=notes)
 
 
 def choose_aspects(data: Annotations, wanted: Sequence[str] | None) -> Annotations:
@@ -44,6 +74,7 @@ def choose_aspects(data: Annotations, wanted: Sequence[str] | None) -> Annotatio
         data,
         aspects=tuple(data.aspects[column] for column in columns),
         ratings=data.ratings[:, columns],
+        raters={a: table for a, table in data.raters.items() if a in wanted},
     )
 
 
@@ -75,14 +106,8 @@ def join_parts(
             )
     sizes = np.cumsum([0, len(train), len(dev), len(test)])
     rows = [np.arange(a, b) for a, b in itertools.pairwise(sizes)]
-    joined = replace(
-        train,
-        outputs=train.outputs + dev.outputs + test.outputs,
-        sources=train.sources + dev.sources + test.sources,
-        ratings=np.concatenate([train.ratings, dev.ratings, test.ratings]),
-        names=(),
-    )
-    return joined, Split(*rows)
+    whole = replace(joined([train, dev, test]), names=(), notes=train.notes)
+    return whole, Split(*rows)
 
 
 def read_rated_sets(
@@ -113,8 +138,7 @@ def read_rated_sets(
         np.array(ratings)[:, None],
         Scale(0.0, 100.0, zero_is_other=False),
     )
-    path = open_data(data, cache=cache).path(NAMED_SETS["gug"])
-    return [gmeg, read_annotations(path)]
+    return [gmeg, read_named("gug", open_data(data, cache=cache))]
 
 
 def read_treebank_text(path: str | Path) -> list[str]:

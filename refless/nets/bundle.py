@@ -22,20 +22,15 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.language import LANGUAGES
 from gecjury.corpus.leakage import corpus_texts, sentence_key
 from gecjury.errors import InputError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import Repository, inside, repository, resolve
 from gecjury.models.networks import read_config, read_network, read_tokenizer
 from gecjury.models.precision import DType, check_dtype, placed
-from gecjury.refless.data.annotations import ASPECTS
-from gecjury.refless.nets.features import (
-    PAIR_FEATURES,
-    SENTENCE_FEATURES,
-    pair_features,
-    piece_counter,
-    sentence_features,
-)
+from gecjury.refless.data.annotations import ASPECTS, PAIRED, QUALITY, RATED
+from gecjury.refless.nets.features import aspect_features, aspect_names, piece_counter
 from gecjury.refless.nets.probe import Probe, open_probe
 from gecjury.refless.nets.regressor import Regressor
 from gecjury.runtime import Runtime
@@ -115,6 +110,7 @@ class Bundle:
             that members predict as well; the others are predicted by one of the two alone.
         keys: hashes of the sentences trained on.
         where: folder or name, for messages.
+        language: code of the language trained on; `mul` for several, `und` where nothing says.
     """
 
     members: tuple[Regressor, ...]
@@ -124,25 +120,26 @@ class Bundle:
     where: str = ""
     probe: Probe | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
+    language: str = "en"
 
     @property
     def aspects(self) -> tuple[str, ...]:
         """The aspects that are predicted."""
         named = {aspect for member in self.members for aspect in member.aspects}
         named |= set(self.probe.models) if self.probe else set()
-        return tuple(aspect for aspect in ASPECTS if aspect in named)
+        return tuple(aspect for aspect in RATED if aspect in named)
 
     @property
     def pair_aspects(self) -> frozenset[str]:
         """The aspects that are predicted of pairs."""
-        return self.probe.pair_aspects if self.probe else frozenset({"meaning"})
+        return self.probe.pair_aspects if self.probe else PAIRED
 
     def predict(
         self,
         texts: Sequence[str],
         pairs: tuple[Sequence[str], Sequence[str]],
         runtime: Runtime,
-        aspects: Collection[str] = ASPECTS,
+        aspects: Collection[str] = RATED,
     ) -> dict[str, FloatArray]:
         """Predicted ratings on the data's scale, by aspect.
 
@@ -168,7 +165,7 @@ class Bundle:
         texts: Sequence[str],
         pairs: tuple[Sequence[str], Sequence[str]],
         runtime: Runtime,
-        aspects: Collection[str] = ASPECTS,
+        aspects: Collection[str] = RATED,
     ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
         """What the members say, features included, and what the kernel regressions say.
 
@@ -196,14 +193,14 @@ class Bundle:
         sums: dict[str, FloatArray] = {}
         counts: Counter[str] = Counter()
         for member in self.members:
-            alone = [a for a in member.aspects if a != "meaning" and a in aspects]
+            alone = [a for a in member.aspects if a not in PAIRED and a in aspects]
             found: dict[str, FloatArray] = {}
             if alone:
                 outputs = member.predict(lone, None, runtime)
                 found = {a: outputs[:, member.aspects.index(a)] for a in alone}
-            if "meaning" in member.aspects and "meaning" in aspects:
+            if compared := [a for a in member.aspects if a in PAIRED and a in aspects]:
                 outputs = member.predict(pairs[0], pairs[1], runtime)
-                found["meaning"] = outputs[:, member.aspects.index("meaning")]
+                found |= {a: outputs[:, member.aspects.index(a)] for a in compared}
             for aspect, values in found.items():
                 sums[aspect] = sums.get(aspect, 0.0) + values
                 counts[aspect] += 1
@@ -212,16 +209,30 @@ class Bundle:
             if aspect in means:
                 count = piece_counter(self.members[0].tokenizer)
                 means[aspect] = means[aspect] + linear(
-                    pair_features(*pairs) if aspect == "meaning" else sentence_features(lone, count)
+                    aspect_features(aspect, lone, pairs, count, self.language)
                 )
         if paired:
             place = {text: row for row, text in enumerate(lone)}
             rows = np.array([place[text] for text in pairs[1]], dtype=np.int64)
-            means = {a: v if a == "meaning" else v[rows] for a, v in means.items()}
+            means = {a: v if a in PAIRED else v[rows] for a, v in means.items()}
         return means
 
-    def leak_notes(self, corpus: Corpus) -> list[str]:
-        """A warning if the model was trained on sentences of the corpus."""
+    def notes(self, corpus: Corpus) -> list[str]:
+        """Warnings: trained on another language, or on sentences of the corpus."""
+        return [*self._language_notes(corpus), *self._leak_notes(corpus)]
+
+    def _language_notes(self, corpus: Corpus) -> list[str]:
+        told = corpus.language
+        # Nobody says what language the models of others, or of several languages, are for.
+        if self.language in (told.code, "und", "mul") or told.code == "und":
+            return []
+        return [
+            f"language: {self.where} was trained on {LANGUAGES.get(self.language, self.language)}, "
+            f"and the texts are {told.name}: what it says of them was never tried (--lang tells "
+            "the language of files)"
+        ]
+
+    def _leak_notes(self, corpus: Corpus) -> list[str]:
         if not self.keys:
             return []
         texts = {text for lines in corpus_texts(corpus).values() for text in lines if text.strip()}
@@ -263,7 +274,7 @@ def open_bundle(
 def metric_for(model: str, aspects: Sequence[str]) -> str:
     """The metric to name for a folder: with weights of its own where it lacks an aspect.
 
-    The usual weights of the aspects that there are, made to sum to 1.
+    The usual weights of the aspects that there are, made to sum to 1. One of quality needs none.
 
     Args:
         model: the folder.
@@ -348,10 +359,13 @@ def assemble(
         raise _damaged(path, f"max_length is {length!s:.40}")
     if not all(map(math.isfinite, scale)) or not scale[0] < scale[1]:
         raise _damaged(path, f"scale is {scale}")
-    if unknown := {a for _, aspects in places for a in aspects} - {*ASPECTS}:
+    language = record.get("language", "en")
+    if not isinstance(language, str) or not 0 < len(language) < 40:
+        raise _damaged(path, f"language is {language!r:.60}")
+    if unknown := {a for _, aspects in places for a in aspects} - {*RATED}:
         raise _damaged(path, f"a member of {min(unknown)!r:.60}")
     for aspect, linear in features.items():
-        names = PAIR_FEATURES if aspect == "meaning" else SENTENCE_FEATURES
+        names = aspect_names(aspect, language)
         if linear.weights.shape != (len(names),):
             raise InputError(
                 f"{path}: {linear.weights.size} feature weights for {aspect:.60}, this version has "
@@ -370,12 +384,16 @@ def assemble(
         raise _damaged(path, "no member")
     keys = inside(folder, KEYS_FILE)
     known = frozenset(read_text(keys).split()) if keys.exists() else frozenset()
-    probe = open_probe(folder, record["kernel"], length, dtype) if "kernel" in record else None
+    probe = None
+    if "kernel" in record:
+        probe = open_probe(folder, record["kernel"], length, dtype, language)
     named = {aspect for _, aspects in places for aspect in aspects}
     fitted = set(probe.models) if probe else set()
+    if QUALITY in named | fitted and named | fitted != {QUALITY}:
+        raise _damaged(path, f"{QUALITY} beside other aspects")
     if apart := set(shares) - (named & fitted):
         raise _damaged(path, f"a share in {min(apart)!r:.60}, which no two parts predict")
-    return Bundle(members, scale, features, known, where, probe, shares)
+    return Bundle(members, scale, features, known, where, probe, shares, language)
 
 
 def _shares(path: Path, record: Mapping[str, Any]) -> dict[str, float]:
@@ -425,7 +443,7 @@ def _foreign(
             f"{location}: holds neither {MANIFEST} nor folders grammaticality, fluency, meaning: "
             "not a trained SOME. Train one, e.g. `gecjury train some tmu-gfm -o my-some`"
         )
-    return Bundle(tuple(members), where=location)
+    return Bundle(tuple(members), where=location, language="und")
 
 
 def _member(

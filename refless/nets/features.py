@@ -3,12 +3,17 @@
 Three groups: of the hypothesis alone, of the pair (source, hypothesis), and both. Tokenised and
 untokenised forms of one sentence have nearly the same features, since training data may be of one
 kind and benchmarks of the other.
+
+Of English some features know the words. Other languages have features of their own that know none:
+words are runs of letters with the marks that combine with them, or single letters in scripts that
+write no blanks.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -17,11 +22,16 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.refless.similarity import Meteor, align_words, indel_ratio
+from gecjury.refless.data.annotations import QUALITY
+from gecjury.refless.similarity import Meteor, align_words, indel_ratio, words_of_any
 
 __all__ = [
+    "FOREIGN_PAIR_FEATURES",
+    "FOREIGN_SENTENCE_FEATURES",
     "PAIR_FEATURES",
     "SENTENCE_FEATURES",
+    "aspect_features",
+    "aspect_names",
     "pair_features",
     "piece_counter",
     "sentence_features",
@@ -39,6 +49,19 @@ PAIR_FEATURES = (
     "log_ratio", "inserted", "deleted", "replaced", "content_lost", "content_new",
     "stem_only", "longest_gap", "numbers_differ", "negation_differs", "case_only",
     "close_spelling", "log_source_length", "moved",
+)  # fmt: skip
+
+FOREIGN_SENTENCE_FEATURES = (
+    "log_words", "log_characters", "no_end_mark", "lower_start", "inner_capitals",
+    "pieces_per_word", "split_words", "repeated_word", "doubled_mark", "marks", "numbers",
+    "long_words", "scripts", "ideographs",
+)  # fmt: skip
+
+FOREIGN_PAIR_FEATURES = (
+    "meteor", "character_ratio", "word_f1", "unchanged", "log_ratio", "inserted", "deleted",
+    "replaced", "inserted_rate", "deleted_rate", "replaced_rate", "characters_changed",
+    "longest_gap", "numbers_differ", "case_only", "marks_only", "close_spelling",
+    "log_source_length", "moved", "ideographs_changed",
 )  # fmt: skip
 
 _Pieces = Callable[[str], int]
@@ -70,19 +93,67 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"n['’]t\b|\w+(?=n['’]t\b)|['’]\w+|\w+|[^\w\s]", text)
 
 
-def sentence_features(texts: Sequence[str], pieces: _Pieces) -> FloatArray:
+def aspect_names(aspect: str, language: str = "en") -> tuple[str, ...]:
+    """What the columns of `aspect_features` are called."""
+    alone, paired = _names(False, language), _names(True, language)
+    if aspect == QUALITY:
+        return alone + paired
+    return paired if aspect == "meaning" else alone
+
+
+def aspect_features(
+    aspect: str,
+    texts: Sequence[str],
+    pairs: tuple[Sequence[str], Sequence[str]],
+    pieces: _Pieces,
+    language: str = "en",
+) -> FloatArray:
+    """The features that a fine-tuned model of an aspect is given beside its encoder.
+
+    Args:
+        aspect: meaning reads pairs, quality both pairs and their hypotheses, others `texts`.
+        texts: T sentences.
+        pairs: P sources and hypotheses.
+        pieces: see `sentence_features`.
+        language: code of their language.
+
+    Returns:
+        T or P rows × `aspect_names`.
+    """
+    if aspect == "meaning":
+        return pair_features(*pairs, language)
+    if aspect == QUALITY:
+        alone = sentence_features(pairs[1], pieces, language)
+        return np.column_stack([alone, pair_features(*pairs, language)])
+    return sentence_features(texts, pieces, language)
+
+
+def _names(paired: bool, language: str = "en") -> tuple[str, ...]:
+    """What the columns of features are called.
+
+    Args:
+        paired: of `pair_features`, else of `sentence_features`.
+        language: code of the sentences' language.
+    """
+    if language == "en":
+        return PAIR_FEATURES if paired else SENTENCE_FEATURES
+    return FOREIGN_PAIR_FEATURES if paired else FOREIGN_SENTENCE_FEATURES
+
+
+def sentence_features(texts: Sequence[str], pieces: _Pieces, language: str = "en") -> FloatArray:
     """Features of lone sentences.
 
     Args:
         texts: N sentences.
         pieces: see `_Pieces`; words that the encoder must cut up are rare or misspelt.
+        language: code of their language.
 
     Returns:
-        N × `SENTENCE_FEATURES`.
+        N × `SENTENCE_FEATURES`, or what takes their place in other languages.
     """
-    return np.array([_sentence(text, pieces) for text in texts]).reshape(
-        len(texts), len(SENTENCE_FEATURES)
-    )
+    of_one = _sentence if language == "en" else _foreign_sentence
+    names = _names(False, language)
+    return np.array([of_one(text, pieces) for text in texts]).reshape(len(texts), len(names))
 
 
 def _sentence(text: str, pieces: _Pieces) -> list[float]:
@@ -110,14 +181,17 @@ def _sentence(text: str, pieces: _Pieces) -> list[float]:
     ]
 
 
-def pair_features(sources: Sequence[str], hypotheses: Sequence[str]) -> FloatArray:
+def pair_features(
+    sources: Sequence[str], hypotheses: Sequence[str], language: str = "en"
+) -> FloatArray:
     """Features of what a correction did to its source.
 
     Returns:
-        N × `PAIR_FEATURES`.
+        N × `PAIR_FEATURES`, or what takes their place in other languages.
     """
-    rows = [_pair(s, h) for s, h in zip(sources, hypotheses, strict=True)]
-    return np.array(rows).reshape(len(rows), len(PAIR_FEATURES))
+    of_one = _pair if language == "en" else _foreign_pair
+    rows = [of_one(s, h) for s, h in zip(sources, hypotheses, strict=True)]
+    return np.array(rows).reshape(len(rows), len(_names(True, language)))
 
 
 def _pair(source: str, hypothesis: str) -> list[float]:
@@ -165,3 +239,94 @@ def _pair(source: str, hypothesis: str) -> list[float]:
 
 def _content(word: str) -> bool:
     return word[0].isalnum() and word not in _FUNCTION_WORDS
+
+
+_END_MARKS = frozenset(".?!…。．？！」』）)\"'”’»“♪〜～")
+
+
+def _is_word(word: str) -> bool:
+    return word[0].isalnum()
+
+
+def _scripts(text: str) -> int:
+    """How many scripts a text mixes: Latin, Cyrillic, ...; kana and ideographs are one."""
+    found = set()
+    for character in text:
+        if character.isalpha():
+            name = unicodedata.name(character, "?").split()[0].split("-")[0]
+            found.add("CJK" if name in ("HIRAGANA", "KATAKANA", "CJK", "IDEOGRAPHIC") else name)
+    return len(found)
+
+
+def _ideographs(text: str) -> int:
+    return sum("\u3400" <= character <= "\u9fff" for character in text)
+
+
+def _foreign_sentence(text: str, pieces: _Pieces) -> list[float]:
+    words = words_of_any(text)
+    plain = [word for word in words if _is_word(word)]
+    # Words as they are: lower-casing is not every encoder's way, nor every language's.
+    counts = [pieces(word) for word in plain]
+    size = max(len(plain), 1)
+    follow = list(itertools.pairwise(words))
+    return [
+        float(np.log1p(len(words))),
+        float(np.log1p(len("".join(words)))),
+        float(not words or words[-1][-1] not in _END_MARKS),
+        float(bool(plain) and plain[0][0].islower()),
+        sum(word[0].isupper() for word in plain[1:]) / size,
+        sum(counts) / size,
+        sum(count > 1 for count in counts) / size,
+        float(sum(a == b and _is_word(a) for a, b in follow)),
+        float(sum(a == b and not _is_word(a) for a, b in follow)),
+        (len(words) - len(plain)) / size,
+        sum(word[0].isdigit() for word in plain) / size,
+        sum(len(word) > 9 for word in plain) / size,
+        float(_scripts(text)),
+        _ideographs(text) / max(len(text), 1),
+    ]
+
+
+def _foreign_pair(source: str, hypothesis: str) -> list[float]:
+    old, new = words_of_any(source), words_of_any(hypothesis)
+    low_old, low_new = [w.lower() for w in old], [w.lower() for w in new]
+    plain_old, plain_new = " ".join(low_old), " ".join(low_new)
+    matched = align_words(low_old, low_new, stems=False)
+    size = max(len(old), 1)
+    inserted = deleted = replaced = gap = close = changed = ideographs = 0
+    for kind, i, k, j, m in SequenceMatcher(None, low_old, low_new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            continue
+        gap = max(gap, k - i, m - j)
+        before, after = "".join(old[i:k]), "".join(new[j:m])
+        changed += max(len(before), len(after))
+        ideographs += max(_ideographs(before), _ideographs(after))
+        inserted += kind == "insert"
+        deleted += kind == "delete"
+        if kind == "replace":
+            replaced += 1
+            close += indel_ratio(before, after) > 0.7
+    of_words = [[w for w in words if _is_word(w)] for words in (old, new)]
+    digits = [[w for w in words if w[0].isdigit()] for words in (old, new)]
+    return [
+        Meteor(stems=False).score(plain_old, plain_new),
+        indel_ratio("".join(old), "".join(new)),
+        2 * len(matched) / max(len(old) + len(new), 1),
+        float(old == new),
+        float(np.log((len(new) + 1) / (len(old) + 1))),
+        float(np.log1p(inserted)),
+        float(np.log1p(deleted)),
+        float(np.log1p(replaced)),
+        inserted / size,
+        deleted / size,
+        replaced / size,
+        float(np.log1p(changed)),
+        gap / size,
+        float(digits[0] != digits[1]),
+        float(low_old == low_new and old != new),
+        float(of_words[0] == of_words[1] and old != new),
+        close / size,
+        float(np.log1p(len(old))),
+        sum(b < a for (_, a), (_, b) in itertools.pairwise(matched)) / size,
+        float(np.log1p(ideographs)),
+    ]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gecjury.arrays import FloatArray
+from gecjury.corpus.corpus import Corpus
 from gecjury.models.batching import padded_batches, pick_device
 from gecjury.models.checkpoints import Checkpoint, resolve
 from gecjury.models.kept import input_key, kept_rows
@@ -16,9 +17,21 @@ from gecjury.models.networks import read_config, read_network, read_tokenizer, r
 from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.runtime import Runtime
 
-__all__ = ["mean_log_probabilities"]
+__all__ = ["english_model_notes", "mean_log_probabilities"]
 
 _DIGITS = 6
+_ENGLISH_MODELS = frozenset({"gpt2", "openai-community/gpt2"})
+
+
+def english_model_notes(model: str, corpus: Corpus) -> tuple[str, ...]:
+    """A warning where GPT-2, the default model, is to say how probable other languages are."""
+    if model not in _ENGLISH_MODELS or corpus.language.code in ("en", "und"):
+        return ()
+    name = corpus.language.name
+    return (
+        f"language: {model} has learnt English, and the texts are {name}: what it finds probable "
+        "says little of them; name a model that has learnt the language",
+    )
 
 
 def mean_log_probabilities(

@@ -2,7 +2,8 @@
 
 Grammaticality and fluency read the hidden states of the hypothesis two thirds of the way up an
 encoder that learnt to detect errors and, where that is another one, of the encoder it came from.
-Meaning reads how far the hypothesis moves from its source in the last layer. All read the features
+Meaning reads how far the hypothesis moves from its source in the last layer. Quality reads what
+grammaticality reads, and how far the hypothesis moves from its source there. All read the features
 of `gecjury.refless.nets.features`; where there is no source, those of the hypothesis alone.
 """
 
@@ -25,7 +26,7 @@ from gecjury.models.checkpoints import Checkpoint, inside, named_within, resolve
 from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import read_config
 from gecjury.models.precision import DType
-from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.annotations import PAIRED, QUALITY, Annotations
 from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
 from gecjury.refless.nets.kernel import Block, KernelModel, fit_kernel
 from gecjury.refless.nets.regressor import load_tokenizer, output_errors
@@ -52,6 +53,7 @@ class Probe:
             ratings better, but by what corrections say of their source: a source that was corrected
             much was bad. Among corrections of one source it then prefers those that do little.
         dtype: see `gecjury.models.encoder.EncoderSpec`.
+        language: code of the sentences' language; English ones are read with plain quotation marks.
     """
 
     models: Mapping[str, KernelModel]
@@ -60,6 +62,7 @@ class Probe:
     max_length: int = 128
     paired: bool = False
     dtype: DType = "float32"
+    language: str = "en"
 
     def predict(
         self, texts: Sequence[str], pairs: tuple[Sequence[str], Sequence[str]], runtime: Runtime
@@ -81,7 +84,7 @@ class Probe:
     @property
     def pair_aspects(self) -> frozenset[str]:
         """The aspects that are predicted of pairs."""
-        return frozenset(self.models) if self.paired else frozenset({"meaning"})
+        return frozenset(self.models) if self.paired else PAIRED
 
     def record(self, folder: Path) -> dict[str, Any]:
         """What the manifest of a folder says; encoders that lie in it are named from there."""
@@ -120,9 +123,9 @@ class _Reader:
         for aspect, (sources, outputs) in inputs.items():
             for name, layer in self._places(aspect):
                 wanted.setdefault(name, {})[layer] = None
-                sides = (sources, outputs) if aspect == "meaning" else (outputs,)
+                sides = (sources, outputs) if aspect in PAIRED else (outputs,)
                 for side in sides:
-                    texts.setdefault(name, {}).update(dict.fromkeys(map(plain_text, side)))
+                    texts.setdefault(name, {}).update(dict.fromkeys(map(self._plain, side)))
         for name, layers in wanted.items():
             lines = list(texts[name])
             rows = {text: row for row, text in enumerate(lines)}
@@ -140,7 +143,7 @@ class _Reader:
     def blocks(self, aspect: str, sources: Sequence[str], outputs: Sequence[str]) -> list[Block]:
         """Blocks of inputs, which `read` was told of, with their weights."""
         probe = self.probe
-        old, new = [plain_text(s) for s in sources], [plain_text(o) for o in outputs]
+        old, new = [self._plain(s) for s in sources], [self._plain(o) for o in outputs]
         places = self._places(aspect)
         if aspect == "meaning":
             before, after = (self._states(places[0], texts) for texts in (old, new))
@@ -153,10 +156,16 @@ class _Reader:
             (self._states(place, new), weight)
             for place, weight in zip(places, weights, strict=False)
         ]
+        if aspect == QUALITY:
+            found += [(self._states(p, new) - self._states(p, old), _CHANGE) for p in places]
         features = self._of_sentences(outputs)
-        if probe.paired:
+        if probe.paired or aspect == QUALITY:
             features = np.column_stack([features, self._of_pairs(sources, outputs)])
         return [*found, (features, _FEATURES)]
+
+    def _plain(self, text: str) -> str:
+        """What the encoders read of a sentence: of other languages than English just that."""
+        return plain_text(text) if self.probe.language == "en" else text
 
     def _places(self, aspect: str) -> list[tuple[str, int]]:
         """The encoders and layers whose states an aspect reads."""
@@ -174,13 +183,13 @@ class _Reader:
     def _of_sentences(self, outputs: Sequence[str]) -> FloatArray:
         key = ("sentence", (tuple(outputs),))
         if key not in self._made:
-            self._made[key] = sentence_features(outputs, self._pieces())
+            self._made[key] = sentence_features(outputs, self._pieces(), self.probe.language)
         return self._made[key]
 
     def _of_pairs(self, sources: Sequence[str], outputs: Sequence[str]) -> FloatArray:
         key = ("pair", (tuple(sources), tuple(outputs)))
         if key not in self._made:
-            self._made[key] = pair_features(sources, outputs)
+            self._made[key] = pair_features(sources, outputs, self.probe.language)
         return self._made[key]
 
     def _pieces(self) -> Callable[[str], int]:
@@ -217,6 +226,7 @@ def fit_probe(
     within: float = 0.0,
     paired: bool = False,
     shares: Sequence[float] = (),
+    language: str = "en",
 ) -> tuple[Probe, dict[str, dict[str, float]], dict[str, dict[int, float]]]:
     """Fit one regression an aspect.
 
@@ -231,6 +241,7 @@ def fit_probe(
         paired: see `Probe`.
         shares: of the sources of the training rows, for a learning curve; each share contains the
             smaller ones.
+        language: code of the sentences' language.
 
     Returns:
         The regressions; for each aspect the dev score and what was chosen by it; and, with
@@ -239,12 +250,13 @@ def fit_probe(
     Raises:
         InputError: pairs are to be read, but there is no source.
     """
-    if ("meaning" in data.aspects or paired) and not all(data.sources):
+    pairs = [aspect for aspect in data.aspects if aspect in PAIRED]
+    if (pairs or paired) and not all(data.sources):
         raise InputError(
-            "meaning is rated of pairs, and --read-source reads them: name the column of the "
-            "sources (--column source=...)"
+            f"{pairs[0] if pairs else 'meaning'} is rated of pairs, and --read-source reads them: "
+            "name the column of the sources (--column source=...)"
         )
-    reader = _Reader(Probe({}, encoder, base, max_length, paired), runtime)
+    reader = _Reader(Probe({}, encoder, base, max_length, paired, language=language), runtime)
     numbers: dict[str, int] = {}
     keys = [normalise(s or o) for s, o in zip(data.sources, data.outputs, strict=True)]
     groups = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
@@ -267,7 +279,8 @@ def fit_probe(
             curves.setdefault(aspect, {})[len(rows)] = part[1]["score"]
         if shares:
             curves[aspect][len(split.train)] = chosen[aspect]["score"]
-    return Probe(models, encoder, base, max_length, paired), chosen, curves
+    probe = Probe(models, encoder, base, max_length, paired, language=language)
+    return probe, chosen, curves
 
 
 def save_probe(probe: Probe, folder: Path) -> None:
@@ -287,7 +300,11 @@ def save_probe(probe: Probe, folder: Path) -> None:
 
 
 def open_probe(
-    folder: Path, record: Mapping[str, Any], max_length: int, dtype: DType = "float32"
+    folder: Path,
+    record: Mapping[str, Any],
+    max_length: int,
+    dtype: DType = "float32",
+    language: str = "en",
 ) -> Probe:
     """Read what `save_probe` wrote.
 
@@ -296,6 +313,7 @@ def open_probe(
         record: see `Probe.record`; encoders that lie in the folder are named relative to it.
         max_length: longest input in word pieces.
         dtype: numbers that the encoders compute with.
+        language: code of the language trained on.
 
     Raises:
         InputError: the file is absent or damaged.
@@ -324,4 +342,4 @@ def open_probe(
             "model anew"
         ) from None
     encoder, base = (named_within(folder, name) for name in names.values())
-    return Probe(models, encoder, base, max_length, paired, dtype)
+    return Probe(models, encoder, base, max_length, paired, dtype, language)

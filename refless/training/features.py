@@ -11,7 +11,7 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.splits import Split
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.nets.bundle import Linear
-from gecjury.refless.nets.features import pair_features, piece_counter, sentence_features
+from gecjury.refless.nets.features import aspect_features, piece_counter
 from gecjury.stats.correlation import spearman
 
 __all__ = ["additions", "fit_features"]
@@ -19,15 +19,23 @@ __all__ = ["additions", "fit_features"]
 _RIDGES = (10.0, 30.0, 100.0, 300.0)
 
 
-def fit_features(data: Annotations, split: Split, tokenizer: Any) -> dict[str, Linear]:
+def fit_features(
+    data: Annotations, split: Split, tokenizer: Any, language: str = "en"
+) -> dict[str, Linear]:
     """Ridge regression of each aspect on its features; the penalty by dev Spearman.
+
+    Args:
+        data: rated sentences.
+        split: its parts.
+        tokenizer: of the encoder.
+        language: code of the sentences' language.
 
     Returns:
         By aspect what the features add to the mean rating.
     """
     found = {}
     for column, aspect in enumerate(data.aspects):
-        features = _features(data, aspect, tokenizer)
+        features = _features(data, aspect, tokenizer, language)
         mean = features[split.train].mean(axis=0)
         deviation = features[split.train].std(axis=0)
         deviation[deviation == 0] = 1.0
@@ -44,16 +52,17 @@ def fit_features(data: Annotations, split: Split, tokenizer: Any) -> dict[str, L
     return found
 
 
-def _features(data: Annotations, aspect: str, tokenizer: Any) -> FloatArray:
-    if aspect == "meaning":
-        return pair_features(data.sources, data.outputs)
-    return sentence_features(data.outputs, piece_counter(tokenizer))
+def _features(data: Annotations, aspect: str, tokenizer: Any, language: str) -> FloatArray:
+    pairs = (data.sources, data.outputs)
+    return aspect_features(aspect, data.outputs, pairs, piece_counter(tokenizer), language)
 
 
-def additions(data: Annotations, linear: Mapping[str, Linear], tokenizer: Any) -> FloatArray:
+def additions(
+    data: Annotations, linear: Mapping[str, Linear], tokenizer: Any, language: str = "en"
+) -> FloatArray:
     """What features add, rows × aspects; 0 without features."""
     values = np.zeros_like(data.ratings)
     for column, aspect in enumerate(data.aspects):
         if aspect in linear:
-            values[:, column] = linear[aspect](_features(data, aspect, tokenizer))
+            values[:, column] = linear[aspect](_features(data, aspect, tokenizer, language))
     return values

@@ -95,6 +95,7 @@ class RankerJob:
         error_weight: how much errors weigh in it, where its text is labelled.
         origin: names of the data, for the model card.
         notes: warnings for the model card.
+        language: code of the text's language.
         license: of the model, for the model card; empty: none is named.
         report_to: what transformers reports to while it trains (`tensorboard`, `wandb`, ...).
         logs: folder for TensorBoard; None for `logs` in the output folder.
@@ -115,6 +116,7 @@ class RankerJob:
     error_weight: float = 1.5
     origin: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    language: str = "en"
     license: str = ""
     report_to: tuple[str, ...] = ()
     logs: Path | None = None
@@ -128,6 +130,7 @@ class RankerJob:
         """What decides the weights besides the paper's settings, for fingerprints."""
         found: list[str] = [self.pooling] if self.pooling != "cls" else []
         found += [f"detector {self.detector}"] if self.detector else []
+        found += [f"language {self.language}"] if self.language != "en" else []
         if self.detection is not None and self.detection_settings is not None:
             data = self.detection
             found += [json.dumps(asdict(self.detection_settings)), *data.clean]
@@ -205,6 +208,7 @@ def train_impara(job: RankerJob) -> _Figures:
             "effort": effort,
         }
         record |= {"pooling": job.pooling} if pooled else {}
+        record |= {"language": job.language} if job.language != "en" else {}
         record |= {"steps": detected} if detected else {}
         write_text(folder / MANIFEST, json.dumps(record, indent=1))
         shutil.rmtree(work, ignore_errors=True)
@@ -343,6 +347,7 @@ def _document(
         results="\n\n".join(["\n".join(table), *figures_in_words(detected)]),
         usage=f"gecjury score SOURCE HYP -m {ranker_metric(job.folder.name, job.pooling)}",
         notes=[*job.notes, *notes],
+        language=job.language,
         license=job.license,
         effort=effort,
     )

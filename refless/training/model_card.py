@@ -130,6 +130,7 @@ def model_card(
     figures: _Figures | None = None,
     effort: Mapping[str, Mapping[str, float]] | None = None,
     citation: str = "",
+    language: str = "en",
 ) -> str:
     """A README.md with the metadata that model hubs read.
 
@@ -148,10 +149,11 @@ def model_card(
         figures: see `figures_table`; those on test are told hubs.
         effort: seconds and memory by stage.
         citation: BibTeX of the metric's paper.
+        language: code of the language trained on; `mul` for several.
     """
     hub = not Path(base).is_dir() and ("/" in base or base.startswith("bert-"))
     base = shown_name(base)
-    head = ["---", "library_name: transformers", "language: en"]
+    head = ["---", "library_name: transformers", f"language: {language}"]
     head += ["pipeline_tag: text-classification", f"tags: [gecjury, {metric}, gec, evaluation]"]
     if license:
         head.append(f"license: {_quoted(license)}")

@@ -137,6 +137,7 @@ class Recipe:
         read_source: with `kernel`, let grammaticality and fluency read the source; see
             `gecjury.refless.nets.probe.Probe` for what that costs.
         seeds: one model, or set of models, each; predictions are averaged.
+        language: code of the sentences' language, which decides what features there are.
         settings: of the regression; its seed is replaced by each of `seeds`.
     """
 
@@ -154,6 +155,7 @@ class Recipe:
     within: float = 0.0
     read_source: bool = False
     seeds: tuple[int, ...] = (0,)
+    language: str = "en"
     settings: TrainSettings = field(default_factory=TrainSettings)
 
     def __post_init__(self) -> None:
@@ -186,7 +188,8 @@ class Recipe:
     def deciding(self) -> dict[str, Any]:
         """What of it decides the weights; see `TrainSettings.deciding`."""
         found = {**asdict(self), "settings": self.settings.deciding()}
-        for name, usual in (("fine_tune", False), ("detector", ""), ("error_weight", 1.5)):
+        usually = {"fine_tune": False, "detector": "", "error_weight": 1.5, "language": "en"}
+        for name, usual in usually.items():
             if found[name] == usual:
                 found.pop(name)
         return found

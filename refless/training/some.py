@@ -23,7 +23,7 @@ from gecjury.corpus.splits import Split
 from gecjury.errors import InputError, OptionError
 from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import read_config
-from gecjury.refless.data.annotations import Annotations
+from gecjury.refless.data.annotations import PAIRED, QUALITY, Annotations
 from gecjury.refless.nets.bundle import (
     BUNDLE_FORMAT,
     KEYS_FILE,
@@ -40,6 +40,7 @@ from gecjury.refless.nets.regressor import (
     predict,
     save_model,
 )
+from gecjury.refless.training.beside import BesideRow, beside_table, figures_beside
 from gecjury.refless.training.features import additions, fit_features
 from gecjury.refless.training.model_card import figures_table, model_card
 from gecjury.refless.training.recipe import Recipe
@@ -126,6 +127,7 @@ class Report:
             both were trained.
         shares: by aspect the kernel regression's share in the prediction, where both were trained.
         effort: seconds and memory by stage; see `Ledger`.
+        beside: of quality, what plain counts and the raters themselves reach on the test part.
     """
 
     folder: Path
@@ -135,6 +137,7 @@ class Report:
     alone: Mapping[str, _Figures] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
     effort: Mapping[str, Stage] = field(default_factory=dict)
+    beside: Sequence[BesideRow] = ()
 
 
 @dataclass(frozen=True)
@@ -171,6 +174,7 @@ def train_some(job: Job) -> Report:
         "run": run,
         "scale": [job.data.scale.low, job.data.scale.high],
         "max_length": job.recipe.settings.max_length,
+        **({} if job.recipe.language == "en" else {"language": job.recipe.language}),
         **found,
     }
     report = None
@@ -184,6 +188,8 @@ def train_some(job: Job) -> Report:
         report = replace(rated, trained=trained, steps=step_scores, effort=effort)
         record |= {"figures": report.figures, "trained": trained, "steps": step_scores}
         record["effort"] = effort
+        if report.beside:
+            record["beside"] = report.beside
         write_text(job.folder / "README.md", _card(job, report))
         write_text(job.folder / MANIFEST, json.dumps(record, indent=1))
         shutil.rmtree(job.work, ignore_errors=True)
@@ -223,6 +229,7 @@ def _finished(folder: Path, run: str) -> Report | None:
     return Report(
         folder, record["figures"], record["trained"], record["steps"],
         record.get("alone", {}), record.get("shares", {}), record.get("effort", {}),
+        record.get("beside", ()),
     )  # fmt: skip
 
 
@@ -283,8 +290,9 @@ def _train(run: _Run, start: str) -> Trained:
 def _fine_tune(run: _Run, start: str) -> Trained:
     job, recipe = run.job, run.job.recipe
     tokenizer = load_tokenizer(start)
-    linear = fit_features(job.data, job.split, tokenizer) if recipe.features else {}
-    added = additions(job.data, linear, tokenizer)
+    language = recipe.language
+    linear = fit_features(job.data, job.split, tokenizer, language) if recipe.features else {}
+    added = additions(job.data, linear, tokenizer, language)
     trained: dict[str, Mapping[str, float]] = {}
     places: list[dict[str, Any]] = []
     for seed in recipe.seeds:
@@ -407,24 +415,26 @@ def _start_at_mean(model: Any, means: FloatArray) -> None:
 def _inputs(
     data: Annotations, aspects: tuple[str, ...], tokenizer: Any, max_length: int
 ) -> dict[tuple[str, ...], list[dict[str, Any]]]:
-    """Tokenised rows by the aspects that read them: lone hypotheses, and pairs for meaning."""
+    """Tokenised rows by the aspects that read them: lone hypotheses, or pairs (`PAIRED`)."""
     found = {}
-    alone = tuple(aspect for aspect in aspects if aspect != "meaning")
+    alone = tuple(aspect for aspect in aspects if aspect not in PAIRED)
+    compared = tuple(aspect for aspect in aspects if aspect in PAIRED)
     if alone:
         found[alone] = tokenise(tokenizer, data.outputs, None, max_length)
-    if "meaning" in aspects:
+    if compared:
         if not any(data.sources):
             raise InputError(
-                "meaning is rated of pairs: name the column of the sources (--column source=...)"
+                f"{compared[0]} is rated of pairs: name the column of the sources "
+                "(--column source=...)"
             )
-        found[("meaning",)] = tokenise(tokenizer, data.sources, data.outputs, max_length)
+        found[compared] = tokenise(tokenizer, data.sources, data.outputs, max_length)
     return found
 
 
 def _extra_examples(
     data: Annotations, aspects: tuple[str, ...], tokenizer: Any, max_length: int
 ) -> list[dict[str, Any]]:
-    shared = [a for a in aspects if a in data.aspects and a != "meaning"]
+    shared = [a for a in aspects if a in data.aspects and a not in PAIRED]
     if not shared:
         return []
     encoded = tokenise(tokenizer, data.outputs, None, max_length)
@@ -455,7 +465,7 @@ def _fit_kernel(run: _Run, start: str) -> Trained:
     probe, chosen, curves = fit_probe(
         job.data, job.split, encoder, base, recipe.settings.max_length, job.runtime,
         within=recipe.within, paired=recipe.read_source,
-        shares=_CURVE if job.drawn is not None else (),
+        shares=_CURVE if job.drawn is not None else (), language=recipe.language,
     )  # fmt: skip
     if is_main_process():
         save_probe(probe, folder)
@@ -480,6 +490,7 @@ def _evaluate(job: Job, bundle: Bundle) -> Report:
     shares: dict[str, float] = {}
     figures: _Figures = {}
     alone: dict[str, _Figures] = {"fine-tuning": {}, "kernel": {}} if both else {}
+    rows_beside: Sequence[BesideRow] = ()
     for part, rows in (("dev", job.split.dev), ("test", job.split.test)):
         chosen = job.data.take(rows)
         pairs = (chosen.sources, chosen.outputs)
@@ -494,7 +505,9 @@ def _evaluate(job: Job, bundle: Bundle) -> Report:
         else:
             predicted = found[0] | found[1]
         figures[part] = _by_aspect(ratings, predicted)
-    return Report(job.folder, figures, {}, {}, alone, shares)
+        if part == "test" and QUALITY in predicted:
+            rows_beside = figures_beside(chosen, predicted[QUALITY], job.recipe.language)
+    return Report(job.folder, figures, {}, {}, alone, shares, beside=rows_beside)
 
 
 def _by_aspect(
@@ -585,10 +598,12 @@ def _card(job: Job, report: Report) -> str:
             "fingerprint": job.data.print,
             "split": f"{job.split}, by source",
         },
-        settings=asdict(job.recipe),
+        settings=_settings(job.recipe),
+        language=job.recipe.language,
         results="\n\n".join(
             [
                 figures_table(report.figures, report.alone) + _beside(job, report),
+                *([beside_table(report.beside)] if report.beside else []),
                 *figures_in_words(report.steps),
             ]
         ),
@@ -600,6 +615,14 @@ def _card(job: Job, report: Report) -> str:
         effort=report.effort,
         citation=_CITATION,
     )
+
+
+def _settings(recipe: Recipe) -> dict[str, Any]:
+    """The recipe as a card shows it, the language only where it is not English."""
+    found = asdict(recipe)
+    if recipe.language == "en":
+        found.pop("language")
+    return found
 
 
 def _beside(job: Job, report: Report) -> str:

@@ -58,6 +58,8 @@ def search_weights(
     """
     if not 0 < share <= 1:
         raise OptionError(f"share {share:g}: expected more than 0 and at most 1")
+    if values.shape[2] != len(PAPER_WEIGHTS[level]):
+        raise OptionError("a SOME of one aspect has no weights to search: score with it as it is")
     grid = simplex()
     if level == "system":
         kind = next(k for k in ("trueskill", "expected-wins", "mean")

@@ -17,7 +17,8 @@ OUTPUTS = {
     "mine": "careful", "theirs": "fluent", "other": "cautious", "system": "careful",
     "old": "hasty", "new": "careful", "main/out": "hasty", "pr/out": "careful",
     "a": "careful", "b": "fluent", "c": "hasty", "BART": "spelling", "T5": "careful",
-    "gamed": "noisy", "output": "careful", "baseline": "hasty",
+    "gamed": "noisy", "output": "careful", "outputs/careful": "careful",
+    "outputs/hasty": "hasty", "baseline": "hasty",
     "system_preds/one/out1": "careful", "system_preds/two/out2": "fluent",
 }  # fmt: skip
 REFERENCES = {"ref": 0, "ref0": 0, "ref1": 1, "reference": 0}

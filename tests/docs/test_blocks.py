@@ -56,8 +56,12 @@ RULES = (
     Rule(r"^gecjury data fetch", When.NEVER, "the network"),
     Rule(r"trl import", When.NEVER, "another project's trainer"),
     Rule(r"^# refbased/foo.py", When.NEVER, "a class without its bodies"),
+    Rule(r"judgments.toml", When.NEVER, "answers that people gave to `gecjury annotate`"),
+    Rule(r"\bgerman\b", When.NEVER, "a folder that a program of the repository makes"),
+    Rule(r"--lang ja", When.NEVER, "the extra `ja`"),
     Rule(
-        r"\b(seeda|gjg15|gmeg|tmu-gfm|jfleg|conll14|multiged|en-ewt|gug)\b|data (verify|path|list)",
+        r"\b(seeda|gjg15|gmeg|tmu-gfm|jfleg|conll14|multiged|en-ewt|gug|geccc|ua-gec|autojqe)\b"
+        r"|\bswedish-|data (verify|path|list)",
         When.DATA,
         "real data",
     ),
@@ -78,6 +82,7 @@ PUT_IN = (
     (r"\bSOURCE HYP REF\.\.\.", "source.txt mine.txt ref.txt"),
     (r"\bSOURCE HYP\b", "source.txt mine.txt"),
     (r"\bCORPUS\b", "sample"),
+    (r"conll14-AMU.errant", "mine.m2"),
     (r"^(analyse (?!edits).*)", r"\1 -m uot-errant"),
     (r"\bNAME\.\.\.", "jfleg"),
     (r"^(compare seeda .*)file=(mine.tsv|scores,metric=some)", r"\1file=seeda.tsv"),
@@ -123,7 +128,8 @@ def rule_of(unit: str) -> Rule:
 
 def adapted(words: list[str]) -> str:
     """A command line, without the program's name, with what a reader would put in."""
-    command = shlex.join(words[1:])
+    end = words.index(">") if ">" in words else len(words)
+    command = shlex.join(words[1:end])
     for pattern, new in PUT_IN:
         command = re.sub(pattern, new, command)
     return command

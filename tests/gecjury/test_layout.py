@@ -23,7 +23,10 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 OUTSIDE = {"refbased", "refless", "judges", "prompts"}
 # Comparing and printing know score tables, never scorers.
 NO_SCORERS = ("stats.ranking", "stats.correlation", "metaeval.study", "report.tables")
-HEAVY = ("torch", "transformers", "spacy", "errant", "openai", "vllm", "rich", "pooch", "pandas")
+HEAVY = (
+    *("torch", "transformers", "spacy", "errant", "openai", "vllm", "rich", "pooch", "pandas"),
+    *("starlette", "uvicorn"),
+)
 
 
 def module_files() -> list[Path]:
@@ -108,7 +111,7 @@ def test_comparing_and_printing_import_no_scorer(name: str) -> None:
     )
 
 
-ROOMS_WITHOUT_OPTIONS = ("benchmarks", "metaeval", "models", "report", "scoring", "stats")
+ROOMS_WITHOUT_OPTIONS = ("benchmarks", "metaeval", "models", "report", "scoring", "stats", "web")
 
 
 @pytest.mark.parametrize(
@@ -204,13 +207,14 @@ def test_registered_metrics(name: str) -> None:
 
 def test_every_command_has_its_module_with_both_functions() -> None:
     stems = {name.removeprefix("gecjury.cli.") for name in MODULES if ".cli." in name}
-    assert set(COMMANDS) <= stems
-    for name in COMMANDS:
+    modules = {name.replace("-", "_") for name in COMMANDS}
+    assert modules <= stems
+    for name in modules:
         module = importlib.import_module(f"gecjury.cli.{name}")
         assert callable(module.add_arguments)
         assert callable(module.run)
     # what is no command is shared by several: it defines no run
-    for stem in stems - set(COMMANDS):
+    for stem in stems - modules:
         assert not hasattr(importlib.import_module(f"gecjury.cli.{stem}"), "run")
 
 

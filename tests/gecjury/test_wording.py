@@ -3,7 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gecjury.wording import visible
+from gecjury.wording import (
+    chopped,
+    cut,
+    letters,
+    padded,
+    shortened,
+    visible,
+    width,
+)
 
 
 def test_what_acts_is_shown() -> None:
@@ -25,3 +33,74 @@ def test_one_line_and_encodable(text: str) -> None:
     assert len(shown.splitlines()) <= 1
     shown.encode("utf-8")
     assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in shown)
+
+
+def test_columns_of_other_scripts() -> None:
+    expected = {"abc": 3, "日本語": 6, "ｶﾅ": 2, "ＡＢ": 4, "наш": 3, "e\u0301": 1, "👩\u200d👧": 2}
+    assert {each: width(each) for each in expected} == expected
+    assert [letter for letter, _ in letters("が\u3099e\u0301👩\u200d👧")] == [
+        "が\u3099", "e\u0301", "👩\u200d👧",
+    ]  # fmt: skip
+    assert padded("日本", 6) + "|" == "日本  |"
+    assert padded("日本", 6, right=True) == "  日本"
+    assert padded("日本語", 4) == "日本語"
+
+
+def test_cut_between_letters() -> None:
+    assert cut("日本語の文", 10) == "日本語の文"
+    assert cut("日本語の文", 9) == "日本語の…"
+    assert cut("日本語の文", 8) == "日本語…"
+    assert cut("cafe\u0301s", 5) == "cafe\u0301s"
+    assert cut("cafe\u0301s", 4) == "caf…"
+    assert cut("abcdef", 4) == "abc…"
+    assert chopped("日本語の文", 5) == ["日本", "語の", "文"]
+    assert chopped("日本", 1) == ["日", "本"]
+    assert chopped("", 3) == []
+
+
+def test_marks_without_end_are_left_out() -> None:
+    piled = "a" + "\u0301" * 10_000
+    assert len(cut(piled, 20)) < 200
+    assert len(shortened(piled + "b" * 200, 30)) < 300
+
+
+def test_shortened_by_columns() -> None:
+    assert shortened("a" * 121) == "a" * 100 + "…" + "a" * 19
+    assert shortened("日" * 60) == "日" * 60
+    assert shortened("日" * 61) == "日" * 50 + "…" + "日" * 9
+    assert shortened("x" * 30 + "e\u0301" * 40, 40).endswith("…" + "e\u0301" * 19)
+
+
+ANY = st.text(
+    st.one_of(st.characters(), st.sampled_from("日ｱＡが\u3099e\u0301\u200d\ufe0f👩🏽🇯🇵שع ❤…"))
+)
+
+
+@given(ANY, st.integers(0, 60), st.booleans())
+def test_padded_text_takes_exactly_its_columns(text: str, columns: int, right: bool) -> None:
+    shown = visible(text)
+    filled = padded(shown, columns, right=right)
+    assert width(filled) == max(columns, width(shown))
+    assert filled.strip(" ") == shown.strip(" ")
+
+
+@given(ANY, st.integers(1, 60))
+def test_cut_text_never_takes_more(text: str, columns: int) -> None:
+    shown = visible(text)
+    short = cut(shown, columns)
+    assert width(short) <= columns
+    assert width(padded(short, columns)) == columns
+    assert short == shown or (short[-1] == "…" and shown.startswith(short[:-1]))
+    assert "".join(letter for letter, _ in letters(shown)) == shown
+    assert "".join(chopped(shown, columns)) == shown
+    assert all(width(line) <= max(columns, 2) for line in chopped(shown, columns))
+
+
+@given(st.text(st.characters(max_codepoint=126, min_codepoint=32)), st.integers(21, 60))
+def test_ascii_is_measured_by_its_characters(text: str, most: int) -> None:
+    assert width(text) == len(text)
+    assert padded(text, most) == text.ljust(most)
+    assert padded(text, most, right=True) == text.rjust(most)
+    assert cut(text, most) == (text if len(text) <= most else text[: most - 1] + "…")
+    middle = text if len(text) <= most else f"{text[: most - 20]}…{text[-19:]}"
+    assert shortened(text, most) == middle

@@ -16,10 +16,13 @@ import pytest
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Group, Version
 from gecjury.corpus.edits import Edit
+from gecjury.corpus.language import language_of
 from gecjury.errors import OptionError
 from gecjury.judges import Judge
 from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob
 from gecjury.judges.backends.backend import Assignment
+from gecjury.judges.judge import load_wording
+from gecjury.judges.showing import cut_context
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from tests.judges.faultserver import score_of, sound_reply, targets_of
@@ -561,3 +564,81 @@ def test_a_score_token_may_begin_with_what_stands_before_it(before: str) -> None
     reply = Reply("".join(tokens), "stop", 1, 1, logprobs)
     # (4 · .6 + 2 · .2) / .8: a bare 4 is another token where something stands before it
     assert expected_scores(reply, 1) == [pytest.approx(3.5)]
+
+
+JAPANESE = language_of("ja", tagger="none")
+SOURCE_JA = "彼女は毎朝コーヒーを飲む。"
+TOKENS_JA = "彼女 は 毎朝 コーヒー を 飲む 。"
+
+
+def japanese(edits: bool) -> Corpus:
+    """Two corrections of a sentence, as tokens of a tokeniser, or with edits of their own."""
+    made = {
+        "a": ("彼女が毎朝コーヒーを飲む。", "彼女 が 毎朝 コーヒー を 飲む 。", Edit(1, 2, "が")),
+        "b": (
+            "彼女は毎朝コーヒーを飲みます。",
+            "彼女 は 毎朝 コーヒー を 飲み ます 。",
+            Edit(5, 6, "飲み ます"),
+        ),
+    }
+    systems = {
+        name: Version((tokens,), ((edit,),) if edits else None, text=None if edits else (text,))
+        for name, (text, tokens, edit) in made.items()
+    }
+    text = None if edits else (SOURCE_JA,)
+    return Corpus((TOKENS_JA,), systems, language=JAPANESE, source_text=text)
+
+
+def test_other_languages_are_named_and_read_as_written(model: FakeModel, runtime: Runtime) -> None:
+    judge = model.load("llm-s", model="m")
+    table = judge.score_corpus(japanese(edits=False), runtime)
+    (prompt,) = model.prompts
+    assert (
+        "from an essay written by a learner of Japanese. All sentences are in Japanese." in prompt
+    )
+    assert "English" not in prompt
+    assert f"# context\n{SOURCE_JA}\n\n# targets\n" in prompt
+    assert "\n彼女が毎朝コーヒーを飲む。\n" in prompt
+    assert table.signature.extra["prompt"] == load_wording("sentence", None, JAPANESE).id
+    assert table.signature.extra["prompt"].startswith("sentence.v2:")
+    assert table.signature.extra["lang"] == "ja"
+    assert model.attempts[0].request.prompt == table.signature.extra["prompt"]
+
+
+@pytest.mark.parametrize("protocol", ["listwise", "pointwise", "pairwise"])
+def test_edits_are_marked_without_blanks(model: FakeModel, runtime: Runtime, protocol: str) -> None:
+    judge = model.load("llm-e", model="m", protocol=protocol)
+    judge.statistics(japanese(edits=True), runtime)
+    prompt = "\n".join(model.prompts)
+    assert "a learner of Japanese. All sentences are in Japanese." in prompt
+    assert "\n彼女[は→が]毎朝コーヒーを飲む。\n" in prompt
+    assert "\n彼女は毎朝コーヒーを[飲む→飲みます]。\n" in prompt
+    assert f"\n{SOURCE_JA}\n" in prompt
+    assert '"the"' not in prompt
+
+
+def test_single_edits_of_other_languages(model: FakeModel, runtime: Runtime) -> None:
+    model.say = lambda attempt: Reply('{"valid": true}', "stop", 10, 5, None, 0.0, 0.1)
+    model.load("edit-verdict", model="m").statistics(japanese(edits=True), runtime)
+    assert len(model.prompts) == 2
+    assert all("a learner of Japanese. All sentences are in Japanese." in p for p in model.prompts)
+    assert "\n彼女[は→が]毎朝コーヒーを飲む。\n" in model.prompts[0]
+    assert "\n[は→が]\n" in model.prompts[0]
+    assert "\n[飲む→飲みます]\n" in model.prompts[1]
+
+
+def test_english_asks_as_before(model: FakeModel, runtime: Runtime) -> None:
+    english = Corpus(("She go .",), {"a": Version(("She goes .",)), "b": Version(("She go .",))})
+    judge = model.load("llm-s", model="m")
+    signature = judge.signature(english, runtime)
+    assert signature.extra["prompt"] == load_wording("sentence").id
+    assert signature.extra["prompt"].startswith("sentence.v1:")
+    swedish = replace(english, language=language_of("sv"))
+    assert judge.signature(swedish, runtime) != signature
+    assert judge.wording(language_of("und")).language == "an undetermined language"
+
+
+def test_context_without_blanks_is_cut_by_letters() -> None:
+    long = "あ" * 40 + "い" * 40
+    assert cut_context((long, long), 5) == ("…" + "い" * 10, "あ" * 10 + "…")
+    assert cut_context(("a b c", "猫 d e"), 2) == ("… b c", "猫 d …")

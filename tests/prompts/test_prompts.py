@@ -147,7 +147,7 @@ def test_a_missing_or_unreadable_file_is_named(tmp_path: Path) -> None:
 
 def test_every_shipped_prompt_can_be_read_and_names_its_source() -> None:
     files = sorted((Path(__file__).parents[2] / "prompts").glob("*.txt"))
-    assert len(files) == 10
+    assert len(files) == 15
     for file in files:
         name, _, version = file.name.removesuffix(".txt").rpartition(".v")
         prompt = read(name, int(version))

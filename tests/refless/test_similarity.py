@@ -21,6 +21,7 @@ from gecjury.refless.similarity import (
     indel_ratio,
     porter_stem,
     token_sort_ratio,
+    words_of_any,
 )
 
 
@@ -128,3 +129,21 @@ def test_pair_features_describe_the_edits() -> None:
     assert negated["unchanged"] == 0
     # One run of three words deleted of three.
     assert (emptied["meteor"], emptied["deleted"], emptied["longest_gap"]) == (0, 1 / 3, 1)
+
+
+def test_other_languages_lose_no_letter_and_have_no_english_stems() -> None:
+    # By the program, å and ö are dropped: the words are the same.
+    assert token_sort_ratio("få böcker", "f bcker") == 1.0
+    assert token_sort_ratio("få böcker", "f bcker", english=False) < 0.9
+    assert token_sort_ratio("jag ser dig", "dig, ser jag", english=False) == 1.0
+    assert token_sort_ratio("私は本", "本は私", english=False) == 1.0
+    assert align_words(["cats"], ["cat"]) == [(0, 0)]
+    assert align_words(["cats"], ["cat"], stems=False) == []
+    assert Meteor(stems=False).score("cats eat", "cat eat") < Meteor().score("cats eat", "cat eat")
+
+
+def test_words_of_any_language() -> None:
+    assert words_of_any("私はEdisonです。") == [*"私は", "Edison", *"です。"]
+    assert words_of_any("п'ять, шість") == ["п'ять", ",", "шість"]
+    assert words_of_any("de\u0301ja\u0300 vu") == ["de\u0301ja\u0300", "vu"]
+    assert words_of_any("か\u3099く") == ["か\u3099", "く"]

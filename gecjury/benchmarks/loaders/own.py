@@ -3,7 +3,8 @@
 A folder holds `source.txt`, `outputs/` with one file a system, and `judgments.csv`, `.tsv` or
 `.xml`; `references/` and `gold.m2` if metrics need them. `judgments_edit` and `judgments_sentence`
 stand for two views. `benchmark.toml` in it, or any `.toml` file, may name other places, a citation,
-system sets, what the judgments call the first sentence, and what becomes of unknown systems.
+system sets, what the judgments call the first sentence, what becomes of unknown systems, and
+verdicts on single edits.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,12 @@ import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
 from gecjury.benchmarks.judgments import judged_entries, mean_over_raters, read_rankings
-from gecjury.benchmarks.own_judgments import OwnJudgments, known_items, read_judgments
+from gecjury.benchmarks.own_judgments import (
+    OwnJudgments,
+    known_items,
+    read_judgments,
+    read_own_verdicts,
+)
 from gecjury.benchmarks.table import BENCHMARKS, UNKNOWN_SYSTEMS, BenchmarkInfo, View
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language, language_of
@@ -32,7 +39,7 @@ __all__ = ["FolderLayout", "load_own", "own_info", "read_layout"]
 _TABLE = "benchmark.toml"
 _KEYS = (
     "name", "citation", "source", "outputs", "references", "gold", "judgments", "first_sentence",
-    "system_sets", "unknown_systems", "language", "tokens", "fold",
+    "system_sets", "unknown_systems", "language", "tokens", "fold", "verdicts",
 )  # fmt: skip
 _MOST_TOML = 1_000_000
 _MOST_FILES = 10_000
@@ -61,6 +68,7 @@ class FolderLayout:
         system_sets: names of systems by set.
         unknown_systems: what becomes of judgments of systems without output, `refuse` or `skip`.
         language: of the texts.
+        verdicts: verdicts on single edits; see `read_own_verdicts`.
     """
 
     name: str
@@ -74,6 +82,7 @@ class FolderLayout:
     system_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unknown_systems: str = "refuse"
     language: Language = ENGLISH
+    verdicts: Path | None = None
 
 
 def own_info(path: Path) -> BenchmarkInfo:
@@ -145,6 +154,9 @@ def load_own(request: LoadRequest) -> Benchmark:
         segment_scores=np.mean(list(ratings.values()), axis=0) if ratings else None,
         ratings=ratings if len(ratings) > 1 else {},
         raters=raters,
+        _verdicts=None
+        if layout.verdicts is None
+        else partial(read_own_verdicts, layout.verdicts, whole, layout.first_sentence),
     )
 
 
@@ -247,6 +259,7 @@ def _layout(root: Path, table: Mapping[str, Any], where: Path) -> FolderLayout:
         raise InputError(f"{where}: first_sentence is {first!r:.60}; expected 1 or 0")
     source = _text(table, "source", where)
     gold = _text(table, "gold", where)
+    verdicts = _text(table, "verdicts", where)
     outputs = _files(root, table.get("outputs", "outputs"), "outputs", where)
     if not outputs:
         raise InputError(
@@ -265,6 +278,7 @@ def _layout(root: Path, table: Mapping[str, Any], where: Path) -> FolderLayout:
         _sets(table.get("system_sets", {}), [system_name(file) for file in outputs], where),
         _unknown(table, where),
         _language(table, where),
+        _file(root, verdicts, "verdicts", where) if verdicts else None,
     )
 
 

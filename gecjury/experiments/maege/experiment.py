@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gecjury.arrays import FloatArray, draw_weights
+from gecjury.corpus.language import Language
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import OptionError
 from gecjury.experiments.inputs import Metrics, scorers_of
@@ -34,7 +35,13 @@ from gecjury.experiments.maege.measures import (
     gold_scores,
     type_changes,
 )
-from gecjury.experiments.maege.references import ALL, CORPORA, named_references, read_blocks
+from gecjury.experiments.maege.references import (
+    ALL,
+    corpus_language,
+    in_fold,
+    named_references,
+    read_blocks,
+)
 from gecjury.experiments.maege.scores import Pool, PoolScores, pool_texts, score_pool
 from gecjury.experiments.result import ExperimentResult
 from gecjury.runtime import Runtime
@@ -137,27 +144,32 @@ def draw_texts(
     *,
     data: str | None = None,
     cache: str | None = None,
+    language: Language | None = None,
 ) -> Drawn:
     """Draw chains and corpora, and find their references.
 
     Args:
-        corpus: `conll14` or an M2 file, several files of the same sentences (their annotators are
-            put together), or M2 blocks.
+        corpus: a name of `gecjury.experiments.maege.references.CORPORA` (`conll14`, `geccc`,
+            `ua-gec`, ...) or an M2 file, several files of the same sentences (their annotators
+            are put together), or M2 blocks.
         settings: what is drawn, and the references.
         data: folder with benchmark data; see `gecjury.benchmarks.data_folder.open_data`.
         cache: cache folder instead of the user's.
+        language: of the texts; by default that of the corpus known by name, otherwise English.
 
     Raises:
         OptionError: neither a file nor a known name, or settings that do not go together.
         InputError: files that are malformed or hold different sentences, or a corpus of which no
             chain can be made.
-        DataError: files of conll14 are missing.
+        DataError: files of a known corpus are missing.
     """
     settings = settings or MaegeSettings()
     given = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     blocks = tuple(each for each in given if isinstance(each, M2Sentence))
     names = tuple(str(each) for each in given if not isinstance(each, M2Sentence))
     blocks = blocks or read_blocks(names, data, cache)
+    language = language or corpus_language(names)
+    blocks = in_fold(blocks, language)
     usable = annotated(blocks)
     if settings.sentences is not None and settings.sentences < len(usable):
         chosen = np.random.default_rng([settings.seed, 1]).choice(
@@ -168,9 +180,10 @@ def draw_texts(
         settings.references,
         usable,
         len(blocks),
-        named=bool(names) and all(name in CORPORA for name in names),
+        named=bool(names) and all(name == "conll14" for name in names),
         data=data,
         cache=cache,
+        language=language,
     )
     draws = tuple(
         sample(
@@ -183,7 +196,8 @@ def draw_texts(
         )
         for seed in range(settings.seed, settings.seed + settings.seeds)
     )
-    return Drawn(names, usable, draws, pool_texts(usable.sources, draws, references), settings)
+    pool = pool_texts(usable.sources, draws, references, language)
+    return Drawn(names, usable, draws, pool, settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -435,25 +449,26 @@ def maege(
     data: str | None = None,
     folder: str | Path | None = None,
     runtime: Runtime | None = None,
+    language: Language | None = None,
 ) -> Maege:
     """Try metrics against chains of one annotator's edits, whose order is known.
 
     Args:
-        corpus: `conll14` or an M2 file, several files of the same sentences (their annotators are
-            put together), or M2 blocks.
+        corpus: as for `draw_texts`.
         metrics: names, with options as on the command line, or scorers.
         settings: what is drawn, and what it is measured against.
         data: folder with benchmark data; see `gecjury.benchmarks.data_folder.open_data`.
         folder: where score files are read and kept; by default nowhere.
         runtime: device, workers and the like.
+        language: as for `draw_texts`.
 
     Raises:
         OptionError: an unknown metric, option, corpus or reference set.
         InputError: files that are malformed, or a corpus of which no chain can be made.
-        DataError: files of conll14 are missing.
+        DataError: files of a known corpus are missing.
         OutputError: the folder cannot be written.
     """
     scorers = scorers_of(metrics, new_texts="maege")
     cache = None if runtime is None or runtime.cache is None else str(runtime.cache)
-    drawn = draw_texts(corpus, settings, data=data, cache=cache)
+    drawn = draw_texts(corpus, settings, data=data, cache=cache, language=language)
     return measure(drawn, scorers, folder=folder, runtime=runtime)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gecjury.benchmarks.data_folder import open_data
-from gecjury.corpus.corpus import Version
+from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.language import ENGLISH, Language, language_of
 from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence, read_m2
 from gecjury.corpus.reading import read_versions
+from gecjury.corpus.tokens import folded, in_language
 from gecjury.errors import InputError, OptionError, known_name
 from gecjury.experiments.maege.chains import Annotated, count_annotators
 
@@ -19,7 +21,9 @@ __all__ = [
     "CORPORA",
     "REFERENCE_SETS",
     "References",
+    "corpus_language",
     "gold_block",
+    "in_fold",
     "named_references",
     "of_annotators",
     "other_annotators",
@@ -30,8 +34,15 @@ ALL = -1
 """Number of the reference set that serves the chains of every annotator."""
 
 _OFFICIAL = "conll14/official-2014.combined.m2"
-CORPORA = {"conll14": (_OFFICIAL,)}
-"""Corpora known by name: their M2 files in the data folder."""
+_WITH_SETS = "conll14"
+_LANGUAGES = {
+    "conll14": "en",
+    **dict.fromkeys(("geccc", "geccc-dev"), "cs"),
+    **dict.fromkeys(("ua-gec", "ua-gec-fluency"), "uk"),
+}
+CORPORA = tuple(_LANGUAGES)
+"""Corpora known by name: CoNLL-2014; GECCC's test and dev sentences that two people corrected;
+UA-GEC's test sentences, corrected for grammar alone or for fluency as well."""
 
 _TEN = tuple(f"conll14/10gec_annotations/A{number}.m2" for number in range(1, 11))
 # A7 and A3 of the ten are the official annotators 0 and 1, whose edits make the chains.
@@ -80,23 +91,16 @@ def read_blocks(
         InputError: a file is malformed, or holds other sentences than the first.
         DataError: files of a known corpus are missing.
     """
-    paths: list[str | Path] = []
-    for name in given:
-        if name not in CORPORA and not Path(name).exists():
-            known_name("corpus (and no file)", name, tuple(CORPORA))
-        files = CORPORA.get(name)
-        if files is None:
-            paths.append(name)
-        else:
-            found = open_data(data, cache=cache).paths(files, wanted_by=name)
-            paths += [found[file] for file in files]
     merged: list[M2Sentence] = []
     base = 0
-    for path in paths:
-        blocks = read_m2(path, overlaps="keep")
+    for name in given:
+        if name not in CORPORA and not Path(name).exists():
+            known_name("corpus (and no file)", name, CORPORA)
+    for name in given:
+        blocks = _known(name, data, cache) if name in CORPORA else read_m2(name, overlaps="keep")
         if merged and [b.source.split() for b in blocks] != [b.source.split() for b in merged]:
             raise InputError(
-                f"{path} holds other sentences than {paths[0]}: the M2 files of one corpus must "
+                f"{name} holds other sentences than {given[0]}: the M2 files of one corpus must "
                 "have the same S lines"
             )
         merged = merged or [M2Sentence(block.source) for block in blocks]
@@ -107,6 +111,27 @@ def read_blocks(
     return tuple(merged)
 
 
+def _known(name: str, data: str | None, cache: str | None) -> tuple[M2Sentence, ...]:
+    """The blocks of a corpus known by name; of GECCC those that two people corrected."""
+    if name.startswith("ua-gec"):
+        from gecjury.benchmarks.loaders.ua_gec import read_ua_gec
+
+        return read_ua_gec("test", "gec-fluency" if name == "ua-gec-fluency" else "gec-only").m2
+    folder = open_data(data, cache=cache)
+    if name == _WITH_SETS:
+        return read_m2(folder.paths((_OFFICIAL,), wanted_by="conll14")[_OFFICIAL], overlaps="keep")
+    from gecjury.benchmarks.loaders.geccc import read_geccc
+
+    blocks = read_geccc(folder, "dev" if name == "geccc-dev" else "test").m2
+    return tuple(block for block in blocks if len(block.annotators) > 1)
+
+
+def corpus_language(given: Sequence[str]) -> Language:
+    """The language of a corpus known by name, whose M2 holds tokens; English for files."""
+    codes = {_LANGUAGES[name] for name in given if name in _LANGUAGES}
+    return language_of(codes.pop(), tokens="space") if len(codes) == 1 else ENGLISH
+
+
 def named_references(
     given: Sequence[str],
     corpus: Annotated,
@@ -115,6 +140,7 @@ def named_references(
     named: bool,
     data: str | None = None,
     cache: str | None = None,
+    language: Language = ENGLISH,
 ) -> dict[int, References]:
     """The references that were asked for.
 
@@ -127,6 +153,7 @@ def named_references(
         named: whether the corpus is conll14, which alone has reference sets.
         data: see `read_blocks`.
         cache: see `read_blocks`.
+        language: says how texts are folded.
 
     Raises:
         OptionError: an unknown set, a mixture of kinds, or `others` with one annotator.
@@ -146,10 +173,17 @@ def named_references(
             known_name("reference set (and no file)", name, sets)
         if name in sets:
             raise OptionError(f"--references {name}: stands alone, without other references")
-    return {ALL: _from_files(f"{len(chosen)} files", list(map(Path, chosen)), corpus, lines)}
+    files = list(map(Path, chosen))
+    return {ALL: _from_files(f"{len(chosen)} files", files, corpus, lines, language)}
 
 
-def _from_files(name: str, paths: Sequence[Path], corpus: Annotated, lines: int) -> References:
+def _from_files(
+    name: str,
+    paths: Sequence[Path],
+    corpus: Annotated,
+    lines: int,
+    language: Language = ENGLISH,
+) -> References:
     """Text or M2 files as references; gold edits only where all of them are M2."""
     versions: list[Version] = []
     for path in paths:
@@ -160,7 +194,9 @@ def _from_files(name: str, paths: Sequence[Path], corpus: Annotated, lines: int)
                     "sentences: a reference must have a line for each"
                 )
             versions.append(version.take(corpus.rows))
-    texts = tuple(version.lines for version in versions)
+    texts = tuple(
+        tuple(folded(line, language.fold) for line in version.lines) for version in versions
+    )
     sets = [version.edits for version in versions if version.edits is not None]
     if len(sets) < len(versions):
         return References(name, texts)
@@ -168,7 +204,19 @@ def _from_files(name: str, paths: Sequence[Path], corpus: Annotated, lines: int)
         gold_block(source, [edits[row] for edits in sets])
         for row, source in enumerate(corpus.sources)
     )
-    return References(name, texts, gold)
+    return References(name, texts, in_fold(gold, language))
+
+
+def in_fold(blocks: Sequence[M2Sentence], language: Language) -> tuple[M2Sentence, ...]:
+    """M2 blocks folded as a language is; their tokens stay as many.
+
+    Raises:
+        InputError: folding changes the number of tokens.
+    """
+    if language.fold == "none":
+        return tuple(blocks)
+    sources = tuple(block.source for block in blocks)
+    return in_language(Corpus(sources, {}, gold=tuple(blocks)), language).gold or ()
 
 
 def of_annotators(corpus: Annotated, chosen: Sequence[int]) -> References:

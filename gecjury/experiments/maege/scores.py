@@ -11,6 +11,7 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray, settled
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.edits import Edit
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.experiments.maege.chains import Chain, Sampled
 from gecjury.experiments.maege.references import ALL, References, gold_block
@@ -32,11 +33,13 @@ class Pool:
         sources: the sentences from which the chains were made.
         references: by number of the set: `ALL`, or one for the chains of each annotator.
         keys: what is scored, sorted.
+        language: of all texts.
     """
 
     sources: tuple[str, ...]
     references: Mapping[int, References]
     keys: tuple[_Key, ...] = field(repr=False)
+    language: Language = ENGLISH
 
     @cached_property
     def places(self) -> dict[_Key, int]:
@@ -86,7 +89,10 @@ class Pool:
         sources = tuple(key[2] for key in first)
         name = f"maege {next(iter(self.references.values())).name}"
         blocks = self._gold(first, references, runtime) if gold else None
-        return Corpus(sources, systems, references, blocks, reference_name=name), cells
+        made = Corpus(
+            sources, systems, references, blocks, reference_name=name, language=self.language
+        )
+        return made, cells
 
     def _gold(
         self, first: Sequence[_Key], references: Sequence[Version], runtime: Runtime
@@ -104,7 +110,8 @@ class Pool:
         if rows:
             from gecjury.extraction.extract import extract
 
-            edits = extract(sources, lines, runtime=runtime).edits
+            tagger = self.language.tagger
+            edits = extract(sources, lines, tagger, runtime=runtime).edits
         for place, row in enumerate(rows):
             given[row] = gold_block(sources[place], [version[place] for version in edits])
         return tuple(block for block in given if block is not None)
@@ -135,7 +142,10 @@ def _corpora_keys(drawn: Sampled, references: Mapping[int, References]) -> list[
 
 
 def pool_texts(
-    sources: Sequence[str], draws: Sequence[Sampled], references: Mapping[int, References]
+    sources: Sequence[str],
+    draws: Sequence[Sampled],
+    references: Mapping[int, References],
+    language: Language = ENGLISH,
 ) -> Pool:
     """Gather the distinct texts of all draws.
 
@@ -143,6 +153,7 @@ def pool_texts(
         sources: the sentences of the annotated corpus.
         draws: what the seeds drew.
         references: see `Pool`.
+        language: of the texts.
     """
     wanted: set[_Key] = set()
     for drawn in draws:
@@ -150,7 +161,7 @@ def pool_texts(
             wanted.update(_chain_keys(chain, references))
         for corpus in _corpora_keys(drawn, references):
             wanted.update(corpus)
-    return Pool(tuple(sources), references, tuple(sorted(wanted)))
+    return Pool(tuple(sources), references, tuple(sorted(wanted)), language)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,14 @@ from gecjury.extraction.tagger.importing import (
 from gecjury.extraction.tagger.schemes import POS_SCHEMES, attribute_patterns
 from gecjury.textfiles import read_json
 
-__all__ = ["EMBEDDED", "POS_SCHEMES", "load_tagger", "parse_tokenised", "tagger_signature"]
+__all__ = [
+    "EMBEDDED",
+    "POS_SCHEMES",
+    "checked_spacy",
+    "load_tagger",
+    "parse_tokenised",
+    "tagger_signature",
+]
 
 EMBEDDED = "embedded"
 _MODEL = Path(__file__).parent / "model"
@@ -53,7 +60,7 @@ def load_tagger(name: str = EMBEDDED, pos_scheme: str = "spacy2") -> Any:
         raise OptionError(
             f"unknown part-of-speech scheme {pos_scheme!r}: use one of {', '.join(POS_SCHEMES)}"
         )
-    spacy = _import_spacy(torch=name != EMBEDDED and needs_torch(name))
+    spacy = checked_spacy(torch=name != EMBEDDED and needs_torch(name))
     if name != EMBEDDED:
         return _load_named(spacy, name)
     with no_collection():
@@ -124,7 +131,16 @@ def _meta(folder: Path) -> dict[str, Any]:
     return meta
 
 
-def _import_spacy(torch: bool) -> Any:
+def checked_spacy(torch: bool) -> Any:
+    """The spaCy package.
+
+    Args:
+        torch: whether a pipeline will need torch.
+
+    Raises:
+        MissingExtraError: spaCy is not installed.
+        OptionError: its release is outside the tested range.
+    """
     try:
         spacy = import_spacy(torch)
     except ImportError:

@@ -59,6 +59,7 @@ def edit_cases(benchmark: Benchmark) -> list[EditCase]:
             tuple(sorted(edits)),
             sum(votes) / len(votes),
             correction,
+            benchmark.corpus.language,
         )
         for (source, correction), edits in judged.items()
         for edit, votes in edits.items()

@@ -303,7 +303,9 @@ def _mean(right: FloatArray, weights: FloatArray, chosen: BoolArray) -> FloatArr
 
 
 def _draws(sources: int, resamples: int, seed: int) -> FloatArray:
-    """How often each source stands in each resample: B × sources."""
+    """How often each source stands in each resample: B × sources; no draws of nothing."""
+    if not sources:
+        return np.zeros((0, 0))
     rng = np.random.default_rng([seed, 1])
     return rng.multinomial(sources, np.full(sources, 1 / sources), resamples).astype(np.float64)
 

@@ -14,8 +14,9 @@ from typing import Literal
 
 from markupsafe import Markup
 
+from gecjury.corpus.language import ENGLISH, Language
 from gecjury.metaeval.disagreement import SentenceView, ShownCorrection
-from gecjury.report.page.markup import render
+from gecjury.report.page.markup import lang_attribute, render
 from gecjury.report.page.tables import Heading
 from gecjury.report.page.words import FAMILY_NAMES
 from gecjury.report.tables import number
@@ -25,18 +26,37 @@ __all__ = ["Part", "mark_edits", "sentence_browser"]
 
 @dataclass(frozen=True)
 class Part:
-    """Words of a correction that share a fate."""
+    """Words of a correction that share a fate.
+
+    Attributes:
+        kind: what became of them.
+        words: as the language writes them.
+        behind: what parts them from those that follow.
+    """
 
     kind: Literal["equal", "delete", "insert"]
     words: str
+    behind: str = " "
 
 
 _COMPARED = 4_000_000
 """Pairs of words that are compared: time grows with them, and more where words are repeated."""
 
 
-def mark_edits(source: str, correction: str) -> list[Part]:
+def mark_edits(source: str, correction: str, language: Language = ENGLISH) -> list[Part]:
     """A correction with what was deleted from and inserted into the source, in reading order."""
+    found = _parts(source, correction)
+    shown = []
+    for part, after in zip(found, [*found[1:], None], strict=True):
+        gap = " "
+        if after is not None:
+            ends = part.words.split()[-1], after.words.split()[0]
+            gap = language.joined(" ".join(ends))[len(ends[0]) : -len(ends[1])]
+        shown.append(Part(part.kind, language.joined(part.words), gap))
+    return shown
+
+
+def _parts(source: str, correction: str) -> list[Part]:
     old, new = source.split(), correction.split()
     if len(old) * len(new) > _COMPARED:
         return [Part("delete", " ".join(old)), Part("insert", " ".join(new))]
@@ -57,6 +77,7 @@ def sentence_browser(
     metrics: Sequence[str],
     views: Sequence[str],
     budget: int,
+    language: Language = ENGLISH,
 ) -> list[Markup]:
     """Sentences as foldable blocks, those with most disagreement first.
 
@@ -65,6 +86,7 @@ def sentence_browser(
         metrics: labels, one a score of each correction.
         views: of the human judgments.
         budget: bytes that the blocks may take.
+        language: of the sentences.
 
     Returns:
         The blocks that fit.
@@ -72,7 +94,7 @@ def sentence_browser(
     blocks: list[Markup] = []
     used = 0
     for sentence in sentences:
-        block = _block(sentence, metrics, views)
+        block = _block(sentence, metrics, views, language)
         size = len(block.encode("utf-8"))
         if used + size > budget:
             break
@@ -81,7 +103,9 @@ def sentence_browser(
     return blocks
 
 
-def _block(sentence: SentenceView, metrics: Sequence[str], views: Sequence[str]) -> Markup:
+def _block(
+    sentence: SentenceView, metrics: Sequence[str], views: Sequence[str], language: Language
+) -> Markup:
     value = sentence.disagreement
     judged = [view for view in views if any(c.preferred.get(view) for c in sentence.corrections)]
     people = [f"people ({view})" if len(views) > 1 else "people" for view in judged]
@@ -102,7 +126,8 @@ def _block(sentence: SentenceView, metrics: Sequence[str], views: Sequence[str])
         astray=_plain(sentence.astray),
         apart=sentence.apart,
         shown=number(value, 2),
-        source=sentence.source,
+        source=language.joined(sentence.source),
+        lang_attribute=lang_attribute(language.code),
         note=f"Sentence {sentence.row + 1}. Disagreement {number(value, 2)}. {apart}{astray}",
         before=before,
         after=after,
@@ -110,7 +135,9 @@ def _block(sentence: SentenceView, metrics: Sequence[str], views: Sequence[str])
             Heading("correction and its systems"),
             *(Heading(name, "n") for name in (*people, *metrics)),
         ],
-        corrections=[_Row.of(sentence.source, c, judged, digits) for c in sentence.corrections],
+        corrections=[
+            _Row.of(sentence.source, c, judged, digits, language) for c in sentence.corrections
+        ],
     )
 
 
@@ -154,14 +181,19 @@ class _Row:
 
     @classmethod
     def of(
-        cls, source: str, correction: ShownCorrection, views: Sequence[str], digits: Sequence[int]
+        cls,
+        source: str,
+        correction: ShownCorrection,
+        views: Sequence[str],
+        digits: Sequence[int],
+        language: Language,
     ) -> _Row:
         comparisons = [correction.preferred.get(view, (0, 0)) for view in views]
         scores, ranks = correction.scores.tolist(), correction.ranks.tolist()
         return cls(
             correction.systems,
             " ".join(source.split()) != " ".join(correction.text.split()),
-            mark_edits(source, correction.text),
+            mark_edits(source, correction.text, language),
             [f"{won} of {count}" if count else "–" for won, count in comparisons],
             [
                 _Score("–")

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from gecjury.runtime import __version__
 
-__all__ = ["clean", "finalize", "render", "render_page"]
+__all__ = ["clean", "finalize", "lang_attribute", "render", "render_page"]
 
 # Control characters are not allowed in HTML, surrogates not in UTF-8; a reader sees that
 # something stood there.
@@ -34,6 +34,18 @@ def finalize(value: object) -> object:
     if isinstance(value, str) and not isinstance(value, Markup):
         return clean(value)
     return value
+
+
+def lang_attribute(code: str) -> Markup:
+    """The attribute that tells a browser a text's language: letters, lines and voices follow it.
+
+    Args:
+        code: ISO code; of `en`, which all pages are in, no attribute is needed, and of `und` it
+            says that the language is not known.
+    """
+    if code == "en":
+        return Markup("")
+    return Markup(' lang="{}"').format("" if code == "und" else code)
 
 
 def render(template: str, /, **values: Any) -> Markup:

@@ -356,7 +356,8 @@ def _sentences(
         {view: items for view, items in study.benchmark.rankings.items() if view in views},
     )
     metrics = [table.signature.label for table in tables]
-    blocks = sentence_browser(found, metrics, views, budget)
+    language = study.benchmark.corpus.language
+    blocks = sentence_browser(found, metrics, views, budget, language)
     if not blocks:
         return None
     families = {table.signature.family for table in tables}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from gecjury.report.page.markup import render_page
+from gecjury.report.page.markup import lang_attribute, render_page
 from gecjury.report.tables import Table, shown_cells
 from gecjury.scoring.scores import ScoreTable
 
@@ -24,12 +24,13 @@ class Scores(Protocol):
         """What the metrics have to say."""
 
 
-def scores_html(found: Scores, worst: Iterable[Any]) -> str:
+def scores_html(found: Scores, worst: Iterable[Any], language: str = "en") -> str:
     """A page that needs nothing else, no network and no script.
 
     Args:
         found: scores of some systems by some metrics.
         worst: records with `system`, `metric`, `line`, `score`, `cost`, `source`, `marked`.
+        language: ISO code of the sentences'.
     """
     systems = found.tables[0].systems if found.tables else ()
     totals = []
@@ -54,15 +55,17 @@ def scores_html(found: Scores, worst: Iterable[Any]) -> str:
         ],
         signatures=[str(table.signature) for table in found.tables],
         notes=found.notes,
+        lang_attribute=lang_attribute(language),
     )  # fmt: skip
 
 
-def tables_html(title: str, tables: Sequence[Table]) -> str:
+def tables_html(title: str, tables: Sequence[Table], language: str = "en") -> str:
     """Tables one below the other, as a page that needs nothing else, no network and no script.
 
     Args:
         title: of the page.
         tables: as they are printed; edits in their cells, `[old→new]`, are marked.
+        language: ISO code of the text in their cells.
     """
     shown = []
     for table in tables:
@@ -70,7 +73,8 @@ def tables_html(title: str, tables: Sequence[Table]) -> str:
         cells = [[_pieces(cell) for cell in row] for row in rows]
         classes = ["n" if number else "" for number in numeric]
         shown.append((table.title, list(zip(headings, classes, strict=True)), cells, table.notes))
-    return render_page("listed", title=title, tables=shown)
+    lang = lang_attribute(language)
+    return render_page("listed", title=title, tables=shown, lang_attribute=lang)
 
 
 def _types(table: ScoreTable) -> list[tuple[str, list[str], list[tuple[str, list[str]]]]]:

@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from gecjury.report.page.markup import clean
 from gecjury.report.tables import number
+from gecjury.wording import cut, letters
 
 __all__ = [
     "MOST_DRAWN",
@@ -35,13 +36,15 @@ __all__ = [
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
-# Mean width of a letter of the system fonts, as a share of the font size.
+# Mean width of a letter of the system fonts, as a share of the font size; letters of Chinese and
+# Japanese, which take two columns in a terminal, are as wide as they are high.
 _LETTER = 0.58
 
 
 def text_width(words: str, size: float) -> float:
     """About how wide words are in letters of a size."""
-    return len(words) * size * _LETTER
+    columns = [wide for _, wide in letters(words)]
+    return columns.count(1) * size * _LETTER + columns.count(2) * size
 
 
 def place_labels(
@@ -266,7 +269,7 @@ def intervals(
         label: what the plot shows, for those who hear it, and below the axis.
         lines: (name, value) of vertical lines, such as chance and people.
     """
-    names = [_cut(row.name, 21) for row in rows]
+    names = [cut(row.name, 21) for row in rows]
     left = 12 + max((text_width(name, 11) for name in names), default=0.0)
     top, step = 22.0, 20.0
     ends = [v for row in rows for v in (row.value, row.low, row.high)]
@@ -314,10 +317,6 @@ def _named_lines(
         taken.append((start, y - 8, start + width, y))
         yield _line(x, top - 4 if y > 12 else 11, x, bottom, "limit")
         yield _text(start, y - 3, name, 9, class_="t mute")
-
-
-def _cut(words: str, letters: int) -> str:
-    return words if len(words) <= letters else words[: letters - 1] + "…"
 
 
 def scatter(
@@ -370,7 +369,7 @@ def scatter(
         (x1, y1), (x2, y2) = fit
         parts.append(_line(across(x1), up(y1), across(x2), up(y2), "fit"))
     points = [(across(x), up(y)) for x, y, _ in drawn]
-    shown = [_cut(name, 22) for _, _, name in drawn] if known <= MOST_NAMED else []
+    shown = [cut(name, 22) for _, _, name in drawn] if known <= MOST_NAMED else []
     # Systems of like quality lie close together, so labels move and a line leads back to each.
     named = points[: len(shown)]
     boxes = place_labels(named, shown, frame, _LABEL)

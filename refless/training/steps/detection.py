@@ -18,7 +18,7 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError
 from gecjury.models.batching import padded_batches
-from gecjury.models.networks import cut_length
+from gecjury.models.networks import cut_length, refuse_wordless
 from gecjury.refless.data.labelled import (
     LabelledSentence,
     LabelledText,
@@ -88,7 +88,8 @@ def joined_words(sentence: LabelledSentence) -> tuple[str, list[tuple[int, int]]
     """A sentence as encoders read it, and where its tokens went.
 
     Quotation marks and contractions are as `gecjury.refless.nets.probe.plain_text` makes them, for
-    what is learnt is later read of such texts: `do` and `n't` become one word.
+    what is learnt is later read of such texts: `do` and `n't` become one word. Other languages than
+    English are read as they are, there as here.
 
     Returns:
         The text; for each of its words the first and the last character's place (half open); for
@@ -97,9 +98,10 @@ def joined_words(sentence: LabelledSentence) -> tuple[str, list[tuple[int, int]]
     text = ""
     spans: list[tuple[int, int]] = []
     word_of: list[int] = []
+    english = sentence.language == "en"
     for token in sentence.tokens:
-        plain = plain_text(token)
-        if spans and re.match(r"n't\b", plain) and re.search(r"\w$", text):
+        plain = plain_text(token) if english else token
+        if english and spans and re.match(r"n't\b", plain) and re.search(r"\w$", text):
             spans[-1] = (spans[-1][0], len(text) + len(plain))
             text += plain
         else:
@@ -127,11 +129,7 @@ def piece_spans(
     Raises:
         InputError: the tokenizer does not tell where word pieces come from.
     """
-    if not tokenizer.is_fast:
-        raise InputError(
-            "error detection needs a fast tokenizer (tokenizer.json), which tells where each word "
-            "piece stands in the text; take another --encoder"
-        )
+    refuse_wordless(tokenizer)
     for sentence in sentences:
         text, spans, word_of = joined_words(sentence)
         encoded = tokenizer(

@@ -53,6 +53,7 @@ class DetectorJob:
         frozen: leave the word embeddings as they are.
         error_weight: how much wrong tokens weigh in the loss; right ones weigh 1.
         origin: names of the data, for the model card.
+        language: code of the text's language, for the model card; `mul` for several.
         license: of the model, for the model card; empty: none is named.
         report_to: what transformers reports to while it trains (`tensorboard`, `wandb`, ...).
         logs: folder for TensorBoard; None for `logs` in the output folder.
@@ -67,6 +68,7 @@ class DetectorJob:
     frozen: bool = False
     error_weight: float = 1.5
     origin: Mapping[str, str] = field(default_factory=dict)
+    language: str = "en"
     license: str = ""
     report_to: tuple[str, ...] = ()
     logs: Path | None = None
@@ -123,6 +125,7 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
         effort = watchers.ledger.rounded()
         _write_card(job, text, choices, figures, effort)
         record = {"format": DETECTOR_FORMAT, "encoder": shown_name(job.encoder), "run": run}
+        record |= {} if job.language == "en" else {"language": job.language}
         write_text(
             folder / MANIFEST,
             json.dumps({**record, "figures": figures, "effort": effort}, indent=1),
@@ -180,6 +183,7 @@ def _write_card(
             "wrong",
             "The figures are of the part that chose the epoch, not of unseen text",
         ],
+        language=job.language,
         license=job.license,
         effort=effort,
     )

@@ -70,12 +70,14 @@ class IntermediateData:
         clean: further sentences to spoil, for `detection`.
         rated: sets of rated sentences, each of one aspect, for `ratings`.
         labelled: sentences with a label a token, for `detection` instead of the former two.
+        language: code of the text's language; only English is spoilt, which has rules for it.
     """
 
     corrections: Sequence[Correction] = ()
     clean: Sequence[str] = ()
     rated: Sequence[Annotations] = ()
     labelled: LabelledText | None = None
+    language: str = "en"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +193,9 @@ def _detection(step: Step, tokenizer: Any) -> Prepared:
             partly = correction.text([bool(k) for k in rng.random(len(correction.edits)) < share])
             items.append(Correction(partly, token_edits(partly.split(), correction.text().split())))
     clean = sorted({correction.text() for correction in step.data.corrections})
-    items += [spoil(text, rng) for text in [*clean, *step.data.clean]]
+    # The rules that spoil are of English.
+    if step.data.language == "en":
+        items += [spoil(text, rng) for text in [*clean, *step.data.clean]]
     items += [Correction(text, ()) for text in clean[::6]]
     examples = list(detection_examples(items, tokenizer, step.settings.max_length))
     order = rng.permutation(len(examples))

@@ -241,6 +241,10 @@ def test_a_completion_script_has_every_name(shell: Shell, kind: str) -> None:
         assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", script), name
     for flag in ("split-seed", "figure"):
         assert flag in script
+    # Words after a single dash are no letters in fish's eyes.
+    words = ("-o hyp", "-o filt", "-s b", "-l beta") if kind == "fish" else ("-hyp", "-filt", "-b")
+    for word in words:
+        assert re.search(rf"{word}(?!\w)", script), word
 
 
 def complete(script: Path, lines: list[list[str]]) -> list[list[str]]:

@@ -174,6 +174,25 @@ def test_the_grid_s_table_marks_the_chosen_combination(capsys: pytest.CaptureFix
         (["some", "r.tsv", "-o", "out", "--aspects", "style", *COLUMNS], "rates grammaticality"),
         (["impara", "nowhere", "-o", "out"], "neither a set"),
         (["weights", "sample", "--model", ""], "its value is empty"),
+        (["some", "autojqe", "-o", "out", "--lang", "sv"], "autojqe is Japanese (ja)"),
+        (["impara", "geccc-dev", "-o", "out", "--lang", "uk"], "geccc-dev is Czech (cs)"),
+        (["impara", "geccc-dev", "ua-gec", "-o", "out"], "ua-gec is Ukrainian: one model"),
+        (["detector", "multiged-sv", "-o", "out", "--lang", "de"], "is Swedish (sv)"),
+        (["some", "r.tsv", "-o", "out", "--lang", "xx"], "unknown language 'xx'"),
+        (["some", "r.tsv", "-o", "out", "--tokens", "char"], "--tokens"),
+        (["some", "r.tsv", "-o", "out", "--lang", "sv", "--gug", *COLUMNS], "--gug is English"),
+        (
+            ["some", "r.tsv", "-o", "out", "--lang", "sv", "--intermediate", "detection"],
+            "name text of that language with --parallel",
+        ),
+        (
+            ["some", "r.tsv", "-o", "out", "--lang", "sv", "--intermediate", "ratings"],
+            "learns from English sentences",
+        ),
+        (
+            ["some", "r.tsv", "-o", "out", "--column", "quality=g", "--column", "fluency=f"],
+            "quality is one rating of a correction as a whole",
+        ),
     ],
 )
 def test_wrong_use_ends_with_status_2(
@@ -415,3 +434,77 @@ def test_labelled_text_that_is_none_is_refused(
     )  # fmt: skip
     assert message in err
     assert not (tmp_path / "o").exists()
+
+
+def test_quality_in_japanese_from_a_table_to_scores(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    encoder = str(tiny.character_encoder(tmp_path / "encoder", tiny.KANA))
+    data, folder = tiny.qualities(tmp_path / "human.csv"), tmp_path / "some"
+    train = ["train", "some", str(data), "-o", str(folder), "--encoder", encoder, *QUICK[:4]]
+    train += ["--lang", "ja", "--column", "output=訂正", "--column", "source=原文"]
+    out, err = run(capsys, *train, "--column", "quality=個別評価", "--kernel")
+    assert "warning" not in err
+    assert f"score with -m some:model={folder}" in " ".join(out.split())
+    assert "On held-out sources" in out
+    assert all(f"rater {number}" in out for number in (1, 2, 3))
+    for name, lines in (("s", tiny.japanese(4, 5)), ("h", tiny.japanese(4, 6))):
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    score = ["score", str(tmp_path / "s"), str(tmp_path / "h"), "--device", "cpu"]
+    metric = ["-m", f"some:model={folder}", "--format", "json"]
+    out, err = run(capsys, *score, *metric, "--lang", "ja", "--tokens", "char")
+    (row,) = json.loads(out)["rows"]
+    assert "lang=ja" in row["signature"]
+    assert "was trained on Japanese" not in out + err
+    out, err = run(capsys, *score, *metric)
+    assert "was trained on Japanese, and the texts are English" in out + err
+    _, err = run(capsys, "train", "weights", "sample", "--model", str(folder), status=2)
+    assert "has no weights" in err or "no weights to search" in err
+
+
+def test_an_encoder_that_does_not_know_the_letters_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
+) -> None:
+    data = tiny.qualities(tmp_path / "human.csv", 40)
+    train = ["train", "some", str(data), "-o", str(tmp_path / "some"), "--encoder", encoder]
+    _, err = run(capsys, *train, *QUICK[:4], "--kernel", "--lang", "ja")
+    assert "does not know 100% of the word pieces" in err
+    assert "100% of the word pieces" in (tmp_path / "some" / "README.md").read_text()
+
+
+def test_a_ranker_tells_its_language(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
+) -> None:
+    sources = tiny.sentences(80, 9)
+    (tmp_path / "s").write_text("\n".join(sources) + "\n")
+    (tmp_path / "t").write_text("\n".join(f"the {s} ." for s in sources) + "\n")
+    folder = tmp_path / "impara"
+    text = f"{tmp_path / 's'},{tmp_path / 't'}"
+    run(
+        capsys, "train", "impara", text, "-o", str(folder), "--encoder", encoder, "--pairs", "16",
+        "--lang", "sv", *QUICK,
+    )  # fmt: skip
+    assert "language: sv" in (folder / "README.md").read_text()
+    assert json.loads((folder / "gecjury.json").read_text())["language"] == "sv"
+    score = ["score", str(tmp_path / "s"), str(tmp_path / "t"), "--device", "cpu"]
+    metric = ["-m", f"impara:model={folder},threshold=none", "--format", "json"]
+    out, err = run(capsys, *score, *metric)
+    assert "was trained on Swedish, and the texts are English" in out + err
+    out, err = run(capsys, *score, *metric, "--lang", "sv")
+    assert "was trained on Swedish" not in out + err
+
+
+def test_detectors_of_one_language_and_of_several(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
+) -> None:
+    labels = ("c", "i")
+    rows = [f"{w}\t{labels[n % 2]}" for n, w in enumerate(" ".join(tiny.sentences(40)).split())]
+    blocks = ["\n".join(rows[at : at + 5]) for at in range(0, len(rows), 5)]
+    (tmp_path / "x.tsv").write_text("\n\n".join(blocks) + "\n")
+    folder = tmp_path / "detector"
+    run(
+        capsys, "train", "detector", str(tmp_path / "x.tsv"), "-o", str(folder), "--encoder",
+        encoder, "--lang", "it", *QUICK,
+    )  # fmt: skip
+    assert "language: it" in (folder / "README.md").read_text()
+    assert json.loads((folder / "gecjury.json").read_text())["language"] == "it"

@@ -219,3 +219,72 @@ def test_reference_edits_that_overlap_are_a_warning(tmp_path: Path) -> None:
     # A hypothesis with such edits is no sentence that a system wrote.
     _, findings = examine(source, [gold])
     assert findings[0].level == "error"
+
+
+NO_BLANKS = [
+    "私は昨日学校に行きましたよ。",
+    "彼女は毎朝コーヒーを飲みます。",
+    "とても楽しい一日でした。",
+]
+
+
+def notes(tmp_path: Path, source: Sequence[str], mine: Sequence[str]) -> dict[str, list[str]]:
+    files = Files(tmp_path)
+    _, found = examine(files.write("s.txt", source), [files.write("m.txt", mine)])
+    assert {finding.level for finding in found} <= {"note"}
+    return {
+        name: [f.message for f in found if f.path.endswith(name)] for name in ("s.txt", "m.txt")
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Ми бачили сaд біля рiчки .", "2 tokens mix Latin letters with Cyrillic or Greek ones"),
+        ("ﾃﾚﾋﾞ を テレビ と 書く 。", "4 half-width katakana beside 3 full-width ones"),
+        ("Ａ と A は 同じ 字 です 。", "1 full-width letters and figures beside 1 half-width ones"),
+        ("על\u05b8 זה דיברנו אתמול .", "1 combining marks"),
+        ("день " + "добрий " * 150, "1 lines of 1,000 characters or more (line 1)"),
+        ("day " + "after " * 170, "1 lines of 1,000 characters or more (line 1)"),
+    ],
+)
+def test_other_scripts_are_remarked(tmp_path: Path, line: str, expected: str) -> None:
+    (message,) = notes(tmp_path, [line.strip()], [line + "!"])["s.txt"]
+    assert message.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("lines", "remedy"),
+    [
+        (NO_BLANKS, "name the language (--lang ja)"),
+        (["我昨天去了学校和图书馆看书。"], "name the language (--lang zh)"),
+        (["ฉันไปโรงเรียนเมื่อวานนี้"], "take --tokens char"),
+    ],
+)
+def test_sentences_without_a_blank(tmp_path: Path, lines: Sequence[str], remedy: str) -> None:
+    messages = notes(tmp_path, lines, lines[::-1] if len(lines) > 1 else [lines[0] + "!"])["s.txt"]
+    (message,) = [each for each in messages if "no blank" in each]
+    assert message.startswith(f"{len(lines)} of {len(lines)} longer lines have no blank")
+    assert remedy in message
+
+
+def test_tokenised_japanese_and_ukrainian_are_not_remarked(tmp_path: Path) -> None:
+    source = ["私 は 昨日 学校 に 行き まし た 。", "Ми п'ємо чай і їмо ґречку ."]
+    mine = ["私 は 昨日 、 学校 に 行き まし た 。", "Ми п'ємо чай та їмо ґречку ."]
+    assert notes(tmp_path, source, mine) == {"s.txt": [], "m.txt": []}
+
+
+def test_characters_that_turn_text(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    _, found = examine(files.write("s.txt", ["a b", "c \u202ed"]), [])
+    assert [f.level for f in found] == ["warning", "note"]
+    assert found[1].message.startswith("1 lines have characters that turn the direction of text")
+    assert "(line 2)" in found[1].message
+
+
+def test_lines_in_another_form_or_script_than_their_source(tmp_path: Path) -> None:
+    source = ["私 は ２０ 歳 です 。", "は 雨 です", "Это дом .", "It is caf\u00e9 ."]
+    mine = ["私 は 20 歳 です 。", "It rains today .", "Это дома .", "It is a caf\u00e9 ."]
+    form, script = notes(tmp_path, source, mine)["m.txt"]
+    assert form.startswith("1 lines differ from their source by Unicode forms alone (line 1)")
+    assert script == "1 lines are in another script than their source (line 2)"

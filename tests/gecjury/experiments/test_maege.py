@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from gecjury import load
 from gecjury.cli import main
 from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.language import language_of
 from gecjury.corpus.m2 import parse_m2
 from gecjury.errors import InputError, OptionError
 from gecjury.experiments.maege.chains import (
@@ -25,7 +27,7 @@ from gecjury.experiments.maege.chains import (
     build_chain,
     sample,
 )
-from gecjury.experiments.maege.experiment import MaegeSettings, maege
+from gecjury.experiments.maege.experiment import MaegeSettings, draw_texts, maege
 from gecjury.experiments.maege.measures import (
     agreement_interval,
     chain_agreement,
@@ -35,6 +37,7 @@ from gecjury.experiments.maege.measures import (
 )
 from gecjury.experiments.maege.references import ALL, of_annotators, other_annotators
 from gecjury.experiments.maege.scores import pool_texts, score_pool
+from gecjury.runtime import Runtime
 from gecjury.stats.correlation import pearson
 from tests.gecjury.scoring import test_scorer
 
@@ -516,3 +519,44 @@ def test_gleu_comes_back_at_the_sentence_level(
     # ours move by .01 and .03.
     assert found["pearson"] == pytest.approx(0.250, abs=0.03)
     assert found["kendall_ties_agree"] == pytest.approx(0.045, abs=0.05)
+
+
+def test_czech_sentences_of_two_annotators_are_a_corpus(data_dir: Path) -> None:
+    settings = MaegeSettings(sentences=20, seeds=1, resamples=5)
+    drawn = draw_texts("geccc", settings, data=str(data_dir))
+    # 7,646 sentences have two annotators, 4,563 of them were changed by both.
+    assert drawn.corpus.left_out["sentences that nobody changed"] == 2157
+    assert drawn.corpus.left_out["sentences that an annotator left unchanged"] == 926
+    assert drawn.corpus.annotators == 2
+    corpus, _ = drawn.pool.corpus(False, False, Runtime())
+    assert (corpus.language.code, corpus.language.tokens) == ("cs", "space")
+    assert corpus.reference_name == "maege annotators"
+    with pytest.raises(OptionError, match="8refs"):
+        draw_texts("geccc", MaegeSettings(references=("8refs",)), data=str(data_dir))
+
+
+def test_texts_are_folded_as_their_signature_says(tmp_path: Path) -> None:
+    path = tmp_path / "two.m2"
+    old, new = "e\u0301te\u0301", "cafe\u0301"
+    lines = [f"S {old} a b"]
+    lines += [f"A 1 2|||X|||{new}|||REQUIRED|||-NONE-|||{annotator}" for annotator in (0, 1)]
+    path.write_text("\n".join([*lines, "", ""]), encoding="utf-8")
+    settings = MaegeSettings(seeds=1, resamples=5)
+    plain = draw_texts(path, settings).pool.corpus(False, False, Runtime())[0]
+    assert {line.split()[0] for line in plain.sources} == {old}
+    french = language_of("fr", tokens="space")
+    folded = draw_texts(path, settings, language=french).pool.corpus(False, True, Runtime())[0]
+    assert set(folded.sources) == {"\u00e9t\u00e9 a b"}
+    assert folded.references[0].lines[0] == "\u00e9t\u00e9 caf\u00e9 b"
+    assert folded.language.fold == "nfc"
+
+
+@pytest.mark.slow
+# The package leaves its table of documents open.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.skipif(importlib.util.find_spec("ua_gec") is None, reason="ua-gec is not installed")
+def test_ukrainian_sentences_are_a_corpus() -> None:
+    drawn = draw_texts("ua-gec", MaegeSettings(sentences=20, seeds=1, resamples=5))
+    assert len(drawn.corpus) == 20
+    assert drawn.corpus.left_out["sentences that nobody changed"] == 1026
+    assert drawn.pool.language.code == "uk"

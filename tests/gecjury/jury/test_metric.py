@@ -13,8 +13,10 @@ import pytest
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.language import language_of
 from gecjury.corpus.leakage import sentence_key
 from gecjury.corpus.reading import read_corpus
+from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError, OptionError
 from gecjury.jury.metric import Jury
 from gecjury.jury.model import JuryModel, Member, identity, read_jury, write_jury
@@ -128,6 +130,18 @@ def test_a_source_trained_on_is_told(file: str) -> None:
     (note,) = table.statistics.notes
     assert "trained on 1 of the sources here, e.g. 'A  cat sit.'" in note
     assert "--exclude" in note
+
+
+def test_another_language_than_it_was_trained_on_is_told(tmp_path: Path) -> None:
+    def notes(record: dict[str, Any], language: str) -> list[str]:
+        made = replace(PAIR, record={"benchmarks": [record]})
+        return made.language_notes(in_language(corpus("a dog sit ."), language_of(language)), "j")
+
+    assert notes({"benchmark": "seeda"}, "en") == []
+    assert notes({"benchmark": "x", "language": "sv"}, "sv") == []
+    (told,) = notes({"benchmark": "seeda"}, "sv")
+    assert told.startswith("j was trained on English, and these texts are Swedish")
+    assert PAIR.language_notes(corpus("a dog sit .")) == []  # an old file says nothing of it
 
 
 def test_what_is_missing_is_told_with_the_member(file: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from gecjury.errors import InputError, OptionError
 from gecjury.metaeval.comparison import check, plans
 from gecjury.report.comparison import document, tables
 from gecjury.report.tables import to_json
+from gecjury.wording import width
 
 FEW = gecjury.Resampling(resamples=20, permutations=100)
 
@@ -196,3 +198,15 @@ def test_cautions_are_the_same_in_every_format(tmp_path: Path) -> None:
     for caution in found.cautions:
         assert f"<dt>{caution.heading}</dt>" in page
         assert caution.text.split(" (")[0] in page
+
+
+def test_names_of_wide_letters_stand_in_line() -> None:
+    table = gecjury.load("green").score_corpus(gecjury.load_benchmark("sample").corpus)
+    named = replace(table, signature=replace(table.signature, metric="変更の割合"))
+    found = compared(named, "gleu")
+    japanese, english = (
+        next(line for line in str(found).splitlines() if line.startswith(name))
+        for name in ("変更の割合", "gleu")
+    )
+    place = english.index("refbased")
+    assert width(japanese[: japanese.index("refbased")]) == place

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gecjury.errors import InputError
+from gecjury.errors import InputError, MissingExtraError
 from gecjury.models.checkpoints import resolve
 from gecjury.models.networks import (
     cut_length,
@@ -122,3 +122,26 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
     (other / "config.json").write_text("{")
     with pytest.raises(InputError, match="not a model that transformers can read"):
         read_config(resolve(str(other)))
+
+
+def test_a_tokenizer_without_its_package_names_it(tmp_path: Path) -> None:
+    folder = tiny.encoder(tmp_path / "encoder")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+    (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n日\n本\n", encoding="utf-8")
+
+    def asked(dictionary: str) -> None:
+        settings = {
+            "tokenizer_class": "BertJapaneseTokenizer",
+            "word_tokenizer_type": "mecab",
+            "mecab_kwargs": {"mecab_dic": dictionary},
+        }
+        (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+        checkpoint = resolve(str(folder))
+        read_tokenizer(checkpoint, read_config(checkpoint))
+
+    # A dictionary that nobody has here; where fugashi is not installed either, that is named.
+    with pytest.raises(
+        MissingExtraError, match=r"needs the package (ipadic|fugashi), which is not"
+    ):
+        asked("ipadic")

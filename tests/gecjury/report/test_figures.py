@@ -75,3 +75,11 @@ def test_places_that_cannot_be_written_are_told_early(tmp_path: Path) -> None:
         check_place(tmp_path / "b.png")
     with pytest.raises(OutputError, match="cannot be written"):
         check_place(tmp_path / "nowhere" / "a.png")
+
+
+def test_letters_without_a_font_are_told_in_the_figure(tmp_path: Path) -> None:
+    lacking = "\U00010d40"  # of a script that no usual font has
+    heat_map(HeatMap("plan", (lacking,), ("a",), np.eye(1)), tmp_path / "plan.svg")
+    assert "boxes: letters that no installed font has" in (tmp_path / "plan.svg").read_text()
+    heat_map(HeatMap("plan", ("наш é →",), ("a",), np.eye(1)), tmp_path / "plain.svg")
+    assert "boxes" not in (tmp_path / "plain.svg").read_text()

@@ -20,6 +20,7 @@ from gecjury.report.tables import (
     records_text,
     to_json,
 )
+from gecjury.wording import width
 
 NAN = math.nan
 COLUMNS = [Column("system"), Column("score", "Score", digits=2), Column("n"), Column("ok")]
@@ -313,3 +314,31 @@ def test_records_as_text() -> None:
     assert second.split() == ["[b]b[/b]", "–", "2"]
     assert note == "s|1"
     assert records_text([]) == ""
+
+
+def test_columns_of_other_scripts_stand_below_each_other(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = ["errant", "日本語の指標", "гарна метрика", "cafe\u0301", "👩\u200d👧", "ｶﾅ"]
+    rows = [{"metric": name, "score": 0.5} for name in names]
+    print_table([Column("metric"), Column("score")], rows, "table")
+    out = capsys.readouterr().out
+    lines = [line for line in out.splitlines() if line.endswith("0.500 ")]
+    assert len(lines) == len(names)
+    assert {width(line) for line in lines} == {width(lines[0])}
+
+
+def test_a_japanese_sentence_is_folded_as_running_text(capsys: pytest.CaptureFixture[str]) -> None:
+    sentence = "私は昨日、友達と一緒に新しい映画を見に行きましたが、とても面白くなかったので途中で"
+    rows = [{"metric": "errant", "sentence": sentence * 2, "score": 0.5}]
+    print_table([Column("metric"), Column("sentence"), Column("score")], rows, "table")
+    lines = capsys.readouterr().out.splitlines()
+    assert {width(line) for line in lines if line} == {100}
+    shown = [line for line in lines if "、" in line or "で" in line]
+    assert len(shown) == 3  # 168 columns of text in the 82 that names and figures leave
+
+
+def test_notes_and_titles_of_wide_letters_are_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
+    note = " ".join(["説明の言葉です"] * 10)
+    print_table([Column("a")], [{"a": 1}], "table", title=note, notes=[note])
+    assert max(map(width, capsys.readouterr().out.splitlines())) <= 100

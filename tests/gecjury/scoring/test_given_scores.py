@@ -55,6 +55,8 @@ FORMS = {
     "1\ty\t1\n2\ty\t2\n3\ty\t3\n",
     "wide.tsv": "x\ty\n0.5\t1\n\t2\n-1\t3\n",
     "wide.csv": "line,y,x\n1,1,0.5\n2,2,NA\n3,3,-1\n",
+    "sentences.csv": "sentence,x,y\n1,0.5,1\n2,,2\n3,-1,3\n",
+    "counted.csv": "id,x,y\n0,0.5,1\n1,,2\n2,-1,3\n",
     "semicolon.csv": "y;x\n1;0.5\n2;nan\n3;-1\n",
     "numbers.json": '{"x": [0.5, null, -1], "y": [1, 2, 3]}',
     "nan.json": '{"x": [0.5, NaN, -1], "y": [1, 2, 3]}',

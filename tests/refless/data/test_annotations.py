@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gecjury.errors import InputError, OptionError
-from gecjury.refless.data.annotations import Annotations, ColumnMap, Scale, read_annotations
-from gecjury.refless.data.rated_sets import choose_aspects, join_parts, read_treebank_text
+from gecjury.benchmarks.data_folder import open_data
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.corpus.language import language_of
+from gecjury.corpus.leakage import normalise
+from gecjury.errors import DataError, InputError, OptionError
+from gecjury.refless.data.annotations import (
+    Annotations,
+    ColumnMap,
+    Scale,
+    joined,
+    read_annotations,
+)
+from gecjury.refless.data.rated_sets import (
+    choose_aspects,
+    join_parts,
+    read_named,
+    read_treebank_text,
+)
 from gecjury.refless.data.splits import split_as_named, split_by_source
 
 HEADER = "source,output,grammer,fluency,meaning,system"
@@ -247,3 +263,83 @@ def test_treebank_text_is_cut_at_blank_lines(tmp_path: Path) -> None:
     path = tmp_path / "t.conllu"
     path.write_text("\n".join(["# x", rows[0], "1-2\tskip\t_", *rows[1:], "", rows[0], ""]))
     assert read_treebank_text(path) == ["w1 w2 w3 w4 w5"]
+
+
+def test_one_rating_of_the_whole_by_several_raters(tmp_path: Path) -> None:
+    # autoJQE: tabs in a .csv, quotation marks about ratings alone, 0 for what cannot be judged.
+    path = write(
+        tmp_path,
+        "原文\t訂正\t個別評価\t評価",
+        '私は"本"を\u3000読む。\t私は"本"を\u3000読む。\t"4,3,4"\t3.67',
+        'かき\tか\u3099き\t"0,2,4"\t3.0',
+        'かき\tく\t"0,0,4"\t4.0',
+        name="human.csv",
+    )
+    found = read_annotations(path, language=language_of("ja"))
+    assert found.aspects == ("quality",)
+    assert found.ratings[:, 0] == pytest.approx([11 / 3, 3])
+    assert "1 rows left out" in found.notes[0]
+    assert found.raters["quality"].tolist()[0] == [4, 3, 4]
+    assert np.isnan(found.raters["quality"][1, 0])
+    # What stands between the words is as it was given, but letters are composed.
+    assert found.sources == ('私は"本"を\u3000読む。', "かき")
+    assert found.outputs[1] == "がき"
+    # English sentences lose doubled blanks, as they always have.
+    assert read_annotations(path).sources[0] == '私は"本"を 読む。'
+
+
+def test_quality_by_a_column_of_ones_own(tmp_path: Path) -> None:
+    path = write(tmp_path, "s,h,a,b", "x,y,1,2", "x,z,3,4")
+    columns = ColumnMap.parse(["output=h", "source=s", "quality=a,b"])
+    found = read_annotations(path, columns)
+    assert found.aspects == ("quality",)
+    assert found.ratings[:, 0].tolist() == [1.5, 3.5]
+    assert found.raters["quality"].tolist() == [[1, 2], [3, 4]]
+    assert found.take([1]).raters["quality"].tolist() == [[3, 4]]
+    named = write(tmp_path, "source,output,quality", "x,y,1", "x,z,4", name="named.csv")
+    assert read_annotations(named).aspects == ("quality",)
+    with pytest.raises(OptionError, match="quality is one rating of a correction as a whole"):
+        ColumnMap.parse(["output=h", "quality=a", "fluency=b"])
+
+
+def test_aspects_come_before_quality_where_columns_are_not_named(tmp_path: Path) -> None:
+    path = write(tmp_path, "output,fluency,quality", "x,1,3", "y,2,1")
+    found = read_annotations(path)
+    assert found.aspects == ("fluency",)
+    assert "left: quality" in found.notes[-1]
+
+
+def test_raters_are_kept_where_every_row_has_as_many(tmp_path: Path) -> None:
+    path = write(tmp_path, "source,output,quality", 'x,y,"1,2"', 'x,z,"4,4,4"')
+    assert read_annotations(path).raters == {}
+
+
+def test_sets_are_joined_with_their_raters(tmp_path: Path) -> None:
+    parts = [
+        read_annotations(write(tmp_path, "source,output,quality", *rows, name=name))
+        for name, rows in (
+            ("a.csv", ('x,y,"1,2"', 'x,z,"4,4"')),
+            ("b.csv", ('u,v,"3,2"', 'u,w,"1,1"')),
+        )
+    ]
+    whole = joined(parts)
+    assert whole.outputs == ("y", "z", "v", "w")
+    assert whole.raters["quality"].tolist() == [[1, 2], [4, 4], [3, 2], [1, 1]]
+    short = replace(parts[1], raters={})
+    assert joined([parts[0], short]).raters == {}
+
+
+def test_autojqe_is_read_where_its_data_is() -> None:
+    try:
+        found = read_named("autojqe", open_data())
+    except DataError:
+        pytest.skip("autoJQE's files are not here")
+    # 9,108 less 22 and 132 rows that two or three raters marked 0.
+    assert len(found) == 8954
+    assert found.raters["quality"].shape == (8954, 3)
+    split = split_by_source(found)
+    assert (len(split.train), len(split.dev), len(split.test)) == (7163, 895, 896)
+    # The benchmark of that name is what training keeps for its test part.
+    tested = load_benchmark("autojqe-test").corpus.as_text()
+    kept = {normalise(found.sources[row]) for row in split.test}
+    assert {normalise(source) for source in tested.sources} == kept

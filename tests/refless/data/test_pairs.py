@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gecjury.arrays import FloatArray
-from gecjury.benchmarks.data_folder import DataFolder
+from gecjury.benchmarks.data_folder import DataFolder, open_data
 from gecjury.corpus.edits import Edit, apply_edits
-from gecjury.errors import InputError, OptionError
+from gecjury.corpus.language import language_of
+from gecjury.errors import DataError, InputError, MissingExtraError, OptionError
 from gecjury.refless.data.noise import spoil
 from gecjury.refless.data.pairs import (
     Correction,
@@ -22,6 +24,7 @@ from gecjury.refless.data.pairs import (
     edit_impacts,
     impact_pairs,
     nested_pairs,
+    parallel_language,
     read_parallel,
     token_edits,
 )
@@ -131,3 +134,65 @@ def test_named_sets_are_found(data_dir: Path) -> None:
     found = read_parallel(["jfleg", "gmeg-dev"], lambda: open_data(data_dir))
     # (754 + 747) × 4 + (968 + 992) × 4 corrections.
     assert len(found) == 13844
+
+
+def test_letters_are_tokens_where_no_blanks_are_written(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("私は本をよむ。\n日本 へ 行く\n", encoding="utf-8")
+    (tmp_path / "t").write_text("私は本を読んだ。\n日本へ行った\n", encoding="utf-8")
+    name = f"{tmp_path / 's'},{tmp_path / 't'}"
+    first, second = read_parallel([name], no_folder, language_of("ja"))
+    assert first.text() == "私は本を読んだ。"
+    assert first.edits == (Edit(4, 6, "読んだ"),)
+    assert first.text([False]) == "私は本をよむ。"
+    # Blanks that are written are letters like others, on either side.
+    assert second.text() == "日本へ行った"
+    assert second.text([False] * len(second.edits)) == "日本 へ 行く"
+    back = read_parallel([f"{tmp_path / 't'},{tmp_path / 's'}"], no_folder, language_of("ja"))
+    assert back[1].text() == "日本 へ 行く"
+    # Of English each line is one word.
+    whole, _ = read_parallel([name], no_folder)
+    assert whole.edits == (Edit(0, 1, "私は本を読んだ。"),)
+
+
+def test_letters_are_composed_and_keep_their_case(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("Nemu\u030az\u030cu jit .\n", encoding="utf-8")
+    (tmp_path / "t").write_text("Nemůžu jít .\n", encoding="utf-8")
+    name = f"{tmp_path / 's'},{tmp_path / 't'}"
+    (found,) = read_parallel([name], no_folder, language_of("cs"))
+    assert found.edits == (Edit(1, 2, "jít"),)
+    assert found.source == "Nemůžu jit ."
+
+
+def test_parallel_text_known_by_name_tells_its_language() -> None:
+    assert parallel_language("geccc-dev") == "cs"
+    assert parallel_language("ua-gec") == "uk"
+    assert parallel_language("mine.m2") is None
+    # The test part is for trying metrics on.
+    with pytest.raises(OptionError, match="parallel text 'geccc-test': neither a set"):
+        read_parallel(["geccc-test"], no_folder)
+
+
+def test_geccc_is_read_as_written() -> None:
+    try:
+        found = read_parallel(["geccc-dev"], open_data)
+    except DataError:
+        pytest.skip("GECCC's files are not here")
+    assert len(found) == 12954
+    assert "věk, abych" in found[3].text()
+
+
+# The package leaves a file of its own open.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_ua_gec_is_read_from_its_package() -> None:
+    pytest.importorskip("ua_gec")
+    found = read_parallel(["ua-gec"], no_folder)
+    assert sum(bool(correction.edits) for correction in found) > 10_000
+    assert all(correction.source == " ".join(correction.source.split()) for correction in found)
+
+
+def test_ua_gec_names_its_extra_where_it_is_not_installed() -> None:
+    if importlib.util.find_spec("ua_gec") is not None:
+        pytest.skip("the package is installed")
+    with pytest.raises(MissingExtraError, match="ukrainian"):
+        read_parallel(["ua-gec"], no_folder)

@@ -9,8 +9,10 @@ import pytest
 
 from gecjury import load
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.language import language_of
+from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError, OptionError
-from gecjury.refless.nets.language import mean_log_probabilities
+from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import Meteor
 from gecjury.runtime import Runtime
 from tests import tiny
@@ -115,3 +117,26 @@ def test_probabilities_are_kept_by_model_and_numbers(model: str, tmp_path: Path)
     for metric in ("scribendi", "asano"):
         assert "dtype" not in load(metric).settings()
         assert load(metric, dtype="bfloat16").settings()["dtype"] == "bfloat16"
+
+
+def test_an_english_model_is_told_where_texts_are_not() -> None:
+    texts = Corpus(("jag ser",), {"a": Version(("jag ser dig",))})
+    swedish = in_language(texts, language_of("sv"))
+    (note,) = english_model_notes("openai-community/gpt2", swedish)
+    assert "has learnt English, and the texts are Swedish" in note
+    assert english_model_notes("openai-community/gpt2", texts) == ()
+    assert english_model_notes("my-swedish-model", swedish) == ()
+
+
+def test_meaning_in_other_languages_knows_letters_and_no_english_stems() -> None:
+    def meaning(source: str, output: str, code: str) -> float:
+        corpus = Corpus((source,), {"a": Version((output,))})
+        scorer = load("asano", alpha=0.0, beta=0.0, gamma=1.0)
+        table = scorer.score_corpus(in_language(corpus, language_of(code, tokens="space")), RUNTIME)
+        return float(table.sentences[0, 0])
+
+    assert meaning("cats eat", "cat eat", "en") == 1.0
+    assert meaning("cats eat", "cat eat", "sv") < 1.0
+    # Of English the lines below are a word each.
+    assert meaning("私は本を読む", "私は本を読んだ", "en") == 0.0
+    assert meaning("私は本を読む", "私は本を読んだ", "ja") > 0.5

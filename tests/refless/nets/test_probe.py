@@ -99,7 +99,7 @@ def test_scores_do_not_depend_on_the_batch(trained: tuple[Path, Annotations]) ->
         for size in (1, 64)
     ]
     assert tables[0].sentences == pytest.approx(tables[1].sentences, abs=1e-5)
-    assert open_bundle(str(trained[0])).pair_aspects == {"meaning"}
+    assert open_bundle(str(trained[0])).pair_aspects == {"meaning", "quality"}
 
 
 class Counted(SilentProgress):
@@ -183,7 +183,7 @@ def test_ratings_without_sources(tmp_path: Path) -> None:
     )
     assert report.figures["dev"]["grammaticality"]["rows"] == 6
     bundle = open_bundle(str(tmp_path / "out"))
-    assert bundle.pair_aspects == {"meaning"}
+    assert bundle.pair_aspects == {"meaning", "quality"}
     alone = bundle.predict(["the cat", "a dog"], ([], []), RUNTIME)["grammaticality"]
     assert alone.shape == (2,)
     scorer = load("asano", model=str(tmp_path / "out"), alpha=1.0, beta=0.0, gamma=0.0)

@@ -354,3 +354,24 @@ def test_print_leaves_out_controls_and_shows_what_is_folded(
         assert tab.run(f"{inside}.checkVisibility()") == printed
     tab.media("light")
     assert not tab.run("document.querySelector('#windows svg').checkVisibility()")
+
+
+def test_other_scripts_are_laid_out(tab: chromium.Page, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    plan = HeatMap("plan", ("שלום", "日本語"), ("a", "b"), np.array([[0.5, 0.1], [0.2, 0.0]]))
+    lines = [("Source", "שלום עולם 12 ."), ("Hypothesis", "hello world .")]
+    path.write_text(heat_map_html(plan, "plan", lines, "he"), encoding="utf-8")
+    opened(tab, path)
+    directions = "[...document.querySelectorAll('dd')].map(e => getComputedStyle(e).direction)"
+    assert tab.run(directions) == ["rtl", "ltr"]
+    assert tab.run("document.querySelector('dd').lang") == "he"
+    path.write_text(report_page(*study_of("日本語の訂正システム第二版改" * 2)), encoding="utf-8")
+    opened(tab, path)
+    tab.size(390, phone=True)
+    assert tab.run("document.documentElement.scrollWidth") == 390
+    inside = (
+        "[...document.querySelectorAll('svg.plot text')].filter(t => { const b = t.getBBox();"
+        "return b.x < -1 || b.x + b.width > t.ownerSVGElement.viewBox.baseVal.width + 1; })"
+        ".map(t => t.textContent)"
+    )
+    assert tab.run(inside) == []

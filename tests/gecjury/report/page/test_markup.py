@@ -13,7 +13,7 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 
 from gecjury.report.page.environment import environment
-from gecjury.report.page.markup import clean, finalize, render, render_page
+from gecjury.report.page.markup import clean, finalize, lang_attribute, render, render_page
 
 EVIL = "\"><script>alert('x')</script>"
 
@@ -67,7 +67,7 @@ def test_every_template_escapes_and_none_switches_it_off() -> None:
 
 
 def test_a_page_allows_its_own_style_and_script_alone() -> None:
-    common = {"lines": [(EVIL, EVIL)], "caption": EVIL}
+    common = {"lines": [(EVIL, EVIL)], "caption": EVIL, "lang_attribute": lang_attribute("uk")}
     common |= {"columns": [EVIL], "rows": [(EVIL, [("0.100", EVIL)])]}
     plain = render_page("heat_map", title=EVIL, **common)
     assert "script-src 'none'" in html.unescape(plain)
@@ -89,3 +89,10 @@ def test_jinja_is_imported_when_a_page_is_written() -> None:
         "assert 'jinja2' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_texts_tell_their_language() -> None:
+    assert lang_attribute("en") == ""
+    assert lang_attribute("ja") == ' lang="ja"'
+    assert lang_attribute("und") == ' lang=""'
+    assert lang_attribute('"><b>') == ' lang="&#34;&gt;&lt;b&gt;"'

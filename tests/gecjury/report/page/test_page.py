@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.language import language_of
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.study import Study
 from gecjury.report.page.browser import Part, mark_edits
@@ -30,6 +32,7 @@ from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 
+JAPANESE = language_of("ja")
 EVIL = '<script>alert("x")</script>'
 SOURCE = "He go </script><img src=x onerror=alert(1)> & home \u202e\x00 ."
 
@@ -63,6 +66,31 @@ def test_edits_are_marked() -> None:
         Part("insert", "now"),
         Part("equal", "."),
     ]
+
+
+def test_edits_are_marked_without_blanks_in_japanese() -> None:
+    marked = mark_edits("私 は Windows 10 を 使う 。", "私 は Windows 11 を 使い ます 。", JAPANESE)
+    assert marked == [
+        Part("equal", "私はWindows"),
+        Part("delete", "10"),
+        Part("insert", "11", ""),
+        Part("equal", "を", ""),
+        Part("delete", "使う", ""),
+        Part("insert", "使います", ""),
+        Part("equal", "。"),
+    ]
+
+
+def test_texts_of_another_language_say_so() -> None:
+    document, study, tables, cautions = study_of("x")
+    assert ' lang="ja"' not in report_page(document, study, tables, cautions)
+    corpus = replace(study.benchmark.corpus, language=JAPANESE)
+    japanese = Study(replace(study.benchmark, corpus=corpus))
+    page = report_page(document, japanese, tables, cautions)
+    for tag in ('<span class="text"', "<bdi", "<span"):
+        assert f'{tag} lang="ja"' in page
+    assert '<span class="tag" lang="en">unchanged</span>' in page
+    assert "<bdi>two</bdi>" in page
 
 
 def test_marked_edits_are_shown_with_blanks_between() -> None:

@@ -19,6 +19,7 @@ from gecjury.report.page.svg import (
     mark,
     place_labels,
     scatter,
+    text_width,
     ticks,
     window_lines,
 )
@@ -149,3 +150,15 @@ def test_windows_of_many_systems_are_not_all_spelled_out() -> None:
     assert "windows of 4: 2000, from 0.00 to 0.60" in svg
     assert svg.count("<text") < MOST_NAMED + 12
     assert len(svg) < 100_000
+
+
+def test_wide_letters_take_the_room_of_wide_letters() -> None:
+    assert text_width("abc", 10) == len("abc") * 10 * 0.58
+    assert text_width("日本語", 10) == 30
+    assert text_width("e\u0301", 10) == text_width("e", 10)
+    rows = [
+        Estimate(name, "refbased", 0.5, 0.4, 0.6) for name in ("日本語の指標による評価値です", "b")
+    ]
+    texts = [each.text for each in ElementTree.fromstring(intervals(rows, "r")).iter() if each.text]
+    assert "日本語の指標による評…" in texts  # 21 columns
+    assert rows[0].name + ": r 0.500 [0.400, 0.600]" in texts

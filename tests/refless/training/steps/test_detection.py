@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from gecjury.errors import InputError, OptionError
-from gecjury.refless.data.labelled import LabelledSentence, LabelledText
+from gecjury.refless.data.labelled import LabelledSentence, LabelledText, read_labelled
 from gecjury.refless.nets.probe import plain_text
 from gecjury.refless.nets.regressor import load_tokenizer
 from gecjury.refless.training.recipe import TrainSettings
@@ -224,3 +224,15 @@ def test_another_weight_of_errors_is_another_run(start: str, tmp_path: Path) -> 
     for weight in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(OptionError, match="weight of errors"):
             replace(first, error_weight=weight)
+
+
+def test_labelled_text_of_other_languages_is_read_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text("„Ja“\tc\ndo\tc\nn't\ti\n", encoding="utf-8")
+
+    def nothing() -> Any:
+        raise AssertionError("no named set is asked for")
+
+    (swedish,) = read_labelled([str(tmp_path / "x.tsv")], nothing, language="sv")
+    assert joined_words(swedish)[0] == "„Ja“ do n't"
+    english = LabelledSentence(("“Yes”", "do", "n't"), (False, False, True))
+    assert joined_words(english)[0] == '"Yes" don\'t'

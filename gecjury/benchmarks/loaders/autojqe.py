@@ -1,0 +1,131 @@
+"""autoJQE (Suzuki et al. 2022): Japanese corrections, each rated by three people.
+
+Corrections of sentences of TEC-JL and FLUTEC by systems that the files do not name, rated as a
+whole from 1 to 4. 0 is no rating: the release's own means leave it out, and give 0 where two of
+three raters did; such a correction has no rating here. `autojqe-test` holds the sources that
+training on this set keeps for its test part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
+from gecjury.benchmarks.judgments import rank_ratings
+from gecjury.benchmarks.places import lay_out
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.leakage import normalise
+from gecjury.corpus.splits import split_sources
+from gecjury.corpus.tokens import in_language
+from gecjury.errors import DataError
+from gecjury.textfiles import csv_rows, read_text
+
+__all__ = ["AUTOJQE_FILES", "RatedCorrection", "load_autojqe", "read_autojqe"]
+
+AUTOJQE_FILES = ("autoJQE/datasets/human_qe_TECJL.csv", "autoJQE/datasets/human_qe_FLUTEC.csv")
+"""Their places in a data folder, in the order in which they are read."""
+
+_COLUMNS = ["原文", "訂正", "個別評価", "評価"]  # source, correction, ratings, their mean
+_RATERS = 3
+_MOST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class RatedCorrection:
+    """One row of a file.
+
+    Attributes:
+        source: as written.
+        correction: as written.
+        ratings: of each rater, 1 to 4; NaN for 0.
+        rating: their mean; NaN where fewer than two rated it.
+    """
+
+    source: str
+    correction: str
+    ratings: tuple[float, ...]
+
+    @property
+    def rating(self) -> float:
+        """Mean of the ratings; NaN where most raters gave none."""
+        known = [value for value in self.ratings if value == value]
+        return sum(known) / len(known) if 2 * len(known) > len(self.ratings) else float("nan")
+
+
+def read_autojqe(path: Path) -> list[RatedCorrection]:
+    """Read one file of the release.
+
+    Raises:
+        DataError: it is not of the release's form; names the line.
+    """
+    rows = csv_rows(read_text(path), str(path), delimiter="\t")
+    if next(rows, (0, []))[1] != _COLUMNS:
+        raise DataError(f"{path}: expected the columns {', '.join(_COLUMNS)}; fetch the data anew")
+    found = []
+    for line, cells in rows:
+        values = cells[2].split(",") if len(cells) == len(_COLUMNS) else []
+        if len(values) != _RATERS or not all(v in map(str, range(_MOST + 1)) for v in values):
+            raise DataError(
+                f"{path}, line {line}: expected source, correction, {_RATERS} ratings from 0 to "
+                f"{_MOST} and their mean, got {cells!r:.80}; fetch the data anew"
+            )
+        ratings = tuple(float(value) if value != "0" else float("nan") for value in values)
+        found.append(RatedCorrection(cells[0].strip(), cells[1].strip(), ratings))
+    return found
+
+
+def load_autojqe(request: LoadRequest) -> Benchmark:
+    """The whole set or its test part; see `gecjury.benchmarks.load.load_benchmark`."""
+    info = request.info
+    paths = request.folder.paths(AUTOJQE_FILES, wanted_by="autojqe")
+    # A source of both files was corrected and rated twice: it is two sources here.
+    read = [(name, row) for name in AUTOJQE_FILES for row in read_autojqe(paths[name])]
+    part = ""
+    if info.name == "autojqe-test":
+        part = " of the test part (by source, seed 0)"
+        used = [row.source for _, row in read if row.rating == row.rating]
+        test = {normalise(used[place]) for place in split_sources(used).test}
+        read = [(name, row) for name, row in read if normalise(row.source) in test]
+    rows = [row for _, row in read]
+    if not rows:
+        raise DataError(f"{info.name}: no correction in the data; fetch it anew")
+    layout = lay_out([r.source for r in rows], [(name, r.source) for name, r in read])
+    corpus = Corpus(
+        layout.sources,
+        layout.versions([row.correction for row in rows]),
+        request.collect_references(lambda _: (), range(len(layout.sources)), len(layout.sources)),
+        reference_name=request.reference_name,
+    )
+    corpus = in_language(corpus, request.language)
+    rating = layout.table([row.rating for row in rows])
+    raters = np.stack(
+        [layout.table([row.ratings[rater] for row in rows]) for rater in range(_RATERS)]
+    )
+    # A correction without a rating has no single ones either: rater and mean speak of the same.
+    raters[:, np.isnan(rating)] = np.nan
+    rated = int(np.count_nonzero(~np.isnan(rating)))
+    return Benchmark(
+        name=info.name,
+        corpus=corpus,
+        rankings={"sentence": rank_ratings(rating, corpus)},
+        human={"sentence": {"mean": dict.fromkeys(layout.names, float("nan"))}},
+        view=request.view,
+        systems=request.systems,
+        system_sets=dict.fromkeys(info.system_sets, layout.names),
+        references=corpus.reference_name,
+        sentence_ids=tuple(range(len(layout.sources))),
+        citation=info.citation,
+        notes=(
+            f"{len(rows)} corrections{part} of {len(layout.sources)} sources, {rated} with a "
+            f"rating by two or three people; {len(rows) - rated} that most raters gave 0 have none",
+            "the data name no systems: corrections are compared within a source and over all; "
+            "there is no level of systems",
+            "rankings are derived from the mean rating: one item a source, equal means are a tie",
+        ),
+        segment_scores=rating,
+        raters={"rating": raters},
+        places=True,
+    )

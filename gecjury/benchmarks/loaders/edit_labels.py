@@ -1,0 +1,352 @@
+"""Corrections in running text whose edits, or which as a whole, were judged: AQUA and PEVData.
+
+AQUA (Shpagin): edits marked in the text, `They{ have to=> must:::FP3} deal`, each with the labels
+that annotators gave it, and a label of the whole correction. In the words of the annotation: `TP` a
+good edit, `FP1` hallucination or change of meaning, `FP2` incorrect grammar, `FP3` an optional
+edit; of an unchanged text `TN`, and `FN` where an error was missed. The voted label takes the worse
+one of a tie.
+
+PEVData (JELV): pairs of a sentence and the same with one edit, which is valid (1) or not (0).
+
+Neither has references or names of systems.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from gecjury.benchmarks.benchmark import Benchmark, CorrectionLabels, LoadRequest
+from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
+from gecjury.benchmarks.marked_edits import Mark, token_edits
+from gecjury.benchmarks.places import Layout, lay_out
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.tokens import in_language
+from gecjury.errors import DataError
+from gecjury.textfiles import csv_rows, read_json, read_text
+
+__all__ = ["load_aqua", "load_pevdata"]
+
+_AQUA = {"aqua-en": "AQUA/data/eval/gold_en.csv", "aqua-uk": "AQUA/data/eval/gold_ua.csv"}
+_COLUMNS = ("src", "tgt", "label", "alignment_labels", "alignment_labels_detailed")
+_TRUE = "TP"
+_FALSE = {"FP1": "meaning changed or made up", "FP2": "incorrect grammar", "FP3": "needless"}
+_OTHERS = {"TN": "unchanged, nothing to correct", "FN": "an error was missed"}
+_MARK = re.compile(r"\{(?P<old>[^{}]*?)=>(?P<new>[^{}]*?)(?P<labels>(?::::\w*)*)\}")
+
+_PEV = "JELV/data/benchmark/PEVData.json"
+_PEV_KEYS = ("S1-src", "Edit", "S2-hyp", "Human Judgment")
+# `[14, 16]: of the) -> [13, 14]: of`, `['M:DET'] - [13, 14]: of -> ...`, `many -> [2, 4]: so much`.
+_SPAN = re.compile(r"^\s*(?:\[[^\]]*\]\s*-\s*)?(?:\[\d+, \d+\]:)?")
+
+
+@dataclass(frozen=True)
+class _Edit:
+    """A marked edit: what was voted, and the votes by annotator; both may be missing."""
+
+    mark: Mark
+    label: str
+    votes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One row of AQUA, by the number that it has in the file."""
+
+    line: int
+    source: str
+    correction: str
+    label: str
+    edits: tuple[_Edit, ...]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """One entry of PEVData."""
+
+    source: str
+    correction: str
+    named: str
+    valid: bool
+
+
+def load_aqua(request: LoadRequest) -> Benchmark:
+    """AQUA in one language; see `gecjury.benchmarks.load.load_benchmark`."""
+    name = _AQUA[request.info.name]
+    path = request.folder.paths([name], wanted_by=request.info.name)[name]
+    rows = _read_aqua(path)
+    layout = lay_out([row.source for row in rows])
+    corpus = _corpus(request, layout, [row.correction for row in rows])
+    verdicts: list[HumanVerdict] = []
+    problems: list[VerdictProblem] = []
+    for row, (place, number) in zip(rows, layout.cells, strict=True):
+        source, correction = _texts(corpus, place, number)
+        found = token_edits(source, correction, [edit.mark for edit in row.edits])
+        if found is None:
+            reason = "the marks do not turn the source into the correction: left out"
+            problems.append(VerdictProblem(path.name, row.line, row.source, reason, read=False))
+            continue
+        used = set()
+        for each in found:
+            used |= set(each.marks)
+            marked = [row.edits[mark] for mark in each.marks]
+            judged = partial(
+                HumanVerdict,
+                item=str(row.line),
+                sentence=source,
+                correction=correction,
+                target=place + 1,
+                start=each.edit.start,
+                end=each.edit.end,
+                old=" ".join(source.split()[each.edit.start : each.edit.end]),
+                new=each.edit.correction,
+            )
+            # Votes on several marks are not known to be in one order of annotators.
+            votes = marked[0].votes if len(marked) == 1 else ()
+            if votes:
+                verdicts += [
+                    judged(annotator=f"vote {vote}", valid=label == _TRUE)
+                    for vote, label in enumerate(votes, 1)
+                ]
+            elif all(edit.label for edit in marked):
+                valid = all(edit.label == _TRUE for edit in marked)
+                verdicts.append(judged(annotator="voted", valid=valid))
+            else:
+                reason = "an edit without a label: left out"
+                problems.append(
+                    VerdictProblem(path.name, row.line, each.edit.correction, reason, read=False)
+                )
+        problems += [
+            VerdictProblem(
+                path.name,
+                row.line,
+                f"{{{row.edits[mark].mark.old}=>{row.edits[mark].mark.new}}}",
+                "changes blanks that part no tokens: no edit of tokens, left out",
+                read=False,
+            )
+            for mark in range(len(row.edits))
+            if mark not in used
+        ]
+    labels = CorrectionLabels(
+        values=layout.words([row.label for row in rows]), true=_TRUE, false=_FALSE, others=_OTHERS
+    )
+    counts = Counter(row.label for row in rows)
+    told = ", ".join(f"{label} {counts[label]}" for label in (_TRUE, *_FALSE, *_OTHERS))
+    marks = [edit for row in rows for edit in row.edits]
+    voted = Counter(edit.label or "none" for edit in marks)
+    notes = (
+        f"{len(rows)} corrections of {len(layout.sources)} sources by label: {told}",
+        f"{len(marks)} marked edits by voted label: "
+        + ", ".join(f"{label} {voted[label]}" for label in (_TRUE, *_FALSE, "none"))
+        + "; at the edit level an edit is valid where most of its votes are TP",
+    )
+    return _benchmark(request, corpus, layout, verdicts, problems, notes, labels)
+
+
+def _read_aqua(path: Path) -> list[_Row]:
+    """The rows of a file.
+
+    Raises:
+        DataError: not of the release's form; names the line.
+    """
+    table = csv_rows(read_text(path), str(path))
+    heads = next(table, (0, []))[1]
+    if not set(_COLUMNS) <= set(heads):
+        raise DataError(f"{path}: expected the columns {', '.join(_COLUMNS)}; fetch the data anew")
+    found = []
+    for line, cells in table:
+        row = dict(zip(heads, cells, strict=False))
+        if len(cells) != len(heads) or row["label"] not in (_TRUE, *_FALSE, *_OTHERS):
+            raise DataError(
+                f"{path}, line {line}: expected {len(heads)} cells with a label of "
+                f"{', '.join((_TRUE, *_FALSE, *_OTHERS))}, got {cells!r:.80}; fetch the data anew"
+            )
+        edits = _marked(row["alignment_labels"], row["alignment_labels_detailed"])
+        if edits is None:
+            raise DataError(
+                f"{path}, line {line}: the marks of alignment_labels and alignment_labels_detailed "
+                "differ; fetch the data anew"
+            )
+        found.append(_Row(line, row["src"], row["tgt"], row["label"], edits))
+    if not found:
+        raise DataError(f"{path}: no row; fetch the data anew")
+    return found
+
+
+def _marked(voted: str, detailed: str) -> tuple[_Edit, ...] | None:
+    """The marked edits of a text; None where the two cells do not mark the same."""
+    votes = list(_MARK.finditer(detailed))
+    found: list[_Edit] = []
+    start = done = 0
+    for number, match in enumerate(_MARK.finditer(voted)):
+        start += len("".join(voted[done : match.start()].split()))
+        mark = Mark(start, match["old"], match["new"])
+        start += len("".join(mark.old.split()))
+        done = match.end()
+        if number >= len(votes) or (votes[number]["old"], votes[number]["new"]) != (
+            mark.old,
+            mark.new,
+        ):
+            return None
+        given = [label for label in votes[number]["labels"].split(":::") if label]
+        label = match["labels"].removeprefix(":::")
+        known = (_TRUE, *_FALSE)
+        found.append(_Edit(mark, label, tuple(each for each in given if each in known)))
+    return tuple(found) if len(found) == len(votes) else None
+
+
+def load_pevdata(request: LoadRequest) -> Benchmark:
+    """PEVData; see `gecjury.benchmarks.load.load_benchmark`.
+
+    The numbers of the `Edit` field count tokens of a tokeniser that is not told, and the field is
+    written in several ways; so the edit is what differs between the two sentences.
+    """
+    path = request.folder.paths([_PEV], wanted_by="pevdata")[_PEV]
+    rows = _read_pevdata(path)
+    keys = dict.fromkeys((row.source, row.correction) for row in rows)
+    layout = lay_out([source for source, _ in keys])
+    corpus = _corpus(request, layout, [correction for _, correction in keys])
+    cell_of = dict(zip(keys, layout.cells, strict=True))
+    verdicts: dict[tuple[str, str], dict[str, bool]] = {}
+    problems: list[VerdictProblem] = []
+    found: list[HumanVerdict] = []
+    otherwise = 0
+    for number, row in enumerate(rows, 1):
+        place, line = cell_of[row.source, row.correction]
+        source, correction = _texts(corpus, place, line)
+        before, after = source.split(), correction.split()
+        first = _alike(before, after)
+        last = _alike(before[first:][::-1], after[first:][::-1])
+        old, new = before[first : len(before) - last], after[first : len(after) - last]
+        if not old and not new:
+            reason = "the sentences differ in blanks alone: no edit of tokens, left out"
+            problems.append(VerdictProblem(path.name, number, row.named, reason, read=False))
+            continue
+        otherwise += not _names(row.named, old, new)
+        # The same pair stands in the file again, always with the same verdict.
+        valid = row.valid
+        seen = verdicts.setdefault((source, correction), {})
+        if valid in seen.values():
+            continue
+        seen[str(number)] = valid
+        found.append(
+            HumanVerdict(
+                annotator="JELV",
+                item=str(number),
+                sentence=source,
+                correction=correction,
+                target=place + 1,
+                start=first,
+                end=len(before) - last,
+                old=" ".join(old),
+                new=" ".join(new),
+                valid=valid,
+            )
+        )
+    notes = (
+        f"{len(rows)} pairs, {sum(row.valid for row in rows)} of them valid; "
+        f"{len(rows) - len(found) - len(problems)} repeat another with its verdict and count once",
+        "an edit is what differs between the two sentences of a pair; the text that the data name "
+        f"as the edit spells {otherwise} of them otherwise",
+        "one verdict an edit: there is no agreement between annotators to compare with",
+    )
+    return _benchmark(request, corpus, layout, found, problems, notes)
+
+
+def _read_pevdata(path: Path) -> list[_Pair]:
+    document = read_json(path, "PEVData")
+    rows = document if isinstance(document, list) else []
+    for number, row in enumerate(rows, 1):
+        if (
+            not isinstance(row, dict)
+            or not all(isinstance(row.get(key), str) for key in _PEV_KEYS[:3])
+            or row.get(_PEV_KEYS[3]) not in (0, 1)
+        ):
+            raise DataError(
+                f"{path}, entry {number}: expected {', '.join(_PEV_KEYS)}, the last one 0 or 1, "
+                f"got {row!r:.80}; fetch the data anew"
+            )
+    if not rows:
+        raise DataError(f"{path}: no list of pairs; fetch the data anew")
+    source, named, correction, verdict = _PEV_KEYS
+    return [_Pair(row[source], row[correction], row[named], row[verdict] == 1) for row in rows]
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many tokens the two begin with together."""
+    count = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
+
+
+def _names(field: str, old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether what the data name as the edit holds what differs."""
+    sides = field.split(" ->", 1)
+    if len(sides) != 2:
+        return False
+    shown = ["".join(_SPAN.sub("", side).split()) for side in sides]
+    return "".join(old) in shown[0] and "".join(new) in shown[1]
+
+
+# ---- both
+
+
+def _corpus(request: LoadRequest, layout: Layout, corrections: Sequence[str]) -> Corpus:
+    lines = len(layout.sources)
+    corpus = Corpus(
+        layout.sources,
+        layout.versions(corrections),
+        request.collect_references(lambda _: (), range(lines), lines),
+        reference_name=request.reference_name,
+    )
+    return in_language(corpus, request.language)
+
+
+def _texts(corpus: Corpus, place: int, row: int) -> tuple[str, str]:
+    """Source and correction, tokens joined by single blanks."""
+    correction = corpus.systems[corpus.names[place]].lines[row]
+    return " ".join(corpus.sources[row].split()), " ".join(correction.split())
+
+
+def _benchmark(
+    request: LoadRequest,
+    corpus: Corpus,
+    layout: Layout,
+    verdicts: Sequence[HumanVerdict],
+    problems: Sequence[VerdictProblem],
+    notes: Sequence[str],
+    labels: CorrectionLabels | None = None,
+) -> Benchmark:
+    info = request.info
+    texts: dict[str, dict[str, None]] = {}
+    for verdict in verdicts:
+        texts.setdefault(verdict.sentence, {})[verdict.correction] = None
+    sources = tuple(
+        JudgedSource("all", str(number), sentence, "", "", tuple(corrections))
+        for number, (sentence, corrections) in enumerate(texts.items())
+    )
+    read = tuple(verdicts), sources, tuple(problems)
+    left = Counter(problem.reason for problem in problems)
+    return Benchmark(
+        name=info.name,
+        corpus=corpus,
+        rankings={},
+        human={"sentence": {"mean": dict.fromkeys(layout.names, float("nan"))}},
+        view=request.view,
+        systems=request.systems,
+        system_sets=dict.fromkeys(info.system_sets, layout.names),
+        references=corpus.reference_name,
+        sentence_ids=tuple(range(len(layout.sources))),
+        citation=info.citation,
+        notes=(*notes, *(f"{reason}: {count}" for reason, count in left.items())),
+        places=True,
+        labels=labels,
+        _verdicts=lambda: read,
+    )

@@ -1,0 +1,97 @@
+"""GECCC (Náplava et al. 2022): Czech of four domains, each sentence corrected by one or two people.
+
+The texts come twice, line by line: as written (`sentence.input`, `sentence.gold`) and as tokens
+with edits (`sentence.m2`). Leaving out blanks, both spell every source alike. Nobody judged
+systems on them, so this is no benchmark but a source of references, gold edits and training text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from gecjury.benchmarks.data_folder import DataFolder
+from gecjury.corpus.m2 import M2Sentence, read_m2
+from gecjury.errors import DataError, known_name
+from gecjury.textfiles import read_lines
+
+__all__ = ["GecccSentences", "GecccSplit", "read_geccc"]
+
+GecccSplit = Literal["dev", "test"]
+
+_FILES = ("input", "gold", "m2", "meta")
+_META = "GECCC/data/meta.tsv"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GecccSentences:
+    """The sentences of one split; every field has an entry for each, in file order.
+
+    Attributes:
+        sources: as written, not tokenised.
+        references: one or two corrections of each, as written; two may be the same, and a
+            correction that deletes the sentence is empty.
+        m2: tokens joined by single spaces, with the edits of annotator 0 and, where there are two
+            references, of annotator 1. The types are ERRANT's for Czech.
+        domains: `Natives Formal`, `Natives Web Informal`, `Romani` or `Second Learners`.
+        documents: name of the text that the sentence is from, for resampling by text.
+    """
+
+    sources: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
+    m2: tuple[M2Sentence, ...]
+    domains: tuple[str, ...]
+    documents: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+def read_geccc(folder: DataFolder, split: GecccSplit) -> GecccSentences:
+    """Read one split of GECCC.
+
+    Args:
+        folder: where the data lies; see `gecjury.benchmarks.data_folder.open_data`.
+        split: `dev` (8,478 sentences) or `test` (7,907).
+
+    Raises:
+        OptionError: no such split.
+        DataError: a file is missing or altered, or the files do not go together.
+    """
+    known_name("split of GECCC", split, get_args(GecccSplit))
+    names = {part: f"GECCC/data/{split}/sentence.{part}" for part in _FILES}
+    paths = folder.paths([*names.values(), _META], wanted_by="geccc")
+    lines = {part: read_lines(paths[names[part]]) for part in ("input", "gold", "meta")}
+    m2 = read_m2(paths[names["m2"]])
+    count = len(m2)
+    for part, found in lines.items():
+        if len(found) != count:
+            raise DataError(
+                f"{names[part]} has {len(found)} lines, but {names['m2']} {count} sentences; "
+                "fetch the data anew"
+            )
+    domain_of = {
+        fields[0]: fields[1]
+        for fields in (line.split("\t") for line in read_lines(paths[_META])[1:])
+        if len(fields) > 1
+    }
+    for number, (text, block, document) in enumerate(
+        zip(lines["input"], m2, lines["meta"], strict=True), 1
+    ):
+        if "".join(text.split()) != "".join(block.source.split()):
+            raise DataError(
+                f"{names['input']}, line {number}: not the text of sentence {number} of "
+                f"{names['m2']}; fetch the data anew"
+            )
+        if document not in domain_of:
+            raise DataError(
+                f"{names['meta']}, line {number}: {document!r} is not in {_META}; "
+                "fetch the data anew"
+            )
+    return GecccSentences(
+        sources=tuple(lines["input"]),
+        references=tuple(tuple(line.split("\t")) for line in lines["gold"]),
+        m2=m2,
+        domains=tuple(domain_of[document] for document in lines["meta"]),
+        documents=tuple(lines["meta"]),
+    )

@@ -1,0 +1,209 @@
+"""Swedish learner sentences (Östling et al. 2024): five outputs of each, rated by one person.
+
+192 sentences of three levels (64 each of CEFR A, B, C; SweLL), with the outputs of three systems
+(`granska`: rules; `mt`: a translation model; `s2`: GPT-3 with two examples) and two corrections
+by people (`mm`: minimal paraphrase; `mw`: maximal paraphrase), which were rated like a system's.
+Grammaticality and fluency are of the output alone, preservation of meaning is against the
+reference. Ratings run from 1 to 4; 0 is no rating and is left out, as the release's own means do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
+from gecjury.benchmarks.judgments import mean_over_raters, rank_ratings
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.tokens import in_language
+from gecjury.errors import DataError, OptionError
+from gecjury.textfiles import read_json
+
+__all__ = ["load_swedish"]
+
+_FOLDER = "gec-evaluation/annotations"
+_LEVELS = ("A", "B", "C")
+# All figures of the paper rest on the first; the second rated some outputs of level A as well.
+_RATERS = ("katarina", "robert")
+_ASPECTS = {
+    "grammaticality": "Grammaticality",
+    "fluency": "Fluency",
+    "meaning": "Meaning Preservation",
+}
+_MOST = 4
+_PARAPHRASES = {"minimal": "mm", "maximal": "mw"}
+
+_Entry = Mapping[str, Any]
+
+
+def load_swedish(request: LoadRequest) -> Benchmark:
+    """The Swedish benchmark; see `gecjury.benchmarks.load.load_benchmark`."""
+    info = request.info
+    names = info.system_sets[request.systems]
+    _check_references(request, names)
+    files = [f"{_FOLDER}/balanced_{level}/{rater}.json" for rater in _RATERS for level in _LEVELS]
+    paths = request.folder.paths(files, wanted_by=info.name)
+    read = {
+        rater: _entries([paths[f"{_FOLDER}/balanced_{level}/{rater}.json"] for level in _LEVELS])
+        for rater in _RATERS
+    }
+    entries = read[_RATERS[0]]
+    for rater, found in read.items():
+        if [_texts(entry) for entry in found] != [_texts(entry) for entry in entries]:
+            raise DataError(
+                f"{_FOLDER}: {rater} and {_RATERS[0]} rated other texts; fetch the data anew"
+            )
+    corpus = Corpus(
+        tuple(_tidy(entry["original"]) for entry in entries),
+        {name: _outputs(entries, name) for name in names},
+        request.collect_references(
+            lambda name: _reference_set(entries, name), range(len(entries)), len(entries)
+        ),
+        reference_name=request.reference_name,
+    )
+    corpus = in_language(corpus, request.language)
+    raters = {
+        aspect: np.stack([_ratings(read[rater], names, rater, key) for rater in _RATERS])
+        for aspect, key in _ASPECTS.items()
+    }
+    ratings = {aspect: table[0] for aspect, table in raters.items()}
+    # Nobody judged an output as a whole, so the three aspects weigh alike; one missing, none.
+    mean: FloatArray = np.mean(list(ratings.values()), axis=0)
+    return Benchmark(
+        name=info.name,
+        corpus=corpus,
+        rankings={"sentence": rank_ratings(mean, corpus)},
+        human={
+            "sentence": {
+                "mean": dict(zip(names, mean_over_raters(mean.T).tolist(), strict=True)),
+            }
+        },
+        view=request.view,
+        systems=request.systems,
+        system_sets=info.system_sets,
+        references=corpus.reference_name,
+        sentence_ids=tuple(range(len(entries))),
+        citation=info.citation,
+        notes=_notes(request, ratings, raters, mean),
+        segment_scores=mean,
+        ratings=ratings,
+        raters=raters,
+    )
+
+
+def _check_references(request: LoadRequest, names: Sequence[str]) -> None:
+    """Refuse a correction as its own reference."""
+    for chosen, system in _PARAPHRASES.items():
+        if chosen in request.references and system in names:
+            raise OptionError(
+                f"--references {chosen}: these are the outputs of {system}, which is among the "
+                f"systems compared and would be its own reference; take --systems systems, which "
+                "leaves the corrections by people out, or --references official"
+            )
+
+
+def _entries(paths: Sequence[Path]) -> list[_Entry]:
+    """The annotated sentences of all levels."""
+    found: list[_Entry] = []
+    for path in paths:
+        document = read_json(path, "an annotation file of gec-evaluation")
+        data = document.get("data") if isinstance(document, dict) else None
+        if not isinstance(data, list):
+            raise DataError(f"{path}: no list `data` of sentences; fetch the data anew")
+        for number, entry in enumerate(data, 1):
+            if not isinstance(entry, dict) or not {"original", "reference", "systems"} <= set(
+                entry
+            ):
+                raise DataError(
+                    f"{path}, sentence {number}: expected `original`, `reference` and `systems`; "
+                    "fetch the data anew"
+                )
+            found.append(entry)
+    if not found:
+        raise DataError(f"{paths[0]}: no sentence; fetch the data anew")
+    return found
+
+
+def _texts(entry: _Entry) -> tuple[str, str, dict[str, str]]:
+    return (
+        entry["original"],
+        entry["reference"],
+        {name: each["output"] for name, each in entry["systems"].items()},
+    )
+
+
+def _outputs(entries: Sequence[_Entry], name: str) -> Version:
+    missing = [number for number, entry in enumerate(entries, 1) if name not in entry["systems"]]
+    if missing:
+        raise DataError(
+            f"{_FOLDER}: sentence {missing[0]} has no output of {name}; fetch the data anew"
+        )
+    return Version(tuple(_tidy(entry["systems"][name]["output"]) for entry in entries))
+
+
+def _reference_set(entries: Sequence[_Entry], name: str) -> list[Version]:
+    if name == "official":
+        return [Version(tuple(_tidy(entry["reference"]) for entry in entries))]
+    if name in _PARAPHRASES:
+        return [_outputs(entries, _PARAPHRASES[name])]
+    rater = _RATERS[0]
+    return [
+        Version(
+            tuple(
+                _tidy(entry["systems"][system]["annotators"][rater]["corrected"])
+                for entry in entries
+            )
+        )
+        for system in entries[0]["systems"]
+    ]
+
+
+def _ratings(entries: Sequence[_Entry], names: Sequence[str], rater: str, key: str) -> FloatArray:
+    """One rater's ratings, systems × sentences; NaN for 0 and where there is none."""
+    table = np.full((len(names), len(entries)), np.nan)
+    for row, entry in enumerate(entries):
+        for column, name in enumerate(names):
+            value = entry["systems"][name]["annotators"].get(rater, {}).get(key)
+            if value is None:
+                continue
+            if value not in range(_MOST + 1):
+                raise DataError(
+                    f"{_FOLDER}: {rater} rated {key} of {name}, sentence {row + 1}, {value!r}: "
+                    f"expected 0 to {_MOST}; fetch the data anew"
+                )
+            if value:
+                table[column, row] = value
+    return table
+
+
+def _notes(
+    request: LoadRequest,
+    ratings: Mapping[str, FloatArray],
+    raters: Mapping[str, FloatArray],
+    mean: FloatArray,
+) -> tuple[str, ...]:
+    outputs = mean.size
+    left = ", ".join(f"{int(np.isnan(t).sum())} of {aspect}" for aspect, t in ratings.items())
+    shared = int(np.count_nonzero((~np.isnan(raters["grammaticality"])).all(axis=0)))
+    notes = [
+        f"ratings of one person ({_RATERS[0]}), of {outputs} outputs; 0 is no rating and left out: "
+        f"{left}; the mean of the aspects is known for {int((~np.isnan(mean)).sum())} outputs",
+        f"`one rater`: {_RATERS[1]} rated {shared} of these outputs as well, all of level A",
+        "rankings are derived from the mean of grammaticality, fluency and meaning: one item a "
+        "sentence, equal means are a tie; meaning was rated against the official reference",
+    ]
+    if "post-edited" in request.references:
+        notes.append(
+            "post-edited: the rater's own corrections of all five outputs: every output is held "
+            "against its own, by the hand that rated it; such references favour whoever has them"
+        )
+    return tuple(notes)
+
+
+def _tidy(text: str) -> str:
+    """Tokens joined by single spaces; two outputs have more."""
+    return " ".join(text.split())

@@ -1,0 +1,168 @@
+"""UA-GEC (Syvokon and others 2023): Ukrainian documents corrected by people, from package `ua-gec`.
+
+Every document of the test part was corrected by two annotators, of the train part most by one. The
+package marks corrections in the text of whole documents and holds sentences and their tokens beside
+it; here the marks become edits of each sentence's tokens, as each annotator made them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from types import ModuleType
+from typing import Any, Literal, get_args
+
+from gecjury.benchmarks.marked_edits import Mark, token_edits
+from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
+from gecjury.errors import DataError, MissingExtraError, install_hint, known_name
+
+__all__ = ["UaGecLayer", "UaGecPart", "UaGecSentences", "read_ua_gec"]
+
+UaGecPart = Literal["test", "train"]
+UaGecLayer = Literal["gec-only", "gec-fluency"]
+"""What was corrected: grammar, spelling and punctuation, or fluency as well."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class UaGecSentences:
+    """Sentences of one part and layer; every sequence has an entry for each, in document order.
+
+    Attributes:
+        sources: as written.
+        references: as written, by annotator; one or two of each sentence.
+        m2: tokens with every annotator's edits, numbered from 0; types are the corpus' own.
+        documents: name of the document that the sentence is from.
+        left_out: sentences and documents that are not among them, by reason.
+    """
+
+    sources: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
+    m2: tuple[M2Sentence, ...]
+    documents: tuple[str, ...]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+def read_ua_gec(
+    part: UaGecPart = "test", layer: UaGecLayer = "gec-only", *, package: ModuleType | None = None
+) -> UaGecSentences:
+    """Read one part of UA-GEC.
+
+    Args:
+        part: `test` (166 documents by two annotators each) or `train`.
+        layer: which corrections.
+        package: the package, or what stands in for it; by default the one installed.
+
+    Raises:
+        OptionError: no such part or layer.
+        MissingExtraError: the package is not installed.
+        DataError: it holds no document of this part.
+    """
+    known_name("part of UA-GEC", part, get_args(UaGecPart))
+    known_name("layer of UA-GEC", layer, get_args(UaGecLayer))
+    documents: dict[str, list[Any]] = {}
+    for document in (package or _package()).Corpus(part, layer):
+        documents.setdefault(document.doc_id, []).append(document)
+    if not documents:
+        raise DataError(f"ua-gec: no document in part {part}; install the package anew")
+    found: list[tuple[str, tuple[str, ...], M2Sentence, str]] = []
+    left: dict[str, int] = {}
+    for name, annotated in documents.items():
+        annotated.sort(key=lambda document: int(document.meta.annotator_id))
+        made = [_edits(document) for document in annotated]
+        if None in made:
+            reason = "documents whose marks do not give the correction"
+            left[reason] = left.get(reason, 0) + 1
+            continue
+        first = annotated[0]
+        tokens = [line.split() for line in first.source_sentences_tokenized]
+        for row, source in enumerate(first.source_sentences):
+            edits = [_of_sentence(each or (), tokens, row) for each in made]
+            targets = [d.target_sentences_tokenized[row].split() for d in annotated]
+            if any(
+                mine is None or apply_edits(tokens[row], mine) != target
+                for mine, target in zip(edits, targets, strict=True)
+            ):
+                reason = "sentences that a correction joins or parts"
+                left[reason] = left.get(reason, 0) + 1
+                continue
+            block = M2Sentence(
+                " ".join(tokens[row]),
+                tuple(a for at, mine in enumerate(edits) for a in _annotations(mine or (), at)),
+            )
+            references = tuple(document.target_sentences[row] for document in annotated)
+            found.append((source, references, block, name))
+    if not found:
+        raise DataError(f"ua-gec: no sentence of part {part} can be read; install it anew")
+    sources, references_of, blocks, names = zip(*found, strict=True)
+    return UaGecSentences(
+        sources=sources, references=references_of, m2=blocks, documents=names, left_out=left
+    )
+
+
+def _package() -> ModuleType:
+    try:
+        import ua_gec
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            f"ua-gec, the package that holds UA-GEC, is not installed: {install_hint('ukrainian')}"
+        ) from None
+    module: ModuleType = ua_gec
+    return module
+
+
+def _edits(document: Any) -> list[Edit] | None:
+    """One annotator's edits of a document, by tokens of all its sentences; None without fit."""
+    text = document.annotated.get_original_text()
+    marks, types = [], []
+    for each in sorted(document.annotated.get_annotations(), key=lambda a: (a.start, a.end)):
+        # A mark without a suggestion leaves the text as it is.
+        new = each.top_suggestion if each.suggestions else each.source_text
+        before = len("".join(text[: each.start].split()))
+        marks.append(Mark(before, text[each.start : each.end], new or ""))
+        types.append(str(each.meta.get("error_type", "")))
+    made = token_edits(
+        " ".join(document.source_sentences_tokenized),
+        " ".join(document.target_sentences_tokenized),
+        marks,
+    )
+    if made is None:
+        return None
+    return [replace(each.edit, type=types[each.marks[0]]) for each in made]
+
+
+def _of_sentence(
+    edits: Sequence[Edit], tokens: Sequence[Sequence[str]], row: int
+) -> list[Edit] | None:
+    """The edits of one sentence, counted in it; None where one reaches over its end.
+
+    An insertion between two sentences belongs to the one that it ends.
+    """
+    starts = list(accumulate(map(len, tokens), initial=0))
+    start, end = starts[row], starts[row + 1]
+    found = []
+    for edit in edits:
+        if edit.start == edit.end:
+            inside = start < edit.start <= end or edit.start == end == start
+            inside |= edit.start == start == 0
+        else:
+            inside = edit.start < end and edit.end > start
+        if not inside:
+            continue
+        if edit.start < start or edit.end > end:
+            return None
+        found.append(replace(edit, start=edit.start - start, end=edit.end - start))
+    return found
+
+
+def _annotations(edits: Sequence[Edit], annotator: int) -> list[M2Annotation]:
+    if not edits:
+        return [M2Annotation(-1, -1, NOOP, "-NONE-", annotator=annotator)]
+    return [
+        M2Annotation(e.start, e.end, e.type or "UNK", e.correction, annotator=annotator)
+        for e in edits
+    ]

@@ -1,0 +1,122 @@
+"""Edits marked in running text, read as edits of tokens.
+
+An annotator marks what was replaced by the characters: `They{ have to=> must} deal`. A tokeniser
+cuts source and correction on its own, so that a mark may begin inside a token. Blanks are left out
+of account here: tokens and text spell the same characters, and a mark grows until it begins and
+ends between tokens on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from gecjury.corpus.edits import Edit
+
+__all__ = ["Mark", "TokenEdit", "token_edits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A replacement in running text.
+
+    Attributes:
+        start: characters of the source before it, blanks not counted.
+        old: text replaced.
+        new: text put there.
+    """
+
+    start: int
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEdit:
+    """An edit of tokens, and the marks that it was made of, by number.
+
+    Marks that no boundary of tokens parts are one edit.
+    """
+
+    edit: Edit
+    marks: tuple[int, ...]
+
+
+def token_edits(source: str, target: str, marks: Sequence[Mark]) -> tuple[TokenEdit, ...] | None:
+    """Read marks as edits of tokens.
+
+    Args:
+        source: tokens joined by blanks.
+        target: the correction, likewise.
+        marks: in the order of the text, apart from each other.
+
+    Returns:
+        The edits, which turn the tokens of the source into those of the target; marks of blanks
+        alone that part or join no tokens are in none. None where the marks do not turn the one
+        text into the other.
+    """
+    before, after = source.split(), target.split()
+    old, new = "".join(before), "".join(after)
+    stretches = _stretches(old, new, marks)
+    if stretches is None:
+        return None
+    starts = {place: number for number, place in enumerate(accumulate(map(len, before), initial=0))}
+    ends = {place: number for number, place in enumerate(accumulate(map(len, after), initial=0))}
+
+    def shared(place: int, other: int) -> tuple[int, int] | None:
+        """The boundary of tokens at two places, if both sides have one."""
+        if place in starts and other in ends:
+            return starts[place], ends[other]
+        return None
+
+    found: list[TokenEdit] = []
+    left = (0, 0)
+    held: list[int] = []
+    for number, (place, other, size) in enumerate(stretches):
+        inside = [at for k in range(size + 1) if (at := shared(place + k, other + k))]
+        if not inside:
+            held.append(number)
+            continue
+        if held:
+            found += _edit(before, after, left, inside[0], held)
+        left = inside[-1]
+        held = [number]
+    return tuple(found)
+
+
+def _stretches(old: str, new: str, marks: Sequence[Mark]) -> list[tuple[int, int, int]] | None:
+    """What the marks leave as it was: where it begins in both texts, and how long it is.
+
+    Returns:
+        One more than there are marks; None where they do not fit the texts.
+    """
+    found = []
+    place = other = 0
+    for mark in marks:
+        size = mark.start - place
+        gone, put = "".join(mark.old.split()), "".join(mark.new.split())
+        if size < 0 or not old.startswith(gone, mark.start):
+            return None
+        found.append((place, other, size))
+        other += size
+        if not new.startswith(put, other):
+            return None
+        place, other = mark.start + len(gone), other + len(put)
+    found.append((place, other, len(old) - place))
+    spelled = all(old[p : p + size] == new[o : o + size] for p, o, size in found)
+    return found if spelled and len(new) - other == len(old) - place else None
+
+
+def _edit(
+    before: Sequence[str],
+    after: Sequence[str],
+    left: tuple[int, int],
+    right: tuple[int, int],
+    marks: Sequence[int],
+) -> list[TokenEdit]:
+    """The edit between two boundaries; none where the tokens are the same."""
+    tokens = after[left[1] : right[1]]
+    if before[left[0] : right[0]] == tokens:
+        return []
+    return [TokenEdit(Edit(left[0], right[0], " ".join(tokens)), tuple(marks))]

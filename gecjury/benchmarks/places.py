@@ -1,0 +1,86 @@
+"""Corrections of one source whose systems nobody knows: the first, second, ... of each source.
+
+A corpus holds every system's version of every source. Corrections without a system's name are laid
+out in it by their place, and a source with fewer than the most has its first correction again, so
+that no text comes in that nobody made or judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.corpus.corpus import Version
+
+__all__ = ["Layout", "lay_out"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Corrections by place and source.
+
+    Attributes:
+        sources: S sources in the order of their first corrections.
+        names: of the places: `output1`, `output2`, ...
+        cells: of each correction given, its place and its source, by number.
+    """
+
+    sources: tuple[str, ...]
+    names: tuple[str, ...]
+    cells: tuple[tuple[int, int], ...]
+
+    def versions(self, texts: Sequence[str]) -> dict[str, Version]:
+        """The corrections by place, S lines each.
+
+        Args:
+            texts: of the corrections given, in their order.
+        """
+        lines: list[list[str]] = [[""] * len(self.sources) for _ in self.names]
+        taken = set(self.cells)
+        for (place, row), text in zip(self.cells, texts, strict=True):
+            lines[place][row] = text
+        for place in range(1, len(lines)):
+            for row, first in enumerate(lines[0]):
+                if (place, row) not in taken:
+                    lines[place][row] = first
+        return {name: Version(tuple(made)) for name, made in zip(self.names, lines, strict=True)}
+
+    def table(self, values: Sequence[float]) -> FloatArray:
+        """Values of the corrections given, places × sources; NaN where there is no correction."""
+        found = np.full((len(self.names), len(self.sources)), np.nan)
+        for cell, value in zip(self.cells, values, strict=True):
+            found[cell] = value
+        return found
+
+    def words(self, values: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Words of the corrections given, by place and source; empty where there is none."""
+        found = [[""] * len(self.sources) for _ in self.names]
+        for (place, row), value in zip(self.cells, values, strict=True):
+            found[place][row] = value
+        return tuple(map(tuple, found))
+
+
+def lay_out(sources: Sequence[str], keys: Sequence[Hashable] | None = None) -> Layout:
+    """Give each correction a place among those of its source.
+
+    Args:
+        sources: of each correction.
+        keys: what makes two corrections those of one source; by default its text.
+    """
+    keys = sources if keys is None else keys
+    rows: dict[Hashable, int] = {}
+    texts: list[str] = []
+    counts: list[int] = []
+    cells = []
+    for source, key in zip(sources, keys, strict=True):
+        row = rows.setdefault(key, len(rows))
+        if row == len(texts):
+            texts.append(source)
+            counts.append(0)
+        cells.append((counts[row], row))
+        counts[row] += 1
+    names = tuple(f"output{number}" for number in range(1, max(counts, default=0) + 1))
+    return Layout(tuple(texts), names, tuple(cells))

@@ -1,0 +1,141 @@
+"""`gecjury annotate`: judgments collected on a page of this machine."""
+
+from __future__ import annotations
+
+import argparse
+
+from gecjury.cli.inputs import up_to
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    from gecjury.web import MOST_SET, ORDERS, TASKS
+
+    parser.add_argument("source", metavar="SOURCE", help="sentences to correct: text, M2 or JSON")
+    parser.add_argument(
+        "outputs",
+        metavar="HYP",
+        nargs="+",
+        help="system outputs, called by their file names; annotators never see whose is whose",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="judgments as CSV, written after each answer; what is there already is gone on with",
+    )
+    parser.add_argument(
+        "-r",
+        "--reference",
+        dest="references",
+        metavar="REF",
+        action="append",
+        default=[],
+        help="a reference, for -m and for `compare` afterwards; repeat for more",
+    )
+    parser.add_argument(
+        "--task",
+        choices=TASKS,
+        default="rank",
+        help="rank sets of corrections (default), rate single ones by grammaticality, fluency and "
+        "meaning, or judge their edits",
+    )
+    parser.add_argument(
+        "--sets-of",
+        type=up_to(MOST_SET),
+        default=5,
+        metavar="N",
+        help="most corrections in a set to rank, 2 to 9 (default: 5)",
+    )
+    parser.add_argument(
+        "--hide-edits", action="store_true", help="show corrections without marking their edits"
+    )
+    parser.add_argument(
+        "--annotator", metavar="NAME", help="who judges; without it the page asks for a name"
+    )
+    parser.add_argument(
+        "--order",
+        choices=ORDERS,
+        help="what is asked next: what tells most (default with -m, and for rank), random (default "
+        "otherwise), or the file's order",
+    )
+    parser.add_argument(
+        "-m",
+        "--metric",
+        dest="metrics",
+        metavar="METRIC",
+        action="append",
+        default=[],
+        help="ask first where these metrics disagree; two at least",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of sets, orders and places")
+    add_server_options(parser)
+
+
+def add_server_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what the commands with a page share."""
+    parser.add_argument(
+        "--port",
+        type=up_to(65_535),
+        metavar="N",
+        help="port of 127.0.0.1 (default: the first free one from 8765 on)",
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="open no browser, only tell the address"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve the page until it is interrupted."""
+    from gecjury.cli.inputs import language_from, runtime_from
+    from gecjury.cli.streams import tell
+    from gecjury.web.running import check_installed, listen, serve
+
+    check_installed("annotate")
+    from gecjury.web.annotate import annotate_app
+    from gecjury.web.study import open_study
+
+    # A port that is taken costs nothing then.
+    listening = listen(args.port)
+    try:
+        study = open_study(
+            args.source,
+            args.outputs,
+            args.output,
+            references=args.references,
+            task=args.task,
+            sets_of=args.sets_of,
+            hide_edits=args.hide_edits,
+            annotator=args.annotator,
+            order=args.order,
+            metrics=args.metrics,
+            seed=args.seed,
+            language=language_from(args),
+            runtime=runtime_from(args),
+            tell=lambda text: tell(f"gecjury: {text}"),
+        )
+    except BaseException:
+        listening.close()
+        raise
+    kept = len(study.journal.answers())
+    tell(f"gecjury: {len(study.items)} to judge, {kept} answers so far in {args.output}")
+    serve(
+        annotate_app(study),
+        listening,
+        lambda address: tell(f"gecjury: open {address} (end with Ctrl-C)"),
+        not args.no_browser,
+    )
+    study.journal.close()
+    now = len(study.journal.answers())
+    tell(f"gecjury: {now} answers in {args.output}")
+    if study.command:
+        tell(f"gecjury: try metrics against them with {study.command}")
+    elif args.task == "edits" and now:
+        tell(
+            f'gecjury: put verdicts = "{args.output}" into the .toml of rankings of these outputs, '
+            "and `gecjury compare` tries metrics on single edits"
+        )
+    return 0

@@ -1,0 +1,41 @@
+"""`gecjury cite`: what to cite for metrics and benchmarks, as BibTeX."""
+
+from __future__ import annotations
+
+import argparse
+
+from gecjury.cli.parsers import CommandParser
+from gecjury.cli.streams import print_data
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Declare the names."""
+    parser.add_argument(
+        "names",
+        metavar="METRIC",
+        nargs="*",
+        help="metrics and benchmarks, options and all; none: everything that there is",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the entries, each once."""
+    from gecjury.errors import OptionError
+    from gecjury.report.citations import CITED, citations
+    from gecjury.report.tables import print_json
+
+    if args.format not in ("table", "json"):
+        raise OptionError(f"--format {args.format}: entries are printed as BibTeX or as json")
+    found = citations(args.names or CITED)
+    if args.format == "json":
+        rows = [
+            {"key": entry.key, "kind": entry.kind, "cited_for": names, **entry.fields}
+            for entry, names in found
+        ]
+        print_json({"entries": rows})
+    else:
+        blocks = [f"% {', '.join(names)}\n{entry}\n" for entry, names in found]
+        print_data("\n".join(blocks))
+    return 0

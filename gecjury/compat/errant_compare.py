@@ -1,0 +1,255 @@
+"""What `errant_compare` of the errant package prints, from the counts of this package.
+
+Edits are read as that program reads them: every annotator of a block is a candidate, on either
+side; keys hold fields as they stand in the file; F is rounded to four digits, by Python's rule,
+before candidates are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
+from gecjury.errors import InputError, OptionError
+from gecjury.refbased.errant import count_edits, count_types
+
+__all__ = ["CompareOptions", "Unit", "compare_lines"]
+
+Unit = Literal["tokens", "spans", "corrections", "typed"]
+"""What has to agree: tokens that are to be changed, their spans, the corrections too, or the types
+as well."""
+
+_TITLES: dict[Unit, str] = {
+    "tokens": " Token-Based Detection ",
+    "spans": " Span-Based Detection ",
+    "corrections": " Span-Based Correction ",
+    "typed": " Span-Based Correction + Classification ",
+}
+_NOTHING = M2Annotation(-1, -1, NOOP, "-NONE-")
+_RULE = "-" * 40
+
+_Key = tuple[int, int] | tuple[int, int, str] | tuple[int, int, str, str]
+_Edits = dict[_Key, list[str]]
+_Counts = tuple[int, int, int]
+_Categories = dict[str, list[int]]
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """What `errant_compare` can be told.
+
+    Attributes:
+        unit: see `Unit`.
+        beta: weight of recall.
+        verbose: show every sentence with every pair of annotators.
+        sizes: `single` leaves out edits of several tokens, `multi` those of one.
+        left_out: error types that do not count.
+        categories: 1: scores by operation, 2: by main type, 3: by full type, None: none of them.
+
+    Raises:
+        OptionError: a β that no F-score has.
+    """
+
+    unit: Unit = "corrections"
+    beta: float = 0.5
+    verbose: bool = False
+    sizes: frozenset[Literal["single", "multi"]] = frozenset()
+    left_out: frozenset[str] = frozenset()
+    categories: Literal[1, 2, 3] | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.beta <= 1e100:
+            raise OptionError(f"-b {self.beta}: expected 0 or more")
+
+
+def compare_lines(
+    hypothesis: Sequence[M2Sentence], reference: Sequence[M2Sentence], options: CompareOptions
+) -> Iterator[str]:
+    """The lines that `errant_compare` prints, without their line ends.
+
+    Args:
+        hypothesis: blocks of the system's file.
+        reference: of the gold file, as many.
+        options: what is compared and shown.
+
+    Raises:
+        InputError: the files have different numbers of blocks.
+    """
+    if len(hypothesis) != len(reference):
+        raise InputError(
+            f"the hypothesis file has {len(hypothesis)} blocks, the reference file "
+            f"{len(reference)}: expected the same sentences in both"
+        )
+    total = (0, 0, 0)
+    categories: _Categories = {}
+    for number, (mine, gold) in enumerate(zip(hypothesis, reference, strict=True)):
+        sentence = _Sentence(
+            number, mine.source, _by_coder(mine, options), _by_coder(gold, options)
+        )
+        counts, types, shown = sentence.best(total, options)
+        yield from shown
+        total = _sum(total, counts)
+        for kind, row in types.items():
+            _add(categories, kind, row)
+    yield from _results(total, categories, options)
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    """One block of both files, edits by annotator in the order in which they first stand."""
+
+    number: int
+    source: str
+    mine: dict[int, _Edits]
+    gold: dict[int, _Edits]
+
+    def best(
+        self, before: _Counts, options: CompareOptions
+    ) -> tuple[_Counts, _Categories, list[str]]:
+        """Counts of the best pair of annotators, the same by type, and the lines that tell it."""
+        shown = [_RULE, f"Original sentence {self.number}: {self.source}"]
+        chosen: tuple[int, int] = (0, 0)
+        best: _Counts = (0, 0, 0)
+        rank: tuple[float, int, int, int] | None = None
+        for coder, edits in self.mine.items():
+            for other, wanted in self.gold.items():
+                counts = count_edits(_counted(edits), _counted(wanted))
+                now = _sum(before, counts)
+                tp, fp, fn = counts
+                found = (_scores(now, options.beta)[2], tp, -fp, -fn)
+                if rank is None or found > rank:
+                    rank, best, chosen = found, counts, (coder, other)
+                if options.verbose:
+                    shown += [
+                        _RULE,
+                        f"SENTENCE {self.number} - HYP {coder} - REF {other}",
+                        f"HYPOTHESIS EDITS : {_listed(edits)}",
+                        f"REFERENCE EDITS  : {_listed(wanted)}",
+                        *_told("Local", counts, options.beta),
+                        *_told("Global", now, options.beta),
+                    ]
+        categories: _Categories = {}
+        mine, gold = self.mine[chosen[0]], self.gold[chosen[1]]
+        for (kind, column), count in count_types(_counted(mine), _counted(gold)).items():
+            row = [0, 0, 0]
+            row[column] = int(count)
+            _add(categories, kind, row)
+        shown += [
+            _RULE,
+            f"^^ HYP {chosen[0]}, REF {chosen[1]} chosen for sentence {self.number}",
+            "Local results:",
+            *_aligned(["Category", "TP", "FP", "FN"], categories),
+        ]
+        return best, categories, shown if options.verbose else []
+
+
+def _by_coder(block: M2Sentence, options: CompareOptions) -> dict[int, _Edits]:
+    """What counts of every annotator's edits, with the types behind each key.
+
+    An annotator all of whose edits are left out remains, with none; a block without any line has
+    annotator 0, who found nothing.
+    """
+    coders: dict[int, _Edits] = {}
+    for edit in block.annotations or (_NOTHING,):
+        keys = coders.setdefault(edit.annotator, {})
+        if not _is_left_out(edit, options):
+            for key in _keys(edit, options.unit):
+                keys.setdefault(key, []).append(edit.type)
+    return coders
+
+
+def _is_left_out(edit: M2Annotation, options: CompareOptions) -> bool:
+    if edit.type == "UNK" and options.unit in ("corrections", "typed"):
+        return True  # an error without a correction can only be detected
+    several = edit.end - edit.start >= 2 or len(edit.correction.split()) >= 2
+    if ("single" in options.sizes and several) or ("multi" in options.sizes and not several):
+        return True
+    return edit.type in options.left_out
+
+
+def _keys(edit: M2Annotation, unit: Unit) -> list[_Key]:
+    start, end = edit.start, edit.end
+    if unit == "tokens":
+        if start == -1:
+            return [(start, start)]
+        # An insertion belongs to the token on its right.
+        return [(token, token + 1) for token in range(start, max(end, start + 1))]
+    if unit == "spans":
+        return [(start, end)]
+    if unit == "corrections":
+        return [(start, end, edit.correction)]
+    return [(start, end, edit.type, edit.correction)]
+
+
+def _counted(edits: _Edits) -> _Edits:
+    """Without what says that there was nothing to correct."""
+    return {key: types for key, types in edits.items() if types[0] != NOOP}
+
+
+def _sum(one: _Counts, two: _Counts) -> _Counts:
+    return one[0] + two[0], one[1] + two[1], one[2] + two[2]
+
+
+def _add(categories: _Categories, kind: str, row: Sequence[int]) -> None:
+    known = categories.setdefault(kind, [0, 0, 0])
+    for column, count in enumerate(row):
+        known[column] += count
+
+
+def _scores(counts: Sequence[int], beta: float) -> tuple[float, float, float]:
+    """Precision, recall and F, each rounded to four digits."""
+    tp, fp, fn = counts
+    precision = tp / (tp + fp) if fp else 1.0
+    recall = tp / (tp + fn) if fn else 1.0
+    both = (beta**2 * precision) + recall
+    score = (1 + beta**2) * precision * recall / both if precision + recall else 0.0
+    return round(precision, 4), round(recall, 4), round(score, 4)
+
+
+def _listed(edits: _Edits) -> list[tuple[int | str, ...]]:
+    """Keys with their first type, as they are shown; none where the first says `noop`."""
+    found: list[tuple[int | str, ...]] = [(*key, edits[key][0]) for key in sorted(edits)]
+    return [] if found and found[0][0] == -1 else found
+
+
+def _told(which: str, counts: _Counts, beta: float) -> list[str]:
+    return [
+        f"{which} TP/FP/FN".ljust(17) + f": {counts[0]} {counts[1]} {counts[2]}",
+        f"{which} P/R/F{beta}  : " + " ".join(map(str, _scores(counts, beta))),
+    ]
+
+
+def _aligned(heading: Sequence[str], categories: _Categories) -> list[str]:
+    rows = [list(heading), *([kind, *map(str, row)] for kind, row in categories.items())]
+    widths = [max(map(len, column)) + 3 for column in zip(*rows, strict=True)]
+    return ["".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
+
+
+def _grouped(categories: _Categories, level: int) -> _Categories:
+    """Counts of full types by operation (1) or main type (2); errors of no known type apart."""
+    found: _Categories = {}
+    for kind, row in categories.items():
+        name = kind if kind == "UNK" or level == 3 else kind[:1] if level == 1 else kind[2:]
+        _add(found, name, row)
+    return found
+
+
+def _results(total: _Counts, categories: _Categories, options: CompareOptions) -> Iterator[str]:
+    title, beta = _TITLES[options.unit], options.beta
+    if options.categories:
+        yield ""
+        yield f"{title:=^66}"
+        heading = ("Category".ljust(14), *(name.ljust(8) for name in ("TP", "FP", "FN", "P", "R")))
+        yield " ".join((*heading, f"F{beta}"))
+        for kind, row in sorted(_grouped(categories, options.categories).items()):
+            *both, score = _scores(row, beta)
+            cells = [str(cell).ljust(8) for cell in (*row, *both)]
+            yield " ".join((kind.ljust(14), *cells, str(score)))
+    yield ""
+    yield f"{title:=^46}"
+    yield "\t".join(("TP", "FP", "FN", "Prec", "Rec", f"F{beta}"))
+    yield "\t".join(map(str, (*total, *_scores(total, beta))))
+    yield "=" * 46
+    yield ""

@@ -1,0 +1,62 @@
+"""The calls of the gec-metrics package, answered by this one's metrics and benchmarks.
+
+from gecjury.compat.gec_metrics import get_metric
+
+metric_class = get_metric("errant")
+metric = metric_class(metric_class.Config(beta=0.5))
+metric.score_corpus(sources=sources, hypotheses=hypotheses, references=references)
+
+Names, settings, their defaults and the shape of results are that package's, version 0.1.1; where
+results differ, docs/integrations.md says so.
+"""
+
+from __future__ import annotations
+
+from gecjury.compat.gec_metrics.base import MetricBase
+from gecjury.compat.gec_metrics.meta_eval import META_EVALUATIONS, MetaEvalBase
+from gecjury.compat.gec_metrics.metrics import METRICS
+from gecjury.errors import OptionError, nearest
+
+__all__ = ["get_meta_eval", "get_meta_eval_ids", "get_metric", "get_metric_ids"]
+
+_JUDGES = "llmkobayashi24"
+
+
+def get_metric_ids() -> list[str]:
+    """The names that `get_metric` knows."""
+    return list(METRICS)
+
+
+def get_metric(name: str) -> type[MetricBase]:
+    """A metric's class by its name, which is the class name in lower case.
+
+    Raises:
+        OptionError: (a ValueError) no such metric; names the nearest, or where a judge is found.
+    """
+    if name.startswith(_JUDGES):
+        ours = "llm-e" if name.endswith("edit") else "llm-s"
+        raise OptionError(
+            f"{name} is no metric here: its wording and its way of asking are its own. The paper's "
+            f"judge is gecjury.load({ours!r}, model=...)"
+        )
+    if name not in METRICS:
+        raise OptionError(f"unknown metric {name!r:.60}: {nearest(name[:60], METRICS)}")
+    return METRICS[name]
+
+
+def get_meta_eval_ids() -> list[str]:
+    """The names that `get_meta_eval` knows."""
+    return list(META_EVALUATIONS)
+
+
+def get_meta_eval(name: str) -> type[MetaEvalBase]:
+    """A meta-evaluation's class by its name: `gjg` or `seeda`.
+
+    Raises:
+        OptionError: (a ValueError) no such meta-evaluation.
+    """
+    if name not in META_EVALUATIONS:
+        raise OptionError(
+            f"unknown meta-evaluation {name!r:.60}: {nearest(name[:60], META_EVALUATIONS)}"
+        )
+    return META_EVALUATIONS[name]

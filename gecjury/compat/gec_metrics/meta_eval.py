@@ -1,0 +1,314 @@
+"""gec-metrics' meta-evaluations, SEEDA and GJG15, over this package's benchmarks and statistics.
+
+As there, a pair that a metric ties counts as won by the second system, and correlations are over
+corpus scores unless TrueSkill is asked for. `gecjury compare` and `gecjury.compare` tell more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.judgments import JudgmentPairs, judged_entries
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.benchmarks.table import View
+from gecjury.compat.gec_metrics.base import MetricBase, inputs_handler
+from gecjury.errors import known_name
+from gecjury.stats.correlation import pearson, spearman
+from gecjury.stats.windows import window_correlations
+
+__all__ = ["META_EVALUATIONS", "Corr", "MetaEvalBase", "MetaEvalGJG", "MetaEvalSEEDA"]
+
+
+@dataclass
+class Corr:
+    """Agreement with people; None where it was not asked for."""
+
+    pearson: float | None = None
+    spearman: float | None = None
+    accuracy: float | None = None
+    kendall: float | None = None
+    human_scores: list[float] | None = None
+    metric_scores: list[float] | None = None
+
+
+Windows = dict[tuple[int, int], Corr]
+"""Correlations by the first and last human rank of a window, from 0."""
+
+_Corr = Corr  # inside a class with an attribute of that name
+
+
+class MetaEvalBase:
+    """A benchmark with the calls of gec-metrics."""
+
+    Corr = _Corr
+    MODELS: ClassVar[tuple[str, ...]] = ()
+    SCORE_ID: ClassVar[Mapping[str, tuple[str, View]]] = {}
+    VIEWS: ClassVar[Mapping[str, View]] = {}
+
+    @dataclass
+    class Config:
+        """`data`: folder with the benchmark's files; None looks as `gecjury compare` does."""
+
+        data: str | Path | None = None
+
+    @dataclass
+    class Output:
+        """What is returned."""
+
+    def __init__(self, config: Any = None) -> None:
+        self.config: Any = self.Config() if config is None else config
+        self.benchmark = self._load()
+        corpus = self.benchmark.corpus
+        models = [name for name in self.MODELS if name in corpus.systems]
+        texts = {
+            "sources": list(corpus.sources),
+            "hypotheses": [list(corpus.systems[name].lines) for name in models],
+            "references": [list(version.lines) for version in corpus.references],
+            "models": models,
+        }
+        place = [corpus.names.index(name) for name in models]
+        human = {
+            name: [float(s) for s in self.benchmark.human_scores(kind, view)[place]]
+            for name, (kind, view) in self.SCORE_ID.items()
+        }
+        self.system_data: dict[str, Any] = {**texts, "human_score": human}
+        self.sentence_data: dict[str, Any] = texts
+
+    def _load(self) -> Benchmark:
+        raise NotImplementedError
+
+    def corr_system(self, metric: MetricBase, aggregation: str = "default") -> Any:
+        """Correlations of a metric's system scores with each column of human scores."""
+        return list(self._over_systems(metric, aggregation).values())
+
+    def corr_sentence(self, metric: MetricBase) -> Any:
+        """Accuracy and Kendall's τ over judged pairs, for each view."""
+        return [self._agreement(pairs, judged) for pairs, judged in self._judged(metric).values()]
+
+    def window_analysis_system(
+        self, metric: MetricBase, window: int = 4, aggregation: str = "default"
+    ) -> Any:
+        """Correlations over every run of `window` systems adjacent in the human ranking."""
+        return [
+            self._windows(corr, window) for corr in self._over_systems(metric, aggregation).values()
+        ]
+
+    def pairwise_analysis(
+        self, metric: MetricBase
+    ) -> dict[str, list[tuple[tuple[int, int], float]]]:
+        """By view the accuracy of each two ranks (as −rank, lower first), least first."""
+        found = {}
+        for name, (pairs, judged) in self._judged(metric).items():
+            right = judged == pairs.preference
+            ranks = -np.sort(-np.stack([pairs.first_rank, pairs.second_rank], axis=1), axis=1)
+            rows = []
+            for pair in np.unique(ranks, axis=0):
+                here = (ranks == pair).all(axis=1)
+                rows.append(((-int(pair[0]), -int(pair[1])), float(right[here].mean())))
+            found[name] = sorted(rows, key=lambda row: row[1])
+        return found
+
+    def window_analysis_plot(self, results: Windows) -> Any:
+        """A matplotlib figure of one column of `window_analysis_system`."""
+        from matplotlib.figure import Figure
+
+        figure = Figure()
+        axes = figure.subplots()
+        keys = sorted(results)
+        starts = [key[0] + 1 for key in keys]
+        for label in ("pearson", "spearman"):
+            axes.plot(starts, [getattr(results[key], label) for key in keys], label=label.title())
+        axes.set_xticks(starts)
+        axes.grid(alpha=0.5)
+        axes.legend()
+        return figure
+
+    def _over_systems(self, metric: MetricBase, aggregation: str) -> dict[str, _Corr]:
+        data = self.system_data
+        scores = metric.rank_systems(  # type: ignore[attr-defined]  # every kind of metric has it
+            **inputs_handler(metric, data["sources"], data["hypotheses"], data["references"]),
+            aggregation=aggregation,
+        )
+        return {
+            name: _Corr(
+                pearson(np.array(scores), np.array(human)),
+                spearman(np.array(scores), np.array(human)),
+                human_scores=human,
+                metric_scores=scores,
+            )
+            for name, human in data["human_score"].items()
+        }
+
+    def _judged(self, metric: MetricBase) -> dict[str, tuple[JudgmentPairs, FloatArray]]:
+        """By view the pairs that people decided, and what the metric says of each."""
+        data = self.sentence_data
+        verdicts = metric.score_pairwise(  # type: ignore[attr-defined]  # every kind has it
+            **inputs_handler(metric, data["sources"], data["hypotheses"], data["references"])
+        )
+        table = np.array(verdicts, dtype=np.float64)  # None: not compared
+        table[table == 0] = -1.0
+        found = {}
+        for name, view in self.VIEWS.items():
+            pairs = judged_entries(self.benchmark.rankings[view], data["models"]).whole().decided
+            found[name] = pairs, table[pairs.sentence, pairs.first, pairs.second]
+        return found
+
+    def _agreement(self, pairs: JudgmentPairs, judged: FloatArray) -> _Corr:
+        right = int(np.count_nonzero(judged == pairs.preference))
+        return _Corr(accuracy=right / len(pairs), kendall=(2 * right - len(pairs)) / len(pairs))
+
+    def _windows(self, corr: _Corr, size: int) -> Windows:
+        found = window_correlations(np.array(corr.human_scores), np.array(corr.metric_scores), size)
+        both = zip(found.pearson.tolist(), found.spearman.tolist(), strict=True)
+        return {(start, start + size - 1): _Corr(r, rho) for start, (r, rho) in enumerate(both)}
+
+
+class MetaEvalSEEDA(MetaEvalBase):
+    """SEEDA, with the official references as gec-metrics distributes them."""
+
+    MODELS: ClassVar[tuple[str, ...]] = (
+        *("BART", "BERT-fuse", "GECToR-BERT", "GECToR-ens", "GPT-3.5", "INPUT", "LM-Critic"),
+        *("PIE", "REF-F", "REF-M", "Riken-Tohoku", "T5", "TemplateGEC", "TransGEC", "UEDIN-MS"),
+    )
+    SCORE_ID: ClassVar[Mapping[str, tuple[str, View]]] = {
+        "EW_edit": ("expected-wins", "edit"),
+        "EW_sent": ("expected-wins", "sentence"),
+        "TS_edit": ("trueskill", "edit"),
+        "TS_sent": ("trueskill", "sentence"),
+    }
+    VIEWS: ClassVar[Mapping[str, View]] = {"edit": "edit", "sent": "sentence"}
+    _SYSTEMS: ClassVar[Mapping[str, str]] = {
+        "base": "base",
+        "+INPUT": "input",
+        "+REF-F_GPT-3.5": "fluency",
+        "+fluency": "fluency",
+        "all": "all",
+    }
+
+    @dataclass
+    class Config:
+        """`system`: base, +INPUT, +REF-F_GPT-3.5 (or +fluency), all. `data`: see the base."""
+
+        system: str = "base"
+        data: str | Path | None = None
+
+    @dataclass
+    class SEEDASystemCorrOutput(MetaEvalBase.Output):
+        """A correlation for each column of human scores."""
+
+        ew_edit: _Corr | None = None
+        ew_sent: _Corr | None = None
+        ts_edit: _Corr | None = None
+        ts_sent: _Corr | None = None
+
+    @dataclass
+    class SEEDAWindowAnalysisSystemCorrOutput(MetaEvalBase.Output):
+        """Windows for each column of human scores."""
+
+        ew_edit: Windows | None = None
+        ew_sent: Windows | None = None
+        ts_edit: Windows | None = None
+        ts_sent: Windows | None = None
+
+    @dataclass
+    class SEEDASentenceCorrOutput(MetaEvalBase.Output):
+        """Agreement over pairs for each view."""
+
+        sent: _Corr | None = None
+        edit: _Corr | None = None
+
+    def _load(self) -> Benchmark:
+        known_name("system", self.config.system, tuple(self._SYSTEMS))
+        return load_benchmark(
+            "seeda",
+            systems=self._SYSTEMS[self.config.system],
+            references="official-as-published",
+            data=self.config.data,
+        )
+
+    def corr_system(
+        self, metric: MetricBase, aggregation: str = "default"
+    ) -> SEEDASystemCorrOutput:
+        """Pearson's r and Spearman's ρ over systems."""
+        return self.SEEDASystemCorrOutput(*super().corr_system(metric, aggregation))
+
+    def corr_sentence(self, metric: MetricBase) -> SEEDASentenceCorrOutput:
+        """Accuracy and Kendall's τ over judged pairs."""
+        edit, sent = super().corr_sentence(metric)
+        return self.SEEDASentenceCorrOutput(sent=sent, edit=edit)
+
+    def window_analysis_system(
+        self, metric: MetricBase, window: int = 4, aggregation: str = "default"
+    ) -> SEEDAWindowAnalysisSystemCorrOutput:
+        """Correlations over runs of systems adjacent in the human ranking."""
+        found = super().window_analysis_system(metric, window, aggregation)
+        return self.SEEDAWindowAnalysisSystemCorrOutput(*found)
+
+
+class MetaEvalGJG(MetaEvalBase):
+    """GJG15, with the official references as gec-metrics distributes them."""
+
+    MODELS: ClassVar[tuple[str, ...]] = (
+        *("AMU", "RAC", "CAMB", "CUUI", "POST", "UFC", "PKU", "UMC", "IITB", "SJTU", "INPUT"),
+        *("NTHU", "IPN"),
+    )
+    SCORE_ID: ClassVar[Mapping[str, tuple[str, View]]] = {
+        "ew": ("expected-wins", "sentence"),
+        "ts": ("trueskill", "sentence"),
+    }
+    VIEWS: ClassVar[Mapping[str, View]] = {"sent": "sentence"}
+
+    @dataclass
+    class GJGSystemCorrOutput(MetaEvalBase.Output):
+        """A correlation for each column of human scores."""
+
+        ew: _Corr | None = None
+        ts: _Corr | None = None
+
+    @dataclass
+    class GJGWindowAnalysisSystemCorrOutput(MetaEvalBase.Output):
+        """Windows for each column of human scores."""
+
+        ew: Windows | None = None
+        ts: Windows | None = None
+
+    @dataclass
+    class GJGSentenceCorrOutput(MetaEvalBase.Output):
+        """Agreement over pairs."""
+
+        corr: _Corr | None = None
+
+    def _load(self) -> Benchmark:
+        return load_benchmark(
+            "gjg15", systems="all", references="official-as-published", data=self.config.data
+        )
+
+    def corr_system(self, metric: MetricBase, aggregation: str = "default") -> GJGSystemCorrOutput:
+        """Pearson's r and Spearman's ρ over systems."""
+        return self.GJGSystemCorrOutput(*super().corr_system(metric, aggregation))
+
+    def corr_sentence(self, metric: MetricBase) -> GJGSentenceCorrOutput:
+        """Accuracy and Kendall's τ over judged pairs."""
+        return self.GJGSentenceCorrOutput(*super().corr_sentence(metric))
+
+    def window_analysis_system(
+        self, metric: MetricBase, window: int = 4, aggregation: str = "default"
+    ) -> GJGWindowAnalysisSystemCorrOutput:
+        """Correlations over runs of systems adjacent in the human ranking."""
+        found = super().window_analysis_system(metric, window, aggregation)
+        return self.GJGWindowAnalysisSystemCorrOutput(*found)
+
+
+_CLASSES: Sequence[type[MetaEvalBase]] = (MetaEvalGJG, MetaEvalSEEDA)
+
+META_EVALUATIONS: Mapping[str, type[MetaEvalBase]] = {
+    each.__name__.removeprefix("MetaEval").lower(): each for each in _CLASSES
+}
+"""Meta-evaluations by gec-metrics' names."""

@@ -1,0 +1,592 @@
+"""gec-metrics' metrics by its names: settings and defaults are that package's, the work this one's.
+
+Nothing here is computed otherwise than by a metric of this package. `beta`, `n` and the like mean
+what they mean there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.compat.gec_metrics.base import (
+    ByReference,
+    MetricBase,
+    MetricBaseForReferenceBased,
+    MetricBaseForReferenceFree,
+    MetricBaseForSourceFree,
+    Score,
+    WithoutReference,
+    inputs_handler,
+    named,
+)
+from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.corpus.edits import Edit, counted_edits
+from gecjury.errors import InputError, OptionError
+from gecjury.extraction.extract import corpus_edits, extract_edits
+from gecjury.refbased.edit_metric import BestReference
+from gecjury.refbased.gotoscorer.weights import ChunkWeights, chunk_sequence, judge_systems
+from gecjury.refbased.weighing.bertscore import BERTScore
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Statistics
+from gecjury.stats.counts import precision_recall_f
+from gecjury.textfiles import read_json
+
+__all__ = [
+    "ERRANT",
+    "GLEU",
+    "GREEN",
+    "IMPARA",
+    "METRICS",
+    "PTERRANT",
+    "SOME",
+    "BertScore",
+    "ExtractedEdit",
+    "GLEUOfficial",
+    "GoToScorer",
+    "MetricBase",
+    "MetricBaseForReferenceBased",
+    "MetricBaseForReferenceFree",
+    "MetricBaseForSourceFree",
+    "Scribendi",
+    "inputs_handler",
+]
+
+_SPACY_MODEL = "en_core_web_sm"
+_BERT = "bert-base-uncased"
+_DUMMY = "DUMMY:DUMMY"
+
+
+def _tagger(language: str) -> str:
+    """The tagger that errant loads for a language; the embedded one where it is not installed.
+
+    Raises:
+        OptionError: a language that errant has no rules for.
+    """
+    if language != "en":
+        raise OptionError(
+            f"language={language!r:.40}: errant types English edits alone; expected en"
+        )
+    return _SPACY_MODEL if find_spec(_SPACY_MODEL) else "embedded"
+
+
+class ExtractedEdit(NamedTuple):
+    """An edit with the names that its fields have in the errant package."""
+
+    o_start: int
+    o_end: int
+    o_str: str
+    c_str: str
+    type: str
+
+
+class ERRANT(ByReference):
+    """ERRANT's F; reads `en_core_web_sm` where it is installed, else the embedded tagger."""
+
+    @dataclass
+    class Config(ByReference.Config):
+        """`beta`: weight of recall. `language`: en."""
+
+        beta: float = 0.5
+        language: str = "en"
+
+    def __init__(self, config: Any = None) -> None:
+        super().__init__(config)
+        self.tagger = _tagger(self.config.language)
+        self.runtime = Runtime()
+        self.scorer = self._scorer()
+
+    def _scorer(self) -> Scorer:
+        return load("errant", beta=self.config.beta, tagger=self.tagger)
+
+    def edit_extraction(self, src: str, trg: str) -> list[ExtractedEdit]:
+        """The edits between a source and its correction that count."""
+        tokens = src.split()
+        [[found]] = extract_edits([src], [[trg]], self.tagger)
+        return [
+            ExtractedEdit(e.start, e.end, " ".join(tokens[e.start : e.end]), e.correction, e.type)
+            for e in counted_edits(found)
+        ]
+
+    def score_corpus_verbose(
+        self, sources: list[str], hypotheses: list[str], references: list[list[str]]
+    ) -> Score:
+        """The counts behind the corpus score."""
+        scorer, values = self._counts(sources, hypotheses, references)
+        sums, _ = scorer.chosen_in_run(values)
+        return self._score(sums[0])
+
+    def score_sentence_verbose(
+        self, sources: list[str], hypotheses: list[str], references: list[list[str]]
+    ) -> list[Score]:
+        """The counts behind each sentence's score."""
+        scorer, values = self._counts(sources, hypotheses, references)
+        best = scorer.best_references(values)[0]
+        return [self._score(values[0, row, index]) for row, index in enumerate(best)]
+
+    def _counts(
+        self, sources: list[str], hypotheses: list[str], references: list[list[str]]
+    ) -> tuple[BestReference, FloatArray]:
+        """The metric, and its counts: 1 × sentences × references × 3."""
+        assert isinstance(self.scorer, BestReference)
+        values = self.table(sources, [hypotheses], references).statistics.values
+        return self.scorer, values.astype(np.float64)
+
+    def _score(self, counts: FloatArray) -> Score:
+        tp, fp, fn = (float(count) for count in counts[:3])
+        return Score(tp, fp, fn, beta=self.config.beta)
+
+
+class BertScore(MetricBaseForSourceFree):
+    """BERTScore's F1 of hypotheses, each by the reference that suits it best."""
+
+    @dataclass
+    class Config(MetricBaseForSourceFree.Config):
+        """As that of the bert-score package; `score_type` f alone, no IDF, English."""
+
+        model_type: str = _BERT
+        num_layers: int | None = None
+        batch_size: int = 64
+        nthreads: int = 4
+        all_layers: bool = False
+        idf: bool = False
+        idf_sents: list[str] | None = None
+        lang: str = "en"
+        rescale_with_baseline: bool = True
+        baseline_path: str | None = None
+        use_fast_tokenizer: bool = False
+        score_type: str = "f"
+
+    def __init__(self, config: Any = None) -> None:
+        super().__init__(config)
+        check_bertscore(self.config)
+        self.runtime = Runtime(batch_size=self.config.batch_size)
+        self.model = BERTScore(
+            bert_of(self.config),
+            self.config.num_layers,
+            rescale=self.config.rescale_with_baseline,
+        )
+
+    def score_sentence(self, hypotheses: list[str], references: list[list[str]]) -> list[float]:
+        """F1 by the best reference."""
+        if not references:
+            raise InputError("bertscore needs references: expected references × sentences")
+        corpus_of_texts(hypotheses, {}, references)  # refuses lengths that differ
+        pairs = [
+            (h, line) for lines in references for h, line in zip(hypotheses, lines, strict=True)
+        ]
+        scores, _ = self.model.score(pairs, self.runtime)
+        best = scores.reshape(len(references), len(hypotheses)).max(axis=0)
+        return [float(score) for score in best]
+
+
+def bert_of(config: BertScore.Config) -> str:
+    """The encoder as this package names it."""
+    return BERTScore.model if config.model_type == _BERT else config.model_type
+
+
+def check_bertscore(config: BertScore.Config) -> None:
+    """Refuse settings of BERTScore that no metric here has.
+
+    Raises:
+        OptionError: names the setting.
+    """
+    for name, usual in (
+        ("score_type", "f"),
+        ("idf", False),
+        ("idf_sents", None),
+        ("all_layers", False),
+        ("baseline_path", None),
+        ("lang", "en"),
+    ):
+        value = getattr(config, name)
+        if value != usual:
+            raise OptionError(
+                f"bertscore: {name}={value!r:.40} is not to be had here; expected {usual!r}"
+            )
+
+
+class PTERRANT(ERRANT):
+    """ERRANT with edits weighted by BERTScore's F1."""
+
+    @dataclass
+    class Config(ERRANT.Config):
+        """`weight_model_config`: a `BertScore.Config`, or None for its defaults."""
+
+        weight_model_name: str = "bertscore"
+        weight_model_config: BertScore.Config | None = None
+
+    def _scorer(self) -> Scorer:
+        if self.config.weight_model_name != "bertscore":
+            raise OptionError(
+                f"weight_model_name={self.config.weight_model_name!r:.40}: expected bertscore"
+            )
+        weights = self.config.weight_model_config or BertScore.Config()
+        check_bertscore(weights)
+        self.runtime = Runtime(batch_size=weights.batch_size)
+        return load(
+            "pt-errant",
+            model=bert_of(weights),
+            layer=weights.num_layers,
+            beta=self.config.beta,
+            tagger=self.tagger,
+        )
+
+
+class GREEN(ByReference):
+    """GREEN."""
+
+    @dataclass
+    class Config(ByReference.Config):
+        """`n`: longest n-gram. `beta`: weight of recall. `unit`: word or char."""
+
+        n: int = 4
+        beta: float = 2.0
+        unit: str = "word"
+
+    def __init__(self, config: Any = None) -> None:
+        super().__init__(config)
+        self.runtime = Runtime()
+        c = self.config
+        self.scorer = load("green", n=c.n, beta=c.beta, unit=_unit(c.unit, "char"))
+
+
+def _unit(unit: str, characters: str) -> str:
+    if unit not in ("word", "char"):
+        raise OptionError(f"unit={unit!r:.40}: expected word or char")
+    return characters if unit == "char" else unit
+
+
+class GLEU(ByReference):
+    """GLEU with the multiset difference, references drawn as the authors' script draws them."""
+
+    counted: ClassVar[str] = "gleu"
+
+    @dataclass
+    class Config(ByReference.Config):
+        """`iter`: draws of references. `n`: longest n-gram. `unit`: word or char."""
+
+        iter: int = 500
+        n: int = 4
+        unit: str = "word"
+
+    def __init__(self, config: Any = None) -> None:
+        super().__init__(config)
+        self.runtime = Runtime()
+        settings = {
+            "n": self.config.n,
+            "draws": self.config.iter,
+            "unit": _unit(self.config.unit, "line"),
+            "choices": "script",
+        }
+        self.scorer = load(self.counted, **settings)
+        # Sums become scores by the plain formula, whatever was counted.
+        self._plain = load("gleu", **settings)
+
+    def corpus_scores(
+        self,
+        sources: Sequence[str],
+        systems: Sequence[Sequence[str]],
+        references: Sequence[Sequence[str]] = (),
+    ) -> list[float]:
+        """The mean over the draws, a system."""
+        statistics = self._statistics(sources, systems, references)
+        return [float(score) for score in self._plain.corpus_scores(statistics).score]
+
+    def sentence_scores(
+        self,
+        sources: Sequence[str],
+        systems: Sequence[Sequence[str]],
+        references: Sequence[Sequence[str]] = (),
+    ) -> list[list[float]]:
+        """Means over the references, systems × sentences."""
+        statistics = self._statistics(sources, systems, references)
+        found: list[list[float]] = self._plain.sentence_scores(statistics).score.tolist()
+        return found
+
+    def _statistics(
+        self,
+        sources: Sequence[str],
+        systems: Sequence[Sequence[str]],
+        references: Sequence[Sequence[str]],
+    ) -> Statistics:
+        corpus = corpus_of_texts(sources, named(systems), references)
+        self.scorer.check(corpus)
+        found = self.scorer.statistics(corpus, self.runtime)
+        values = found.values.copy()
+        # Both lengths: there an empty text is one word long, in the sums of a corpus as well.
+        values[..., :2] = np.maximum(values[..., :2], 1)
+        return replace(found, values=values)
+
+
+class GLEUOfficial(GLEU):
+    """GLEU with the difference of the authors' script."""
+
+    counted: ClassVar[str] = "gleu-official"
+
+
+class GoToScorer(ERRANT):
+    """GoToScorer's chunks by one reference, all of one weight or weighted by a file."""
+
+    @dataclass
+    class Config(ERRANT.Config):
+        """`weight_file`: as gecmetrics-gen-gotoscorer-weight writes it, read unless `no_weight`."""
+
+        weight_file: str = ""
+        ref_id: int = 0
+        no_weight: bool = True
+
+    @dataclass
+    class Chunk:
+        """A chunk as gec-metrics shows it."""
+
+        o_start: int = 0
+        o_end: int = 0
+        c_str: str = ""
+        type: str = ""
+        weight: float = 1.0
+        is_edited: bool = False
+
+    def __init__(self, config: Any = None) -> None:
+        super().__init__(config)
+        no_weight = self.config.no_weight
+        self.weights = None if no_weight else _chunk_weights(self.config.weight_file)
+
+    def _scorer(self) -> Scorer:
+        return load(
+            "gotoscorer",
+            beta=self.config.beta,
+            reference=self.config.ref_id,
+            tagger=self.tagger,
+        )
+
+    def generate_chunks(self, edits: Sequence[ExtractedEdit], tokens: Sequence[str]) -> list[Chunk]:
+        """The chunks of a source by the edits of a correction."""
+        types = {(edit.o_start, edit.o_end): edit.type for edit in edits}
+        plain = [Edit(edit.o_start, edit.o_end, edit.c_str, edit.type) for edit in edits]
+        return [
+            self.Chunk(
+                chunk.start,
+                chunk.end,
+                " ".join(chunk.correction),
+                types[chunk.start, chunk.end] if chunk.edited else _DUMMY,
+                is_edited=chunk.edited,
+            )
+            for chunk in chunk_sequence(tokens, plain)
+        ]
+
+    def corpus_scores(
+        self,
+        sources: Sequence[str],
+        systems: Sequence[Sequence[str]],
+        references: Sequence[Sequence[str]] = (),
+    ) -> list[float]:
+        """F of the summed counts, a system."""
+        counts = self._weighed(sources, systems, references)
+        return [float(score) for score in self._f(counts.sum(axis=1))]
+
+    def sentence_scores(
+        self,
+        sources: Sequence[str],
+        systems: Sequence[Sequence[str]],
+        references: Sequence[Sequence[str]] = (),
+    ) -> list[list[float]]:
+        """F, systems × sentences."""
+        found: list[list[float]] = self._f(self._weighed(sources, systems, references)).tolist()
+        return found
+
+    def score_corpus_verbose(
+        self, sources: list[str], hypotheses: list[str], references: list[list[str]]
+    ) -> Score:
+        """The counts behind the corpus score."""
+        [counts] = self._weighed(sources, [hypotheses], references)
+        return self._score(counts.sum(axis=0))
+
+    def score_sentence_verbose(
+        self, sources: list[str], hypotheses: list[str], references: list[list[str]]
+    ) -> list[Score]:
+        """The counts behind each sentence's score."""
+        [counts] = self._weighed(sources, [hypotheses], references)
+        return [self._score(line) for line in counts]
+
+    def _weighed(
+        self,
+        sources: Sequence[str],
+        systems: Sequence[Sequence[str]],
+        references: Sequence[Sequence[str]],
+    ) -> FloatArray:
+        """Counts, systems × sentences × (tp, fp, fn, tn, weight)."""
+        corpus = corpus_of_texts(sources, named(systems), references)
+        if not 0 <= self.config.ref_id < len(corpus.references):
+            raise InputError(
+                f"ref_id={self.config.ref_id}: {len(corpus.references)} references were given, "
+                "counted from 0"
+            )
+        edits = corpus_edits(corpus, self.tagger, "spacy2", self.runtime)
+        tokens = [source.split() for source in corpus.sources]
+        chosen = edits.references[self.config.ref_id]
+        judged = judge_systems(tokens, chosen, list(edits.systems.values()))
+        return judged.counts(self.weights)
+
+    def _f(self, counts: FloatArray) -> FloatArray:
+        tp, fp, fn, _, _ = np.moveaxis(counts, -1, 0)
+        return precision_recall_f(tp, fp, fn, beta=self.config.beta)[2]
+
+
+def _chunk_weights(path: str) -> ChunkWeights:
+    """Weights from a file of gec-metrics: how many of its systems had each chunk right.
+
+    Raises:
+        InputError: the file cannot be read, or holds something else.
+    """
+    expected = '[{"evaluations": [[0 or 1 a system] a chunk], ...} a sentence]'
+    record = read_json(Path(path), expected)
+    try:
+        right = [tuple(sum(chunk) for chunk in line["evaluations"]) for line in record]
+        sizes = {len(chunk) for line in record for chunk in line["evaluations"]}
+        verdicts = {one for line in record for chunk in line["evaluations"] for one in chunk}
+    except (TypeError, KeyError):
+        raise InputError(f"{path} does not hold weights: expected {expected}") from None
+    if len(sizes) != 1 or min(sizes) < 1 or not verdicts <= {0, 1}:
+        raise InputError(f"{path} does not hold weights: expected {expected}")
+    return ChunkWeights(sizes.pop(), tuple(right))
+
+
+def _neural(config: Any) -> Runtime:
+    return Runtime(device="cpu" if config.no_cuda else "auto", batch_size=config.batch_size)
+
+
+class SOME(WithoutReference):
+    """SOME, of three models that lie in one folder."""
+
+    @dataclass
+    class Config(WithoutReference.Config):
+        """Folders `grammer` (or `grammaticality`), `fluency` and `meaning` beside each other."""
+
+        model_g: str = "gfm-models/grammer"
+        model_f: str = "gfm-models/fluency"
+        model_m: str = "gfm-models/meaning"
+        weight_g: float = 0.55
+        weight_f: float = 0.43
+        weight_m: float = 0.02
+        no_cuda: bool = False
+        batch_size: int = 32
+        max_length: int = 128
+
+    def __init__(self, config: Any = None) -> None:
+        super().__init__(config)
+        c = self.config
+        folders = [Path(each) for each in (c.model_g, c.model_f, c.model_m)]
+        names = [folder.name for folder in folders]
+        if len({folder.parent for folder in folders}) > 1 or names not in (
+            ["grammer", "fluency", "meaning"],
+            ["grammaticality", "fluency", "meaning"],
+        ):
+            raise OptionError(
+                f"some: {c.model_g}, {c.model_f}, {c.model_m}: expected folders called grammer (or "
+                "grammaticality), fluency and meaning beside each other"
+            )
+        self.runtime = _neural(c)
+        self.scorer = load(
+            "some",
+            model=str(folders[0].parent),
+            alpha=c.weight_g,
+            beta=c.weight_f,
+            gamma=c.weight_m,
+            max_length=c.max_length,
+        )
+
+
+class IMPARA(WithoutReference):
+    """IMPARA."""
+
+    @dataclass
+    class Config(WithoutReference.Config):
+        """`model_qe`: ranker. `model_se`: encoder of the similarity. `threshold`: least one."""
+
+        model_qe: str = "gotutiyan/IMPARA-QE"
+        model_se: str = "bert-base-cased"
+        max_length: int = 128
+        threshold: float = 0.9
+        no_cuda: bool = False
+        batch_size: int = 32
+
+    def __init__(self, config: Any = None) -> None:
+        super().__init__(config)
+        c = self.config
+        self.runtime = _neural(c)
+        self.scorer = load(
+            "impara",
+            model=c.model_qe,
+            encoder=c.model_se,
+            threshold=min(max(c.threshold, -1.0), 1.0),
+            max_length=c.max_length,
+        )
+
+    def sentence_scores(
+        self,
+        sources: Sequence[str],
+        systems: Sequence[Sequence[str]],
+        references: Sequence[Sequence[str]] = (),
+    ) -> list[list[float]]:
+        """As usual; no cosine reaches a threshold above 1, so that all is 0 under it."""
+        if self.config.threshold > 1:
+            corpus_of_texts(sources, named(systems))
+            return [[0.0] * len(sources) for _ in systems]
+        return super().sentence_scores(sources, systems)
+
+    def corpus_scores(
+        self,
+        sources: Sequence[str],
+        systems: Sequence[Sequence[str]],
+        references: Sequence[Sequence[str]] = (),
+    ) -> list[float]:
+        """Means of the sentence scores."""
+        if self.config.threshold > 1:
+            return [0.0 for _ in self.sentence_scores(sources, systems)]
+        return super().corpus_scores(sources, systems)
+
+
+class Scribendi(WithoutReference):
+    """Scribendi score; whole numbers."""
+
+    whole: ClassVar[bool] = True
+
+    @dataclass
+    class Config(WithoutReference.Config):
+        """`model`: causal language model. `threshold`: least similarity to the source."""
+
+        model: str = "gpt2"
+        threshold: float = 0.8
+        no_cuda: bool = False
+        batch_size: int = 32
+
+    def __init__(self, config: Any = None) -> None:
+        super().__init__(config)
+        self.runtime = _neural(self.config)
+        self.scorer = load("scribendi", model=self.config.model, threshold=self.config.threshold)
+
+
+_CLASSES: tuple[type[MetricBase], ...] = (
+    Scribendi,
+    IMPARA,
+    SOME,
+    GLEU,
+    GLEUOfficial,
+    ERRANT,
+    GREEN,
+    GoToScorer,
+    BertScore,
+    PTERRANT,
+)
+
+METRICS: Mapping[str, type[MetricBase]] = {each.__name__.lower(): each for each in _CLASSES}
+"""Metrics by gec-metrics' names."""

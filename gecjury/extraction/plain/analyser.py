@@ -1,0 +1,124 @@
+"""Sentences read, aligned and merged by the characters of their tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from gecjury.arrays import FloatArray
+from gecjury.extraction.alignment import Aligner
+from gecjury.extraction.alignment_large import distances
+from gecjury.extraction.merging import Rules
+from gecjury.extraction.parsing import Parsed, mark
+from gecjury.extraction.pipeline import Analyser
+from gecjury.extraction.plain.categories import PlainTyper
+from gecjury.extraction.plain.forms import folded, is_punctuation, only_letters, similar
+
+__all__ = ["RULES", "PlainAligner", "PlainReader", "plain_analyser"]
+
+# Classes of tokens, where spaCy has parts of speech.
+_WORD, _PUNCTUATION = 1, 2
+# A class that no token has.
+_NONE = 0
+# Cost of replacing a token by one that shares no character is the sum, a little less than the 2 of
+# a deletion and an insertion.
+_REPLACED, _DISTANCE = 0.3, 1.6
+
+RULES = Rules(
+    open=frozenset((_WORD, _PUNCTUATION)),
+    verbal=frozenset(),
+    punct=_PUNCTUATION,
+    det=_NONE,
+    similar=similar,
+    letters=only_letters,
+    alike=False,
+)
+"""ERRANT's rules without those that name parts of speech.
+
+What remains: tokens that are the same when joined are one edit; so are a case change with the words
+before it, and punctuation with the case change behind it; of two neighbours both replaced, and of a
+token and a form of it, each stays by itself; what is left of a run is one edit, as where ERRANT
+finds a content word. (Dividing it everywhere instead, or at punctuation, or where all words are
+short, was worse on Czech and English development data.)
+"""
+
+
+class PlainAligner(Aligner):
+    """ERRANT's recursion with the cost of a replacement taken from characters alone.
+
+    A replacement costs 0 where two tokens differ in case, width or composition only, and otherwise
+    .3 + 1.6 · (insertions and deletions of characters by the characters of both, 0 to 1), of the
+    folded tokens. ERRANT's cost is .499 for another lemma, up to .5 for another part of speech, and
+    the distance of characters: about .999 + distance for unrelated words. Without lemma and part of
+    speech the characters have to say what those said, so the constant is smaller and the distance
+    weighs more; both numbers were the best of some twenty tried on development data (GECCC's
+    M2 in Czech, JFLEG's corrections in English). Insertion, deletion and transposition cost what
+    they cost in ERRANT.
+    """
+
+    def substitution(self, source: Parsed, i: int, corrected: Parsed, j: int) -> float:
+        """Cost of replacing one token by another: 0, or between .3 and 1.9."""
+        left, right = source.lowers[i], corrected.lowers[j]
+        return 0.0 if left == right else _REPLACED + _DISTANCE * self._distance(left, right)
+
+    def _open_classes(self) -> frozenset[int]:
+        return frozenset()
+
+    def _matrix(self, source: Parsed, corrected: Parsed, start: int, n: int, m: int) -> FloatArray:
+        lowers = source.lowers[start:n], corrected.lowers[start:m]
+        between, rows, columns = distances(*lowers)
+        costs = np.zeros((n - start + 1, m - start + 1))
+        right = np.array(corrected.texts[start:m], dtype=object)
+        folded_right = np.array(lowers[1], dtype=object)
+        for i, (text, lower) in enumerate(zip(source.texts[start:n], lowers[0], strict=True)):
+            row = _REPLACED + _DISTANCE * between[rows[i]][columns]
+            row[folded_right == lower] = 0.0
+            row[right == text] = -1.0
+            costs[i + 1, 1:] = row
+        return costs
+
+
+class PlainReader:
+    """Sentences as `Parsed`, with what their tokens tell by themselves.
+
+    `lowers` and `lemmas` are folded tokens, `poses` tell words from punctuation; there are no tags,
+    and neither labels nor heads.
+    """
+
+    def __init__(self) -> None:
+        self._words: dict[str, tuple[str, int, int, int]] = {}
+
+    def parse(self, sentences: Iterable[str]) -> dict[str, Parsed]:
+        """Read distinct sentences, tokens split on white space."""
+        return {sentence: self._read(sentence.split()) for sentence in sentences}
+
+    def _read(self, tokens: list[str]) -> Parsed:
+        words = self._words
+        try:
+            found = [words[token] for token in tokens]
+        except KeyError:
+            found = [words.get(token) or self._add(token) for token in tokens]
+        lowers = [word[0] for word in found]
+        return Parsed(
+            tokens,
+            lowers,
+            lowers,
+            [word[1] for word in found],
+            [""] * len(tokens),
+            [],
+            [],
+            [word[2] for word in found],
+            [word[3] for word in found],
+        )
+
+    def _add(self, token: str) -> tuple[str, int, int, int]:
+        lower = folded(token)
+        kind = _PUNCTUATION if is_punctuation(token) else _WORD
+        word = self._words[token] = lower, kind, len(self._words), mark(lower)
+        return word
+
+
+def plain_analyser() -> Analyser:
+    """What makes edits without a tagger."""
+    return Analyser(PlainReader(), PlainAligner(), RULES, PlainTyper())

@@ -1,0 +1,107 @@
+"""Types of edits by form, Universal part of speech and lemma."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gecjury.extraction.merging import Span
+from gecjury.extraction.parsing import Parsed
+from gecjury.extraction.plain.categories import form_type, is_near, operation
+
+__all__ = ["UniversalTyper"]
+
+# Types remembered at once.
+_REMEMBERED = 100_000
+# Parts of speech that are one verb together.
+_VERBAL = frozenset({"AUX", "PART", "VERB"})
+
+
+class UniversalTyper:
+    """Types edits by form first, then by part of speech and lemma.
+
+    `M` misses, `R` replaces, `U` is unnecessary. PUNCT, SPACE, ORTH and WO are as in
+    `gecjury.extraction.plain.categories.PlainTyper`. Then, where all tokens have one part of speech
+    (auxiliaries, particles and verbs together count as VERB where a verb or auxiliary is among
+    them):
+
+    - `M:NOUN`, `U:NOUN`: that is missing, or too much;
+    - `R:NOUN:FORM`: another form of the same lemma, for verbs with or without auxiliaries;
+    - `R:SPELL`: another lemma, and one word near the other in characters;
+    - `R:NOUN`: another lemma.
+
+    Otherwise `R:MORPH` is a single token of the same lemma and another part of speech, `R:SPELL` a
+    near word, and OTHER the rest.
+    """
+
+    def __init__(self) -> None:
+        from spacy.parts_of_speech import NAMES
+
+        self._names: dict[int, str] = NAMES
+        self._known: dict[Any, str] = {}
+
+    def types(self, spans: list[Span], source: Parsed, corrected: Parsed) -> list[str]:
+        """The type of each span of one sentence pair; `UNK` where nothing is changed."""
+        found = []
+        for span in spans:
+            start, end, first, last = span
+            edit = tuple(source.keys[start:end]), tuple(corrected.keys[first:last])
+            kind = self._known.get(edit)
+            if kind is None:
+                kind = self._type(span, source, corrected)
+                if len(self._known) >= _REMEMBERED:
+                    self._known.clear()
+                self._known[edit] = kind
+            found.append(kind)
+        return found
+
+    def _type(self, span: Span, source: Parsed, corrected: Parsed) -> str:
+        start, end, first, last = span
+        old, new = source.texts[start:end], corrected.texts[first:last]
+        if old == new:
+            return "UNK"
+        kind = form_type(old, new)
+        if not kind:
+            kind = _category(
+                _Side(old, source.lemmas[start:end], self._parts(source.poses[start:end])),
+                _Side(new, corrected.lemmas[first:last], self._parts(corrected.poses[first:last])),
+            )
+        return f"{operation(old, new)}:{kind}"
+
+    def _parts(self, poses: list[int]) -> list[str]:
+        return [self._names[pos] for pos in poses]
+
+
+class _Side(NamedTuple):
+    """One side of an edit, an entry a token."""
+
+    texts: list[str]
+    lemmas: list[str]
+    parts: list[str]
+
+    @property
+    def verbs(self) -> set[str]:
+        """Lemmas of its verbs, without auxiliaries unless there are no others."""
+        kind = "VERB" if "VERB" in self.parts else "AUX"
+        both = zip(self.lemmas, self.parts, strict=True)
+        return {lemma for lemma, part in both if part == kind}
+
+
+def _category(old: _Side, new: _Side) -> str:
+    part = _shared([*old.parts, *new.parts])
+    if not old.texts or not new.texts:
+        return part or "OTHER"
+    # A verb that took or lost an auxiliary is another form of it.
+    same = old.lemmas == new.lemmas or (part in ("AUX", "VERB") and bool(old.verbs & new.verbs))
+    if same and part:
+        return f"{part}:FORM"
+    if same and len(old.texts) == len(new.texts) == 1:
+        return "MORPH"
+    return "SPELL" if is_near(old.texts, new.texts) else part or "OTHER"
+
+
+def _shared(poses: list[str]) -> str:
+    """The part of speech that all tokens have; "" where they differ or have none."""
+    found = set(poses)
+    if len(found) == 1:
+        return poses[0]
+    return "VERB" if found <= _VERBAL else ""

@@ -1,0 +1,214 @@
+"""spaCy pipelines of any language, read for Universal parts of speech and lemmas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
+from gecjury.extraction.alignment import Aligner
+from gecjury.extraction.merging import errant_rules
+from gecjury.extraction.parsing import Parsed, Parser
+from gecjury.extraction.pipeline import Analyser
+from gecjury.extraction.plain.forms import only_letters, similar
+from gecjury.extraction.tagger import checked_spacy
+from gecjury.extraction.tagger.importing import needs_torch
+from gecjury.extraction.universal import PREFIX, VERSION
+from gecjury.extraction.universal.categories import UniversalTyper
+from gecjury.textfiles import read_json
+from gecjury.wording import visible
+
+__all__ = ["UniversalReader", "pipeline_signature", "universal_analyser"]
+
+_LONGEST = 1000  # characters of a name or path
+_WITHOUT_SPACES = frozenset({"ja", "lo", "my", "km", "th", "zh"})
+# Sentences read at once.
+_BATCH = 128
+
+
+def pipeline_signature(name: str) -> dict[str, str]:
+    """Name and version of a pipeline, of spaCy and of our rules, without loading anything.
+
+    Args:
+        name: of an installed spaCy pipeline, or the folder of one.
+
+    Raises:
+        MissingExtraError: spaCy is not installed.
+        OptionError: there is no such pipeline, or it is blank.
+        InputError: a folder's meta.json cannot be read.
+    """
+    meta = _meta(name)
+    if not meta["pipeline"]:
+        raise OptionError(
+            f"tagger {PREFIX}{visible(name)}: a blank pipeline, which sets neither parts of speech "
+            "nor lemmas; name one that was trained, or use tagger=none, which needs neither"
+        )
+    try:
+        version = metadata.version("spacy")
+    except metadata.PackageNotFoundError:
+        raise MissingExtraError(
+            f"tagger {PREFIX}{visible(name)} needs spaCy, which is not installed: "
+            f"{install_hint('edits')}"
+        ) from None
+    title = f"{meta['lang']}_{meta['name']}-{meta['version']}"
+    return {"tagger": f"{PREFIX}{title}", "spacy": version, "rules": f"universal {VERSION}"}
+
+
+def universal_analyser(name: str) -> Analyser:
+    """What makes edits with a pipeline: ERRANT's alignment and merging, and types of our own.
+
+    The alignment's costs are ERRANT's, which take Universal parts of speech and lemmas; merging
+    follows ERRANT's rules with them, where a token and a form of it are compared without diacritics
+    and case.
+
+    Raises:
+        MissingExtraError: spaCy is not installed.
+        OptionError: the pipeline cannot be loaded, cannot read tokens made elsewhere, or sets no
+            parts of speech or lemmas.
+    """
+    pipeline_signature(name)
+    spacy = checked_spacy(torch=needs_torch(name))
+    place = Path(name) if (Path(name) / "meta.json").is_file() else name.replace("-", "_")
+    try:
+        nlp = spacy.load(place, exclude=["ner"])
+    except Exception as error:  # of the pipeline's own code and of what it needs
+        raise OptionError(
+            f"tagger {PREFIX}{visible(name)} cannot be loaded: {visible(str(error))}"
+        ) from error
+    rules = errant_rules()._replace(similar=similar, letters=only_letters)
+    return Analyser(UniversalReader(nlp, name), Aligner(), rules, UniversalTyper())
+
+
+class UniversalReader(Parser):
+    """Reads tokens made elsewhere with a pipeline of any language."""
+
+    def __init__(self, nlp: Any, name: str) -> None:
+        """Try the pipeline on two tokens.
+
+        Args:
+            nlp: a `spacy.language.Language`.
+            name: of it, for messages.
+
+        Raises:
+            OptionError: it cannot read them, or sets no parts of speech or lemmas.
+        """
+        super().__init__(nlp)
+        self._fast = None
+        self._name = f"tagger {PREFIX}{visible(name)}"
+        # Japanese, Chinese and Korean pipelines may take lemmas from their own tokeniser alone.
+        self._asks_tokenizer = False
+        try:
+            (doc,) = self._docs([["a", "."]])
+            lemmas = any(token.lemma for token in doc)
+        except InputError as error:
+            raise OptionError(str(error)) from error
+        components = ", ".join(nlp.pipe_names)
+        if not any(token.pos for token in doc):
+            raise OptionError(
+                f"{self._name} sets no parts of speech (its components: {components}); edits need "
+                "token.pos and token.lemma: use another pipeline, or tagger=none"
+            )
+        if not lemmas:
+            self._asks_tokenizer = any(token.lemma for token in nlp.make_doc("a ."))
+            if not self._asks_tokenizer:
+                raise OptionError(
+                    f"{self._name} sets no lemmas (its components: {components}); edits need "
+                    "token.pos and token.lemma: use another pipeline, or tagger=none"
+                )
+
+    def _parse_plainly(self, sentences: list[list[str]]) -> Iterator[Parsed]:
+        for words, doc in zip(sentences, self._docs(sentences), strict=True):
+            self._complete(doc, words)
+            yield self.reduce(doc)
+
+    def _docs(self, sentences: list[list[str]]) -> Iterator[Any]:
+        """Docs of exactly the tokens given."""
+        from spacy.tokens import Doc
+
+        given = (Doc(self._nlp.vocab, words=words) for words in sentences)
+        docs = iter(self._nlp.pipe(given, batch_size=_BATCH))
+        for words in sentences:
+            try:
+                doc = next(docs)
+            except Exception as error:  # of a component's own code
+                raise InputError(
+                    f"{self._name} cannot read tokens made elsewhere, which edits need (a "
+                    f"component of it failed: {visible(str(error))}); use tagger=none"
+                ) from error
+            if [token.text for token in doc] != words:
+                raise InputError(
+                    f"{self._name} changes tokens, which edits need as they are given: of "
+                    f"{len(words)} it made {len(doc)} in {visible(' '.join(words)[:60])!r}; use "
+                    "tagger=none"
+                )
+            yield doc
+
+    def _complete(self, doc: Any, words: list[str]) -> None:
+        """Set lemmas that the components did not: the tokeniser's, else the word in lower case."""
+        if all(token.lemma for token in doc):
+            return
+        known = _tokenizer_lemmas(self._nlp, words) if self._asks_tokenizer else {}
+        for number, token in enumerate(doc):
+            if not token.lemma:
+                token.lemma_ = known.get(number) or token.lower_
+
+
+def _tokenizer_lemmas(nlp: Any, words: list[str]) -> dict[int, str]:
+    """Lemmas by the pipeline's own tokeniser of those words that it does not divide.
+
+    Sentences of languages written without spaces are put together again for it.
+    """
+    space = "" if nlp.lang in _WITHOUT_SPACES else " "
+    starts, place = {}, 0
+    for number, word in enumerate(words):
+        starts[place, word] = number
+        place += len(word) + len(space)
+    try:
+        tokens = list(nlp.make_doc(space.join(words)))
+    except Exception:  # a sentence too long for it
+        return {}
+    found = ((starts.get((token.idx, token.text)), token.lemma_) for token in tokens)
+    return {number: lemma for number, lemma in found if number is not None and lemma}
+
+
+def _meta(name: str) -> dict[str, Any]:
+    """What a pipeline says of itself.
+
+    Raises:
+        OptionError: there is no such pipeline.
+        InputError: its meta.json cannot be read.
+    """
+    if not name or "\0" in name or len(name) > _LONGEST:
+        raise OptionError(
+            f"tagger '{PREFIX}{visible(name[:60])}' names no pipeline; expected {PREFIX}NAME, the "
+            "name of an installed spaCy pipeline or its folder"
+        )
+    if name.startswith("blank:"):
+        return {"lang": name[6:], "name": "blank", "version": "", "pipeline": []}
+    folder = Path(name)
+    if not (folder / "meta.json").is_file():
+        package = name.replace("-", "_")
+        spec = find_spec(package) if package.isidentifier() else None
+        places = list(spec.submodule_search_locations or ()) if spec else []
+        folder = Path(places[0]) if places else Path()
+        if not places or not (folder / "meta.json").is_file():
+            raise OptionError(
+                f"the spaCy pipeline {visible(name)!r} is not installed: install its package (see "
+                "https://spacy.io/models), name the folder of one, or use tagger=none, which needs "
+                "none"
+            )
+    path = folder / "meta.json"
+    record = read_json(path, "the meta.json of a spaCy pipeline")
+    keys = ("lang", "name", "version")
+    if (
+        not isinstance(record, dict)
+        or not all(isinstance(record.get(key), str) for key in keys)
+        or not isinstance(record.get("pipeline", []), list)
+    ):
+        raise InputError(
+            f"{path}: not the meta.json of a spaCy pipeline; expected {', '.join(keys)}, pipeline"
+        )
+    return {key: record[key] for key in keys} | {"pipeline": record.get("pipeline", [])}

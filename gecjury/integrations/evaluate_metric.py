@@ -1,0 +1,109 @@
+"""Any metric as a module of Hugging Face's evaluate, loaded from this file.
+
+    import evaluate
+    from gecjury.integrations import evaluate_metric
+
+    errant = evaluate.load(evaluate_metric.__file__, "errant")
+    errant.compute(sources=sources, predictions=predictions, references=references)
+
+`references` are one sentence a row, or a list of them. The second argument is a metric's name; its
+options go to `compute(options="beta=1")`, since evaluate makes a folder's name of the first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from gecjury.errors import MissingExtraError
+from gecjury.integrations.scoring import RowScorer
+
+__all__ = ["GecjuryMetric"]
+
+_DESCRIPTION = "Scores of corrections by a metric for grammatical error correction."
+_INPUTS = """
+Args:
+    sources: the sentences that were corrected.
+    predictions: the corrections.
+    references: for each a correction by people, or a list of them; left out for metrics that read
+        none.
+    options: settings of the metric as on gecjury's command line, "beta=1,mode=span".
+    device: where models run.
+Returns:
+    score: of the corpus. sentences: a score each, None where there is none. precision and recall of
+    the corpus where the metric has them. signature: what made the scores.
+"""
+
+
+def _computed(
+    metric: str,
+    sources: Sequence[str],
+    predictions: Sequence[str],
+    references: Sequence[str | Sequence[str]] | None,
+    options: str,
+    device: str,
+) -> dict[str, Any]:
+    rows = RowScorer.of(f"{metric}:{options}" if options else metric, device)
+    given = [[row] if isinstance(row, str) else list(row) for row in references or ()]
+    table = rows.score(sources, predictions, given)
+    found: dict[str, Any] = {
+        "score": float(table.by_system.score[0]),
+        "sentences": [None if math.isnan(s) else float(s) for s in table.sentences[0]],
+        "signature": str(table.signature),
+    }
+    for name, part in (("precision", table.precision), ("recall", table.recall)):
+        if part is not None:
+            found[name] = float(part[0])
+    return found
+
+
+if find_spec("evaluate") is None:
+
+    class GecjuryMetric:
+        """Stands for the module where evaluate is not installed."""
+
+        def __init__(self, *arguments: Any, **settings: Any) -> None:
+            raise MissingExtraError(
+                "the module for Hugging Face's evaluate needs that package: pip install evaluate"
+            )
+
+else:
+    import datasets
+    import evaluate
+
+    class GecjuryMetric(evaluate.Metric):  # type: ignore[no-redef,misc]  # the other branch's
+        """A metric of gecjury; `config_name` is its name, `green` by default."""
+
+        def _info(self) -> Any:
+            text = datasets.Value("string")
+            columns = {"sources": text, "predictions": text}
+            if "references" not in RowScorer.of(self._metric).scorer.needs:
+                features: Any = datasets.Features(columns)
+            else:
+                features = [
+                    datasets.Features({**columns, "references": datasets.Sequence(text)}),
+                    datasets.Features({**columns, "references": text}),
+                ]
+            return evaluate.MetricInfo(
+                description=_DESCRIPTION,
+                citation="",
+                inputs_description=_INPUTS,
+                features=features,
+            )
+
+        @property
+        def _metric(self) -> str:
+            name = str(self.config_name)
+            return "green" if name == "default" else name
+
+        def _compute(
+            self,
+            sources: Sequence[str],
+            predictions: Sequence[str],
+            references: Sequence[str | Sequence[str]] | None = None,
+            options: str = "",
+            device: str = "auto",
+        ) -> dict[str, Any]:
+            return _computed(self._metric, sources, predictions, references, options, device)

@@ -1,0 +1,95 @@
+"""Any metric as a scorer of Inspect (inspect_ai): a score a sample, the corpus score at the end.
+
+    from gecjury.integrations.inspect_ai import gec_scorer
+
+    Task(dataset, solver=generate(), scorer=gec_scorer("errant"))
+
+A sample's source is `metadata["source"]`, or its input where that is missing; its target holds the
+references; the model's completion is the correction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any
+
+from gecjury.errors import InputError, MissingExtraError
+from gecjury.integrations.scoring import RowScorer
+
+__all__ = ["gec_scorer"]
+
+
+def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "auto") -> Any:
+    """A scorer for `Task(scorer=...)`.
+
+    Args:
+        metric: name with options, as on the command line: `errant:beta=1`.
+        source: the key of a sample's metadata that holds the sentence to correct.
+        device: where models run.
+
+    Returns:
+        A scorer whose value is the metric's sentence score, with the metrics `mean`, `stderr` and
+        `corpus`, the metric's own score of all samples together.
+
+    Raises:
+        OptionError: no such metric, or one that cannot score sentences of one system.
+        MissingExtraError: inspect_ai is not installed.
+    """
+    rows = RowScorer.of(metric, device)
+    try:
+        from inspect_ai.scorer import Score, mean, scorer, stderr
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            "the scorer for Inspect needs the package inspect_ai: pip install inspect-ai"
+        ) from None
+    lock = Lock()  # models and caches serve one sample at a time
+
+    def scored(text: str, original: str, references: Sequence[str]) -> float | None:
+        with lock:
+            return rows.one(original, text, references)
+
+    @scorer(metrics=[mean(), stderr(), _corpus(rows)], name="gecjury/gec_scorer")  # type: ignore[untyped-decorator]  # not looked into
+    def build(metric: str, source: str) -> Any:
+        async def score(state: Any, target: Any) -> Any:
+            import anyio.to_thread
+
+            found = state.metadata.get(source, state.input_text)
+            if not isinstance(found, str):
+                raise InputError(
+                    f"sample {state.sample_id}: metadata[{source!r}] is a "
+                    f"{type(found).__name__}; expected the sentence to correct"
+                )
+            text = state.output.completion.strip()
+            references = list(target)
+            value = await anyio.to_thread.run_sync(scored, text, found, references)
+            kept = {"source": found, "references": references}
+            number = float("nan") if value is None else value
+            return Score(value=number, answer=text, metadata=kept)
+
+        return score
+
+    return build(metric=metric, source=source)
+
+
+def _corpus(rows: RowScorer) -> Any:
+    """The metric's own score of all samples, computed anew from what their scores keep."""
+    from inspect_ai.scorer import metric
+
+    @metric(name="corpus")  # type: ignore[untyped-decorator]  # not looked into
+    def corpus() -> Any:
+        def total(scores: Sequence[Any]) -> float:
+            found = [each.score for each in scores if (each.score.metadata or {}).get("source")]
+            if not found:
+                return float("nan")
+            kept = [score.metadata for score in found]
+            table = rows.score(
+                [each["source"] for each in kept],
+                [score.answer for score in found],
+                [each["references"] for each in kept],
+            )
+            return float(table.by_system.score[0])
+
+        return total
+
+    return corpus()

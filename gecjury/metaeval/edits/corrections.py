@@ -1,0 +1,191 @@
+"""Labels of whole corrections: how well a metric's scores tell good corrections from bad ones.
+
+By class of bad corrections the AUC: the probability that a good correction scores above a bad one,
+ties one half. Corrections of different sources are compared, so that a score must mean the same
+everywhere; the gain over the score of the uncorrected source is tried as well, where a metric
+scores single texts. Intervals come from resampled sources with all their corrections.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from gecjury.arrays import BLOCK, BoolArray, FloatArray, blocks
+from gecjury.benchmarks.benchmark import Benchmark, CorrectionLabels
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.metaeval.edits.measures import ranking_measures
+from gecjury.runtime import Runtime
+from gecjury.scoring.scorer import Scorer
+from gecjury.stats.bootstrap import Interval
+
+__all__ = [
+    "ANY",
+    "FEW_BAD",
+    "LabelAgreement",
+    "LabelComparison",
+    "Labelled",
+    "ScoreKind",
+    "kinds_of_scores",
+    "label_agreements",
+    "source_scores",
+]
+
+ANY = "any"
+"""The class of all bad corrections together."""
+
+FEW_BAD = 30
+"""Corrections of a class below which its AUC is told with a caution."""
+
+ScoreKind = Literal["score", "gain"]
+"""The score of the correction, or what it gains over that of its source."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelAgreement:
+    """Scores against the labels of whole corrections, for one class of bad ones.
+
+    Attributes:
+        auc: probability that a good correction scores above a bad one; NaN without either.
+        good: good corrections that have a score.
+        bad: bad ones of the class that have.
+        missing: of both, those without a score.
+    """
+
+    auc: float
+    good: int
+    bad: int
+    missing: int
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """One metric against one class of bad corrections.
+
+    Attributes:
+        label: metric with its settings.
+        family: where it belongs; `chance` for what knows nothing.
+        score: what was compared.
+        human: the class, a label or `any`.
+        agreement: the figures.
+        intervals: of `auc`; empty without resampled sentences.
+        drawn: `auc` on every draw of sources.
+    """
+
+    label: str
+    family: str
+    score: ScoreKind
+    human: str
+    agreement: LabelAgreement
+    intervals: Mapping[str, Interval]
+    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class LabelComparison:
+    """Metrics against the labels of whole corrections.
+
+    Attributes:
+        labels: what annotators said.
+        rows: metrics, then chance, by class of bad corrections.
+    """
+
+    labels: CorrectionLabels
+    rows: tuple[Labelled, ...]
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Corrections by label, in the order of the labels."""
+        labels = self.labels
+        known = Counter(value for line in labels.values for value in line if value)
+        return {name: known[name] for name in (labels.true, *labels.false, *labels.others)}
+
+    @property
+    def few(self) -> Mapping[str, int]:
+        """The classes of bad corrections that have few, with their numbers."""
+        counts = self.counts
+        return {name: counts[name] for name in self.labels.false if counts[name] < FEW_BAD}
+
+
+def label_agreements(
+    labels: CorrectionLabels, scores: FloatArray, counts: FloatArray | None
+) -> Iterator[tuple[str, LabelAgreement, FloatArray | None]]:
+    """Hold scores against labels, by class of bad corrections.
+
+    Args:
+        labels: by system and sentence.
+        scores: systems × sentences, higher for better corrections, NaN where there is none.
+        counts: how often each source stands in each draw, draws × sentences; None for no draws.
+
+    Yields:
+        `any` and each label of bad corrections with its agreement, and the AUC on every draw, NaN
+        where one of the two kinds was not drawn.
+    """
+    values = np.array(labels.values)
+    good = values == labels.true
+    classes: dict[str, BoolArray] = {ANY: np.isin(values, list(labels.false))}
+    classes |= {name: values == name for name in labels.false}
+    for name, bad in classes.items():
+        compared = good | bad
+        used = compared & ~np.isnan(scores)
+        source = np.nonzero(used)[1]
+        order = np.argsort(scores[used], kind="stable")
+        score, truth, source = scores[used][order], good[used][order], source[order]
+        (auc,) = _aucs(score, truth, np.ones((1, len(score))))
+        agreement = LabelAgreement(
+            auc=float(auc),
+            good=int(truth.sum()),
+            bad=int((~truth).sum()),
+            missing=int(np.count_nonzero(compared & ~used)),
+        )
+        drawn = None
+        if counts is not None:
+            parts = [
+                _aucs(score, truth, counts[rows][:, source])
+                for rows in blocks(len(counts), max(len(source), 1), BLOCK)
+            ]
+            drawn = np.concatenate(parts)
+        yield name, agreement, drawn
+
+
+def _aucs(score: FloatArray, truth: BoolArray, weights: FloatArray) -> FloatArray:
+    """AUC under each row's weights, scores ascending; NaN without good or without bad ones."""
+    if not len(score):
+        return np.full(len(weights), np.nan)
+    starts = np.flatnonzero(np.diff(score, prepend=np.nan) != 0)
+    pos = np.add.reduceat(weights * truth, starts, axis=1)
+    neg = np.add.reduceat(weights * ~truth, starts, axis=1)
+    return ranking_measures(pos, neg)[0]
+
+
+def source_scores(scorer: Scorer, benchmark: Benchmark, runtime: Runtime) -> FloatArray | None:
+    """A metric's scores of the uncorrected sources, shape (sentences,).
+
+    None for a metric that scores no single new text (hypotheses side by side, finished scores), or
+    that would ask a paid service once more.
+    """
+    if scorer.fixed or scorer.joint or "rivals" in scorer.needs:
+        return None
+    corpus = _uncorrected(benchmark.corpus)
+    if scorer.plan(corpus, runtime) is not None:
+        return None
+    scores: FloatArray = scorer.score_corpus(corpus, runtime).sentences[0]
+    return scores
+
+
+def _uncorrected(corpus: Corpus) -> Corpus:
+    version = Version(corpus.sources, text=corpus.source_text)
+    return replace(corpus, systems={"source": version}, groups=None)
+
+
+def kinds_of_scores(
+    sentences: FloatArray, sources: FloatArray | None
+) -> Sequence[tuple[ScoreKind, FloatArray]]:
+    """What of a metric is compared: its scores and, where those of sources are known, gains."""
+    if sources is None:
+        return (("score", sentences),)
+    return (("score", sentences), ("gain", sentences - sources))

@@ -1,0 +1,136 @@
+"""What to cite for metrics and benchmarks, from one file of BibTeX entries beside this module.
+
+In that file an entry begins with `@kind{key,`, has a field a line (`  name = {value},`) and ends
+with `}`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from gecjury.benchmarks.table import BENCHMARKS
+from gecjury.errors import OptionError, nearest
+from gecjury.runtime import __version__
+from gecjury.scoring.registry import METRICS
+
+__all__ = ["CITED", "Entry", "citations", "entries"]
+
+_FILE = Path(__file__).with_name("citations.bib")
+_HEAD = re.compile(r"@(\w+)\{([\w-]+),")
+_FIELD = re.compile(r"  (\w+) = \{(.*)\},")
+
+_OWN = ("gecjury",)
+_CONLL14 = "ng-etal-2014-conll"
+_GMEG = ("napoles-etal-2019-enabling",)
+_SOME = ("yoshimura-etal-2020-reference",)
+_JAPANESE = ("suzuki-etal-2022-construction",)
+_AQUA = ("shpagin-aqua",)
+_PT = ("gong-etal-2022-revisiting",)
+
+CITED: Mapping[str, tuple[str, ...]] = {
+    "gecjury": _OWN,
+    # metrics
+    "asano": ("asano-etal-2017-reference",),
+    "changes": _OWN,
+    "cleme": ("ye-etal-2023-cleme",),
+    "cleme2": ("ye-etal-2025-cleme2",),
+    "edit-verdict": _OWN,
+    "errant": ("bryant-etal-2017-automatic", "felice-etal-2016-automatic"),
+    "gleu": ("napoles-etal-2015-ground", "napoles-etal-2016-gleu"),
+    "gleu-official": ("napoles-etal-2015-ground", "napoles-etal-2016-gleu"),
+    "gotoscorer": ("gotou-etal-2020-taking",),
+    "green": ("koyama-etal-2024-n",),
+    "i-measure": ("felice-briscoe-2015-towards",),
+    "impara": ("maeda-etal-2022-impara",),
+    "jury": _OWN,
+    "llm-e": ("kobayashi-etal-2024-large",),
+    "llm-s": ("kobayashi-etal-2024-large",),
+    "m2": ("dahlmeier-ng-2012-better",),
+    "pt-errant": (*_PT, "bryant-etal-2017-automatic"),
+    "pt-m2": (*_PT, "dahlmeier-ng-2012-better"),
+    "scores": _OWN,
+    "scribendi": ("islam-magnani-2021-end",),
+    "sent-errant": ("bryant-etal-2017-automatic", "felice-etal-2016-automatic"),
+    "sentm2": ("dahlmeier-ng-2012-better",),
+    "some": _SOME,
+    "uot-errant": ("goto-etal-2026-uot",),
+    # benchmarks
+    "seeda": ("kobayashi-etal-2024-revisiting", _CONLL14),
+    "gjg15": ("grundkiewicz-etal-2015-human", _CONLL14),
+    **{name: _GMEG for name in BENCHMARKS if name.startswith("gmeg-")},
+    "jfleg": ("napoles-etal-2017-jfleg",),
+    "tmu-gfm": _SOME,
+    "tmu-gfm-test": _SOME,
+    "swedish-oestling": ("ostling-etal-2024-evaluation",),
+    "autojqe": _JAPANESE,
+    "autojqe-test": _JAPANESE,
+    "aqua-en": _AQUA,
+    "aqua-uk": _AQUA,
+    "pevdata": ("zhan-etal-2026-jelv",),
+    "sample": _OWN,
+}
+"""Keys of entries by metric or benchmark, the paper that introduced it first."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of a bibliography.
+
+    Attributes:
+        kind: `article`, `inproceedings` or `misc`.
+        key: by which it is cited.
+        fields: values by name, without their braces, TeX within.
+    """
+
+    kind: str
+    key: str
+    fields: Mapping[str, str]
+
+    def __str__(self) -> str:
+        lines = [f"  {name} = {{{value}}}," for name, value in self.fields.items()]
+        return "\n".join([f"@{self.kind}{{{self.key},", *lines, "}"])
+
+
+@cache
+def entries() -> Mapping[str, Entry]:
+    """All entries by key, in the order of the file; the version filled in."""
+    found: dict[str, Entry] = {}
+    for block in _FILE.read_text(encoding="utf-8").strip().split("\n\n"):
+        head, *lines, end = block.splitlines()
+        opened, rows = _HEAD.fullmatch(head), [_FIELD.fullmatch(line) for line in lines]
+        assert opened, head
+        assert end == "}", block
+        assert opened[2] not in found, f"{opened[2]} stands there twice"
+        fields = {row[1]: row[2].replace("VERSION", __version__) for row in rows if row}
+        assert len(fields) == len(lines), block
+        found[opened[2]] = Entry(opened[1], opened[2], fields)
+    return found
+
+
+def citations(names: Iterable[str]) -> list[tuple[Entry, list[str]]]:
+    """Entries of metrics and benchmarks, each once, with the names that it is cited for.
+
+    Args:
+        names: metrics (options after a colon are no part of them) and benchmarks.
+
+    Raises:
+        OptionError: something that is neither; names the nearest.
+    """
+    cited: dict[str, list[str]] = {}
+    for given in dict.fromkeys(names):
+        name = given.partition(":")[0].partition("@")[0].lower()
+        if name not in CITED:
+            known = sorted({*CITED, *METRICS, *BENCHMARKS})
+            raise OptionError(
+                f"nothing to cite for {given[:60]!r}, no metric or benchmark of this package: "
+                f"{nearest(name[:60], known)}"
+            )
+        for key in CITED[name]:
+            whom = cited.setdefault(key, [])
+            if name not in whom:
+                whom.append(name)
+    return [(entries()[key], whom) for key, whom in cited.items()]

@@ -1,0 +1,23 @@
+"""Pages on this machine alone: judgments collected by hand, and metrics tried out.
+
+What the command line offers stands here, so that its help needs nothing else of the room.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+__all__ = ["MOST_SET", "ORDERS", "TASKS", "Order", "Task"]
+
+Task = Literal["rank", "rate", "edits"]
+"""What annotators are asked: rankings of corrections, ratings of one, verdicts on its edits."""
+
+TASKS: tuple[Task, ...] = ("rank", "rate", "edits")
+
+MOST_SET = 9
+"""Corrections in a set to rank: each rank is one key."""
+
+Order = Literal["informative", "random", "file"]
+"""What is asked next; see `gecjury.web.choosing`."""
+
+ORDERS: tuple[Order, ...] = ("informative", "random", "file")

@@ -1,0 +1,317 @@
+"""The page on which annotators judge corrections."""
+
+from __future__ import annotations
+
+import secrets
+import statistics
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from gecjury.report.page.markup import lang_attribute
+from gecjury.web import Task
+from gecjury.web.agreement import agreement
+from gecjury.web.answers import Answer
+from gecjury.web.guards import Form, Guard, Refused, read_form
+from gecjury.web.pages import answer, page, static_routes
+from gecjury.web.study import Study, annotator_name
+from gecjury.web.tasks import checked_values, marked, questions
+from gecjury.wording import number
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["annotate_app"]
+
+_LONGEST_COMMENT = 2_000
+_MOST_PEOPLE = 1_000
+_MOST_SECONDS = 86_400.0
+
+
+def annotate_app(study: Study) -> Guard:
+    """The application: pages and what their forms do, behind the guard."""
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    pages = _Pages(study)
+    routes = [
+        Route("/", answer(pages.start)),
+        Route("/judge", answer(pages.judge)),
+        Route("/overview", answer(pages.overview)),
+        Route("/alive", answer(pages.alive)),
+        *(
+            Route(f"/{name}", answer(handler), methods=["POST"])
+            for name, handler in (
+                ("begin", pages.begin),
+                ("take", pages.take),
+                ("answer", pages.save),
+                ("skip", pages.skip),
+                ("undo", pages.undo),
+                ("again", pages.again),
+            )
+        ),
+        *static_routes(),
+    ]
+    return Guard(Starlette(routes=routes))
+
+
+_TITLES: Mapping[Task, str] = {
+    "rank": "Which corrections are better?",
+    "rate": "How good is this correction?",
+    "edits": "Which edits are right?",
+}
+_ASKED: Mapping[Task, str] = {
+    "rank": "Give each correction a rank, 1 for the best. Equal ranks are allowed.",
+    "rate": "Rate the correction on three scales.",
+    "edits": "Say of every edit whether it is right in this sentence.",
+}
+
+
+class _Pages:
+    """What each address shows or does."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self._back: dict[tuple[str, str], Answer] = {}
+
+    async def _form(self, request: Request) -> tuple[Form, str, str]:
+        """A form of ours, whose it is, and from which window."""
+        form = read_form(await request.body(), self.study.token)
+        return form, self._name(form("as")), form("window")
+
+    def _name(self, given: str) -> str:
+        name = annotator_name(given)
+        only = self.study.annotator
+        if only is not None and name != only:
+            raise Refused(f"this run is for {only} alone (--annotator)", 403)
+        return name
+
+    async def start(self, request: Request) -> Response:
+        """Who is there?"""
+        from starlette.responses import RedirectResponse
+
+        study = self.study
+        if study.annotator is not None:
+            return RedirectResponse(_judge(study.annotator), 303)
+        return page(
+            "start",
+            title=_TITLES[study.task],
+            asked=_ASKED[study.task],
+            token=study.token,
+            people=self._people(),
+            count=len(study.items),
+        )
+
+    async def begin(self, request: Request) -> Response:
+        """A name was given."""
+        from starlette.responses import RedirectResponse
+
+        _, name, _ = await self._form(request)
+        if name not in self.study.journal.people and len(self._people()) >= _MOST_PEOPLE:
+            raise Refused(f"expected at most {_MOST_PEOPLE} annotators")
+        return RedirectResponse(_judge(name), 303)
+
+    async def judge(self, request: Request) -> Response:
+        """The item that comes next."""
+        from starlette.responses import RedirectResponse
+
+        study = self.study
+        name = self._name(request.query_params.get("as", ""))
+        window = request.query_params.get("window", "")[:40]
+        if not window:
+            # A window of its own, so that two are told apart.
+            return RedirectResponse(_judge(name, secrets.token_urlsafe(8)), 303)
+        common: dict[str, Any] = {"token": study.token, "name": name, "window": window}
+        try:
+            study.hold(name, window)
+        except Refused:
+            return page("held", 409, title="Already open", **common)
+        item = study.next_item(name)
+        person = study.person(name)
+        told = request.query_params.get("told", "")
+        common |= {
+            "done": len(person.answers),
+            "skipped": len(person.skipped),
+            "count": len(study.items),
+            "told": _TOLD.get(told, ""),
+            "alone": study.annotator is not None,
+        }
+        if item is None:
+            return page("done", title="Done", command=study.command, **common)
+        corpus = study.corpus
+        before, after = corpus.contexts[item.row] if corpus.contexts else ("", "")
+        asked = questions(item, study.task, corpus, name, study.seed, study.hide_edits)
+        # What was taken back is shown as it was, to be mended.
+        back = self._back.get((name, item.id))
+        return page(
+            "judge",
+            title=_TITLES[study.task],
+            asked=_ASKED[study.task],
+            task=study.task,
+            item=item.id,
+            key=secrets.token_urlsafe(12),
+            number=item.row + 1,
+            source=study.sources[item.row],
+            lang=lang_attribute(corpus.language.code),
+            before=before,
+            after=after,
+            correction=None if study.task == "rank" else marked(corpus, item, 0, study.hide_edits),
+            questions=asked,
+            chosen=dict(enumerate(back.values)) if back else {},
+            comment=back.comment if back else "",
+            **common,
+        )
+
+    async def save(self, request: Request) -> Response:
+        """An answer: on disk before anybody is told so."""
+        study = self.study
+        form, name, window = await self._form(request)
+        study.hold(name, window)
+        item = study.by_name.get(form("item"))
+        if item is None:
+            raise Refused("there is no such item; load the page again")
+        given = [form(f"value{place}", 10) for place in range(item.values)]
+        values = checked_values(item, study.task, given)
+        if values is None:
+            raise Refused("not everything is chosen yet", 400, "incomplete")
+        study.watched.check()
+        study.journal.save(
+            Answer(
+                key=form("key", 40),
+                annotator=name,
+                item=item.id,
+                sentence=item.row + 1,
+                systems=item.systems,
+                values=values,
+                edits=tuple((e.start, e.end, e.correction) for e in item.edits),
+                comment=" ".join(form("comment", _LONGEST_COMMENT).split()),
+                seconds=_seconds(form("seconds", 20)),
+                time=_now(),
+            )
+        )
+        self._back.pop((name, item.id), None)
+        return _go(request, _judge(name, window, "saved"))
+
+    async def skip(self, request: Request) -> Response:
+        """Set an item aside."""
+        form, name, window = await self._form(request)
+        self.study.hold(name, window)
+        item = form("item")
+        if item not in self.study.by_name:
+            raise Refused("there is no such item; load the page again")
+        if item not in self.study.person(name).answers:
+            self.study.journal.skip(name, item, _now())
+        return _go(request, _judge(name, window, "skipped"))
+
+    async def undo(self, request: Request) -> Response:
+        """Take the last answer back, and show its item again."""
+        _, name, window = await self._form(request)
+        self.study.hold(name, window)
+        last = self.study.journal.undo(name, _now())
+        if last is None:
+            return _go(request, _judge(name, window, "nothing"))
+        if last.item in self.study.by_name:
+            self.study.show(name, last.item)
+            self._back[name, last.item] = last
+        return _go(request, _judge(name, window, "undone"))
+
+    async def again(self, request: Request) -> Response:
+        """Ask what was set aside once more."""
+        _, name, window = await self._form(request)
+        self.study.hold(name, window)
+        self.study.journal.again(name, _now())
+        return _go(request, _judge(name, window))
+
+    async def take(self, request: Request) -> Response:
+        """Let this window have a name that another has."""
+        _, name, window = await self._form(request)
+        self.study.hold(name, window, take=True)
+        return _go(request, _judge(name, window))
+
+    async def alive(self, request: Request) -> Response:
+        """A window's sign of life; tells it where another has taken the name over."""
+        from starlette.responses import JSONResponse
+
+        name = self._name(request.query_params.get("as", ""))
+        self.study.hold(name, request.query_params.get("window", "")[:40])
+        return JSONResponse({"held": True})
+
+    async def overview(self, request: Request) -> Response:
+        """Who has judged how much, and how far they agree."""
+        study = self.study
+        found = agreement(study.task, study.journal.answers(), study.corpus.names)
+        return page(
+            "overview",
+            title="So far",
+            people=self._people(),
+            count=len(study.items),
+            output=study.journal.output.name,
+            journal=study.journal.path.name,
+            command=study.command,
+            task=study.task,
+            agreements=[
+                {
+                    "what": one.what,
+                    "count": number(one.count),
+                    "same": number(one.same),
+                    "decided": number(one.decided),
+                    "kappa": number(one.kappa),
+                    "pairs": [
+                        (f"{a} and {b}", number(value), number(count))
+                        for (a, b), (value, count) in one.pairs.items()
+                    ],
+                }
+                for one in found
+            ],
+        )
+
+    def _people(self) -> list[dict[str, Any]]:
+        found = []
+        for name, person in self.study.journal.people.items():
+            times = [a.seconds for a in person.answers.values() if a.seconds]
+            found.append(
+                {
+                    "name": name,
+                    "answers": len(person.answers),
+                    "skipped": len(person.skipped),
+                    "seconds": number(statistics.median(times), 0) if times else "–",
+                }
+            )
+        return found
+
+
+_TOLD = {
+    "saved": "Saved.",
+    "skipped": "Set aside.",
+    "undone": "Taken back: the last answer is shown again, to be changed.",
+    "nothing": "There is nothing to take back.",
+}
+
+
+def _judge(name: str, window: str = "", told: str = "") -> str:
+    """The address of the judging page."""
+    given = {"as": name, "window": window, "told": told}
+    return "/judge?" + urlencode({key: value for key, value in given.items() if value})
+
+
+def _go(request: Request, address: str) -> Response:
+    """Where to go on: a script is told, a plain form is led there."""
+    from starlette.responses import JSONResponse, RedirectResponse
+
+    if "application/json" in request.headers.get("accept", ""):
+        return JSONResponse({"next": address})
+    return RedirectResponse(address, 303)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text or 0)
+    except ValueError:
+        return 0.0
+    return round(value, 1) if 0 < value < _MOST_SECONDS else 0.0
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,213 @@
+"""Which item an annotator is asked next: in the file's order, at random, or what tells most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import combinations
+from typing import Protocol
+
+import numpy as np
+
+from gecjury.arrays import FloatArray, IntArray
+from gecjury.corpus.corpus import Corpus
+from gecjury.errors import OptionError
+from gecjury.metaeval.disagreement import sentence_views
+from gecjury.scoring.scores import ScoreTable
+from gecjury.web import Order, Task
+from gecjury.web.answers import Answer
+from gecjury.web.tasks import Item
+
+__all__ = ["Chooser", "FixedOrder", "Settling", "chooser"]
+
+_SHARED = 4
+"""Every so many items an annotator is asked one that another has answered, for the agreement."""
+
+_MOST_CELLS = 20_000_000
+"""Sets × pairs of systems that are looked at for each choice."""
+
+
+class Chooser(Protocol):
+    """Chooses among what an annotator has not judged."""
+
+    def choose(
+        self, annotator: str, open_items: Collection[str], people: Mapping[str, Sequence[Answer]]
+    ) -> str:
+        """The item to ask next.
+
+        Args:
+            annotator: who is asked.
+            open_items: names of items, at least one.
+            people: all answers that stand, by annotator.
+        """
+
+
+class FixedOrder:
+    """The same order for everybody."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """Take the items' names in order."""
+        self._names = list(names)
+
+    def choose(
+        self, annotator: str, open_items: Collection[str], people: Mapping[str, Sequence[Answer]]
+    ) -> str:
+        """See `Chooser`."""
+        return next(name for name in self._names if name in open_items)
+
+
+class Settling:
+    """The set that does most to settle the ranking of the systems, as far as answers go.
+
+    How open a pair of systems is: with w wins, l losses and n comparisons so far, by all
+    annotators, 2(1 − Φ(|w − l| / √(n + 1))) / √(n + 1): 1 for a pair that nobody has compared,
+    less the more often it was and the clearer it came out. A set is worth the sum over its pairs
+    of systems with different texts, divided by the number of texts, which have to be read. Every
+    fourth item is one that another annotator has answered already, while there is any: without
+    such items nobody would know how far annotators agree.
+    """
+
+    def __init__(self, items: Sequence[Item], systems: Sequence[str], seed: int) -> None:
+        """Look at all sets once.
+
+        Args:
+            items: sets of corrections.
+            systems: all systems.
+            seed: decides between sets of equal worth.
+        """
+        pairs = len(systems) * (len(systems) - 1) // 2
+        shuffled = np.random.default_rng(seed).permutation(len(items))
+        # Of very many sets a part is looked at; more become possible as those are answered.
+        self._items = [items[int(at)] for at in shuffled]
+        self._at_once = max(_MOST_CELLS // max(pairs, 1), 1)
+        self._places = {name: place for place, name in enumerate(systems)}
+        self._pairs: dict[str, IntArray] = {}
+        # What has been counted, so that an answer is looked at once.
+        self._counted: dict[tuple[str, str], Answer] = {}
+        self._lead, self._seen = (np.zeros((len(systems),) * 2) for _ in range(2))
+
+    def choose(
+        self, annotator: str, open_items: Collection[str], people: Mapping[str, Sequence[Answer]]
+    ) -> str:
+        """See `Chooser`."""
+        shared = self._shared(annotator, open_items, people)
+        if shared is not None:
+            return shared
+        chosen = [item for item in self._items if item.id in open_items][: self._at_once]
+        open_pairs = self._open(people)
+        best, most = chosen[0], -1.0
+        for item in chosen:
+            worth = float(open_pairs[self._in(item)].sum()) / len(item.texts)
+            if worth > most + 1e-12:
+                best, most = item, worth
+        return best.id
+
+    def _shared(
+        self, annotator: str, open_items: Collection[str], people: Mapping[str, Sequence[Answer]]
+    ) -> str | None:
+        if len(people.get(annotator, ())) % _SHARED != _SHARED - 1:
+            return None
+        for name, given in people.items():
+            if name != annotator:
+                for answer in given:
+                    if answer.item in open_items:
+                        return answer.item
+        return None
+
+    def _in(self, item: Item) -> IntArray:
+        """Pairs of systems with different texts in a set, as places in a flat table."""
+        found = self._pairs.get(item.id)
+        if found is None:
+            size = len(self._places)
+            texts = [[self._places[name] for name in names] for names in item.systems]
+            found = np.unique(
+                [
+                    min(a, b) * size + max(a, b)
+                    for one, two in combinations(texts, 2)
+                    for a in one
+                    for b in two
+                ]
+            )
+            self._pairs[item.id] = found
+        return found
+
+    def _open(self, people: Mapping[str, Sequence[Answer]]) -> FloatArray:
+        """How open each pair of systems is, a flat table of systems × systems."""
+        from scipy.special import ndtr
+
+        now = {(name, a.item): a for name, given in people.items() for a in given}
+        for key, answer in self._counted.items():
+            if now.get(key) is not answer:
+                self._count(answer, -1)
+        for key, answer in now.items():
+            if self._counted.get(key) is not answer:
+                self._count(answer, 1)
+        self._counted = now
+        root = np.sqrt(self._seen + 1)
+        return np.asarray(2 * (1 - ndtr(np.abs(self._lead) / root)) / root).ravel()
+
+    def _count(self, answer: Answer, times: int) -> None:
+        """Add an answer to what is counted, or take it away."""
+        ranked = list(zip(answer.systems, answer.values, strict=True))
+        for (one, rank_one), (two, rank_two) in combinations(ranked, 2):
+            won = times * ((rank_two > rank_one) - (rank_one > rank_two))
+            for a in one:
+                for b in two:
+                    i, j = self._places[a], self._places[b]
+                    self._lead[i, j] += won
+                    self._lead[j, i] -= won
+                    self._seen[i, j] += times
+                    self._seen[j, i] += times
+
+
+def chooser(
+    order: Order | None,
+    task: Task,
+    items: Sequence[Item],
+    corpus: Corpus,
+    seed: int,
+    score: Callable[[], Sequence[ScoreTable]] | None,
+    metrics: int = 0,
+) -> Chooser:
+    """What chooses the next item.
+
+    Args:
+        order: as typed; None is `informative` where that is possible, else `random`.
+        task: what is asked.
+        items: of the task, in the order of the file.
+        corpus: what they are of.
+        seed: of random orders, and between items of equal worth.
+        score: scores all outputs with the metrics that were named; None where none was.
+        metrics: how many those are.
+
+    Raises:
+        OptionError: `informative` has nothing to go by, or metrics that nothing reads.
+    """
+    if order is None:
+        order = "informative" if score is not None or task == "rank" else "random"
+    if score is not None and order != "informative":
+        raise OptionError(f"--order {order} looks at no metric: leave out -m, or --order")
+    if score is not None and metrics < 2:
+        raise OptionError(
+            "-m: one metric cannot disagree; name two or more, or none to settle the ranking"
+        )
+    if order == "file":
+        return FixedOrder([item.id for item in items])
+    shuffled = np.random.default_rng(seed).permutation(len(items))
+    if order == "random":
+        return FixedOrder([items[int(at)].id for at in shuffled])
+    if score is None:
+        if task != "rank":
+            raise OptionError(
+                f"--order informative: with --task {task} it needs metrics whose disagreement "
+                "tells (-m A -m B); or take --order random"
+            )
+        return Settling(items, corpus.names, seed)
+    worth = {
+        view.row: view.disagreement
+        for view in sentence_views(corpus, score(), {})
+        if not np.isnan(view.disagreement)
+    }
+    ranked = sorted(
+        (int(at) for at in shuffled), key=lambda at: -round(worth.get(items[at].row, -1.0), 9)
+    )
+    return FixedOrder([items[at].id for at in ranked])

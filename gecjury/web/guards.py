@@ -1,0 +1,235 @@
+"""What stands between a browser and the pages: who may ask, how much, and with which policy.
+
+The pages are for this machine's browser. A page of another site may send requests here, also under
+a name that its owner lets point to 127.0.0.1: so the names in `Host` and `Origin` are checked,
+every form carries a token that only our own pages hold, and no other origin is ever allowed to
+read an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from gecjury.errors import InputError
+
+__all__ = ["MOST_BODY", "POLICY", "Form", "Guard", "Refused", "new_token", "read_form"]
+
+MOST_BODY = 2_000_000
+"""Bytes of a request's body."""
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""What pages may load and do: their own files, from here, and nothing inline."""
+
+_HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    # Not `no-referrer`: browsers would then send `Origin: null` with our own forms.
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+_NAMES = frozenset(("127.0.0.1", "localhost"))
+_METHODS = frozenset(("GET", "HEAD", "POST"))
+_PATIENCE = 30.0  # seconds until a body has to be there
+_MOST_FIELDS = 2_000
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class Refused(InputError):
+    """A request that is not done; the message is shown to whoever made it.
+
+    Attributes:
+        status: of the answer, 400 to 499.
+        kind: what a script can do about it: `token` (load the page anew), `held` (another window
+            has the name), `changed`, or empty.
+    """
+
+    def __init__(self, message: str, status: int = 400, kind: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.kind = kind
+
+
+class Guard:
+    """An application that is reached by this machine's own pages only.
+
+    Every answer carries the policy, refusals too. Bodies are read whole, within `MOST_BODY` and
+    `_PATIENCE`, before anything looks at them.
+    """
+
+    def __init__(self, app: App, most: int = MOST_BODY) -> None:
+        """Stand before an application.
+
+        Args:
+            app: whom to protect.
+            most: bytes of a body.
+        """
+        self._app, self._most = app, most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check, then pass on or refuse."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # no page of ours opens a web socket
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def guarded(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                kept = [(k, v) for k, v in message["headers"] if k.lower() not in _OWN]
+                message = {**message, "headers": [*kept, *_HEADERS]}
+            await send(message)
+
+        try:
+            _check(scope)
+            body = await self._body(scope, receive)
+        except Refused as error:
+            await _tell(guarded, error)
+            return
+        given = False
+
+        async def replay() -> MutableMapping[str, Any]:
+            nonlocal given
+            if given:
+                return await receive()
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self._app(scope, replay, guarded)
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        length = _header(scope, b"content-length")
+        if length and (not length.isdigit() or int(length[:20]) > self._most):
+            raise self._too_large()
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                while True:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise Refused("the request broke off")
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > self._most:
+                        raise self._too_large()
+                    if not message.get("more_body"):
+                        return b"".join(parts)
+        except TimeoutError:
+            raise Refused("the request took too long", 408) from None
+
+    def _too_large(self) -> Refused:
+        return Refused(
+            f"more than {self._most:,} bytes at once; send less, or use the command line", 413
+        )
+
+
+_OWN = frozenset(name for name, _ in _HEADERS)
+
+
+def _check(scope: Scope) -> None:
+    """Refuse what comes from another site, or under another name than this machine's."""
+    if scope["method"] not in _METHODS:
+        raise Refused("expected GET or POST", 405)
+    hosts = [value for key, value in scope["headers"] if key == b"host"]
+    host = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
+    name, _, port = host.partition(":")
+    # Any port: the page may be reached through a tunnel of one's own (ssh -L).
+    if name not in _NAMES or not (port.isdigit() or not port):
+        raise Refused("pages are here for http://127.0.0.1 and http://localhost alone", 403)
+    origin = _header(scope, b"origin")
+    if origin and origin.lower() != f"http://{host}":
+        raise Refused("the request comes from a page of another site", 403)
+    site, into = (_header(scope, name) for name in (b"sec-fetch-site", b"sec-fetch-dest"))
+    own = site in ("", "same-origin") or (site == "none" and scope["method"] != "POST")
+    # A link elsewhere may lead to the first page. Other pages count as a window at work.
+    linked = scope["method"] == "GET" and scope["path"] == "/" and into == "document"
+    if not own and not linked:
+        raise Refused("the request comes from a page of another site", 403)
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    found: Iterable[tuple[bytes, bytes]] = scope["headers"]
+    return next((value.decode("latin-1") for key, value in found if key == name), "")
+
+
+async def _tell(send: Send, error: Refused) -> None:
+    body = f"{error}\n".encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def new_token() -> str:
+    """What our own pages hold and others cannot know; a new one whenever the program starts."""
+    return secrets.token_urlsafe(24)
+
+
+class Form:
+    """What a form of a page sent: texts by name."""
+
+    def __init__(self, fields: Mapping[str, list[str]]) -> None:
+        """Take fields over; `fields` has the values of each name in order."""
+        self._fields = fields
+
+    def __call__(self, name: str, most: int = 200) -> str:
+        """The one text of a name, "" where it was not sent.
+
+        Raises:
+            Refused: it is longer than `most` characters.
+        """
+        found = self.all(name)
+        text = found[0] if found else ""
+        if len(text) > most:
+            raise Refused(f"{name}: {len(text)} characters; expected at most {most}", 413)
+        return text
+
+    def all(self, name: str) -> list[str]:
+        """All texts of a name, in order."""
+        return self._fields.get(name, [])
+
+
+def read_form(body: bytes, token: str) -> Form:
+    """Read what a form sent, and check that it is one of ours.
+
+    Args:
+        body: `application/x-www-form-urlencoded`, UTF-8.
+        token: of this run's pages.
+
+    Raises:
+        Refused: not such a body, or without the token.
+    """
+    try:
+        pairs = parse_qsl(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_MOST_FIELDS,
+        )
+    except ValueError:  # UnicodeError among them
+        raise Refused("not what a page of ours sends") from None
+    fields: dict[str, list[str]] = {}
+    for name, value in pairs:
+        fields.setdefault(name, []).append(value)
+    given = fields.get("token", [""])[0]
+    if not secrets.compare_digest(given.encode(), token.encode()):
+        raise Refused(
+            "the program was started anew since this page was loaded: load the page again",
+            403,
+            "token",
+        )
+    return Form(fields)

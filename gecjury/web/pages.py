@@ -1,0 +1,123 @@
+"""Templates as HTML, files that pages load, and what becomes of errors in a request."""
+
+from __future__ import annotations
+
+import importlib.resources
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+from traceback import extract_tb
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
+from markupsafe import Markup
+
+from gecjury.errors import GecjuryError
+from gecjury.report.page.markup import finalize
+from gecjury.runtime import __version__, masked
+from gecjury.web.guards import Refused
+from gecjury.wording import visible
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+__all__ = ["answer", "page", "static_routes"]
+
+
+@cache
+def _environment() -> Environment:
+    """Templates of this room, and those of reports below `report/`; all text is escaped."""
+    return Environment(
+        loader=PrefixLoader(
+            {"web": PackageLoader("gecjury.web"), "report": PackageLoader("gecjury.report.page")}
+        ),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=finalize,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def page(template: str, status: int = 200, /, **values: Any) -> Response:
+    """A page.
+
+    Args:
+        template: its file in `templates/`, without `.html.jinja`.
+        status: of the answer.
+        **values: what it names; a string is escaped unless it is `Markup`.
+    """
+    from starlette.responses import HTMLResponse
+
+    made = _environment().get_template(f"web/{template}.html.jinja")
+    return HTMLResponse(made.render(version=__version__, **values), status)
+
+
+@cache
+def _file(name: str) -> bytes:
+    own = importlib.resources.files("gecjury.web") / "static" / name
+    text = own.read_text(encoding="utf-8")
+    if name == "web.css":
+        # Pages look as reports do.
+        report = importlib.resources.files("gecjury.report.page") / "report.css"
+        text = report.read_text(encoding="utf-8") + text
+    return text.encode()
+
+
+_FILES = {
+    "web.css": "text/css",
+    "judge.js": "text/javascript",
+    "try.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+
+
+def static_routes() -> list[Route]:
+    """Routes of the few files that pages load; a fixed list, so that no path can lead elsewhere."""
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    def route(name: str, kind: str) -> Route:
+        async def give(request: Request) -> Response:
+            return Response(_file(name), media_type=kind)
+
+        return Route(f"/static/{name}", give)
+
+    return [route(name, kind) for name, kind in _FILES.items()]
+
+
+def answer(
+    handler: Callable[[Request], Awaitable[Response]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """A handler whose errors become pages, or JSON where a script asked.
+
+    What the user can cause has its message; anything else has the kind of error and its place in
+    the program alone, since messages may quote texts.
+    """
+
+    async def handled(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except GecjuryError as error:
+            status = error.status if isinstance(error, Refused) else 422
+            kind = error.kind if isinstance(error, Refused) else ""
+            return _told(request, visible(masked(str(error)), lines=True), status, kind)
+        except Exception as error:
+            # One bad request must not end the program, which holds other people's sessions.
+            where = extract_tb(error.__traceback__)[-1]
+            place = f"{type(error).__name__}, {Path(where.filename).name} line {where.lineno}"
+            fault = f"an unforeseen error, a fault of gecjury's; please report it ({place})"
+            return _told(request, fault, 500, "")
+
+    return handled
+
+
+def _told(request: Request, message: str, status: int, kind: str) -> Response:
+    from starlette.responses import JSONResponse
+
+    if "application/json" in request.headers.get("accept", ""):
+        return JSONResponse({"error": message, "kind": kind}, status)
+    return page("error", status, title="Not done", message=message, home=Markup("/"))

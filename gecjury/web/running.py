@@ -1,0 +1,125 @@
+"""A page served to this machine: a port of 127.0.0.1, the server's loop, the browser."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gecjury.errors import MissingExtraError, OptionError, install_hint
+
+if TYPE_CHECKING:
+    from gecjury.web.guards import App
+
+__all__ = ["FIRST_PORT", "check_installed", "listen", "serve"]
+
+FIRST_PORT = 8765
+"""Where pages are looked for first; the next free ones follow."""
+
+_HOST = "127.0.0.1"
+_TRIED = 20
+
+
+def check_installed(what: str) -> None:
+    """See to it that the server's packages are here before anything is read.
+
+    Args:
+        what: the command, for the error.
+
+    Raises:
+        MissingExtraError: says how they are installed.
+    """
+    from importlib.util import find_spec
+
+    for package in ("starlette", "uvicorn"):
+        if find_spec(package) is None:
+            raise MissingExtraError(
+                f"{what} needs the package {package}, which is not installed: {install_hint('web')}"
+            )
+
+
+def listen(port: int | None) -> socket.socket:
+    """A socket of 127.0.0.1 that listens: no other machine can reach it.
+
+    Args:
+        port: the one that has to be free; None takes the first free one from `FIRST_PORT` on.
+
+    Raises:
+        OptionError: the port is taken or may not be used.
+    """
+    if port is not None:
+        try:
+            return _bound(port)
+        except OSError as error:
+            raise OptionError(
+                f"--port {port}: cannot be used ({error.strerror}); give another port, or leave "
+                "--port out to have a free one"
+            ) from None
+    for each in (*range(FIRST_PORT, FIRST_PORT + _TRIED), 0):
+        try:
+            return _bound(each)
+        except OSError:
+            continue
+    raise OptionError("no port of 127.0.0.1 is free; give one with --port")
+
+
+def _bound(port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if sys.platform != "win32":  # there it would let two programs have one port
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((_HOST, port))
+        made.listen(128)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def serve(app: App, listening: socket.socket, ready: Callable[[str], None], browser: bool) -> None:
+    """Answer requests until the program is interrupted.
+
+    Args:
+        app: with its guard.
+        listening: from `listen`; closed at the end.
+        ready: told the address once requests are taken.
+        browser: open the address in the user's browser, where there is one.
+    """
+    import uvicorn
+
+    address = f"http://{_HOST}:{listening.getsockname()[1]}/"
+    config = uvicorn.Config(
+        app,
+        log_level="error",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        proxy_headers=False,
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        limit_concurrency=200,
+        timeout_keep_alive=20,
+        timeout_graceful_shutdown=2,
+    )
+    # The socket listens already: what asks now is answered as soon as the loop runs.
+    ready(address)
+    if browser and _has_display():
+        import webbrowser
+
+        webbrowser.open(address)
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        return
+    finally:
+        listening.close()
+
+
+def _has_display() -> bool:
+    """Whether a browser would open a window, and not take the terminal over."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

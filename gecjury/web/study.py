@@ -1,0 +1,331 @@
+"""A study: what is judged, by whom, and what became of it so far."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gecjury.benchmarks.table import BENCHMARKS
+from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.reading import read_corpus
+from gecjury.errors import InputError, OptionError
+from gecjury.experiments.inputs import scorers_of
+from gecjury.experiments.score import score
+from gecjury.runtime import Runtime
+from gecjury.textfiles import read_bytes, read_text, write_text
+from gecjury.web import Order, Task
+from gecjury.web.answers import Journal, Progress
+from gecjury.web.choosing import Chooser, chooser
+from gecjury.web.guards import Refused, new_token
+from gecjury.web.tasks import Item, task_items
+
+__all__ = ["HELD_SECONDS", "Study", "Watched", "annotator_name", "open_study"]
+
+_LONGEST_NAME = 60
+
+HELD_SECONDS = 15.0
+"""How long a window keeps an annotator's name without a sign of life; its script gives one every
+five seconds."""
+
+
+def annotator_name(given: str) -> str:
+    """An annotator's name as it is written into files.
+
+    Raises:
+        OptionError: empty, too long, or what a table or a spreadsheet would not take for a name.
+    """
+    name = " ".join(unicodedata.normalize("NFC", given).split())
+    if not name:
+        raise OptionError("the name is empty; give one, such as anna")
+    if len(name) > _LONGEST_NAME:
+        raise OptionError(f"the name has {len(name)} characters; expected at most {_LONGEST_NAME}")
+    if not name.isprintable() or name[0] in "=+-@":
+        raise OptionError(
+            f"{name!r}: is no name (control characters, or a sign at its start that spreadsheets "
+            "take for a formula)"
+        )
+    return name
+
+
+class Watched:
+    """Files that must not change while they are judged."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        """Remember the files as they are."""
+        self._known = {path: (_stat(path), _digest(path)) for path in paths}
+
+    def check(self) -> None:
+        """Refuse to go on where a file is another one now; one that was only touched is the same.
+
+        Raises:
+            Refused: names the file.
+        """
+        for path, (stat, digest) in self._known.items():
+            now = _stat(path)
+            if now == stat:
+                continue
+            if now is None or _digest(path) != digest:
+                raise Refused(
+                    f"{path.name} has changed since the program was started: nothing more is "
+                    "saved. Put back what it was, or end the program and begin with another -o; "
+                    "the answers so far are kept",
+                    409,
+                    "changed",
+                )
+            self._known[path] = now, digest
+
+
+def _stat(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(read_bytes(path)).hexdigest()
+
+
+@dataclass
+class _Holder:
+    """The window that has an annotator's name, and when it last was heard of."""
+
+    window: str
+    seen: float
+
+
+@dataclass
+class Study:
+    """What is judged, by whom, and what became of it so far.
+
+    Attributes:
+        corpus: the texts.
+        task: what is asked.
+        items: all of them.
+        journal: where answers are kept.
+        chooser: which item comes next.
+        seed: of the order in which corrections are shown.
+        hide_edits: whether corrections are shown without marks.
+        annotator: the only one, or None for whoever gives a name.
+        watched: files that must not change.
+        command: how the results are looked at, for the page; empty for none.
+        clock: seconds, for what a window holds.
+    """
+
+    corpus: Corpus
+    task: Task
+    items: Sequence[Item]
+    journal: Journal
+    chooser: Chooser
+    seed: int
+    hide_edits: bool
+    annotator: str | None = None
+    watched: Watched = field(default_factory=lambda: Watched(()))
+    command: str = ""
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self.by_name = {item.id: item for item in self.items}
+        self.token = new_token()
+        written = self.corpus.as_text()
+        self.sources: Sequence[str] = written.sources
+        self._holders: dict[str, _Holder] = {}
+        self._shown: dict[str, str] = {}
+
+    def person(self, name: str) -> Progress:
+        """An annotator's progress; of one who has not begun, none."""
+        return self.journal.people.get(name, Progress())
+
+    def hold(self, name: str, window: str, *, take: bool = False) -> None:
+        """Let a window have a name, unless another one has it.
+
+        Raises:
+            Refused: another window is at work under that name, or took it over.
+        """
+        now = self.clock()
+        holder = self._holders.get(name)
+        if (
+            holder is not None
+            and holder.window != window
+            and now - holder.seen < HELD_SECONDS
+            and not take
+        ):
+            raise Refused(f"{name} is at work in another window", 409, "held")
+        self._holders[name] = _Holder(window, now)
+
+    def next_item(self, name: str) -> Item | None:
+        """The item that an annotator is asked now; None where all are answered or set aside.
+
+        The same one until it is answered or set aside: loading a page again changes nothing.
+        """
+        person = self.person(name)
+        done = person.answers.keys() | person.skipped.keys()
+        shown = self._shown.get(name)
+        if shown is not None and shown not in done:
+            return self.by_name[shown]
+        left = self.by_name.keys() - done
+        if not left:
+            return None
+        people = {n: tuple(p.answers.values()) for n, p in self.journal.people.items()}
+        self._shown[name] = self.chooser.choose(name, left, people)
+        return self.by_name[self._shown[name]]
+
+    def show(self, name: str, item: str) -> None:
+        """Ask an annotator this item next."""
+        self._shown[name] = item
+
+
+_OURS = ("references", "language", "tokens", "fold")
+_TABLE_HEAD = "# Written by gecjury annotate, for gecjury compare.\n"
+
+
+def open_study(
+    source: str,
+    outputs: Sequence[str],
+    output: str,
+    *,
+    references: Sequence[str] = (),
+    task: Task = "rank",
+    sets_of: int = 5,
+    hide_edits: bool = False,
+    annotator: str | None = None,
+    order: Order | None = None,
+    metrics: Sequence[str] = (),
+    seed: int = 0,
+    language: Language = ENGLISH,
+    runtime: Runtime | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> Study:
+    """Read what is to be judged, and the answers that there are.
+
+    Args:
+        source: file of sources.
+        outputs: files of systems' outputs.
+        output: the CSV file that answers go to.
+        references: files that `compare` and metrics need.
+        task: what is asked.
+        sets_of: most corrections in a set.
+        hide_edits: show corrections without marks.
+        annotator: the only one; None for whoever gives a name.
+        order: which item comes next; None for what tells most, where that is possible.
+        metrics: whose disagreement tells what to ask.
+        seed: of everything that is drawn.
+        language: of the texts.
+        runtime: for metrics and edits.
+        tell: is told what the user must know.
+
+    Raises:
+        OptionError: options that do not go together.
+        InputError: files that cannot be used, or that are not those it was begun with.
+        OutputError: another process writes the answers, or they cannot be written.
+    """
+    runtime = runtime or Runtime()
+    target = Path(output)
+    if target.suffix != ".csv" or _is_folder(target):
+        raise OptionError(f"-o {output}: expected a file that ends in .csv, which `compare` reads")
+    name = None if annotator is None else annotator_name(annotator)
+    scorers = scorers_of(list(metrics)) if metrics else []
+    files = [Path(path) for path in (source, *outputs, *references)]
+    for path in files:
+        if not path.is_file():
+            raise InputError(f"{path}: no such file; expected a file, which is read again later")
+        if path.resolve() == target.resolve():
+            raise OptionError(f"-o {output}: is one of the files that are judged; give another")
+    watched = Watched(files)
+    corpus = read_corpus(source, outputs, references, language=language)
+    for system in corpus.names:
+        if not system.isprintable() or system != system.strip():
+            raise InputError(f"system {system!r}: cannot stand in a table; rename its file")
+    items = task_items(corpus, task, sets_of=sets_of, seed=seed, runtime=runtime)
+    choice = chooser(
+        order,
+        task,
+        items,
+        corpus,
+        seed,
+        (lambda: score(corpus, metrics=scorers, runtime=runtime).tables) if scorers else None,
+        len(scorers),
+    )
+    about = {
+        "task": task,
+        "sets_of": sets_of if task == "rank" else 1,
+        "edits": "hidden" if hide_edits else "marked",
+        "seed": seed,
+        "language": "-".join((language.code, language.tokens, language.fold)),
+        "source": corpus.source_print,
+        "systems": corpus.system_prints,
+    }
+    journal = Journal(target, about, tell)
+    try:
+        command = (
+            _write_table(target, files, len(outputs), language, tell) if task != "edits" else ""
+        )
+    except BaseException:
+        journal.close()
+        raise
+    return Study(
+        corpus, task, items, journal, choice, seed, hide_edits, name, watched, command
+    )  # fmt: skip
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def _write_table(
+    target: Path,
+    files: Sequence[Path],
+    outputs: int,
+    language: Language,
+    tell: Callable[[str], None],
+) -> str:
+    """Write the table with which `compare` finds texts and judgments; gives the command.
+
+    A table that somebody else wrote is left as it is.
+    """
+    table = target.with_suffix(".toml")
+    named = [_named(path, table.parent) for path in files]
+    source, systems, references = named[0], named[1 : 1 + outputs], named[1 + outputs :]
+    name = f"{target.stem} (own)" if target.stem in BENCHMARKS else target.stem
+    values = {
+        "name": name,
+        "source": source,
+        "outputs": systems,
+        **({"references": references} if references else {}),
+        "judgments": target.name,
+    }
+    if language != ENGLISH:
+        values |= {"language": language.code, "tokens": language.tokens, "fold": language.fold}
+    # JSON's strings and lists of strings are TOML's as well; DEL alone has to be escaped there.
+    lines = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in values.items()]
+    lines = [line.replace("\x7f", "\\u007f") for line in lines]
+    before = read_text(table) if table.exists() else _TABLE_HEAD
+    if not before.startswith(_TABLE_HEAD):
+        tell(f"{table} is not ours and is left as it is: see whether it names {target.name}")
+        return ""
+    # What was added by hand (verdicts, a citation) stays.
+    more = [
+        line
+        for line in before.removeprefix(_TABLE_HEAD).splitlines()
+        if line.partition("=")[0].strip() not in (*values, *_OURS)
+    ]
+    write_text(table, _TABLE_HEAD + "".join(f"{line}\n" for line in (*lines, *more)))
+    return f"gecjury compare {table.name} -m METRIC"
+
+
+def _named(path: Path, folder: Path) -> str:
+    """A file as a table in a folder names it: from there where it lies below, else whole."""
+    whole, root = os.path.abspath(path), os.path.abspath(folder)  # noqa: PTH100  # links are kept
+    below = os.path.commonpath([whole, root]) == root
+    return os.path.relpath(whole, root) if below else whole

@@ -1,0 +1,269 @@
+"""What annotators are asked: rankings of corrections, ratings of one, verdicts on its edits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from gecjury.corpus.corpus import Corpus, distinct_groups
+from gecjury.corpus.edits import Edit
+from gecjury.errors import InputError, OptionError
+from gecjury.runtime import Runtime
+from gecjury.web import MOST_SET, Task
+
+if TYPE_CHECKING:
+    from gecjury.report.page.browser import Part
+
+__all__ = [
+    "ASPECTS",
+    "Item",
+    "Question",
+    "checked_values",
+    "marked",
+    "questions",
+    "shown_order",
+    "task_items",
+]
+
+_MOST_ITEMS = 500_000
+
+_Scale = tuple[tuple[int, str], ...]
+
+ASPECTS: dict[str, tuple[str, _Scale]] = {
+    "grammaticality": (
+        "Is it grammatical, whatever the source says?",
+        (
+            (4, "perfect"),
+            (3, "comprehensible"),
+            (2, "somewhat comprehensible"),
+            (1, "not comprehensible"),
+        ),
+    ),
+    "fluency": (
+        "Does it sound natural?",
+        (
+            (4, "extremely natural"),
+            (3, "somewhat natural"),
+            (2, "somewhat unnatural"),
+            (1, "extremely unnatural"),
+        ),
+    ),
+    "meaning": (
+        "Does it mean what the source means?",
+        (
+            (4, "identical"),
+            (3, "minor differences"),
+            (2, "moderate differences"),
+            (1, "another meaning"),
+        ),
+    ),
+}
+"""The three aspects of Asano et al. (2017), on the scale of four that TMU-GFM's raters had."""
+
+_VERDICTS: _Scale = ((1, "right"), (0, "wrong"))
+
+
+@dataclass(frozen=True)
+class Item:
+    """What is judged at once.
+
+    Attributes:
+        id: names it among the items of the task: the sentence and a number, `12.1`.
+        row: of the source in the corpus.
+        texts: the corrections shown; one, but in rankings.
+        systems: of each correction the systems that made it.
+        edits: of the one correction, where its edits are judged.
+    """
+
+    id: str
+    row: int
+    texts: tuple[str, ...]
+    systems: tuple[tuple[str, ...], ...]
+    edits: tuple[Edit, ...] = ()
+
+    @property
+    def values(self) -> int:
+        """How many answers it takes."""
+        return len(self.edits) or (len(self.texts) if len(self.texts) > 1 else len(ASPECTS))
+
+
+def task_items(
+    corpus: Corpus, task: Task, *, sets_of: int, seed: int, runtime: Runtime
+) -> tuple[Item, ...]:
+    """Everything that can be judged, in the order of the sources.
+
+    Args:
+        corpus: sources and outputs.
+        task: what is asked.
+        sets_of: most corrections in a set, 2 to `MOST_SET`.
+        seed: of which corrections come together where there are more.
+        runtime: for the edits, which are the outputs' own (M2) or ERRANT's.
+
+    Raises:
+        OptionError: `sets_of` is out of range.
+        InputError: there is nothing to judge, or too much.
+        MissingExtraError: edits are judged and ERRANT is not installed.
+    """
+    if not 2 <= sets_of <= MOST_SET:
+        raise OptionError(f"--sets-of {sets_of}: expected 2 to {MOST_SET}")
+    made = {"rank": _sets, "rate": _single, "edits": _edited}[task]
+    items = made(corpus, sets_of, seed, runtime)
+    if not items:
+        nothing = {
+            "rank": "no source has two different corrections",
+            "rate": "there is no correction",
+            "edits": "no correction differs from its source",
+        }
+        raise InputError(f"{nothing[task]}: there is nothing to judge")
+    if len(items) > _MOST_ITEMS:
+        raise InputError(
+            f"{len(items):,} items to judge; expected at most {_MOST_ITEMS:,}: judge fewer lines"
+        )
+    return items
+
+
+def _sets(corpus: Corpus, sets_of: int, seed: int, runtime: Runtime) -> tuple[Item, ...]:
+    found = []
+    number = 0
+    row = -1
+    for group in distinct_groups(corpus, sets_of, seed):
+        number = 1 if group.sentence != row else number + 1
+        row = group.sentence
+        if len(group.systems) > 1:
+            texts = corpus.group_texts(group)
+            found.append(Item(f"{row + 1}.{number}", row, texts, group.systems))
+    return tuple(found)
+
+
+def _single(corpus: Corpus, sets_of: int, seed: int, runtime: Runtime) -> tuple[Item, ...]:
+    found = []
+    for row in range(len(corpus)):
+        places: dict[str, list[str]] = {}
+        for name, version in corpus.systems.items():
+            places.setdefault(version.lines[row], []).append(name)
+        for number, (text, names) in enumerate(places.items(), 1):
+            found.append(Item(f"{row + 1}.{number}", row, (text,), (tuple(names),)))
+    return tuple(found)
+
+
+def _edited(corpus: Corpus, sets_of: int, seed: int, runtime: Runtime) -> tuple[Item, ...]:
+    from gecjury.extraction.extract import corpus_edits
+
+    edits = corpus_edits(corpus, "embedded", "spacy2", runtime).systems
+    found = []
+    for item in _single(corpus, sets_of, seed, runtime):
+        (names,) = item.systems
+        own = tuple(edits[names[0]][item.row])
+        if own:
+            found.append(Item(item.id, item.row, item.texts, item.systems, own))
+    return tuple(found)
+
+
+def shown_order(item: Item, annotator: str, seed: int) -> list[int]:
+    """In which order an annotator sees the corrections of a set: not that of the systems.
+
+    The same whenever the set is shown, and another for each annotator.
+    """
+    import hashlib
+
+    text = f"{seed}\0{item.id}\0{annotator}"
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    drawn = np.random.default_rng(int.from_bytes(digest[:8]))
+    return [int(place) for place in drawn.permutation(len(item.texts))]
+
+
+def checked_values(item: Item, task: Task, given: Sequence[str]) -> tuple[int, ...] | None:
+    """Answers as numbers, one a question in the item's order; None where one is missing or wrong.
+
+    Args:
+        item: what was judged.
+        task: what was asked.
+        given: as the page sends them.
+    """
+    allowed = {
+        "rank": range(1, len(item.texts) + 1),
+        "rate": range(1, 5),
+        "edits": range(2),
+    }[task]
+    known = {str(value): value for value in allowed}
+    if len(given) != item.values or any(text not in known for text in given):
+        return None
+    return tuple(known[text] for text in given)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing to choose on a page.
+
+    Attributes:
+        place: among the item's values.
+        name: above the choices.
+        parts: a correction or an edit, its words marked; empty for none.
+        choices: values with their words.
+    """
+
+    place: int
+    name: str
+    parts: Sequence[Part]
+    choices: _Scale
+
+
+def questions(
+    item: Item, task: Task, corpus: Corpus, annotator: str, seed: int, hide_edits: bool
+) -> list[Question]:
+    """What is asked of an item, in the order in which it is shown."""
+    if task == "rate":
+        return [
+            Question(place, f"{name.capitalize()}: {asked}", (), scale)
+            for place, (name, (asked, scale)) in enumerate(ASPECTS.items())
+        ]
+    if task == "edits":
+        return [
+            Question(place, f"Edit {place + 1}", _edit_parts(corpus, item.row, edit), _VERDICTS)
+            for place, edit in enumerate(item.edits)
+        ]
+    ranks = tuple((rank, "best" if rank == 1 else "") for rank in range(1, len(item.texts) + 1))
+    return [
+        Question(place, chr(ord("A") + at), marked(corpus, item, place, hide_edits), ranks)
+        for at, place in enumerate(shown_order(item, annotator, seed))
+    ]
+
+
+def marked(corpus: Corpus, item: Item, place: int, hide_edits: bool) -> Sequence[Part]:
+    """A correction in parts, with what was deleted and inserted unless that is hidden.
+
+    Args:
+        corpus: of the item.
+        item: what is judged.
+        place: of the correction in it.
+        hide_edits: show it as it was written.
+    """
+    from gecjury.report.page.browser import Part, mark_edits
+
+    if hide_edits:
+        written = corpus.systems[item.systems[place][0]].as_text(corpus.language)
+        return [Part("equal", written.lines[item.row])]
+    return mark_edits(corpus.sources[item.row], item.texts[place], corpus.language)
+
+
+_AROUND = 4  # words on either side of an edit
+
+
+def _edit_parts(corpus: Corpus, row: int, edit: Edit) -> list[Part]:
+    """An edit among the words around it; other edits of the correction are not made there."""
+    from gecjury.report.page.browser import Part
+
+    words, language = corpus.sources[row].split(), corpus.language
+    before, after = words[max(edit.start - _AROUND, 0) : edit.start], words[edit.end :][:_AROUND]
+    parts: list[tuple[Literal["equal", "delete", "insert"], Sequence[str]]] = [
+        ("equal", [*(["…"] if edit.start > _AROUND else []), *before]),
+        ("delete", words[edit.start : edit.end]),
+        ("insert", edit.tokens),
+        ("equal", [*after, *(["…"] if edit.end + _AROUND < len(words) else [])]),
+    ]
+    # A letter stands for the neighbours: where they are written together, so are parts.
+    gap = language.joined("語 語")[1:-1]
+    return [Part(k, language.joined(" ".join(tokens)), gap) for k, tokens in parts if tokens]

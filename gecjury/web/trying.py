@@ -1,0 +1,452 @@
+"""The page to try things: pasted texts scored and explained, stored results opened."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from gecjury.corpus.corpus import Corpus, corpus_of_texts
+from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.tokens import in_language
+from gecjury.errors import GecjuryError, InputError, MissingExtraError, OptionError
+from gecjury.experiments.explain import Explained, explain
+from gecjury.experiments.inputs import scorers_of
+from gecjury.experiments.score import Scored, score
+from gecjury.report.page.browser import mark_edits
+from gecjury.report.page.markup import lang_attribute
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import METRICS, load, scorer_class
+from gecjury.scoring.scorer import Scorer
+from gecjury.web.guards import Form, Guard, Refused, new_token, read_form
+from gecjury.web.pages import answer, page, static_routes
+from gecjury.web.stored import Filters, StoredComparison, StoredFile, leaderboards
+from gecjury.wording import number
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["Desk", "offered_metrics", "open_desk", "pasted", "trying_app"]
+
+MOST_LINES = 200
+MOST_WORDS = 200
+MOST_LETTERS = 2_000
+MOST_SYSTEMS = 8
+MOST_REFERENCES = 8
+_MOST_TEXT = 500_000  # characters of one field
+_MOST_EXPLAINED = 40  # corrections of a page
+_PRESET = ("errant", "gleu", "green")
+
+
+@dataclass
+class Desk:
+    """What the page has to offer.
+
+    Attributes:
+        metrics: names with options, as they are typed.
+        comparisons: files of comparisons.
+        scores: a folder of score files; None for none.
+        runtime: for scoring; its disk caches are not used, so that pasted texts are kept nowhere.
+        language: of pasted texts.
+    """
+
+    metrics: Sequence[str]
+    comparisons: Sequence[StoredComparison] = ()
+    scores: Path | None = None
+    runtime: Runtime = field(default_factory=Runtime)
+    language: Language = ENGLISH
+
+    def __post_init__(self) -> None:
+        self.token = new_token()
+        self.known: dict[Path, StoredFile] = {}
+        self.runtime = replace(self.runtime, use_cache=False)
+
+
+def offered_metrics() -> list[str]:
+    """Our metrics that need no network, no model and no gold edits, and whose packages are here."""
+    found = []
+    for name in METRICS:
+        try:
+            kind = scorer_class(name)
+            if (
+                kind.family not in ("refbased", "refless")
+                or "torch" in kind.packages
+                or kind.must_name
+                or "gold" in kind.needs
+                or kind.fixed
+            ):
+                continue
+            scorer = load(name)
+        except (MissingExtraError, OptionError):
+            continue
+        over_edits = hasattr(scorer, "tagger")
+        if over_edits and not (find_spec("errant") and find_spec("spacy")):
+            continue
+        found.append(name)
+    return found
+
+
+def open_desk(
+    metrics: Sequence[str],
+    comparisons: Sequence[str],
+    scores: str | None,
+    runtime: Runtime,
+    language: Language = ENGLISH,
+) -> Desk:
+    """Check what was named, so that a wrong name is told before the page is there.
+
+    Args:
+        metrics: further metrics, models in folders among them.
+        comparisons: files of `compare --format json`.
+        scores: a folder of score files.
+        runtime: for scoring.
+        language: of pasted texts.
+
+    Raises:
+        OptionError: an unknown metric, or one that asks a server.
+        InputError: a file that is no comparison, or no folder.
+    """
+    for scorer in scorers_of(list(metrics)) if metrics else ():
+        if scorer.family == "judges":
+            raise OptionError(
+                f"-m {scorer.name}: asks a server for every text; score with `gecjury score`, "
+                "which counts the cost first (--dry-run)"
+            )
+        if scorer.fixed:
+            scorer.check_new_texts("the page")
+    stored = [StoredComparison(Path(path)) for path in comparisons]
+    for each in stored:
+        each.shown(Filters())
+    folder = None if scores is None else Path(scores)
+    if folder is not None:
+        leaderboards(folder, "", {})
+    every = list(dict.fromkeys([*offered_metrics(), *metrics]))
+    return Desk(every, stored, folder, runtime, language)
+
+
+def trying_app(desk: Desk) -> Guard:
+    """The application: pages and what their forms do, behind the guard."""
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    pages = _Pages(desk)
+    routes = [
+        Route("/", answer(pages.start)),
+        Route("/score", answer(pages.score), methods=["POST"]),
+        Route("/comparison/{place:int}", answer(pages.comparison)),
+        Route("/leaderboard", answer(pages.leaderboard)),
+        *static_routes(),
+    ]
+    return Guard(Starlette(routes=routes))
+
+
+@dataclass(frozen=True)
+class _Pasted:
+    """Texts as they stand in the form: by field, so that it can be filled again."""
+
+    source: str
+    outputs: Sequence[tuple[str, str]]
+    references: Sequence[str]
+    metrics: Sequence[str]
+
+
+class _Pages:
+    """What each address shows or does."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        # Models and parsers are loaded once and used by one request at a time.
+        self._lock = asyncio.Lock()
+
+    def _common(self, here: str) -> dict[str, Any]:
+        desk = self.desk
+        links = [("/", "Score texts")]
+        links += [
+            (f"/comparison/{place}", each.path.name) for place, each in enumerate(desk.comparisons)
+        ]
+        links += [("/leaderboard", "Leaderboard")] if desk.scores is not None else []
+        return {"links": links, "here": here, "token": desk.token}
+
+    def _page(self, given: _Pasted, status: int = 200, **more: Any) -> Response:
+        outputs = [*given.outputs, *[("", "")] * (2 - len(given.outputs))]
+        references = [*given.references, *[""] * (2 - len(given.references))]
+        values = {"error": "", "result": None, **more}
+        return page(
+            "try",
+            status,
+            title="Score texts",
+            source=given.source,
+            outputs=outputs,
+            references=references,
+            metrics=[(name, name in given.metrics) for name in self.desk.metrics],
+            most_lines=MOST_LINES,
+            most_systems=MOST_SYSTEMS,
+            language=self.desk.language,
+            lang=lang_attribute(self.desk.language.code),
+            **self._common("/"),
+            **values,
+        )
+
+    async def start(self, request: Request) -> Response:
+        """An empty form."""
+        chosen = [name for name in _PRESET if name in self.desk.metrics] or self.desk.metrics[:2]
+        return self._page(_Pasted("", (), (), chosen))
+
+    async def score(self, request: Request) -> Response:
+        """Score and explain what was pasted; what is wrong is told above the form as it was."""
+        from starlette.concurrency import run_in_threadpool
+
+        form = read_form(await request.body(), self.desk.token)
+        given = _given(form)
+        try:
+            texts = given.source, given.outputs, given.references
+            corpus = pasted(*texts, self.desk.language)
+            unknown = [name for name in given.metrics if name not in self.desk.metrics]
+            if unknown or not given.metrics:
+                raise Refused(
+                    f"unknown metric {unknown[0]!r:.60}" if unknown else "choose a metric at least"
+                )
+            async with self._lock:
+                result = await run_in_threadpool(_result, corpus, given.metrics, self.desk.runtime)
+        except GecjuryError as error:
+            return self._page(given, 422, error=str(error))
+        return self._page(given, result=result)
+
+    async def comparison(self, request: Request) -> Response:
+        """A stored comparison, all of it or what the filters leave."""
+        place = request.path_params["place"]
+        if place >= len(self.desk.comparisons):
+            raise Refused("there is no such comparison", 404)
+        asked = request.query_params
+        filters = Filters(*(asked.get(key, "")[:100] for key in ("family", "metric", "view")))
+        stored = self.desk.comparisons[place]
+        return page(
+            "comparison",
+            title=stored.path.name,
+            filters=filters,
+            **stored.shown(filters),
+            **self._common(f"/comparison/{place}"),
+        )
+
+    async def leaderboard(self, request: Request) -> Response:
+        """The score files of the folder, as they are now."""
+        if self.desk.scores is None:
+            raise Refused("no folder was named: start `gecjury serve --scores FOLDER`", 404)
+        by = request.query_params.get("by", "")[:200]
+        boards, left_out = leaderboards(self.desk.scores, by, self.desk.known)
+        return page(
+            "leaderboard",
+            title="Leaderboard",
+            folder=str(self.desk.scores),
+            boards=boards,
+            left_out=left_out,
+            address=lambda name: "/leaderboard?" + urlencode({"by": name}),
+            **self._common("/leaderboard"),
+        )
+
+
+def _given(form: Form) -> _Pasted:
+    texts = form.all("output")
+    names = form.all("system")
+    if any(len(text) > _MOST_TEXT for text in (*form.all("source"), *texts)):
+        raise Refused(f"a text of more than {_MOST_TEXT:,} characters; score files instead", 413)
+    outputs = [
+        (" ".join((names[at] if at < len(names) else "").split())[:60], text)
+        for at, text in enumerate(texts)
+    ]
+    references = [text for text in form.all("reference") if text.strip()]
+    source = (form.all("source") or [""])[0]
+    kept = [(name, text) for name, text in outputs if text.strip()]
+    return _Pasted(source, kept, references, list(dict.fromkeys(form.all("metric"))))
+
+
+def pasted(
+    source: str,
+    outputs: Sequence[tuple[str, str]],
+    references: Sequence[str],
+    language: Language = ENGLISH,
+) -> Corpus:
+    """Pasted texts as a corpus.
+
+    Args:
+        source: one sentence a line, tokens divided by blanks.
+        outputs: names, "" for none, with texts of as many lines.
+        references: texts of as many lines.
+        language: of the texts, which are cut into tokens as it says.
+
+    Raises:
+        InputError: says which text does not fit, and what is expected.
+    """
+    sources = _lines(source, "the source")
+    if not outputs:
+        raise InputError("no output: paste a corrected text of as many lines as the source")
+    if len(outputs) > MOST_SYSTEMS or len(references) > MOST_REFERENCES:
+        raise InputError(
+            f"{len(outputs)} outputs and {len(references)} references; expected at most "
+            f"{MOST_SYSTEMS} and {MOST_REFERENCES}: score files instead"
+        )
+    systems: dict[str, list[str]] = {}
+    for place, (name, text) in enumerate(outputs, 1):
+        called = name or f"output {place}"
+        if called in systems:
+            raise InputError(f"two outputs are called {called!r}; give each a name of its own")
+        systems[called] = _like(sources, text, called)
+    others = [_like(sources, t, f"reference {n}") for n, t in enumerate(references, 1)]
+    corpus = in_language(corpus_of_texts(sources, systems, others), language)
+    for place, line in enumerate(corpus.sources, 1):
+        if line.count(" ") >= MOST_WORDS:
+            raise InputError(
+                f"the source, line {place}: has {line.count(' ') + 1} tokens; expected at most "
+                f"{MOST_WORDS}: one sentence a line"
+            )
+    return corpus
+
+
+def _lines(text: str, what: str) -> list[str]:
+    lines = [" ".join(line.split()) for line in text.replace("\r\n", "\n").split("\n")]
+    while lines and not lines[-1]:
+        lines.pop()
+    if not lines:
+        raise InputError(f"{what} is empty; expected one sentence a line")
+    if len(lines) > MOST_LINES:
+        raise InputError(
+            f"{what} has {len(lines)} lines; expected at most {MOST_LINES}: score files instead"
+        )
+    for place, line in enumerate(lines, 1):
+        if line.count(" ") >= MOST_WORDS or len(line) > MOST_LETTERS:
+            raise InputError(
+                f"{what}, line {place}: has {line.count(' ') + 1} words and {len(line)} letters; "
+                f"expected at most {MOST_WORDS} and {MOST_LETTERS}: one sentence a line"
+            )
+    return lines
+
+
+def _like(sources: Sequence[str], text: str, what: str) -> list[str]:
+    lines = _lines(text, what)
+    if len(lines) != len(sources):
+        raise InputError(
+            f"{what} has {len(lines)} lines, but the source has {len(sources)}: every text needs "
+            "one line for each source line"
+        )
+    return lines
+
+
+def _result(corpus: Corpus, metrics: Sequence[str], runtime: Runtime) -> dict[str, Any]:
+    """Scores of all metrics, sentence by sentence, with what each edit earned."""
+    scorers = scorers_of(list(metrics))
+    found = score(corpus, metrics=scorers, runtime=runtime)
+    explained = 0
+    blocks = []
+    written = corpus.as_text()
+    for row, source in enumerate(corpus.sources):
+        corrections = []
+        for text, systems in _distinct(corpus, row).items():
+            about: list[dict[str, Any]] = []
+            if text.split() != source.split() and explained < _MOST_EXPLAINED:
+                explained += 1
+                about = _explanations(corpus, row, systems[0], scorers, runtime)
+            at = corpus.names.index(systems[0])
+            corrections.append(
+                {
+                    "systems": systems,
+                    "parts": mark_edits(source, text, corpus.language),
+                    "changed": text.split() != source.split(),
+                    "scores": [number(float(t.sentences[at, row]), 4) for t in found.tables],
+                    "explanations": about,
+                }
+            )
+        blocks.append({"row": row + 1, "source": written.sources[row], "corrections": corrections})
+    notes = list(found.notes)
+    if explained == _MOST_EXPLAINED:
+        notes.append(f"explained are the first {_MOST_EXPLAINED} corrections that change anything")
+    return {
+        "metrics": [table.signature.label for table in found.tables],
+        "systems": _totals(found),
+        "sentences": blocks,
+        "notes": notes,
+        "signatures": [str(table.signature) for table in found.tables],
+    }
+
+
+def _totals(found: Scored) -> list[tuple[str, list[tuple[str, str, bool]]]]:
+    """By system each metric's corpus score, precision and recall, and whether it is the best."""
+    rows = []
+    for at, name in enumerate(found.tables[0].systems):
+        cells = []
+        for table in found.tables:
+            scores = table.by_system
+            value = float(scores.score[at])
+            parts = ""
+            if scores.precision is not None and scores.recall is not None:
+                parts = f"P {number(float(scores.precision[at]))}"
+                parts += f"  R {number(float(scores.recall[at]))}"
+            known = [float(other) for other in scores.score if not math.isnan(other)]
+            best = len(known) > 1 and value == max(known) and min(known) < value
+            cells.append((number(value, 4), parts, best))
+        rows.append((name, cells))
+    return rows
+
+
+def _distinct(corpus: Corpus, row: int) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, version in corpus.systems.items():
+        found.setdefault(version.lines[row], []).append(name)
+    return found
+
+
+def _explanations(
+    corpus: Corpus, row: int, system: str, scorers: Sequence[Scorer], runtime: Runtime
+) -> list[dict[str, Any]]:
+    """What each metric gives for the edits of a correction, where it can be told."""
+    found = []
+    # Versions are read as tokens already; their source is as it was written.
+    hypothesis = corpus.systems[system].take([row])
+    references = [version.take([row]) for version in corpus.references]
+    source = corpus.source_text[row] if corpus.source_text else corpus.sources[row]
+    for scorer in scorers:
+        shows = scorer.can("explain")
+        try:
+            one = explain(
+                source,
+                hypothesis,
+                references,
+                metric=scorer,
+                attribution=None if shows else "remove",
+                runtime=runtime,
+                language=corpus.language,
+            )
+        except (InputError, OptionError):
+            continue  # a metric that weighs systems or sees groups cannot be asked this
+        found.append(_explanation(scorer.name, one))
+    return [each for each in found if each["rows"]]
+
+
+def _explanation(name: str, found: Explained) -> dict[str, Any]:
+    if found.chosen is None:
+        rows: Sequence[Mapping[str, Any]] = found.attribution_rows()
+        columns = ["edit", "type", "value"]
+        what = "change of the score without the edit"
+    else:
+        best = found.explanations[found.chosen]
+        rows, columns = best.rows, list(best.columns)
+        what = f"against reference {found.chosen + 1}" if len(found.references) > 1 else ""
+    return {
+        "metric": name,
+        "what": what,
+        "columns": columns,
+        "rows": [[_cell(row.get(column)) for column in columns] for row in rows],
+    }
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return number(value)
+    return "" if value is None else str(value)

@@ -1,0 +1,213 @@
+"""AQUA and PEVData: made-up files of the same form, and the released ones."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gecjury.benchmarks.load import load_benchmark
+from gecjury.benchmarks.loaders.edit_labels import load_aqua, load_pevdata
+from gecjury.cli import main
+from gecjury.errors import DataError
+from gecjury.metaeval.edits.cases import annotator_pairs, edit_cases
+from tests.made_up import data_folder, request
+
+HEAD = ["idx", "src", "tgt", "label", "aligned", "alignment_labels", "alignment_labels_detailed"]
+EN = "AQUA/data/eval/gold_en.csv"
+PEV = "JELV/data/benchmark/PEVData.json"
+
+
+def aqua(*rows: tuple[str, str, str, str, str]) -> str:
+    file = io.StringIO()
+    table = csv.writer(file)
+    table.writerow(HEAD)
+    for number, (source, target, label, voted, votes) in enumerate(rows):
+        table.writerow([number, source, target, label, "", voted, votes])
+    return file.getvalue()
+
+
+TEXT = aqua(
+    (
+        "He go, now.",
+        "He goes, at once.",
+        "FP3",
+        "He {go=>goes:::TP}, {now=>at once:::FP3}.",
+        "He {go=>goes:::TP:::TP:::FP1}, {now=>at once:::FP3:::TP:::FP3}.",
+    ),
+    ("He go, now.", "He went, now.", "FP1", "He {go=>went:::FP1}, now.", "He {go=>went:::}, now."),
+    ("Fine.", "Fine.", "TN", "Fine.", "Fine."),
+    ("a cat", "the cat", "TP", "{a=>the:::TP} cat", "{a=>the:::TP:::cant_judge:::FP3} cat"),
+    ("so  fine", "so fine", "FP3", "so{  => :::FP3}fine", "so{  => :::FP3:::FP3}fine"),
+)
+
+
+def test_marks_become_verdicts_on_edits_of_tokens(tmp_path: Path) -> None:
+    made = load_aqua(request("aqua-en", data_folder(tmp_path, {EN: TEXT})))
+    assert made.corpus.sources == ("He go , now .", "Fine .", "a cat", "so fine")
+    assert made.corpus.systems["output2"].lines[0] == "He went , now ."
+    verdicts, _, problems = made.verdicts()
+    first = [v for v in verdicts if v.correction == "He goes , at once ."]
+    assert [(v.start, v.end, v.old, v.new, v.annotator, v.valid) for v in first] == [
+        (1, 2, "go", "goes", "vote 1", True),
+        (1, 2, "go", "goes", "vote 2", True),
+        (1, 2, "go", "goes", "vote 3", False),
+        (3, 4, "now", "at once", "vote 1", False),
+        (3, 4, "now", "at once", "vote 2", True),
+        (3, 4, "now", "at once", "vote 3", False),
+    ]
+    # Without votes the voted label stands; `cant_judge` is no vote.
+    assert [(v.annotator, v.valid) for v in verdicts if v.new in ("went", "the")] == [
+        ("voted", False),
+        ("vote 1", True),
+        ("vote 2", False),
+    ]
+    assert [problem.reason for problem in problems] == [
+        "changes blanks that part no tokens: no edit of tokens, left out"
+    ]
+    cases = edit_cases(made)
+    assert [(case.edit.correction, round(case.valid, 2)) for case in cases] == [
+        ("goes", 0.67),
+        ("at once", 0.33),
+        ("went", 0.0),
+        ("the", 0.5),
+    ]
+    assert all(case.complete and case.row >= 0 for case in cases)
+    # Three annotators of two edits and two of one: 2 × 6 + 2 pairs.
+    assert len(annotator_pairs(made, cases)[0]) == 14
+
+
+def test_labels_of_whole_corrections(tmp_path: Path) -> None:
+    made = load_aqua(request("aqua-en", data_folder(tmp_path, {EN: TEXT})))
+    assert made.labels is not None
+    assert made.labels.values == (("FP3", "TN", "TP", "FP3"), ("FP1", "", "", ""))
+    assert made.labels.true == "TP"
+    assert list(made.labels.false) == ["FP1", "FP2", "FP3"]
+    again = load_aqua(request("aqua-en", data_folder(tmp_path, {EN: TEXT.replace("TN", "FN")})))
+    assert again.fingerprint != made.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (("a", "b", "XX", "{a=>b:::TP}", "{a=>b:::TP}"), "line 2: expected 7 cells with a label"),
+        (("a", "b", "TP", "{a=>b:::TP}", "{a=>c:::TP}"), "line 2: the marks"),
+        (("a", "b", "TP", "{a=>b:::TP}", ""), "line 2: the marks"),
+    ],
+)
+def test_a_broken_row_of_aqua_is_named(
+    tmp_path: Path, row: tuple[str, str, str, str, str], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        load_aqua(request("aqua-en", data_folder(tmp_path, {EN: aqua(row)})))
+
+
+def test_marks_that_do_not_fit_are_told(tmp_path: Path) -> None:
+    row = ("a b", "c b", "TP", "{x=>c:::TP} b", "{x=>c:::TP:::TP} b")
+    made = load_aqua(request("aqua-en", data_folder(tmp_path, {EN: aqua(row)})))
+    verdicts, sources, problems = made.verdicts()
+    assert (verdicts, sources) == ((), ())
+    assert "the marks do not turn the source into the correction: left out: 1" in made.notes
+    assert not problems[0].read
+
+
+def pairs(*rows: tuple[str, str, str, int]) -> str:
+    keys = ("S1-src", "S2-hyp", "Edit", "Human Judgment")
+    return json.dumps([dict(zip(keys, row, strict=True)) for row in rows])
+
+
+def test_the_edit_of_a_pair_is_what_differs(tmp_path: Path) -> None:
+    text = pairs(
+        ("A cat, here.", "A dog, here.", "[1, 2]: cat -> [1, 2]: dog", 1),
+        ("A cat, here.", "A dog, here.", "[1, 2]: cat -> [1, 2]: dog", 1),
+        ("A cat, here.", "A cat, there now.", "['R:ADV'] - [3, 4]: here -> [3, 5]: there now)", 0),
+        ("A of cat", "A of the cat", "[1, 2]: of -> of the", 1),
+        ("A of the cat", "A of cat", "[3, 4]: an -> of", 0),
+        ("so , fine", "so, fine", "[0, 2]: so , -> so,", 1),
+    )
+    made = load_pevdata(request("pevdata", data_folder(tmp_path, {PEV: text})))
+    verdicts, _, problems = made.verdicts()
+    assert [(v.start, v.end, v.old, v.new, v.valid) for v in verdicts] == [
+        (1, 2, "cat", "dog", True),
+        (3, 4, "here", "there now", False),
+        (2, 2, "", "the", True),
+        (2, 3, "the", "", False),
+    ]
+    assert len(problems) == 1
+    assert made.notes[0].startswith("6 pairs, 4 of them valid; 1 repeat another")
+    assert "spells 1 of them otherwise" in made.notes[1]
+    assert [case.row for case in edit_cases(made)] == [0, 0, 1, 2]
+
+
+@pytest.mark.parametrize("broken", ["{}", "[]", '[{"S1-src": "a"}]', pairs(("a", "b", "x", 2))])
+def test_broken_pairs_are_named(tmp_path: Path, broken: str) -> None:
+    with pytest.raises(DataError, match="PEVData"):
+        load_pevdata(request("pevdata", data_folder(tmp_path, {PEV: broken})))
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "edits", "valid", "split"),
+    [
+        ("aqua-en", {"TP": 92, "FP3": 79, "TN": 23, "FP1": 15, "FP2": 10, "FN": 1}, 511, 303, 0),
+        ("aqua-uk", {"TP": 144, "FP3": 53, "TN": 32, "FP1": 13, "FP2": 8, "FN": 2}, 484, 376, 8),
+    ],
+)
+def test_the_released_labels(
+    data_dir: Path, name: str, labels: dict[str, int], edits: int, valid: int, split: int
+) -> None:
+    made = load_benchmark(name, data=data_dir)
+    assert made.labels is not None
+    found = Counter(value for line in made.labels.values for value in line if value)
+    assert found == labels
+    cases = edit_cases(made)
+    assert len(cases) == edits
+    assert all(case.complete and case.row >= 0 for case in cases)
+    assert sum(case.valid > 0.5 for case in cases) == valid
+    assert sum(case.valid == 0.5 for case in cases) == split
+
+
+def test_the_released_pairs(data_dir: Path) -> None:
+    made = load_benchmark("pevdata", data=data_dir)
+    cases = edit_cases(made)
+    assert len(cases) == 2582
+    assert sum(case.valid for case in cases) == 1264
+    assert len(made.corpus) == 2224
+    assert len(made.verdicts()[2]) == 4
+
+
+def compared(capsys: pytest.CaptureFixture[str], *args: str) -> dict[str, Any]:
+    assert main(["compare", *args, "--format", "json"]) == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+def test_compare_shows_labels(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    usual = ["aqua-en", "-m", "changes", "--data", str(data_dir), "--resamples", "50"]
+    found = compared(capsys, *usual)
+    labels = found["labels"]
+    assert labels["counts"] == {"TP": 92, "FP1": 15, "FP2": 10, "FP3": 79, "TN": 23, "FN": 1}
+    rows = {(row["metric"], row["score"], row["bad"]): row for row in labels["rows"]}
+    mine = rows["changes", "score", "FP3"]
+    assert mine["corrections"] == {"good": 92, "bad": 79}
+    assert mine["ci95"]["auc"][0] < mine["auc"] < mine["ci95"]["auc"][1]
+    # An unchanged text has no change: what is gained is the score itself.
+    assert rows["changes", "gain", "any"]["auc"] == rows["changes", "score", "any"]["auc"]
+    assert any("15 of FP1 and 10 of FP2" in text for text in found["caveats"])
+    assert main(["compare", *usual]) == 0
+    shown = capsys.readouterr().out
+    assert "labels of whole corrections" in shown
+    assert "sent acc" not in shown
+
+
+def test_compare_pairs_by_edits_alone(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    usual = ["pevdata", "-m", "changes", "--data", str(data_dir), "--resamples", "20"]
+    found = compared(capsys, *usual)
+    assert found["rows"][0]["edit"]["cases"] == 2582
+    assert found["edit_ceiling"]["pairs"] == 0
+    assert main(["compare", *usual, "--level", "sentence"]) == 2
+    assert "people judged single edits alone" in capsys.readouterr().err

@@ -1,0 +1,62 @@
+"""Marks in running text read as edits of tokens."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gecjury.benchmarks.marked_edits import Mark, TokenEdit, token_edits
+from gecjury.corpus.edits import Edit, apply_edits
+
+
+def test_a_mark_with_blanks_is_an_edit_of_tokens() -> None:
+    assert token_edits(
+        "They have to deal .", "They must deal .", [Mark(4, " have to", " must")]
+    ) == (TokenEdit(Edit(1, 3, "must"), (0,)),)
+
+
+def test_a_mark_inside_a_token_grows_to_it() -> None:
+    assert token_edits("I has it", "I have it", [Mark(3, "s", "ve")]) == (
+        TokenEdit(Edit(1, 2, "have"), (0,)),
+    )
+
+
+def test_marks_that_no_boundary_parts_are_one_edit() -> None:
+    marks = [Mark(2, "c", "X"), Mark(3, "d", "Y")]
+    assert token_edits("abcdef g", "abXYef g", marks) == (TokenEdit(Edit(0, 1, "abXYef"), (0, 1)),)
+
+
+def test_blanks_alone_are_an_edit_where_they_join_tokens() -> None:
+    assert token_edits("some thing", "something", [Mark(4, " ", "")]) == (
+        TokenEdit(Edit(0, 2, "something"), (0,)),
+    )
+    # The tokeniser parts both alike: nothing of the tokens changes.
+    assert token_edits("a , b", "a , b", [Mark(1, " ", "")]) == ()
+
+
+def test_insertions_between_tokens_stay_insertions() -> None:
+    assert token_edits("I cat .", "I saw a cat !", [Mark(1, "", " saw a"), Mark(4, ".", "!")]) == (
+        TokenEdit(Edit(1, 1, "saw a"), (0,)),
+        TokenEdit(Edit(2, 3, "!"), (1,)),
+    )
+
+
+def test_marks_of_another_text_are_none() -> None:
+    assert token_edits("a b", "a c", [Mark(1, "x", "c")]) is None
+    assert token_edits("a b", "a c", []) is None
+    assert token_edits("a b", "a c", [Mark(1, "b", "d")]) is None
+    assert token_edits("a b c", "a x c", [Mark(2, "c", "c"), Mark(1, "b", "x")]) is None
+
+
+@given(st.lists(st.tuples(st.text("ab ", max_size=4), st.text("xy ", max_size=4)), max_size=5))
+def test_the_edits_make_the_correction(parts: list[tuple[str, str]]) -> None:
+    """Any marks between unchanged words: applying the edits gives the target's tokens."""
+    source = target = ""
+    marks = []
+    for old, new in parts:
+        source, target = f"{source} uu", f"{target} uu"
+        marks.append(Mark(len("".join(source.split())), old, new))
+        source, target = source + old, target + new
+    found = token_edits(source, target, marks)
+    assert found is not None
+    assert apply_edits(source.split(), [each.edit for each in found]) == target.split()

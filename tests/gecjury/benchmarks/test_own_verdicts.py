@@ -1,0 +1,104 @@
+"""Verdicts of one's own on single edits: read, refused, compared with."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gecjury.benchmarks.own_judgments import read_own_verdicts
+from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.errors import InputError
+from tests.shell import Shell
+
+CORPUS = corpus_of_texts(
+    ["He go home .", "A cat  sit ."],
+    {"a": ["He goes home .", "A cat sits ."], "b": ["He goes home .", "The cat sat ."]},
+)
+HEADER = "sentence,system,start,end,correction,valid,annotator\n"
+
+
+def read(shell: Shell, text: str) -> list[tuple[object, ...]]:
+    path = shell.write("verdicts.csv", HEADER + text)
+    return [
+        (v.annotator, v.item, v.target, v.start, v.end, v.old, v.new, v.valid, v.correction)
+        for v in read_own_verdicts(path, CORPUS)[0]
+    ]
+
+
+def test_systems_with_one_text_give_one_verdict(shell: Shell) -> None:
+    rows = "1,a,1,2,goes,1,x\n1,b,1,2,goes,true,x\n2,b,0,1,The,wrong,x\n2,b,2,3,sat,0,x\n"
+    assert read(shell, rows + "1,a,1,2,goes,0,y\n") == [
+        ("x", "1", 1, 1, 2, "go", "goes", True, "He goes home ."),
+        ("x", "2", 1, 0, 1, "A", "The", False, "The cat sat ."),
+        ("x", "2", 1, 2, 3, "sit", "sat", False, "The cat sat ."),
+        ("y", "1", 1, 1, 2, "go", "goes", False, "He goes home ."),
+    ]
+
+
+def test_the_source_is_that_of_the_corpus_its_blanks_joined(shell: Shell) -> None:
+    path = shell.write("v.csv", HEADER + "2,a,2,3,sits,1,x\n2,b,2,3,sat,1,x\n")
+    verdicts, sources, problems = read_own_verdicts(path, CORPUS)
+    assert {v.sentence for v in verdicts} == {"A cat sit ."}
+    assert [v.target for v in verdicts] == [1, 2]
+    (source,) = sources
+    assert (source.sentence, source.corrections) == (
+        "A cat sit .",
+        ("A cat sits .", "The cat sat ."),
+    )
+    assert problems == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "no verdict below the header"),
+        ("1,a,1,2,goes,maybe,x\n", "line 2: valid 'maybe' is not understood"),
+        ("0,a,1,2,goes,1,x\n", "sentence 0 is out of range"),
+        ("3,a,1,2,goes,1,x\n", "sentence 3 is out of range"),
+        ("1,c,1,2,goes,1,x\n", "unknown system 'c'"),
+        ("1,a,5,5,goes,1,x\n", "start 5 is out of range"),
+        ("1,a,2,1,goes,1,x\n", "end 1 is out of range"),
+        ("1,a,x,1,goes,1,x\n", "start 'x' is no whole number"),
+        ("1,a,1,2,goes,1\n", "6 cells, expected 7"),
+        ("1,a,1,2,goes,1,x\n1,b,1,2,goes,0,x\n", "line 3: x called this edit right in another"),
+    ],
+)
+def test_what_cannot_be_used_is_named(shell: Shell, text: str, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        read(shell, text)
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("sentence,system,rank\n", "unknown column 'rank'"),
+        ("sentence,system,start,end,correction\n", "no column 'valid'"),
+        ("", "the file is empty"),
+    ],
+)
+def test_other_columns_are_refused(shell: Shell, header: str, told: str) -> None:
+    path = shell.write("v.csv", header)
+    with pytest.raises(InputError, match=told):
+        read_own_verdicts(path, CORPUS)
+
+
+def test_metrics_are_compared_with_them(shell: Shell) -> None:
+    pytest.importorskip("errant")
+    shell.write("outputs/mine.txt", (shell.folder / "mine.txt").read_text())
+    shell.write("outputs/none.txt", (shell.folder / "source.txt").read_text())
+    rankings = "".join(f"{n},{s},{r}\n" for n in (1, 2) for s, r in (("mine", 1), ("none", 2)))
+    shell.write("judgments.csv", "sentence,system,rank\n" + rankings)
+    shell.write("edits.csv", HEADER + "1,mine,1,2,is,1,x\n2,mine,1,2,goes,0,x\n")
+    table = 'references = ["ref.txt"]\n'
+    argv = ["compare", ".", "-m", "errant", "--level", "edit"]
+    shell.write("benchmark.toml", table)
+    status, _, err = shell(*argv)
+    assert (status, "has no verdicts on edits" in err) == (2, True)
+    shell.write("benchmark.toml", table + 'verdicts = "no.csv"\n')
+    assert "verdicts names 'no.csv'" in shell(*argv)[2]
+    shell.write("benchmark.toml", table + 'verdicts = "edits.csv"\n')
+    status, out, err = shell(*argv, "--html", "page.html", "--format", "json")
+    assert status == 0, err
+    edit = json.loads(out)["rows"][0]["edit"]
+    assert (edit["cases"], edit["valid"], edit["auc"]) == (2, 1, 0.5)

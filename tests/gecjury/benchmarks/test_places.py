@@ -1,0 +1,30 @@
+"""Corrections without system names, laid out by their place among those of a source."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gecjury.benchmarks.places import lay_out
+
+
+def test_corrections_stand_by_their_place() -> None:
+    layout = lay_out(["s", "t", "s", "s"])
+    assert layout.sources == ("s", "t")
+    assert layout.cells == ((0, 0), (0, 1), (1, 0), (2, 0))
+    versions = layout.versions(["a", "b", "c", "d"])
+    # `t` has one correction: its other places repeat it, so that no new text comes in.
+    assert {name: version.lines for name, version in versions.items()} == {
+        "output1": ("a", "b"),
+        "output2": ("c", "b"),
+        "output3": ("d", "b"),
+    }
+    np.testing.assert_array_equal(
+        layout.table([1.0, 2.0, 3.0, 4.0]), [[1, 2], [3, np.nan], [4, np.nan]]
+    )
+    assert layout.words(["p", "q", "r", "s"]) == (("p", "q"), ("r", ""), ("s", ""))
+
+
+def test_a_key_tells_sources_of_one_text_apart() -> None:
+    layout = lay_out(["s", "s"], ["first", "second"])
+    assert layout.sources == ("s", "s")
+    assert layout.names == ("output1",)

@@ -1,0 +1,142 @@
+"""`gecjury errant-compare` beside the errant package's program, and its own errors."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.shell import Shell
+
+# That program leaves its files to Python to close.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+OPTIONS = [
+    "",
+    "-cat 1",
+    "-cat 2",
+    "-cat 3 -b 1",
+    "-v",
+    "-dt -v -cat 3",
+    "-ds -v -cat 2",
+    "-cs -b 2.5",
+    "-cse -v -cat 3",
+    "-single -v",
+    "-multi -v -cat 1",
+    "-single -multi",
+    "-filt R:NOUN noop -v -cat 3",
+    "-filt UNK M:DET -ds -cat 3",
+]
+HEAD = "A {} {}|||{}|||{}|||REQUIRED|||-NONE-|||{}"
+
+
+def made(seed: int, coders: int) -> str:
+    """Blocks with insertions, repeated and unknown edits, and annotators who are absent."""
+    rng = random.Random(seed)
+    blocks = []
+    for _ in range(12):
+        lines = ["S " + " ".join(rng.choice("abcde") for _ in range(6))]
+        for coder in rng.sample(range(coders), rng.randint(0, coders)):
+            for _ in range(rng.randint(0, 3)):
+                start = rng.randint(0, 5)
+                end = min(6, start + rng.choice((0, 1, 1, 2)))
+                kind = rng.choice(("R:NOUN", "R:NOUN:NUM", "M:DET", "U:OTHER", "UNK"))
+                text = rng.choice(("x", "x y", ""))
+                lines += [HEAD.format(start, end, kind, text, coder)] * rng.choice((1, 1, 1, 2))
+            if rng.random() < 0.3:
+                lines.append(HEAD.format(-1, -1, "noop", "-NONE-", coder))
+        blocks.append("\n".join(lines) + "\n\n")
+    return "".join(blocks)
+
+
+def theirs(words: list[str], monkeypatch: pytest.MonkeyPatch, shell: Shell) -> str:
+    compare = pytest.importorskip("errant.commands.compare_m2")
+    monkeypatch.setattr(sys, "argv", ["errant_compare", *words])
+    compare.main()
+    return shell.capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_output_is_theirs_byte_for_byte(
+    options: str, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(8):
+        mine, gold = made(seed, 1 + seed % 2), made(seed + 100, 1 + seed % 3)
+        words = ["-hyp", str(shell.write("h.m2", mine)), "-ref", str(shell.write("r.m2", gold))]
+        words += options.split()
+        expected = theirs(words, monkeypatch, shell)
+        status, out, _ = shell("errant-compare", *words)
+        assert (status, out) == (0, expected)
+
+
+def test_rounding_is_theirs(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    # 1/160 is a little more than .00625 in binary: .0063, where scaling by 10,000 makes it .0062.
+    source = "S " + " ".join("a" * 160)
+    edits = [HEAD.format(at, at + 1, "R:X", "x", 0) for at in range(160)]
+    mine, gold = f"{source}\n{edits[0]}\n\n", "\n".join([source, *edits]) + "\n\n"
+    words = ["-hyp", str(shell.write("h.m2", mine)), "-ref", str(shell.write("r.m2", gold))]
+    expected = theirs(words, monkeypatch, shell)
+    assert "\t0.0063\t" in expected
+    assert shell("errant-compare", *words)[1] == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["AMU", "CAMB", "NTHU", "UMC"])
+def test_four_systems_of_conll14(
+    system: str, data_dir: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = data_dir / "conll14-errant"
+    files = [str(folder / f"conll14-{system}.errant"), str(folder / "conll14.errant")]
+    for options in OPTIONS:
+        words = ["-hyp", files[0], "-ref", files[1], *options.split()]
+        expected = theirs(words, monkeypatch, shell)
+        assert shell("errant-compare", *words) == (0, expected, "")
+
+
+BLOCK = "S a b\nA 0 1|||R:X|||c|||REQUIRED|||-NONE-|||0\n\n"
+
+
+@pytest.mark.parametrize(
+    ("mine", "gold", "options", "message"),
+    [
+        (BLOCK, BLOCK * 2, "", "the hypothesis file has 1 blocks, the reference file 2"),
+        (BLOCK, "no m2", "", "is neither an S line, an A line nor blank"),
+        (BLOCK, BLOCK, "-b -1", "-b -1.0: expected 0 or more"),
+        (BLOCK, BLOCK, "-cat 4", "invalid choice: 4"),
+        (BLOCK, BLOCK, "-dt -ds", "not allowed with argument"),
+        (BLOCK, BLOCK, "--format json", "errant-compare prints as errant_compare does"),
+    ],
+)
+def test_errors_are_told(mine: str, gold: str, options: str, message: str, shell: Shell) -> None:
+    hyp, ref = shell.write("h.m2", mine), shell.write("r.m2", gold)
+    status, out, err = shell("errant-compare", "-hyp", hyp, "-ref", ref, *options.split())
+    assert (status, out) == (2, "")
+    assert message in err
+
+
+def test_a_missing_file_and_missing_options(shell: Shell) -> None:
+    status, _, err = shell("errant-compare", "-hyp", "gone.m2", "-ref", "gone.m2")
+    assert status == 2
+    assert "gone.m2" in err
+    status, _, err = shell("errant-compare", "-hyp", "gone.m2")
+    assert status == 2
+    assert "-ref" in err
+
+
+def test_other_sources_are_told_and_compared_all_the_same(shell: Shell) -> None:
+    hyp, ref = shell.write("h.m2", BLOCK), shell.write("r.m2", BLOCK.replace("a b", "a c"))
+    status, out, err = shell("errant-compare", "-hyp", hyp, "-ref", ref)
+    assert status == 0
+    assert "1\t0\t0\t1.0\t1.0\t1.0" in out
+    assert "block 1 has other sources" in err
+
+
+def test_a_table_of_types(shell: Shell) -> None:
+    hyp = shell.write("h.m2", BLOCK)
+    assert shell("errant-compare", "-hyp", hyp, "-ref", hyp, "-cat", "2")[1].splitlines()[3:4] == [
+        "X              1        0        0        1.0      1.0      1.0"
+    ]

@@ -1,0 +1,206 @@
+"""Edits without a tagger: by hand in several languages, and properties that hold of any text."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import unicodedata
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("rapidfuzz")
+
+from gecjury.corpus.edits import Edit, apply_edits
+from gecjury.corpus.gold import has_type_of
+from gecjury.extraction import alignment
+from gecjury.extraction.extract import extract, extract_edits
+from gecjury.extraction.pipeline import Extractor
+from gecjury.extraction.plain.analyser import PlainAligner, PlainReader, plain_analyser
+from gecjury.runtime import Runtime
+
+FRESH = Runtime(use_cache=False)
+
+
+def edits(source: str, corrected: str) -> list[tuple[str, str, str]]:
+    """Old tokens, new tokens and type of each edit."""
+    (found,) = extract_edits([source], [[corrected]], "none", runtime=FRESH)
+    tokens = source.split()
+    return [(" ".join(tokens[e.start : e.end]), e.correction, e.type) for e in found[0]]
+
+
+@pytest.mark.parametrize(
+    ("source", "corrected", "expected"),
+    [
+        # Swedish
+        (
+            "jag har va rit i två åren",
+            "Jag har varit i två år .",
+            [
+                ("jag", "Jag", "R:ORTH"),
+                ("va rit", "varit", "R:SPACE"),
+                ("åren", "år .", "R:OTHER"),
+            ],
+        ),
+        ("Nu jag måste gå", "Nu måste jag gå", [("jag måste", "måste jag", "R:WO")]),
+        ("Hon är inte snäll flicka", "Hon är inte en snäll flicka", [("", "en", "M:OTHER")]),
+        ("en tv-serie", "en tv serie", [("tv-serie", "tv serie", "R:SPACE")]),
+        # Ukrainian
+        (
+            "Я люблю іжак , який живє тут",
+            "Я люблю їжака , який живе тут .",
+            [
+                ("іжак", "їжака", "R:SPELL"),
+                ("живє", "живе", "R:SPELL"),
+                ("", ".", "M:PUNCT"),
+            ],
+        ),
+        ("Він в школі", "Він у школі", [("в", "у", "R:OTHER")]),
+        # Czech
+        (
+            "Rika ze prijde",
+            "Říká , že přijde",
+            [
+                ("Rika", "Říká", "R:SPELL"),
+                ("", ",", "M:PUNCT"),
+                ("ze", "že", "R:SPELL"),
+                ("prijde", "přijde", "R:SPELL"),
+            ],
+        ),
+        ('"Ahoj', "„Ahoj", [('"Ahoj', "„Ahoj", "R:PUNCT")]),
+        # Japanese, by words and by characters
+        ("私 は 学校 が 行く 。", "私 は 学校 に 行く 。", [("が", "に", "R:OTHER")]),
+        ("私 学 校 行 く", "私 は 学 校 に 行 く", [("", "は", "M:OTHER"), ("", "に", "M:OTHER")]),
+        ("ＡＢＣ を ｶﾞ", "ABC を ガ", [("ＡＢＣ", "ABC", "R:ORTH"), ("ｶﾞ", "ガ", "R:ORTH")]),
+        (
+            "私は学校が行く。",
+            "私は学校に行く。",
+            [("私は学校が行く。", "私は学校に行く。", "R:SPELL")],
+        ),
+        # The same letters composed otherwise are an edit that can be applied
+        (
+            unicodedata.normalize("NFD", "žába"),
+            "žába",
+            [(unicodedata.normalize("NFD", "žába"), "žába", "R:ORTH")],
+        ),
+        # Arabic and Thai punctuation, symbols
+        ("مرحبا", "مرحبا ،", [("", "،", "M:PUNCT")]),
+        ("a 🙂 b", "a b", [("🙂", "", "U:PUNCT")]),
+        # Punctuation with the case behind it
+        ("we left , they stayed", "we left . They stayed", [(", they", ". They", "R:PUNCT")]),
+    ],
+)
+def test_edits_by_hand(source: str, corrected: str, expected: list[tuple[str, str, str]]) -> None:
+    assert edits(source, corrected) == expected
+
+
+def test_a_form_of_a_word_is_an_edit_by_itself_beside_what_is_missing() -> None:
+    """`similar` compares letters without diacritics and case; ERRANT's would not see these."""
+    assert edits("lidi to vi", "Lidi , to ví .") == [
+        ("lidi", "Lidi", "R:ORTH"),
+        ("", ",", "M:PUNCT"),
+        ("vi", "ví", "R:SPELL"),
+        ("", ".", "M:PUNCT"),
+    ]
+
+
+# Few words, so that sentences share them; marks, widths and scripts that behave oddly.
+WORDS = st.sampled_from(
+    [*"aAbＡ.,…は", "ab", "ba", "Ab", "a-b", "a\u0301", "á", "''", "ね", "ß", "SS", "\u200b", "ïß"]
+)
+SENTENCES = st.lists(WORDS, max_size=9).map(" ".join)
+
+
+@given(st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=6))
+@settings(max_examples=150, deadline=None)
+def test_edits_give_the_correction_in_order_and_apart(pairs: list[tuple[str, str]]) -> None:
+    sources, lines = [source for source, _ in pairs], [line for _, line in pairs]
+    (found,) = extract_edits(sources, [lines], "none", runtime=FRESH)
+    for source, line, made in zip(sources, lines, found, strict=True):
+        assert apply_edits(source.split(), made) == line.split()
+        assert list(made) == sorted(made, key=lambda edit: (edit.start, edit.end))
+        for one, two in pairwise(made):
+            assert one.end <= two.start
+        assert bool(made) == (source != line)
+        assert all(has_type_of("plain", edit.type) and edit.type != "UNK" for edit in made)
+
+
+@given(SENTENCES, SENTENCES)
+@settings(max_examples=60, deadline=None)
+def test_large_sentences_are_aligned_as_small_ones(source: str, corrected: str) -> None:
+    """The matrix in numpy and the narrow band give one alignment."""
+    reader = PlainReader()
+    parsed = reader.parse([source, corrected])
+    pair = parsed[source], parsed[corrected]
+    expected = PlainAligner().align(*pair)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alignment, "_LARGE", 0)
+        patch.setattr(alignment, "_NARROW", 0)
+        assert PlainAligner().align(*pair) == expected
+
+
+def test_costs_of_the_matrix_are_those_of_single_pairs() -> None:
+    left, right = "Ａ a b ǅ říká", "a A řika říká b"
+    parsed = PlainReader().parse([left, right])
+    one, other = parsed[left], parsed[right]
+    aligner = PlainAligner()
+    costs = aligner._matrix(one, other, 0, len(one), len(other))[1:, 1:]
+    for i, text in enumerate(one.texts):
+        for j, same in enumerate(other.texts):
+            wanted = -1.0 if text == same else aligner.substitution(one, i, other, j)
+            assert costs[i, j] == pytest.approx(wanted, abs=1e-12)
+    assert np.all(costs < 2)
+
+
+def test_sentences_of_a_thousand_characters_without_spaces_and_with_many_tokens() -> None:
+    assert edits("あ" * 1000, "あ" * 999 + "い") == [("あ" * 1000, "あ" * 999 + "い", "R:SPELL")]
+    source = " ".join(f"w{n}" for n in range(3000))
+    corrected = " ".join(f"v{n}" if n % 7 else f"w{n}" for n in range(3000))
+    (found,) = extract_edits([source], [[corrected]], "none", runtime=FRESH)
+    assert apply_edits(source.split(), found[0]) == corrected.split()
+
+
+def test_cache_and_workers_give_the_same_edits(tmp_path: Path) -> None:
+    sources = [f"ord{n} är fel och {n}" for n in range(300)]
+    lines = [f"Ord{n} var fel , och {n + 1} ." for n in range(300)]
+    runtime = Runtime(cache=tmp_path)
+    plain = extract(sources, [lines], "none", runtime=FRESH)
+    first = extract(sources, [lines], "none", runtime=runtime)
+    again = extract(sources, [lines], "none", runtime=runtime)
+    both = extract(sources, [lines], "none", runtime=Runtime(use_cache=False, workers=2))
+    assert plain.edits == first.edits == again.edits == both.edits
+    assert (first.cached, again.cached) == (0, 300)
+    # The scheme of English parts of speech is none of its business.
+    other = extract(sources, [lines], "none", "spacy3", runtime)
+    assert other.cached == 300
+
+
+def test_an_extractor_takes_an_analyser() -> None:
+    pair = "a b", "a c"
+    assert dict(Extractor(plain_analyser()).extract([pair]))[pair].edits == (
+        Edit(1, 2, "c", "R:OTHER"),
+    )
+
+
+def test_neither_spacy_nor_errant_is_imported() -> None:
+    code = """
+import sys
+class Barred:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("spacy", "errant", "thinc", "threadpoolctl"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Barred())
+from gecjury.extraction.extract import extract_edits, extraction_signature
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
+assert extraction_signature("none") == {"tagger": "none 1"}
+made = extract_edits(["a b"] * 2, [["a c", "b a"]], "none", runtime=Runtime(use_cache=False))
+assert [edit.type for line in made[0] for edit in line] == ["R:OTHER", "R:WO"], made
+load("errant:tagger=none")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from gecjury.extraction.plain.forms import (
+    base,
+    folded,
+    is_punctuation,
+    only_letters,
+    unmarked,
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Hej", "hEJ"),
+        ("ＡＢＣ１", "abc1"),  # full width
+        ("ｶﾞ", "ガ"),  # half width
+        (unicodedata.normalize("NFD", "Říká"), "říká"),
+        ("Straße", "STRASSE"),
+        ("Ї", "ї"),
+    ],
+)
+def test_case_width_and_composition_are_folded(one: str, other: str) -> None:
+    assert folded(one) == folded(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("…", "..."), ("á", "a"), ("は", "ば"), ("①", "1"), ("ﬁ", "fj")]
+)
+def test_nothing_else_is_folded(one: str, other: str) -> None:
+    assert folded(one) != folded(other)
+
+
+def test_diacritics_are_no_base_letters_but_voiced_sounds_are() -> None:
+    assert base("Říká") == base("rika") == "rika"
+    assert base("їжак") == base("іжак")
+    assert base("が") != base("か")
+    assert base("कि") != base("क")
+
+
+@pytest.mark.parametrize("token", [".", "…", "。", "„", "—", "$", "🙂", "🙂\ufe0f", "،"])
+def test_punctuation_is_known_in_any_script(token: str) -> None:
+    assert is_punctuation(token)
+
+
+@pytest.mark.parametrize("token", ["a", "1", "ー", "'s", "は", "½", "\u0301", "\u200b"])
+def test_what_holds_a_letter_or_number_is_none(token: str) -> None:
+    assert not is_punctuation(token)
+
+
+def test_joints_and_marks_are_left_out() -> None:
+    assert only_letters("ста\u2011ре'п’яʼt-") == "старепяt"
+    assert unmarked("„Hej!“") == "Hej"
+    assert unmarked("п'ять-шість") == "п'ять-шість"
+    assert unmarked("—") == ""

@@ -1,0 +1,98 @@
+"""The scorer for Inspect, in an evaluation by the real library with a model that is none."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gecjury import load
+from gecjury.errors import OptionError
+from gecjury.integrations.inspect_ai import gec_scorer
+from gecjury.integrations.scoring import RowScorer
+
+SOURCES = ["This sentences contain error .", "He go home .", "All is well ."]
+TEXTS = ["This sentence contains errors .", "He goes home .", "All is well ."]
+REFERENCES = [
+    ["These sentences contain errors .", "This sentence contains an error ."],
+    ["He goes home .", "He went home ."],
+    ["All is well .", "All is well ."],
+]
+
+
+def evaluated(folder: Path, scorer: Any, *, metadata: bool = True) -> Any:
+    """The log of an evaluation whose model gives `TEXTS`."""
+    pytest.importorskip("inspect_ai")
+    from inspect_ai import Task, eval
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from inspect_ai.solver import generate
+
+    outputs = [ModelOutput.from_content("mockllm/model", f" {text}\n") for text in TEXTS]
+    for output in outputs:
+        output.usage = ModelUsage()  # else tokens are counted with a file that is fetched
+    samples = [
+        Sample(
+            input=f"Correct this: {source}" if metadata else source,
+            target=targets,
+            metadata={"source": source} if metadata else None,
+        )
+        for source, targets in zip(SOURCES, REFERENCES, strict=True)
+    ]
+    task = Task(dataset=MemoryDataset(samples), solver=generate(), scorer=scorer)
+    [log] = eval(
+        task, model=get_model("mockllm/model", custom_outputs=outputs), display="none",
+        log_dir=str(folder), max_samples=1, max_connections=1,
+    )  # fmt: skip
+    return log
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("metric", ["errant", "green:beta=1", "changes"])
+def test_an_evaluation(metric: str, tmp_path: Path) -> None:
+    pytest.importorskip("inspect_ai")
+    log = evaluated(tmp_path, gec_scorer(metric))
+    assert (log.status, log.error) == ("success", None)
+    references = list(zip(*REFERENCES, strict=True))
+    table = load(metric).score(SOURCES, {"x": TEXTS}, references)
+    [found] = log.results.scores
+    assert found.metrics["corpus"].value == pytest.approx(table.totals[0])
+    assert found.metrics["mean"].value == pytest.approx(float(table.sentences.mean()))
+    scores = [sample.scores["gecjury/gec_scorer"] for sample in log.samples]
+    assert [score.value for score in scores] == pytest.approx(table.sentences[0].tolist())
+    assert [score.answer for score in scores] == TEXTS
+    assert scores[0].metadata == {"source": SOURCES[0], "references": REFERENCES[0]}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_without_metadata_the_input_is_the_source(tmp_path: Path) -> None:
+    pytest.importorskip("inspect_ai")
+    log = evaluated(tmp_path, gec_scorer("green"), metadata=False)
+    references = list(zip(*REFERENCES, strict=True))
+    expected = load("green").score(SOURCES, {"x": TEXTS}, references).totals[0]
+    assert log.results.scores[0].metrics["corpus"].value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("metric", ["gotoscorer", "m2", "nonsense"])
+def test_metrics_that_rows_cannot_serve_are_refused(metric: str) -> None:
+    with pytest.raises(OptionError):
+        gec_scorer(metric)
+
+
+def test_rows() -> None:
+    rows = RowScorer.of("errant")
+    table = load("errant").score(SOURCES, {"x": TEXTS}, list(zip(*REFERENCES, strict=True)))
+    whole = rows.score(SOURCES, TEXTS, REFERENCES)
+    assert whole.totals[0] == table.totals[0]
+    singles = [rows.one(*row) for row in zip(SOURCES, TEXTS, REFERENCES, strict=True)]
+    assert singles == pytest.approx(table.sentences[0].tolist())
+    assert RowScorer.of("changes").one("a", "b", ["not read"]) == 1.0
+    with pytest.raises(ValueError, match="2 sources, 1 corrections and 2 rows"):
+        rows.score(["a", "b"], ["a"], [["a"], ["b"]])
+    with pytest.raises(ValueError, match="from 1 to 2 references"):
+        rows.score(["a", "b"], ["a", "b"], [["a"], ["b", "c"]])
+    with pytest.raises(ValueError, match="needs references"):
+        rows.score(["a"], ["b"], [[]])
+    assert not math.isnan(rows.one("a", "b", ["c"]) or 0.0)

@@ -1,0 +1,93 @@
+"""What is cited for metrics and benchmarks: nothing is missing, and BibTeX can read it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from gecjury.benchmarks.table import BENCHMARKS
+from gecjury.errors import OptionError
+from gecjury.report.citations import CITED, citations, entries
+from gecjury.runtime import __version__
+from gecjury.scoring.registry import METRICS, scorer_class
+from tests.shell import Shell
+
+
+def test_every_metric_and_benchmark_is_cited_and_every_entry_is_somebodys() -> None:
+    assert set(CITED) == {"gecjury", *METRICS, *BENCHMARKS}
+    assert {key for keys in CITED.values() for key in keys} == set(entries())
+
+
+@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.key)
+def test_entries_are_bibtex(entry: object) -> None:
+    text = str(entry)
+    depth = 0
+    for sign in text:
+        depth += {"{": 1, "}": -1}.get(sign, 0)
+        assert depth >= 0
+    assert depth == 0
+    for value in re.findall(r" = \{(.*)\},\n", text):
+        assert value.count("{") == value.count("}")
+        assert not re.search(r"(?<!\\)[#$%&_]", re.sub(r"10\.\d+/\S+|https://\S+", "", value))
+    assert text.isascii()  # old BibTeX reads bytes
+
+
+def test_entries_hold_what_each_kind_needs() -> None:
+    needed = {
+        "article": {"title", "author", "journal", "year"},
+        "inproceedings": {"title", "author", "booktitle", "year"},
+        "misc": {"title"},
+    }
+    for entry in entries().values():
+        assert needed[entry.kind] <= set(entry.fields), entry.key
+        for person in entry.fields.get("author", "A, B").split(" and "):
+            assert person.count(", ") == 1, person
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_entries_agree_with_what_metrics_say(name: str) -> None:
+    paper = scorer_class(name).paper
+    first = entries()[CITED[name][0]]
+    if paper in ("this package", "as given"):
+        assert first.key == "gecjury"
+        return
+    surname, year = paper.split()[0], re.findall(r"\d{4}", paper)
+    assert first.fields["author"].startswith(surname + ",")
+    assert set(year) & {entries()[key].fields["year"] for key in CITED[name]}
+
+
+@pytest.mark.parametrize("name", [name for name in BENCHMARKS if name != "sample"])
+def test_entries_agree_with_what_benchmarks_say(name: str) -> None:
+    entry = entries()[CITED[name][0]]
+    told = BENCHMARKS[name].citation
+    dated = re.search(r"\((\d{4})\)", told)
+    assert dated is None or dated[1] == entry.fields["year"]
+    surname = entry.fields["author"].split(",")[0].replace('{\\"O}', "Ö")
+    assert told.startswith(surname)
+
+
+def test_each_entry_stands_once_with_all_it_is_cited_for() -> None:
+    found = [(entry.key, names) for entry, names in citations(["pt-m2", "m2:beta=1", "M2", "m2"])]
+    assert found == [
+        ("gong-etal-2022-revisiting", ["pt-m2"]),
+        ("dahlmeier-ng-2012-better", ["pt-m2", "m2"]),
+    ]
+    with pytest.raises(OptionError, match=r"'erant', no metric.*did you mean errant"):
+        citations(["erant"])
+
+
+def test_the_command(shell: Shell) -> None:
+    status, out, err = shell("cite", "seeda", "green")
+    assert (status, err) == (0, "")
+    assert out.startswith("% seeda\n@article{kobayashi-etal-2024-revisiting,\n  title = {Revis")
+    assert "\n\n% green\n@inproceedings{koyama-etal-2024-n,\n" in out
+    assert f"version {__version__}" in shell("cite", "changes")[1]
+    assert shell("cite")[1].count("\n@") == len(entries())
+    rows = json.loads(shell("cite", "jfleg", "--format", "json")[1])["entries"]
+    assert [(row["key"], row["cited_for"], row["year"]) for row in rows] == [
+        ("napoles-etal-2017-jfleg", ["jfleg"], "2017")
+    ]
+    assert shell("cite", "nonsense")[0] == 2
+    assert shell("cite", "green", "--format", "tsv")[0] == 2

@@ -1,0 +1,307 @@
+"""Answers on disk: kept before they are told, mended, refused where others have written."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gecjury.benchmarks.own_judgments import read_judgments
+from gecjury.errors import InputError, OutputError
+from gecjury.web.answers import Answer
+from gecjury.web.study import Study
+from tests.gecjury.web.conftest import OUTPUTS, Browser
+from tests.shell import REPOSITORY
+
+Open = Callable[..., Browser]
+
+
+def journal(folder: Path) -> Path:
+    return folder / "j.answers.jsonl"
+
+
+def judge(page: Browser, count: int) -> None:
+    for number in range(count):
+        item = page.study.by_name[page.item()]
+        values = [1 + (number + place) % len(item.texts) for place in range(item.values)]
+        assert page.answer(*values).status_code == 200
+
+
+def test_an_answer_is_on_disk_when_it_is_told(
+    browser: Open, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    real_write, real_sync = os.write, os.fsync
+    monkeypatch.setattr(os, "write", lambda *a: (order.append("write"), real_write(*a))[1])
+    monkeypatch.setattr(os, "fsync", lambda *a: (order.append("fsync"), real_sync(*a))[1])
+    page = browser()
+    order.clear()
+    found = page.answer(1, 2, 3, 3)
+    assert "told=saved" in found.json()["next"]
+    assert order[:2] == ["write", "fsync"]
+    (line,) = journal(folder).read_text().splitlines()[1:]
+    assert json.loads(line)["values"] == [1, 2, 3, 3][: len(json.loads(line)["values"])]
+
+
+def test_it_goes_on_where_it_stopped(browser: Open, folder: Path) -> None:
+    page = browser()
+    judge(page, 2)
+    before = {a.item: a.values for a in page.study.journal.answers()}
+    csv = (folder / "j.csv").read_text()
+    again = browser()
+    assert {a.item: a.values for a in again.study.journal.answers()} == before
+    assert again.item() not in before
+    assert (folder / "j.csv").read_text() == csv
+    judge(again, len(again.study.items) - 2)
+    assert again.item() == ""
+    assert "Nothing is left" in again.page()
+
+
+def test_a_line_that_was_cut_off_is_removed_and_told(browser: Open, folder: Path) -> None:
+    page = browser()
+    judge(page, 2)
+    csv = (folder / "j.csv").read_text()
+    judge(page, 1)
+    path = journal(folder)
+    whole = path.read_bytes()
+    last = whole[:-1].rfind(b"\n") + 1
+    for cut in (last + 1, len(whole) - 1):
+        page.study.journal.close()
+        path.write_bytes(whole[:cut])
+        (folder / "j.csv").write_text(csv)
+        page = browser()
+        assert len(page.study.journal.answers()) == 2
+        (told,) = page.study.told  # type: ignore[attr-defined]
+        assert "its last line was cut off" in told
+        assert path.read_bytes() == whole[:last]
+        assert (folder / "j.csv").read_text() == csv
+
+
+def test_the_csv_file_lags_behind_a_kill_and_is_brought_up(browser: Open, folder: Path) -> None:
+    page = browser()
+    judge(page, 2)
+    before = (folder / "j.csv").read_text()
+    judge(page, 1)
+    after = (folder / "j.csv").read_text()
+    (folder / "j.csv").write_text(before)  # killed between the journal and the file
+    browser()
+    assert (folder / "j.csv").read_text() == after
+    page = browser()
+    page.send("undo")
+    (folder / "j.csv").write_text(after)  # the same, with an answer taken back
+    browser()
+    assert (folder / "j.csv").read_text() == before
+
+
+def test_a_csv_file_that_somebody_changed_is_never_overwritten(browser: Open, folder: Path) -> None:
+    page = browser()
+    judge(page, 1)
+    mine = (folder / "j.csv").read_text().replace("anna", "ben")
+    (folder / "j.csv").write_text(mine)
+    found = page.answer()
+    assert (found.status_code, found.json()["kind"]) == (409, "changed")
+    with pytest.raises(InputError, match="somebody has changed it"):
+        browser()
+    assert (folder / "j.csv").read_text() == mine
+    (folder / "j.csv").unlink()
+    assert len(browser().study.journal.answers()) == 1
+    assert "anna" in (folder / "j.csv").read_text()
+
+
+def test_a_csv_file_of_others_is_not_taken_over(browser: Open, folder: Path) -> None:
+    (folder / "j.csv").write_text("sentence,system,rank\n")
+    with pytest.raises(InputError, match=r"there is no j\.answers\.jsonl beside it"):
+        browser()
+    assert (folder / "j.csv").read_text() == "sentence,system,rank\n"
+
+
+@pytest.mark.parametrize("how", ["longer", "shorter", "moved", "replaced"])
+def test_a_journal_that_changes_underneath(browser: Open, folder: Path, how: str) -> None:
+    page = browser()
+    judge(page, 1)
+    path = journal(folder)
+    data = path.read_bytes()
+    if how == "moved":
+        path.rename(folder / "elsewhere")
+    elif how == "replaced":
+        (folder / "new").write_bytes(data)
+        (folder / "new").replace(path)
+    else:
+        path.write_bytes(data + b"{}\n" if how == "longer" else data[:-1])
+    found = page.answer()
+    assert (found.status_code, found.json()["kind"]) == (409, "changed")
+    assert len(page.study.journal.answers()) == 1
+
+
+@pytest.mark.parametrize("name", ["source", "good"])
+def test_files_that_change_underneath(browser: Open, folder: Path, name: str) -> None:
+    page = browser()
+    path = folder / f"{name}.txt"
+    text = path.read_text()
+    path.write_text(text.replace("home", "away"))
+    found = page.answer()
+    assert (found.status_code, found.json()["kind"]) == (409, "changed")
+    assert f"{name}.txt has changed" in found.json()["error"]
+    with pytest.raises(InputError, match="was begun with other"):
+        browser()
+    path.write_text(text)  # as it was: only touched
+    assert browser().answer().status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"sets_of": 3}, "--sets-of 5, not --sets-of 3"),
+        ({"seed": 1}, "--seed 0, not --seed 1"),
+        ({"task": "rate"}, "--task rank, not --task rate"),
+        ({"hide_edits": True}, "edits marked, not edits hidden"),
+    ],
+)
+def test_other_settings_are_refused(browser: Open, options: dict[str, Any], told: str) -> None:
+    browser()
+    with pytest.raises(InputError, match=told):
+        browser(**options)
+
+
+def test_two_servers_on_one_file(browser: Open, folder: Path) -> None:
+    page = browser()
+    judge(page, 1)
+    script = (
+        "from gecjury.web.study import open_study\n"
+        "open_study('source.txt', ['good.txt', 'none.txt'], 'j.csv')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, timeout=60,
+        env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
+    )  # fmt: skip
+    assert "another `gecjury annotate` is writing it" in done.stderr
+    judge(page, 1)
+    assert len(page.study.journal.answers()) == 2
+
+
+def test_a_full_disk_leaves_no_half_line(
+    browser: Open, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = browser()
+    judge(page, 1)
+    data = journal(folder).read_bytes()
+    real = os.write
+
+    def full(handle: int, text: Any) -> int:
+        real(handle, bytes(text)[:10])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        found = page.answer()
+    assert found.status_code == 422
+    assert "No space left on device); the answer is not saved" in found.json()["error"]
+    assert journal(folder).read_bytes() == data
+    assert len(page.study.journal.answers()) == 1
+    judge(page, 1)
+    assert len(browser().study.journal.answers()) == 2
+
+
+def test_sent_twice_is_kept_once_and_changed_before_it_was_told(
+    browser: Open, folder: Path
+) -> None:
+    page = browser()
+    item = page.item()
+    first = {"item": item, "key": "k", **{f"value{n}": "1" for n in range(4)}}
+    page.send("answer", **first)
+    lines = len(journal(folder).read_text().splitlines())
+    assert page.send("answer", **first).status_code == 200  # the telling was lost
+    assert len(journal(folder).read_text().splitlines()) == lines
+    changed = {**first, "value0": "2"}
+    assert page.send("answer", **changed).status_code == 200
+    (answer,) = page.study.journal.answers()
+    assert answer.values[0] == 2
+    found = page.send("answer", **{**changed, "key": "another page"})
+    assert (found.status_code, found.json()["kind"]) == (409, "done")
+    assert browser().study.journal.answers() == [answer]
+
+
+def test_an_answer_that_was_replaced_is_the_last_one(browser: Open) -> None:
+    page = browser(order="file")
+    page.answer(1, 1, 1, key="k")
+    page.answer()
+    page.send("answer", item="1.1", key="k", value0="2", value1="2", value2="1")
+    assert page.study.journal.undo("anna", "").item == "1.1"  # type: ignore[union-attr]
+
+
+def test_damaged_journals_are_named(browser: Open, folder: Path) -> None:
+    page = browser()
+    judge(page, 2)
+    page.study.journal.close()
+    lines = journal(folder).read_bytes().split(b"\n")
+    for bad, told in (
+        (b"{", "line 2: is no JSON"),
+        (b"[]", "line 2: is no answer"),
+        (b'{"annotator": "x"}', "line 2: is no answer"),
+        (b'{"annotator": "x", "answer": "k", "item": "1.1"}', "line 2: is no answer"),
+        (b'{"annotator": "x", "undo": "1.1"}', "line 2: is no answer"),
+        (b"\xff", "is not UTF-8"),
+        (b'{"annotator": "\\ud800", "skip": "1.1"}', "half a surrogate"),
+    ):
+        journal(folder).write_bytes(b"\n".join([lines[0], bad, *lines[2:]]))
+        with pytest.raises(InputError, match=told):
+            browser()
+    journal(folder).write_bytes(b"{}\n")
+    with pytest.raises(InputError, match="holds no answers"):
+        browser()
+
+
+def test_what_cannot_be_written_is_told(browser: Open, folder: Path) -> None:
+    journal(folder).mkdir()
+    with pytest.raises(OutputError, match="cannot be written"):
+        browser()
+
+
+@pytest.mark.parametrize("task", ["rank", "rate"])
+def test_the_file_is_read_as_judgments(browser: Open, folder: Path, task: str) -> None:
+    for name in ("anna", 'a, b; "c"'):
+        page = browser(name=name, task=task)
+        judge(page, len(page.study.items))
+    page.study.journal.close()
+    found = read_judgments(folder / "j.csv", page.study.corpus)
+    assert {item.annotator for item in found.items} == {"anna", 'a, b; "c"'}
+    if task == "rate":
+        assert list(found.raters) == ["grammaticality", "fluency", "meaning"]
+        assert next(iter(found.raters.values())).shape == (2, 4, 4)
+        return
+    kept = {(a.annotator, a.item): a for a in page.study.journal.answers()}
+    for item in found.items:
+        answer = kept.pop((item.annotator, item.item_id))
+        mine = dict(zip(answer.systems, answer.values, strict=True))
+        assert dict(zip(item.groups, item.ranks, strict=True)) == mine
+    assert not kept
+
+
+def test_records_are_answers_again() -> None:
+    answer = Answer("k", "anna", "1.1", 1, (("a", "b"), ("c",)), (1, 2), (), "so", 2.5, "now")
+    assert Answer.of(json.loads(json.dumps(answer.record()))) == answer
+
+
+def test_the_table_beside_the_file(begin: Callable[..., Study], folder: Path) -> None:
+    study = begin()
+    assert study.command == "gecjury compare j.toml -m METRIC"
+    with (folder / "j.toml").open("a") as file:
+        file.write('citation = "me"\n')
+    begin(references=[str(folder / "good.txt")])
+    text = (folder / "j.toml").read_text()
+    assert tomllib.loads(text) == {
+        "name": "j", "source": "source.txt", "judgments": "j.csv", "citation": "me",
+        "outputs": [f"{name}.txt" for name in OUTPUTS], "references": ["good.txt"],
+    }  # fmt: skip
+    (folder / "j.toml").write_text("name = 'mine'\n")
+    study = begin()
+    assert study.command == ""
+    assert (folder / "j.toml").read_text() == "name = 'mine'\n"

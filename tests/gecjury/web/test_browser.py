@@ -1,0 +1,386 @@
+"""Both pages in a real browser: by keys, on phones, while the program is killed again and again."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import importlib.resources
+import io
+import json
+import random
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gecjury.benchmarks.annotators import annotator_agreement, annotator_kappa
+from gecjury.benchmarks.judgments import judged_entries
+from gecjury.benchmarks.own_judgments import read_judgments
+from gecjury.cli import main
+from gecjury.web.study import open_study
+from gecjury.wording import number
+from tests import chromium
+from tests.gecjury.web.conftest import Browser
+from tests.shell import REPOSITORY
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(chromium.program() is None, reason="there is no chromium"),
+]
+
+ITEMS, KILLS = 50, 20
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]:
+    with chromium.open_page(tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    """The sample's texts, which are ours."""
+    folder = importlib.resources.files("gecjury.benchmarks") / "sample"
+    with importlib.resources.as_file(folder) as found:
+        shutil.copytree(found, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+class Server:
+    """`gecjury annotate` as a process of its own, always on one port."""
+
+    def __init__(self, folder: Path, *options: str, command: str = "annotate") -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        outputs = sorted(f"outputs/{path.name}" for path in (folder / "outputs").iterdir())
+        files = ["source.txt", *outputs, "-r", "reference0.txt", "-o", "j.csv"]
+        self._argv = [
+            *(sys.executable, "-m", "gecjury", command, *options),
+            *(files if command == "annotate" else []),
+            *("--no-browser", "--port", str(self.port)),
+        ]
+        self._folder = folder
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            self._argv, cwd=self._folder, stderr=subprocess.DEVNULL,
+            env={"PYTHONPATH": str(REPOSITORY), "PATH": "", "LC_ALL": "C.UTF-8"},
+        )  # fmt: skip
+        until(lambda: urllib.request.urlopen(self.address, timeout=5).status == 200, 60)
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+@pytest.fixture
+def serve(sample: Path) -> Iterator[Callable[..., Server]]:
+    started: list[Server] = []
+
+    def begin(*options: str, command: str = "annotate") -> Server:
+        started.append(Server(sample, *options, command=command))
+        started[-1].start()
+        return started[-1]
+
+    yield begin
+    for server in started:
+        server.kill()
+
+
+def until(done: Callable[[], Any], seconds: float = 20) -> Any:
+    """Wait until something holds; errors on the way (a page that is just being left) do not."""
+    last = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(OSError, RuntimeError):
+            if found := done():
+                return found
+        assert time.monotonic() < last, "it did not come about"
+        time.sleep(0.02)
+
+
+def state(tab: chromium.Page) -> dict[str, str]:
+    """The item that is shown, and what is told, once the page is all there."""
+    found: dict[str, str] = until(
+        lambda: tab.run(
+            "document.readyState === 'complete' && document.querySelector('main.judge')"
+            " ? {item: document.querySelector('main').dataset.item,"
+            " told: document.getElementById('status').textContent} : null"
+        )
+    )
+    return found
+
+
+def choose(tab: chromium.Page, rng: random.Random) -> list[int]:
+    """Rank all corrections by keys; gives the ranks in the item's own order."""
+    count = tab.run("document.querySelectorAll('.question').length")
+    for _ in range(count):
+        tab.press(str(rng.randint(1, count)))
+    chosen = tab.run("[...document.querySelectorAll('input:checked')].map(i => [i.name, i.value])")
+    assert len(chosen) == count
+    return [int(value) for _, value in sorted(chosen)]
+
+
+def save(tab: chromium.Page, item: str) -> None:
+    """Press Enter until the page goes on, as it asks for after a new start."""
+    tab.press("Enter")
+
+    def gone() -> bool:
+        now = state(tab)
+        if now["item"] == item and "Your choice is kept" in now["told"]:
+            tab.run("document.getElementById('status').textContent = ''")
+            tab.press("Enter")
+        return now["item"] != item
+
+    until(gone)
+
+
+def test_fifty_items_and_twenty_kills_lose_nothing(
+    tab: chromium.Page, serve: Callable[..., Server], sample: Path
+) -> None:
+    server = serve()
+    tab.size(1180)
+    address = f"{server.address}/judge?as=anna&window=w1"
+    tab.visit(address)
+    rng = random.Random(7)
+    kills = dict.fromkeys(rng.sample(range(ITEMS), KILLS))
+    for place, at in enumerate(kills):
+        kills[at] = ("before", "during", "after")[place % 3]
+    given: dict[str, list[int]] = {}
+    in_time = 0
+    for turn in range(ITEMS):
+        item = state(tab)["item"]
+        assert item not in given
+        given[item] = choose(tab, rng)
+        kind = kills.get(turn)
+        if kind == "before":
+            server.kill()
+            tab.press("Enter")
+            until(lambda: "Not saved" in state(tab)["told"])
+            server.start()
+        elif kind == "during":
+            tab.press("Enter")
+            time.sleep(rng.random() * 0.03)
+            server.kill()
+            server.start()
+            tab.visit(address)  # it may have been on its way to the next page
+            if state(tab)["item"] != item:
+                in_time += 1
+                continue
+            restored = tab.run("document.querySelectorAll('input:checked').length")
+            assert restored == len(given[item])
+        save(tab, item)
+        if kind == "after":
+            server.kill()
+            server.start()
+    server.kill()
+    kept = {}
+    for line in (sample / "j.answers.jsonl").read_text().splitlines()[1:]:
+        record = json.loads(line)
+        assert record["item"] not in kept
+        kept[record["item"]] = record["values"]
+    assert kept == given
+    with (sample / "j.csv").open(newline="") as file:
+        assert {row["item"] for row in csv.DictReader(file)} == set(given)
+    print(f"{len(given)} items, {len(kills)} kills, {len(set(given) - set(kept))} lost;")
+    print(f"{in_time} of {list(kills.values()).count('during')} saved as the program was killed")
+    _agreement_and_compare(sample)
+
+
+def _agreement_and_compare(folder: Path) -> None:
+    """A second annotator; what the overview shows, and what `compare` says of the file."""
+    outputs = sorted(str(path) for path in (folder / "outputs").iterdir())
+    argv = (str(folder / "source.txt"), outputs, str(folder / "j.csv"))
+    study = open_study(*argv, references=[str(folder / "reference0.txt")])
+    ben = Browser(study, "ben", "w2")
+    rng = random.Random(8)
+    for _ in range(30):
+        size = study.by_name[ben.item()].values
+        ben.answer(*(rng.randint(1, size) for _ in range(size)))
+    text = ben.client.get("/overview").text
+    study.journal.close()
+    items = read_judgments(folder / "j.csv", study.corpus).items
+    pairs = annotator_agreement(judged_entries(items, study.corpus.names))
+    assert pairs.pairs > 50
+    row = re.search(r'<tr data-what="ranking">.*?</tr>', text, re.DOTALL)
+    assert row is not None
+    expected = [pairs.pairs, pairs.with_ties, pairs.accuracy, annotator_kappa(items).mean]
+    assert re.findall(r'"n">([^<]*)<', row[0]) == [number(value) for value in expected]
+    out = io.StringIO()
+    argv = ["compare", str(folder / "j.toml"), "-m", "green", "--resamples", "20"]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        assert main([*argv, "--format", "json"]) == 0
+    document = json.loads(out.getvalue())
+    assert len(document["systems"]) == len(outputs)
+    assert document["ceiling"]["sentence"]["pairs"] == pairs.pairs
+    print(f"agreement {expected}; green r {document['rows'][0]['system']['pearson']:.3f}")
+
+
+def test_keys_and_focus(tab: chromium.Page, serve: Callable[..., Server]) -> None:
+    server = serve("--order", "file")
+    tab.size(1180)
+    tab.visit(f"{server.address}/judge?as=anna&window=w1")
+    questions = "[...document.querySelectorAll('.question')]"
+    place = f"{questions}.findIndex(q => q.contains(document.activeElement))"
+    assert tab.run(place) == 0
+    tab.press("ArrowDown")
+    assert tab.run(place) == 1
+    tab.press("2")
+    assert tab.run(place) == 2
+    tab.press("ArrowUp")
+    assert tab.run(place) == 1
+    assert tab.run("document.activeElement.value") == "2"
+    first = state(tab)["item"]
+    tab.press("Enter")  # not all are chosen
+    until(lambda: "Choose for A first" in state(tab)["told"])
+    assert tab.run(place) == 0
+    tab.press("c")
+    assert tab.run("document.activeElement.name") == "comment"
+    tab.press("1")  # in a text it is a letter
+    assert tab.run("document.activeElement.value") == "1"
+    tab.press("Escape")
+    assert tab.run(place) == 0
+    tab.press("s")
+    until(lambda: state(tab)["item"] != first)
+    assert state(tab)["told"] == "Set aside."
+    second = state(tab)["item"]
+    given = choose(tab, random.Random(1))
+    save(tab, second)
+    assert state(tab)["told"] == "Saved."
+    tab.press("u")
+    until(lambda: state(tab)["item"] == second)
+    assert "Taken back" in state(tab)["told"]
+    chosen = tab.run("[...document.querySelectorAll('input:checked')].map(i => [i.name, i.value])")
+    assert [int(value) for _, value in sorted(chosen)] == given
+
+
+@pytest.mark.parametrize("task", ["rank", "rate"])
+@pytest.mark.parametrize(("width", "phone"), [(360, True), (390, True), (1180, False)])
+def test_it_fits_and_can_be_touched(
+    tab: chromium.Page, serve: Callable[..., Server], task: str, width: int, phone: bool
+) -> None:
+    server = serve("--task", task)
+    tab.size(width, 800, phone)
+    for scheme in ("light", "dark"):
+        tab.media(scheme)
+        for address in ("/judge?as=anna&window=w1", "/", "/overview"):
+            tab.problems.clear()
+            tab.visit(server.address + address)
+            assert tab.problems == []
+            assert tab.run("document.documentElement.scrollWidth") == width
+            sizes = tab.run(
+                "[...document.querySelectorAll('button, .choice')].map(e => "
+                "e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
+            )
+            assert min(sizes, default=44) >= 40
+            assert tab.run(CONTRAST) >= 4.5
+
+
+# The least contrast of any text with what lies behind it (WCAG 2).
+CONTRAST = """
+(() => {
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const rgba = (c) => {
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data]; };
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) =>
+    v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (e) => { for (; e; e = e.parentElement) {
+    const found = rgba(getComputedStyle(e).backgroundColor); if (found[3] > 250) return found; }
+    return rgba(getComputedStyle(document.body).backgroundColor); };
+  let least = 21;
+  for (const e of document.querySelectorAll('body *')) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !e.getClientRects().length) continue;
+    const [a, b] = [light(rgba(getComputedStyle(e).color)), light(behind(e))].sort((x, y) => y - x);
+    least = Math.min(least, (a + 0.05) / (b + 0.05));
+  }
+  return least;
+})()
+"""
+
+
+def test_another_window_is_told(tab: chromium.Page, serve: Callable[..., Server]) -> None:
+    server = serve()
+    tab.size(1180)
+    tab.visit(f"{server.address}/judge?as=anna&window=w1")
+    with urllib.request.urlopen(f"{server.address}/", timeout=5) as found:
+        token = re.search(r'name="token" value="([\w-]+)"', found.read().decode())
+    assert token is not None
+    data = f"token={token[1]}&as=anna&window=w2".encode()
+    urllib.request.urlopen(f"{server.address}/take", data, timeout=5)
+    item = state(tab)["item"]
+    choose(tab, random.Random(2))
+    tab.press("Enter")
+    until(lambda: "at work in another window" in state(tab)["told"])
+    assert state(tab)["item"] == item
+    until(lambda: "nothing is saved here" in state(tab)["told"])  # by itself, too
+
+
+def test_the_page_cannot_be_framed_or_scripted(
+    tab: chromium.Page, serve: Callable[..., Server]
+) -> None:
+    server = serve()
+    tab.requests.clear()
+    tab.visit(f"{server.address}/judge?as=anna&window=w1")
+    tab.run(
+        "{ const s = document.createElement('script'); s.textContent = 'window.hacked = 1';"
+        "document.body.append(s); document.body.insertAdjacentHTML('beforeend',"
+        "'<b onclick=\"window.hacked = 1\">x</b>'); document.body.lastChild.click(); }"
+    )
+    assert tab.run("typeof window.hacked") == "undefined"
+    failed = tab.run("fetch('http://127.0.0.1:9/').then(() => 'loaded', () => 'refused')")
+    assert failed == "refused"
+    assert any("Content Security Policy" in problem for problem in tab.problems)
+    asked = {address.split("/")[2] for address in tab.requests}
+    assert asked - {"127.0.0.1:9"} == {f"127.0.0.1:{server.port}"}
+
+
+def test_the_page_to_try_metrics(
+    tab: chromium.Page, serve: Callable[..., Server], sample: Path
+) -> None:
+    out = io.StringIO()
+    argv = ["compare", "sample", "-m", "green", "-m", "gleu", "--format", "json"]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        assert main([*argv, "--resamples", "10", "-o", str(sample / "scores")]) == 0
+    (sample / "c.json").write_text(out.getvalue())
+    server = serve("--compare", "c.json", "--scores", "scores", command="serve")
+    for width, scheme in ((360, "light"), (1180, "dark")):
+        tab.size(width, 800, width < 500)
+        tab.media(scheme)
+        tab.problems.clear()
+        tab.visit(f"{server.address}/")
+        tab.run("document.querySelector('.another').click()")
+        assert tab.run("document.querySelectorAll('[name=output]').length") == 3
+        tab.run(
+            "(() => { const form = document.querySelector('form.score');"
+            "form.elements.source.value = 'He go home .';"
+            "form.querySelectorAll('[name=output]')[2].value = 'He goes home .';"
+            "form.querySelector('[name=reference]').value = 'He goes home .';"
+            "form.querySelectorAll('[name=metric]').forEach(m => m.checked = m.value === 'green');"
+            "form.requestSubmit(); })()"
+        )
+        shown = until(lambda: tab.run("document.querySelector('#result tbody td')?.textContent"))
+        assert shown.startswith("1.0000")
+        until(lambda: tab.run("document.readyState === 'complete'"))
+        tab.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+        for address in ("", "/comparison/0", "/comparison/0?metric=gleu", "/leaderboard"):
+            if address:
+                tab.visit(server.address + address)
+            assert tab.problems == []
+            assert tab.run("document.documentElement.scrollWidth") == width
+            assert tab.run(CONTRAST) >= 4.5, (address, scheme)

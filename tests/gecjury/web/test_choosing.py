@@ -1,0 +1,133 @@
+"""What is asked next: fixed orders, where metrics disagree, pairs that settle the ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gecjury.errors import OptionError
+from gecjury.experiments.score import score
+from gecjury.metaeval.disagreement import sentence_views
+from gecjury.web.answers import Answer
+from gecjury.web.choosing import Settling
+from gecjury.web.study import Study
+from gecjury.web.tasks import Item
+from tests.gecjury.web.conftest import Browser
+
+Open = Callable[..., Browser]
+
+
+def asked(page: Browser) -> list[str]:
+    found = []
+    while item := page.item():
+        found.append(item)
+        page.answer()
+    return found
+
+
+def test_fixed_orders(browser: Open, begin: Callable[..., Study]) -> None:
+    assert asked(browser(order="file")) == ["1.1", "2.1", "3.1", "4.1"]
+    one = begin(order="random", seed=0)
+    names = [one.chooser.choose("x", set(one.by_name), {}) for _ in range(2)]
+    assert names[0] == names[1]
+
+
+def test_the_item_stays_until_it_is_answered(browser: Open) -> None:
+    page = browser()
+    item = page.item()
+    assert [page.item() for _ in range(3)] == [item] * 3
+    other = Browser(page.study, "ben", "w2")
+    other.answer()
+    assert page.item() == item
+
+
+@pytest.mark.parametrize("task", ["rank", "rate"])
+def test_where_metrics_disagree_comes_first(browser: Open, folder: Path, task: str) -> None:
+    (folder / "ref.txt").write_text((folder / "good.txt").read_text())
+    page = browser(metrics=["changes", "gleu"], references=[str(folder / "ref.txt")], task=task)
+    tables = score(page.study.corpus, metrics=["changes", "gleu"]).tables
+    views = sentence_views(page.study.corpus, tables, {})
+    worth = {view.row: round(view.disagreement, 9) for view in views}
+    order = [worth[page.study.by_name[name].row] for name in asked(page)]
+    assert order == sorted(order, reverse=True)
+    assert len(set(order)) > 1
+
+
+def item(name: str, *systems: str) -> Item:
+    return Item(
+        name, int(name) - 1, tuple(f"text {s}" for s in systems), tuple((s,) for s in systems)
+    )
+
+
+def ranked(who: str, one: Item, *values: int) -> Answer:
+    return Answer(f"{who} {one.id}", who, one.id, one.row + 1, one.systems, values)
+
+
+def test_pairs_that_are_open_come_before_those_that_are_settled() -> None:
+    items = [item("1", "a", "b"), item("2", "a", "b"), item("3", "b", "c"), item("4", "a", "c")]
+    chooser = Settling(items, ["a", "b", "c"], 0)
+    won = [ranked("x", each, 1, 2) for each in items[:1]]
+    left = {"2", "3", "4"}
+    assert chooser.choose("x", left, {"x": won}) in ("3", "4")
+    assert chooser.choose("x", {"2"}, {"x": won}) == "2"
+
+
+def test_a_pair_that_stays_close_is_more_open_than_a_clear_one() -> None:
+    every = [item(str(n), "a", "b") for n in range(1, 5)]
+    every += [item(str(n), "c", "d") for n in range(5, 9)]
+    last = [item("9", "a", "b"), item("10", "c", "d")]
+    chooser = Settling([*every, *last], ["a", "b", "c", "d"], 0)
+    close = [ranked("x", each, 1 + n % 2, 2 - n % 2) for n, each in enumerate(every[:4])]
+    clear = [ranked("x", each, 1, 2) for each in every[4:]]
+    assert chooser.choose("x", {"9", "10"}, {"x": close + clear}) == "9"
+
+
+def test_a_set_is_worth_its_pairs_over_its_reading() -> None:
+    items = [item("1", "a", "b"), item("2", "a", "b", "c", "d")]
+    assert Settling(items, ["a", "b", "c", "d"], 0).choose("x", {"1", "2"}, {}) == "2"
+    # three half-settled pairs of three texts are worth less than one open pair of two
+    items = [item("1", "a", "b"), *(item(str(n), "b", "c", "d") for n in range(2, 7))]
+    tied = [ranked("x", each, 1, 1, 1) for each in items[1:5]]
+    assert Settling(items, ["a", "b", "c", "d"], 0).choose("x", {"1", "6"}, {"x": tied}) == "1"
+
+
+def test_every_fourth_item_is_one_that_another_has_answered() -> None:
+    items = [item(str(n), "a", "b") for n in range(1, 30)]
+    chooser = Settling(items, ["a", "b"], 0)
+    theirs = [ranked("ben", each, 1, 2) for each in items[20:25]]
+    mine: list[Answer] = []
+    shared = []
+    for _ in range(12):
+        left = {each.id for each in items} - {answer.item for answer in mine}
+        name = chooser.choose("anna", left, {"anna": mine, "ben": theirs})
+        mine.append(ranked("anna", items[int(name) - 1], 1, 2))
+        shared.append(name in {answer.item for answer in theirs})
+    assert [shared[at] for at in (3, 7, 11)] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"metrics": ["green"]}, "one metric cannot disagree"),
+        ({"metrics": ["green", "gleu"], "order": "file"}, "looks at no metric"),
+        ({"task": "rate", "order": "informative"}, "it needs metrics whose disagreement"),
+        ({"metrics": ["gren", "gleu"]}, "did you mean green"),
+    ],
+)
+def test_options_that_do_not_go_together(browser: Open, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(OptionError, match=told):
+        browser(**options)
+
+
+def test_an_answer_that_is_taken_back_counts_no_longer() -> None:
+    items = [item("1", "a", "b"), item("2", "a", "b"), item("3", "b", "c")]
+    chooser = Settling(items, ["a", "b", "c"], 0)
+    fresh = Settling(items, ["a", "b", "c"], 0).choose("x", {"2", "3"}, {})
+    given = [ranked("x", items[0], 1, 2)]
+    assert chooser.choose("x", {"2", "3"}, {"x": given}) == "3"
+    assert chooser.choose("x", {"2", "3"}, {"x": []}) == fresh
+    other = [ranked("x", items[2], 1, 2)]
+    assert chooser.choose("x", {"1", "2", "3"}, {"x": other}) in ("1", "2")

@@ -1,0 +1,137 @@
+"""Who may ask the pages: foreign names, origins, sizes, forms that are not ours."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gecjury.web import guards
+from gecjury.web.guards import Guard, Refused, read_form
+from tests.gecjury.web.conftest import Browser
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost:9999"}, 200),
+        ({"Host": "127.0.0.1"}, 200),
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "127.0.0.1.evil.example"}, 403),
+        ({"Host": "localhost.evil.example:8765"}, 403),
+        ({"Host": "127.0.0.1:8765@evil.example"}, 403),
+        ({"Host": "127.0.0.2"}, 403),
+        ({"Host": "[::1]"}, 403),
+        ({"Host": ""}, 403),
+        ({"Origin": "http://127.0.0.1:8765"}, 200),
+        ({"Origin": "http://127.0.0.1:8766"}, 403),
+        ({"Origin": "https://127.0.0.1:8765"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+    ],
+)
+def test_only_this_machines_own_pages_are_answered(
+    browser: Callable[..., Browser], headers: dict[str, str], status: int
+) -> None:
+    assert browser().client.get("/", headers=headers).status_code == status
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/judge?as=anna&window=w1", "/nothing", "/static/web.css"]
+)
+def test_every_answer_has_the_policy(browser: Callable[..., Browser], address: str) -> None:
+    for headers in ({}, {"Host": "evil.example"}):
+        found = browser().client.get(address, headers=headers).headers
+        assert found["content-security-policy"] == guards.POLICY
+        assert "unsafe" not in guards.POLICY
+        assert found["x-content-type-options"] == "nosniff"
+        assert found["x-frame-options"] == "DENY"
+        assert not [name for name in found if name.startswith("access-control")]
+
+
+def test_forms_need_the_token_of_this_run(browser: Callable[..., Browser]) -> None:
+    page = browser()
+    for token in ("", "wrong", "é"):
+        found = page.send("answer", token=token, item="1.1", value0="1")
+        assert (found.status_code, found.json()["kind"]) == (403, "token")
+    assert page.study.journal.answers() == []
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "none"])
+def test_forms_of_other_sites_are_refused_whatever_they_hold(
+    browser: Callable[..., Browser], site: str
+) -> None:
+    page = browser()
+    data = {"token": page.study.token, "as": "anna", "window": "w1"}
+    found = page.client.post("/undo", data=data, headers={"Sec-Fetch-Site": site})
+    assert found.status_code == 403
+
+
+def test_pages_of_other_sites_can_take_no_name(browser: Callable[..., Browser]) -> None:
+    page = browser()
+    foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
+    for address in ("/judge?as=anna&window=evil", "/alive?as=anna&window=evil"):
+        for into in ("empty", "image", "iframe", "document"):
+            found = page.client.get(address, headers={**foreign, "Sec-Fetch-Dest": into})
+            assert found.status_code == 403
+    assert page.client.get("/", headers={**foreign, "Sec-Fetch-Dest": "iframe"}).status_code == 403
+    linked = {**foreign, "Sec-Fetch-Dest": "document"}
+    assert page.client.get("/", headers=linked).status_code == 200
+    typed = {"Sec-Fetch-Site": "none", "Sec-Fetch-Dest": "document"}
+    assert page.client.get("/judge?as=anna&window=w1", headers=typed).status_code == 200
+    assert page.answer().status_code == 200
+
+
+def test_large_bodies_are_refused_before_they_are_read(browser: Callable[..., Browser]) -> None:
+    page = browser()
+    found = page.client.post("/answer", content=b"x" * (guards.MOST_BODY + 1))
+    assert found.status_code == 413
+    # without a length, piece by piece
+    found = page.client.post("/answer", content=(b"x" * 100_000 for _ in range(30)))
+    assert found.status_code == 413
+    assert page.client.put("/answer", content=b"").status_code == 405
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guards, "_PATIENCE", 0.01)
+    sent: list[Any] = []
+
+    async def never() -> dict[str, Any]:
+        await asyncio.sleep(10)
+        raise AssertionError
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError("it was passed on")
+
+    scope = {"type": "http", "method": "POST", "headers": [(b"host", b"localhost")]}
+    asyncio.run(Guard(app)(scope, never, send))
+    assert sent[0]["status"] == 408
+
+
+@pytest.mark.parametrize("body", [b"\xff", b"a=%ff", b"&".join([b"a=1"] * 3000)])
+def test_bodies_that_are_no_forms(body: bytes) -> None:
+    with pytest.raises(Refused):
+        read_form(body, "t")
+
+
+def test_fields_have_bounds() -> None:
+    form = read_form(b"token=t&a=" + b"x" * 300, "t")
+    assert len(form("a", 300)) == 300
+    with pytest.raises(Refused, match="expected at most 200"):
+        form("a")
+
+
+def test_what_is_typed_does_nothing(browser: Callable[..., Browser]) -> None:
+    page = browser(name="<script>alert(1)</script>")
+    assert page.answer(comment='"><img src=x onerror=alert(1)>').status_code == 200
+    for address in ("/", "/overview", f"/judge?as={page.name}&window=w1"):
+        text = page.client.get(address).text
+        assert "<script>alert" not in text
+        assert "<img" not in text
+    assert "&lt;script&gt;alert(1)" in page.client.get("/overview").text

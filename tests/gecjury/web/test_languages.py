@@ -1,0 +1,96 @@
+"""Texts of other languages on both pages: shown as they are written, judged by their tokens."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from gecjury.corpus.language import language_of
+from gecjury.errors import InputError
+from gecjury.runtime import Runtime
+from gecjury.web.study import Study, open_study
+from gecjury.web.trying import open_desk, trying_app
+from tests.gecjury.web.conftest import Browser
+from tests.shell import Shell
+
+JAPANESE = language_of("ja", tokens="char")
+SOURCE, GOOD, BAD = "私は学校え行く。", "私は学校へ行く。", "私わ学校え行く。"
+
+
+def study(folder: Path, task: str = "rank", **options: object) -> Study:
+    for name, line in (("source", SOURCE), ("good", GOOD), ("bad", BAD)):
+        (folder / f"{name}.txt").write_text(f"{line}\n")
+    files = [str(folder / f"{name}.txt") for name in ("source", "good", "bad", "j")]
+    return open_study(
+        files[0], files[1:3], str(folder / f"{task}.csv"), references=files[1:2], task=task,  # type: ignore[arg-type]
+        language=JAPANESE, **options,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def test_a_language_without_blanks_is_shown_without(tmp_path: Path) -> None:
+    page = Browser(study(tmp_path))
+    text = page.page()
+    assert f'lang="ja">{SOURCE}</p>' in text
+    assert 'lang="ja">私は学校<del>え</del><ins>へ</ins>行く。</span>' in text
+    page.study.journal.close()
+
+
+def test_hidden_edits_leave_the_text_as_it_was_written(tmp_path: Path) -> None:
+    page = Browser(study(tmp_path, hide_edits=True))
+    assert f">{GOOD}</span>" in page.page()
+    page.study.journal.close()
+
+
+def test_the_table_tells_compare_the_language(shell: Shell) -> None:
+    folder = shell.folder / "ja"
+    folder.mkdir()
+    page = Browser(study(folder))
+    item = page.study.by_name[page.item()]
+    page.answer(*(1 if "good" in names else 2 for names in item.systems))
+    page.study.journal.close()
+    table = tomllib.loads((folder / "rank.toml").read_text())
+    assert (table["language"], table["tokens"], table["fold"]) == ("ja", "char", "nfc")
+    status, out, err = shell("compare", "ja/rank.toml", "-m", "green", "--format", "json")
+    assert status == 0, err
+    assert "lang=ja" in json.loads(out)["rows"][0]["signature"]
+
+
+def test_another_language_is_another_study(tmp_path: Path) -> None:
+    study(tmp_path).journal.close()
+    outputs = [str(tmp_path / f"{name}.txt") for name in ("good", "bad")]
+    with pytest.raises(InputError, match=r"--lang, --tokens, --fold"):
+        open_study(str(tmp_path / "source.txt"), outputs, str(tmp_path / "rank.csv"))
+
+
+def test_verdicts_count_tokens(shell: Shell) -> None:
+    page = Browser(study(shell.folder, task="edits"))
+    text = page.page()
+    assert re.search(r"Edit 1</span> .*<del>え</del><ins>へ</ins>行く。", text)
+    page.answer(1)
+    page.study.journal.close()
+    with (shell.folder / "edits.csv").open(newline="", encoding="utf-8") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["start"], row["end"], row["correction"], row["valid"]) == ("4", "5", "へ", "1")
+
+
+def test_pasted_texts_are_cut_scored_and_joined() -> None:
+    desk = open_desk([], [], None, Runtime(), JAPANESE)
+    data = {
+        "token": desk.token, "source": SOURCE, "output": GOOD, "system": "", "reference": GOOD,
+        "metric": ["green", "gleu"],
+    }  # fmt: skip
+    client = TestClient(trying_app(desk), base_url="http://127.0.0.1")
+    assert "Japanese, one sentence a line" in client.get("/").text
+    found = client.post("/score", data=data)
+    assert found.status_code == 200
+    assert "私は学校<del>え</del><ins>へ</ins>行く。" in found.text
+    assert "lang=ja" in found.text
+    assert "[4,5] → へ" in found.text
+    long = client.post("/score", data={**data, "source": "私" * 300, "output": "私" * 300})
+    assert "300 tokens; expected at most 200" in long.text

@@ -1,0 +1,76 @@
+"""Requests as no browser sends them: an answer to each, no unforeseen error, nothing kept wrong."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from gecjury.runtime import Runtime
+from gecjury.web.trying import open_desk, trying_app
+from tests.gecjury.web.conftest import Browser
+
+_TEXTS = (
+    "", "1", "0", "-1", "9" * 40, "1e9", "nan", "1.1", "anna", "ben", "w1", "é", "\u202e", "\x00",
+    "a\nb", "\r", "' OR 1=1 --", "<b>", "../../etc/passwd", "{{7*7}}", "x" * 500, "\ud7ff", "٣",
+    "\ufeff", "He go .\nShe go .", "green", "errant", "on", "null", "[]", "%00", "+", "=1",
+)  # fmt: skip
+
+
+def strange(rng: random.Random, fields: list[str], token: str) -> list[tuple[str, str]]:
+    found = [(rng.choice(fields), rng.choice(_TEXTS)) for _ in range(rng.choice((0, 0, 1, 2, 12)))]
+    return [*found, ("token", token)] if rng.random() < 0.9 else found
+
+
+def encoded(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, value in pairs:
+        found.setdefault(name, []).append(value)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_forms_of_the_judging_page(browser: Callable[..., Browser], seed: int) -> None:
+    page = browser(task=("rank", "rate", "rank")[seed])
+    rng = random.Random(seed)
+    fields = ["as", "window", "item", "key", "value0", "value1", "value2", "value3", "comment"]
+    client: Any = page.client
+    now = [0.0]
+    page.study.clock = lambda: now[0]
+    for _ in range(250):
+        what = rng.choice(["begin", "answer", "answer", "skip", "undo", "again", "take"])
+        if rng.random() < 0.3:
+            asked = dict(strange(rng, ["as", "window", "told"], "t"))
+            found = client.get(rng.choice(["/judge", "/alive", "/overview", "/"]), params=asked)
+        else:
+            pairs = strange(rng, fields, page.study.token)
+            item = page.study.next_item("anna")
+            # The first of equal names counts: some of a whole form are other than they should be.
+            pairs += [("as", "anna"), ("window", "w1"), ("key", str(rng.random()))]
+            pairs += [("item", item.id)] if item else []
+            pairs += [(f"value{place}", "1") for place in range(4)]
+            found = client.post(f"/{what}", data=encoded(pairs))
+        assert found.status_code < 500, found.text
+        now[0] += rng.choice((0, 20))  # names are let go of now and then
+    answers = page.study.journal.answers()
+    assert len(answers) > 1
+    page = browser(task=("rank", "rate", "rank")[seed])
+    assert sorted(page.study.journal.answers(), key=str) == sorted(answers, key=str)
+
+
+def test_forms_of_the_page_to_try_metrics() -> None:
+    desk = open_desk(["green"], [], None, Runtime())
+    client = TestClient(trying_app(desk), base_url="http://127.0.0.1", follow_redirects=False)
+    rng = random.Random(5)
+    fields = ["source", "output", "system", "reference", "metric"]
+    seen = set()
+    for _ in range(250):
+        pairs = strange(rng, fields, desk.token)
+        pairs += [("source", "He go ."), ("output", "He goes ."), ("metric", "green")]
+        found = client.post("/score", data=encoded(pairs))
+        assert found.status_code < 500, found.text
+        seen.add(found.status_code)
+    assert {403, 422} <= seen

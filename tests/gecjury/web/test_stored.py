@@ -1,0 +1,176 @@
+"""Comparisons and score files opened again: filtered, foreign, damaged, changed underneath."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from gecjury.cli import main
+from gecjury.errors import InputError
+from gecjury.runtime import Runtime
+from gecjury.web.stored import Filters, StoredComparison, leaderboards
+from gecjury.web.trying import open_desk, trying_app
+from tests.shell import Shell
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("stored") / "comparison.json"
+    argv = ["compare", "sample", "--human", "both", "--systems", "all", "--resamples", "10"]
+    argv += ["-m", "green", "-m", "gleu", "-m", "green:unit=char", "--format", "json"]
+    argv += ["-o", str(path.parent / "scores")]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        assert main(argv) == 0
+    path.write_text(out.getvalue())
+    return path
+
+
+def get(path: Path, address: str = "/comparison/0", scores: Path | None = None) -> str:
+    folder = None if scores is None else str(scores)
+    desk = open_desk([], [str(path)], folder, Runtime())
+    found = TestClient(trying_app(desk), base_url="http://127.0.0.1").get(address)
+    assert found.status_code == 200
+    return found.text
+
+
+def test_a_comparison_is_shown_with_its_figures(comparison: Path) -> None:
+    text = get(comparison)
+    document = json.loads(comparison.read_text())
+    for row in document["rows"]:
+        assert row["metric"] in text
+        assert f"{row['system']['pearson']:.3f}" in text
+        assert f"{row['sentence']['accuracy']:.3f}" in text
+    assert "Sample data" in text
+    assert "Edit-based judgments" in text
+    assert "All p-values" in text
+    assert "style=" not in text  # which the policy would stop
+
+
+def test_filters_leave_what_they_name(comparison: Path) -> None:
+    stored = StoredComparison(comparison)
+    every = stored.shown(Filters())
+    assert every["facts"][-1] == "3 of 3 metrics shown"
+    assert stored.shown(Filters(metric="GREEN"))["facts"][-1] == "2 of 3 metrics shown"
+    assert stored.shown(Filters(family="judges"))["sections"] == []
+    assert "No metric is left" in get(comparison, "/comparison/0?family=judges")
+    text = get(comparison, "/comparison/0?metric=gleu")
+    assert "gleu" in text
+    assert "green" not in text
+    one = "".join(str(part) for _, part in stored.shown(Filters(view="edit"))["sections"])
+    assert "sentence-based" not in one
+    assert "sentence-based" in "".join(str(part) for _, part in every["sections"])
+
+
+def test_tests_between_shown_metrics_keep_their_values(comparison: Path) -> None:
+    test = json.loads(comparison.read_text())["significance"][0]
+    part = dict(StoredComparison(comparison).shown(Filters(metric="green"))["sections"])
+    table = str(part["Which differences are more than chance"])
+    i, j = (test["metrics"].index(name) for name in ("green", "green:n=6,unit=char"))
+    assert f"{test['adjusted'][i][j]:.3f}"[1:] in table
+    assert "gleu" not in table
+
+
+def test_a_file_that_changes_underneath_is_read_again(comparison: Path, tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    document = json.loads(comparison.read_text())
+    path.write_text(json.dumps(document))
+    desk = open_desk([], [str(path)], None, Runtime())
+    page = TestClient(trying_app(desk), base_url="http://127.0.0.1")
+    assert "on sample" in page.get("/comparison/0").text
+    path.write_text(json.dumps({**document, "benchmark": "another"}))
+    assert "on another" in page.get("/comparison/0").text
+    path.write_text("{}")
+    assert page.get("/comparison/0").status_code == 422
+    path.unlink()
+    assert "no such file" in page.get("/comparison/0").text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", "null", '{"rows": []}', '{"benchmark": 1}', "[" * 200 + "]" * 200]
+)
+def test_files_that_are_no_comparison(tmp_path: Path, text: str) -> None:
+    (tmp_path / "c.json").write_text(text)
+    with pytest.raises(InputError, match=r"c\.json"):
+        open_desk([], [str(tmp_path / "c.json")], None, Runtime())
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [path] if path else []
+    if not isinstance(value, dict | list):
+        return found
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value[:2]):
+        found += places(part, (*path, key))
+    return found
+
+
+def test_damage_anywhere_is_an_error_of_the_file_or_shown_as_it_is(
+    comparison: Path, tmp_path: Path
+) -> None:
+    document = json.loads(comparison.read_text())
+    document["rows"], document["significance"] = document["rows"][:2], document["significance"][:1]
+    every = places(document)
+    rng = np.random.default_rng(3)
+    refused = 0
+    path = tmp_path / "c.json"
+    for at in rng.permutation(len(every))[:80]:
+        *way, last = every[at]
+        changed = copy.deepcopy(document)
+        inner = changed
+        for key in way:
+            inner = inner[key]
+        inner[last] = [None, "<script>x", [], {}, 1e400, -1, "7"][int(rng.integers(7))]
+        path.write_text(json.dumps(changed))
+        try:
+            shown = StoredComparison(path).shown(Filters())
+        except InputError:
+            refused += 1
+        else:
+            assert "<script>" not in "".join(str(part) for _, part in shown["sections"])
+    assert 0 < refused < 80
+
+
+def test_a_folder_of_score_files(comparison: Path) -> None:
+    folder = comparison.parent / "scores"
+    (board,), left_out = leaderboards(folder, "gleu", {})
+    assert left_out == []
+    assert (board.title, board.by) == ("68 sentences", "gleu")
+    assert set(board.metrics) == {"green", "gleu", "green:n=6,unit=char"}
+    column = board.metrics.index("gleu")
+    values = [float(cells[column][0]) for _, cells in board.rows]
+    assert values == sorted(values, reverse=True)
+    assert board.rows[0][1][column][1:] == ("#1", True)
+    text = get(comparison, "/leaderboard?by=green", folder)
+    assert 'aria-sort="descending"><a href="/leaderboard?by=green">green</a>' in text
+
+
+def test_other_texts_have_a_table_of_their_own_and_other_files_are_told(
+    shell: Shell, comparison: Path
+) -> None:
+    scores = shell.folder / "scores"
+    assert (
+        shell("score", "source.txt", "mine.txt", "-r", "ref.txt", "-m", "green", "-o", scores)[0]
+        == 0
+    )
+    for path in (comparison.parent / "scores").iterdir():
+        (scores / path.name).write_bytes(path.read_bytes())
+    for name, text in (("a.json", "{}"), ("b.json", "{"), ("c.json", '{"format": "x"}')):
+        (scores / name).write_text(text)
+    (scores / "notes.txt").write_text("x")
+    boards, left_out = leaderboards(scores, "", {})
+    assert {board.title for board in boards} == {"68 sentences", "3 sentences"}
+    assert len(left_out) == 3
+
+
+def test_folders_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        open_desk([], [], str(tmp_path / "no"), Runtime())
+    assert leaderboards(tmp_path, "", {}) == ([], [])

@@ -1,0 +1,193 @@
+"""One rating of a correction as a whole: trained, scored, documented, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gecjury import load
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.language import Language, language_of
+from gecjury.corpus.leakage import normalise
+from gecjury.corpus.tokens import in_language
+from gecjury.errors import InputError, OptionError
+from gecjury.refless.data.annotations import Annotations, read_annotations
+from gecjury.refless.data.splits import split_by_source
+from gecjury.refless.nets.bundle import MANIFEST, open_bundle
+from gecjury.refless.training.beside import MODEL, figures_beside
+from gecjury.refless.training.recipe import Recipe, TrainSettings
+from gecjury.refless.training.some import Job, train_some
+from gecjury.refless.training.weights import search_weights
+from gecjury.runtime import Runtime
+from tests import tiny
+
+RUNTIME = Runtime(device="cpu", use_cache=False)
+JAPANESE = language_of("ja", tokens="char")
+SOURCES = tuple(tiny.japanese(6, 5))
+
+
+def corpus(language: Language = JAPANESE) -> Corpus:
+    systems = {"a": Version(tuple(tiny.japanese(6, 6))), "copy": Version(SOURCES)}
+    return in_language(Corpus(SOURCES, systems), language)
+
+
+def rated(folder: Path) -> Annotations:
+    return read_annotations(tiny.qualities(folder / "human.csv"), language=language_of("ja"))
+
+
+def job(folder: Path, **changes: object) -> Job:
+    data = rated(folder)
+    usual = Recipe(
+        encoder=str(folder / "encoder"), kernel=True, fine_tune=True, features=True, language="ja",
+        settings=TrainSettings(epochs=1, learning_rate=1e-3),
+    )  # fmt: skip
+    return Job(
+        data=data,
+        split=split_by_source(data),
+        recipe=replace(usual, **changes),  # type: ignore[arg-type]
+        folder=folder / "some",
+        runtime=RUNTIME,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("quality")
+    tiny.character_encoder(place / "encoder", tiny.KANA)
+    train_some(job(place))
+    return place
+
+
+def test_no_source_stands_in_two_parts(tmp_path: Path) -> None:
+    data = rated(tmp_path)
+    split = split_by_source(data)
+    parts = [
+        {normalise(data.sources[row]) for row in rows}
+        for rows in (split.train, split.dev, split.test)
+    ]
+    assert not parts[0] & parts[1] | parts[0] & parts[2] | parts[1] & parts[2]
+    assert all(parts)
+
+
+def test_the_scores_are_the_scaled_ratings_of_pairs(folder: Path) -> None:
+    table = load("some", model=str(folder / "some")).score_corpus(corpus(), RUNTIME)
+    bundle = open_bundle(str(folder / "some"))
+    assert bundle.aspects == ("quality",)
+    assert bundle.language == "ja"
+    for row, version in enumerate(corpus().as_text().systems.values()):
+        pairs = (list(SOURCES), list(version.lines))
+        predicted = bundle.predict([], pairs, RUNTIME)["quality"]
+        assert table.sentences[row] == pytest.approx((predicted - 1) / 3, abs=1e-6)
+
+
+def test_another_source_is_another_score(folder: Path) -> None:
+    outputs = tuple(tiny.japanese(6, 6))
+    scorer = load("some", model=str(folder / "some"))
+    found = [
+        scorer.score_corpus(in_language(Corpus(s, {"a": Version(outputs)}), JAPANESE), RUNTIME)
+        for s in (SOURCES, SOURCES[::-1])
+    ]
+    assert not np.allclose(found[0].sentences, found[1].sentences)
+
+
+def test_the_folder_tells_language_aspect_and_what_it_has_to_beat(folder: Path) -> None:
+    record = json.loads((folder / "some" / MANIFEST).read_text())
+    assert record["language"] == "ja"
+    assert [member["aspects"] for member in record["members"]] == [["quality"]]
+    card = (folder / "some" / "README.md").read_text()
+    assert "language: ja" in card
+    assert "# SOME: quality" in card
+    assert "-m some:model=some\n" in card
+    named = [row["what"] for row in record["beside"]]
+    assert named[0] == MODEL
+    assert {"rater 1", "rater 2", "rater 3"} <= set(named)
+    assert all(f"| {name} |" in card for name in named)
+    test = record["figures"]["test"]["quality"]
+    assert record["beside"][0]["pearson"] == pytest.approx(test["pearson"])
+    assert record["beside"][0]["rows"] == test["rows"]
+
+
+def test_texts_of_another_language_are_told(folder: Path) -> None:
+    scorer = load("some", model=str(folder / "some"))
+    swedish = scorer.score_corpus(corpus(language_of("sv", tokens="space")), RUNTIME)
+    assert any(
+        "trained on Japanese, and the texts are Swedish" in n for n in swedish.statistics.notes
+    )
+    same = scorer.score_corpus(corpus(), RUNTIME)
+    unknown = scorer.score_corpus(corpus(language_of("und")), RUNTIME)
+    assert not [
+        n for table in (same, unknown) for n in table.statistics.notes if n.startswith("language")
+    ]
+
+
+def test_weights_and_asano_are_refused(folder: Path) -> None:
+    model = str(folder / "some")
+    with pytest.raises(OptionError, match="rates one aspect, quality, which has no weights"):
+        load("some", model=model, alpha=1.0, beta=0.0, gamma=0.0).score_corpus(corpus(), RUNTIME)
+    with pytest.raises(OptionError, match="rates quality; expected a model of grammaticality"):
+        load("asano", model=model, alpha=1.0, beta=0.0, gamma=0.0).score_corpus(corpus(), RUNTIME)
+    with pytest.raises(OptionError, match="no weights to search"):
+        search_weights(np.zeros((2, 6, 1)), None)  # type: ignore[arg-type]
+
+
+def test_quality_beside_other_aspects_is_a_damaged_folder(folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    place = shutil.copytree(folder / "some", tmp_path / "some")
+    record = json.loads((place / MANIFEST).read_text())
+    record["members"].append({"path": "quality", "aspects": ["fluency"]})
+    (place / MANIFEST).write_text(json.dumps(record))
+    with pytest.raises(InputError, match=r"expected fluency|quality beside other aspects"):
+        open_bundle(str(place))
+
+
+def test_without_sources_quality_cannot_be_learnt(folder: Path) -> None:
+    given = job(folder)
+    alone = replace(given.data, sources=("",) * len(given.data))
+    for changes in ({"kernel": True, "fine_tune": False}, {"kernel": False, "fine_tune": False}):
+        recipe = replace(given.recipe, **changes, features=False)  # type: ignore[arg-type]
+        other = replace(given, data=alone, recipe=recipe, folder=folder / "other")
+        with pytest.raises(InputError, match="quality is rated of pairs"):
+            train_some(other)
+
+
+def plain(count: int = 40) -> Annotations:
+    rng = np.random.default_rng(3)
+    raters = rng.integers(1, 5, (count, 3)).astype(float)
+    sources = tuple(f"{letter} a b" for letter in "cdefghij" for _ in range(count // 8))
+    outputs = tuple(f"{source}{' x' * (row % 4)}" for row, source in enumerate(sources))
+    means = raters.mean(axis=1, keepdims=True)
+    return Annotations(("quality",), outputs, sources, means, raters={"quality": raters})
+
+
+def test_what_a_model_is_held_against() -> None:
+    data = plain()
+    mean, raters = data.ratings[:, 0], data.raters["quality"]
+    rows = {row["what"]: row for row in figures_beside(data, mean * 2)}
+    assert rows[MODEL]["pearson"] == pytest.approx(1)
+    changed = np.arange(40) % 4
+    assert rows["changes, in tokens"]["pearson"] == pytest.approx(np.corrcoef(changed, mean)[0, 1])
+    others = (raters[:, 1] + raters[:, 2]) / 2
+    assert rows["rater 1"]["pearson"] == pytest.approx(np.corrcoef(raters[:, 0], others)[0, 1])
+    assert np.isnan(rows["length of the source, in tokens"]["pearson"])  # all are of three
+    low, high = rows["rater 1"]["interval"]
+    assert low < rows["rater 1"]["pearson"] < high
+
+
+def test_a_rating_left_out_is_no_rating_of_a_rater() -> None:
+    data = plain()
+    raters = data.raters["quality"].copy()
+    raters[:5, 0] = np.nan
+    rows = {
+        row["what"]: row
+        for row in figures_beside(replace(data, raters={"quality": raters}), data.ratings[:, 0])
+    }
+    assert rows["rater 1"]["rows"] == 35
+    # The others of rater 2 are rater 3 alone where rater 1 gave none.
+    others = np.nanmean(raters[:, [0, 2]], axis=1)
+    assert rows["rater 2"]["rows"] == 40
+    assert rows["rater 2"]["pearson"] == pytest.approx(np.corrcoef(raters[:, 1], others)[0, 1])
