@@ -7,7 +7,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test test-slow test-all test-browser test-vllm lint format wheel clean
+.PHONY: demo test test-slow test-all test-browser test-vllm lint format wheel docs release-check clean
 
 demo: $(VENV)/.core
 	$(BIN)/gecjury demo
@@ -54,6 +54,17 @@ wheel: $(VENV)/.dev
 	rm -rf build dist
 	$(BIN)/python -m build --wheel --outdir dist .
 
+# The site in site/, strictly: notebooks are run, figures drawn, dead links and anchors are errors.
+docs: $(VENV)/.docs
+	rm -rf build/docs site
+	$(BIN)/python -m tools.site_parts build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	$(BIN)/python -m tools.check_site site
+
+# All that stands before an upload, which is left to a person: docs/releasing.md.
+release-check: $(VENV)-release/.ready
+	$(VENV)-release/bin/python -m tools.release_check
+
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "gecjury needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
@@ -68,5 +79,15 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) -e '.[dev,refbased,refless,embedded,report,ray]'
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.dev constraints-docs.txt
+	$(PIP) -c constraints-docs.txt -e '.[docs]'
+	touch $@
+
+$(VENV)-release/.ready: constraints.txt constraints-docs.txt
+	$(PYTHON) -m venv $(VENV)-release
+	$(VENV)-release/bin/python -m pip --disable-pip-version-check install --quiet \
+		-c constraints.txt -c constraints-docs.txt build twine
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(VENV)-vllm build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-vllm $(VENV)-release build dist site *.egg-info

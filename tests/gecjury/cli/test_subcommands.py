@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import shlex
 import subprocess
@@ -15,38 +14,16 @@ from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.cli import COMMANDS, command_parser
 from gecjury.cli.parsers import leaves, readers_of
 from gecjury.scoring.registry import METRICS, load
-from tests.shell import FIXED, REPOSITORY, SOURCE, Shell
+from tests.documented import PAGES, command_lines, variants
+from tests.shell import FIXED, SOURCE, Shell
 
 # --- documented command lines ------------------------------------------------------------------
-
-PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
-_BEFORE = r"(?:\$ )?(?:\w+=\S+ )*(?:torchrun .*?-m |accelerate .*?-m |\.venv/bin/)?"
-
-
-def command_lines(text: str) -> Iterator[str]:
-    """Whole command lines: of blocks between fences or set in, and after a prompt."""
-    fenced = False
-    for line in re.sub(r" *\\\n\s*", " ", text).splitlines():
-        fenced ^= line.startswith("```")
-        found = re.match(rf"\s*{_BEFORE}gecjury ([a-z].*)", line)
-        if found and (fenced or line.startswith("    ")):
-            yield found[1]
 
 
 def quoted_lines(text: str) -> Iterator[str]:
     """Command lines within running text, often without what they need."""
     for found in re.findall(r"`(gecjury [a-z][^`]*)`", re.sub(r"\n\s*", " ", text)):
         yield found.removeprefix("gecjury ")
-
-
-def variants(line: str) -> Iterator[list[str]]:
-    """A line as words: alternatives (`a|b`) one by one, explanations and placeholders left out."""
-    line = re.split(r"\s#\s|\s{3,}", line)[0]
-    line = line.replace("[", "").replace("]", "")
-    words = [word for word in shlex.split(line) if word not in ("...", "…", "=")]
-    choices = [word.split("|") if re.fullmatch(r"\w+(\|\w+)+", word) else [word] for word in words]
-    for chosen in itertools.product(*choices):
-        yield list(chosen)
 
 
 DOCUMENTED = [

@@ -1,0 +1,144 @@
+"""Small made-up files under the names that the documentation uses, for its commands to run on."""
+
+from __future__ import annotations
+
+import importlib.resources
+import random
+from pathlib import Path
+
+from gecjury.benchmarks import load_benchmark
+from gecjury.cli import main
+from gecjury.datasets.run import score_dataset
+from tests import datasets, tiny
+
+LINES = 20
+"""Sentences of every text; the documentation asks for line 17 of one."""
+OUTPUTS = {
+    "mine": "careful", "theirs": "fluent", "other": "cautious", "system": "careful",
+    "old": "hasty", "new": "careful", "main/out": "hasty", "pr/out": "careful",
+    "a": "careful", "b": "fluent", "c": "hasty", "BART": "spelling", "T5": "careful",
+    "gamed": "noisy", "output": "careful", "outputs/careful": "careful",
+    "outputs/hasty": "hasty", "baseline": "hasty",
+    "system_preds/one/out1": "careful", "system_preds/two/out2": "fluent",
+}  # fmt: skip
+REFERENCES = {"ref": 0, "ref0": 0, "ref1": 1, "reference": 0}
+
+
+def sample(name: str, lines: int = LINES) -> list[str]:
+    """The first lines of a text of the packaged sample."""
+    found = importlib.resources.files("gecjury.benchmarks") / "sample" / name
+    return found.read_text(encoding="utf-8").splitlines()[:lines]
+
+
+def lay(folder: Path) -> None:
+    """Write every file that needs neither real data nor a model."""
+    sources = sample("source.txt")
+    texts = {name: sample(f"outputs/{output}.txt") for name, output in OUTPUTS.items()}
+    texts |= {name: sample(f"reference{number}.txt") for name, number in REFERENCES.items()}
+    for name, lines in {"source": sources, **texts}.items():
+        write(folder / f"{name}.txt", lines)
+    _lay_edits(folder)
+    _lay_dataset(folder, sources, texts)
+    _lay_benchmark(folder / "mine", sources, texts)
+    _lay_tables(folder, sources, texts)
+    write(folder / "free.txt", ["changes", "gleu"])
+    write(folder / "two.txt", ["changes", "green"])
+    score_dataset(
+        folder / "pairs",
+        folder / "stored-scores",
+        metrics=["green"],
+        columns={"source": "source", "hypothesis": ["mine", "other"]},
+    )
+
+
+def write(path: Path, lines: list[str]) -> None:
+    """One line a sentence, folders made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _lay_edits(folder: Path) -> None:
+    """Edits by the aligner, as M2 files under the names of the documentation."""
+    for text, name in (("ref", "gold"), ("mine", "mine"), ("ref", "a"), ("ref1", "b")):
+        words = ["edits", str(folder / "source.txt"), str(folder / f"{text}.txt")]
+        assert main([*words, "-o", str(folder / f"{name}.m2")]) == 0
+    (folder / "conll14.errant").write_bytes((folder / "gold.m2").read_bytes())
+    write(folder / "nucle14-2a.txt", sample("source.txt"))
+
+
+def _lay_dataset(folder: Path, sources: list[str], texts: dict[str, list[str]]) -> None:
+    rows = [
+        {
+            "id": f"r{row}", "source": source, "original": source, "hypothesis": texts["mine"][row],
+            "mine": texts["mine"][row], "other": texts["other"][row],
+            "references": [texts["ref0"][row], texts["ref1"][row]],
+        }
+        for row, source in enumerate(sources)
+    ]  # fmt: skip
+    for number in range(2):
+        datasets.write(folder / "pairs" / f"{number}.jsonl", rows[number::2])
+
+
+def _lay_benchmark(folder: Path, sources: list[str], texts: dict[str, list[str]]) -> None:
+    """A folder with ratings, as docs/data.md lays it out."""
+    systems = {"baseline": texts["old"], "new-model": texts["mine"], "old-model": texts["theirs"]}
+    write(folder / "source.txt", sources)
+    for name, lines in systems.items():
+        write(folder / "outputs" / f"{name}.txt", lines)
+    write(folder / "references" / "expert.txt", texts["ref"])
+    draw = random.Random(1)
+    rows = ["sentence,system,score,annotator"]
+    for line in range(1, len(sources) + 1):
+        for annotator in ("anna", "ben"):
+            rows += [f"{line},{name},{draw.randint(1, 5)},{annotator}" for name in systems]
+    write(folder / "judgments.csv", rows)
+
+
+def _lay_tables(folder: Path, sources: list[str], texts: dict[str, list[str]]) -> None:
+    draw = random.Random(2)
+    write(folder / "about.tsv", ["domain", *(("essay", "mail")[n % 2] for n in range(LINES))])
+    names = ("a", "b")
+    rows = [f"{name}\t{line}\t{draw.random():.3f}" for name in names for line in range(1, 21)]
+    write(folder / "mine.tsv", ["system\tline\tscore", *rows])
+    cells = [f"{draw.random():.3f},{draw.random():.3f}" for _ in range(LINES)]
+    write(folder / "scores.csv", ["a,b", *cells])
+    for name, between, columns in (
+        ("ratings.csv", ",", ("grammaticality", "fluency", "meaning")),
+        ("ratings.tsv", "\t", ("rater1", "rater2", "rater3", "flu")),
+    ):
+        lines = [between.join(("src", "hyp", *columns))]
+        for text in ("mine", "theirs", "old"):
+            for pair in zip(sources, texts[text], strict=True):
+                quoted = [f'"{sentence}"' for sentence in pair]
+                lines.append(between.join([*quoted, *(str(draw.randint(1, 5)) for _ in columns)]))
+        write(folder / name, lines)
+    labelled = []
+    for sentence in tiny.sentences(40):
+        labelled += [f"{word}\t{draw.choice('cci')}" for word in sentence.split()] + [""]
+    write(folder / "mine_train.tsv", labelled)
+
+
+def lay_seeda(folder: Path) -> None:
+    """Scores of SEEDA's systems that another metric might have given."""
+    corpus = load_benchmark("seeda").corpus
+    draw = random.Random(3)
+    rows = ["system\tline\tscore"]
+    for name in corpus.names:
+        rows += [f"{name}\t{line}\t{draw.random():.3f}" for line in range(1, len(corpus) + 1)]
+    write(folder / "seeda.tsv", rows)
+
+
+def lay_models(folder: Path) -> None:
+    """Train models of two layers under the names of the documentation: seconds, worth nothing."""
+    encoder = tiny.encoder(folder / "tiny-encoder")
+    tiny.language_model(folder / "tiny-lm")
+    write(folder / "texts.src", tiny.sentences(80))
+    write(folder / "texts.trg", tiny.sentences(80, 1))
+    few = ["--encoder", str(encoder), "--epochs", "1", "--device", "cpu", "--check"]
+    for name in ("my-some", "DIR"):
+        ratings = tiny.ratings(folder / "tiny-ratings.tsv")
+        words = ["train", "some", str(ratings), *tiny.COLUMNS, "--scale", "1:4"]
+        assert main([*words, "-o", str(folder / name), *few]) == 0
+    pairs = f"{folder / 'texts.src'},{folder / 'texts.trg'}"
+    words = ["train", "impara", pairs, "--pairs", "64"]
+    assert main([*words, "-o", str(folder / "my-impara"), *few]) == 0

