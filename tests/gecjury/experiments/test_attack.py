@@ -347,7 +347,7 @@ def test_judges_are_counted_and_meet_orders(
     ("argv", "message"),
     [
         (["source.txt"], "source.txt stands alone: give a source file and at least one system"),
-        (["seda"], "unknown benchmark 'seda': did you mean seeda?"),
+        (["seda"], "unknown benchmark 'seda': did you mean seeda"),
         (["sample", "--attack", "shufle"], "unknown attack 'shufle': did you mean shuffle?"),
         (["sample", "--system", "nobody"], "--system 'nobody'"),
         (["sample", "--share", "2"], "share 2.0: expected 0 to 1"),
