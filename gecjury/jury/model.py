@@ -151,7 +151,11 @@ class JuryModel:
 
     def language_notes(self, corpus: Corpus, name: str = "this jury") -> list[str]:
         """A remark if the jury was trained on other languages than the corpus'."""
-        trained = {str(part.get("language", "en")) for part in self.record.get("benchmarks", ())}
+        # The record is for people: a file that tells nothing sound of it is no worse a jury.
+        parts = self.record.get("benchmarks")
+        found = parts if isinstance(parts, list) else []
+        told = [part for part in found if isinstance(part, Mapping)]
+        trained = {str(part.get("language", "en")) for part in told}
         if not trained or corpus.language.code in trained:
             return []
         known = listed([LANGUAGES.get(code, code) for code in sorted(trained)])

@@ -58,6 +58,12 @@ RULES = (
     Rule(r"^# refbased/foo.py", When.NEVER, "a class without its bodies"),
     Rule(r"judgments.toml", When.NEVER, "answers that people gave to `gecjury annotate`"),
     Rule(r"\bgerman\b", When.NEVER, "a folder that a program of the repository makes"),
+    Rule(
+        r"train (some autojqe|impara (geccc|ua-gec)|detector multiged-sv)"
+        r"|\bmy-(ja|sv|detector-sv|impara-cs)\b",
+        When.NEVER,
+        "minutes of training on real data, and what is made of it",
+    ),
     Rule(r"--lang ja", When.NEVER, "the extra `ja`"),
     Rule(
         r"\b(seeda|gjg15|gmeg|tmu-gfm|jfleg|conll14|multiged|en-ewt|gug|geccc|ua-gec|autojqe)\b"

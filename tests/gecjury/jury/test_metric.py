@@ -142,6 +142,8 @@ def test_another_language_than_it_was_trained_on_is_told(tmp_path: Path) -> None
     (told,) = notes({"benchmark": "seeda"}, "sv")
     assert told.startswith("j was trained on English, and these texts are Swedish")
     assert PAIR.language_notes(corpus("a dog sit .")) == []  # an old file says nothing of it
+    for odd in (None, 3, "seeda", [None, 3, "seeda"], {"benchmark": "x"}):
+        assert replace(PAIR, record={"benchmarks": odd}).language_notes(corpus("a dog .")) == []
 
 
 def test_what_is_missing_is_told_with_the_member(file: str) -> None:
