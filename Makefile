@@ -7,7 +7,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test test-slow test-all test-browser test-vllm lint format wheel docs release-check clean
+.PHONY: demo test test-slow test-all test-browser test-vllm test-documented lint format wheel docs release-check clean
 
 demo: $(VENV)/.core
 	$(BIN)/gecjury demo
@@ -19,7 +19,11 @@ test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m slow
 
 test-all: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m 'not vllm and not browser'
+	$(BIN)/python -m pytest -n 2 -m 'not vllm and not browser and not documented'
+
+# Commands of README and docs on real data, a quarter of an hour.
+test-documented: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 -m documented
 
 # The comparison page in Debian's Chromium, without a display.
 test-browser: $(VENV)/.dev

@@ -251,7 +251,7 @@ def test_block_with_models(place: Place, models: Path, block: Block) -> None:
     assert place.run(block, When.MODEL)
 
 
-@pytest.mark.slow
+@pytest.mark.documented
 @pytest.mark.parametrize("block", wholly(When.DATA), ids=str)
 def test_block_with_real_data(
     place: Place, models: Path, data_dir: Path, block: Block, monkeypatch: pytest.MonkeyPatch
