@@ -3,6 +3,9 @@
     python -m speed                                            # lists them
     python -m speed NAME [--data DIR] [--peer-venv DIR]        # measures, prints its table
     python -m speed all [--data DIR] [--peer-venv DIR]         # one table of all, as Markdown
+    python -m speed all --kept DIR                             # the same in pieces: what DIR holds
+                                                               # is taken, the rest measured
+    python -m speed table --kept DIR                           # the table of what DIR holds
     python -m speed peer --peer-venv DIR                       # makes the peer's environment
 
 Exit status 1 if a target was missed or a measurement broke off. What lacks its data, its peer or a
@@ -15,22 +18,33 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from speed.harness import SCRIPTS, Options, Outcome, listing, run_apart, run_here, table, to_json
+from speed.harness import (
+    SCRIPTS,
+    Options,
+    Outcome,
+    Run,
+    listing,
+    run_apart,
+    run_here,
+    table,
+    to_json,
+)
+from speed.kept import measure_once, read_kept
 
 
-def main(
-    argv: Sequence[str] | None = None, run: Callable[[str, Options], Outcome] = run_apart
-) -> int:
+def main(argv: Sequence[str] | None = None, run: Run = run_apart) -> int:
     """List, or measure and print; `run` makes one measurement."""
     parser = argparse.ArgumentParser(
         prog="python -m speed",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("name", nargs="?", choices=(*SCRIPTS, "all", "peer"), metavar="NAME")
+    parser.add_argument(
+        "name", nargs="?", choices=(*SCRIPTS, "all", "table", "peer"), metavar="NAME"
+    )
     parser.add_argument(
         "--data",
         type=Path,
@@ -53,6 +67,9 @@ def main(
         ("some", "a SOME trained with --kernel on MPNet"),
     ):
         parser.add_argument(f"--{name}", type=Path, metavar="DIR", help=f"folder of {what}")
+    parser.add_argument(
+        "--kept", type=Path, metavar="DIR", help="outcomes, kept and taken instead of measuring"
+    )
     parser.add_argument("--result", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     options = Options(
@@ -68,10 +85,29 @@ def main(
             outcome = run_here(args.name, options)
         args.result.write_text(to_json(outcome), encoding="utf-8")
         return 0
+    if args.name == "table":
+        return _tell_kept(parser, args.kept)
     outcomes = []
     for name in SCRIPTS if args.name == "all" else [args.name]:
         print(f"measuring {name}", file=sys.stderr, flush=True)
-        outcomes.append(run(name, options))
+        if args.kept is None:
+            outcomes.append(run(name, options))
+            continue
+        try:
+            outcomes.append(measure_once(name, options, args.kept, run))
+        except ValueError as error:
+            parser.error(str(error))
+    print(table(outcomes))
+    return 1 if any(outcome.failed for outcome in outcomes) else 0
+
+
+def _tell_kept(parser: argparse.ArgumentParser, folder: Path | None) -> int:
+    if folder is None or not folder.is_dir():
+        parser.error("table: name the folder of outcomes with --kept DIR")
+    outcomes = [
+        read_kept(name, folder) or Outcome(name, lacking="not among the outcomes kept")
+        for name in SCRIPTS
+    ]
     print(table(outcomes))
     return 1 if any(outcome.failed for outcome in outcomes) else 0
 

@@ -26,9 +26,11 @@ __all__ = [
     "Lacking",
     "Options",
     "Outcome",
+    "Run",
     "Script",
     "checked",
     "faster",
+    "from_json",
     "listing",
     "needs",
     "peak_memory",
@@ -36,6 +38,8 @@ __all__ = [
     "run_here",
     "table",
     "timed",
+    "to_json",
+    "words",
 ]
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -277,12 +281,14 @@ class Outcome:
         claims: what it found.
         lacking: what is not there; empty if it could be made.
         error: why it failed; empty if it did not.
+        made: on which commit and day, and how long it took, where it was kept.
     """
 
     name: str
     claims: tuple[Claim, ...] = ()
     lacking: str = ""
     error: str = ""
+    made: str = ""
 
     @property
     def failed(self) -> bool:
@@ -365,6 +371,9 @@ def needs(*packages: str) -> None:
         raise Lacking(f"not installed here: {', '.join(gone)}")
 
 
+Run = Callable[[str, Options], Outcome]
+
+
 def run_here(name: str, options: Options) -> Outcome:
     """Measure in this process."""
     module = importlib.import_module(f"speed.{SCRIPTS[name].module}")
@@ -380,16 +389,16 @@ def run_apart(name: str, options: Options) -> Outcome:
     environment = {**os.environ, **(ONE_THREAD if SCRIPTS[name].one_thread else {})}
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "outcome.json"
-        command = [sys.executable, "-m", "speed", name, "--result", str(result), *_words(options)]
+        command = [sys.executable, "-m", "speed", name, "--result", str(result), *words(options)]
         done = subprocess.run(command, cwd=ROOT, env=environment, stdout=sys.stderr, check=False)
         if done.returncode or not result.exists():
             return Outcome(name, error=f"broke off with status {done.returncode}; see above")
         return from_json(result.read_text(encoding="utf-8"))
 
 
-def _words(options: Options) -> list[str]:
+def words(options: Options) -> list[str]:
     """The options as they are typed, paths absolute."""
-    words = ["--quick"] if options.quick else []
+    typed = ["--quick"] if options.quick else []
     for key, path in (
         ("--data", options.data),
         ("--peer-venv", options.peer_venv),
@@ -398,8 +407,8 @@ def _words(options: Options) -> list[str]:
         ("--smollm2", options.smollm2),
         ("--some", options.some),
     ):
-        words += [] if path is None else [key, str(path.resolve())]
-    return words
+        typed += [] if path is None else [key, str(path.resolve())]
+    return typed
 
 
 def to_json(outcome: Outcome) -> str:
@@ -441,7 +450,8 @@ def table(outcomes: Sequence[Outcome]) -> str:
         for claim in outcome.claims
         for line in claim.lines
     ]
-    return "\n".join([*lines, *(["", *more] if more else [])])
+    when = [f"- {outcome.name}: {outcome.made}" for outcome in outcomes if outcome.made]
+    return "\n".join([*lines, *(["", *more] if more else []), *(["", *when] if when else [])])
 
 
 def _line(*cells: str) -> str:

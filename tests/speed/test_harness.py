@@ -26,7 +26,7 @@ from speed.harness import (
 )
 
 FOLDER = Path(__file__).resolve().parents[2] / "speed"
-SHARED = {"__init__", "__main__", "harness", "peer", "scale_made", "seeda", "uot_numbers"}
+SHARED = {"__init__", "__main__", "harness", "kept", "peer", "scale_made", "seeda", "uot_numbers"}
 
 
 def test_every_script_is_registered_and_measures() -> None:
@@ -119,6 +119,42 @@ def test_all_runs_every_script_with_the_same_options(
     assert [line.split(" | ")[1] for line in out.splitlines()[2:]] == [
         f"claim of {name}" for name in SCRIPTS
     ]
+
+
+def test_outcomes_are_kept_and_taken_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GECJURY_DATA", raising=False)
+    outcomes = {
+        "m2": Outcome("m2", CLAIMS[:1]),
+        "errant": Outcome("errant", lacking="no peer"),
+        "starting": Outcome("starting", error="broke off"),
+    }
+    asked = []
+
+    def run(name: str, options: Options) -> Outcome:
+        asked.append(name)
+        return outcomes.get(name, Outcome(name))
+
+    kept = tmp_path / "kept"
+    assert main(["all", "--kept", str(kept), "--quick"], run) == 1
+    assert asked == list(SCRIPTS)
+    first = capsys.readouterr().out
+    assert "- m2: commit " in first or "- m2: no commit" in first
+    asked.clear()
+    # What broke off or lacked something is tried again; nothing else is.
+    assert main(["all", "--kept", str(kept), "--quick"], run) == 1
+    assert asked == ["errant", "starting"]
+    assert capsys.readouterr().out == first
+    assert main(["table", "--kept", str(kept)]) == 0
+    told = capsys.readouterr().out
+    assert "| errant | not tried: not among the outcomes kept | – |" in told
+    assert "| m2 | quick | 20 | 0.5 | 40.0× | ≥ 30× | yes | 123 |" in told
+    with pytest.raises(SystemExit):
+        main(["m2", "--kept", str(kept)], run)
+    assert "made with --quick, asked for are none" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["table"])
 
 
 def test_without_a_name_they_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
