@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.corpus.corpus import Version
+from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.tokens import in_language
 
-__all__ = ["Layout", "lay_out"]
+__all__ = ["Layout", "lay_out", "placed_benchmark", "placed_corpus"]
 
 
 @dataclass(frozen=True)
@@ -84,3 +86,48 @@ def lay_out(sources: Sequence[str], keys: Sequence[Hashable] | None = None) -> L
         counts[row] += 1
     names = tuple(f"output{number}" for number in range(1, max(counts, default=0) + 1))
     return Layout(tuple(texts), names, tuple(cells))
+
+
+def placed_corpus(request: LoadRequest, layout: Layout, corrections: Sequence[str]) -> Corpus:
+    """The corpus of a benchmark that has no references of its own.
+
+    Args:
+        request: what was asked for; references may be given by it.
+        layout: of the corrections.
+        corrections: in the order in which they were laid out.
+    """
+    lines = len(layout.sources)
+    corpus = Corpus(
+        layout.sources,
+        layout.versions(corrections),
+        request.collect_references(lambda _: (), range(lines), lines),
+        reference_name=request.reference_name,
+    )
+    return in_language(corpus, request.language)
+
+
+def placed_benchmark(
+    request: LoadRequest, corpus: Corpus, layout: Layout, notes: Sequence[str]
+) -> Benchmark:
+    """A benchmark whose places nobody ranked; a loader adds the judgments that it has.
+
+    Args:
+        request: what was asked for.
+        corpus: from `placed_corpus`.
+        layout: of its corrections.
+        notes: what has to be told of it.
+    """
+    return Benchmark(
+        name=request.info.name,
+        corpus=corpus,
+        rankings={},
+        human={"sentence": {"mean": dict.fromkeys(layout.names, float("nan"))}},
+        view=request.view,
+        systems=request.systems,
+        system_sets=dict.fromkeys(request.info.system_sets, layout.names),
+        references=corpus.reference_name,
+        sentence_ids=tuple(range(len(layout.sources))),
+        citation=request.info.citation,
+        notes=tuple(notes),
+        places=True,
+    )

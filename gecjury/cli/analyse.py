@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import gecjury.report.figures as draw
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.cli.inputs import MOST_SEED, benchmark_or_files, runtime_from, up_to
+from gecjury.cli.inputs import (
+    MOST_SEED,
+    add_metrics,
+    add_reference,
+    benchmark_or_files,
+    runtime_from,
+    up_to,
+)
 from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError, nearest
@@ -51,28 +58,11 @@ def _declare(parser: CommandParser) -> None:
         metavar="CORPUS",
         help="a benchmark's name" if judged else "a benchmark's name, or SOURCE and HYP...",
     )
-    parser.add_argument(
-        "-r",
-        "--reference",
-        dest="references",
-        action="append",
-        default=[],
-        metavar="REF",
-        help=argparse.SUPPRESS
-        if judged
-        else "with files: a reference, text or M2; repeat for more",
-    )
+    with_files = "with files: a reference, text or M2; repeat for more"
+    add_reference(parser, argparse.SUPPRESS if judged else with_files)
     several = kind in ("scatter", "cost")
     if kind != "edits":
-        parser.add_argument(
-            "-m",
-            "--metric",
-            dest="metrics",
-            action="append",
-            default=[],
-            metavar="METRIC",
-            help=f"default: uot-errant{'; repeat for more' if several else ''}",
-        )
+        add_metrics(parser, f"default: uot-errant{'; repeat for more' if several else ''}")
     parser.add_argument("--systems", help="with a benchmark: its system set (default: base)")
     parser.add_argument(
         "--references",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from gecjury.cli.inputs import up_to
+from gecjury.cli.inputs import add_metrics, add_reference, up_to
+from gecjury.cli.pages import add_server_options, serve_page
 
 __all__ = ["add_arguments", "run"]
 
@@ -27,15 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="judgments as CSV, written after each answer; what is there already is gone on with",
     )
-    parser.add_argument(
-        "-r",
-        "--reference",
-        dest="references",
-        metavar="REF",
-        action="append",
-        default=[],
-        help="a reference, for -m and for `compare` afterwards; repeat for more",
-    )
+    add_reference(parser, "a reference, for -m and for `compare` afterwards; repeat for more")
     parser.add_argument(
         "--task",
         choices=TASKS,
@@ -62,45 +55,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what is asked next: what tells most (default with -m, and for rank), random (default "
         "otherwise), or the file's order",
     )
-    parser.add_argument(
-        "-m",
-        "--metric",
-        dest="metrics",
-        metavar="METRIC",
-        action="append",
-        default=[],
-        help="ask first where these metrics disagree; two at least",
-    )
+    add_metrics(parser, "ask first where these metrics disagree; two at least")
     parser.add_argument("--seed", type=int, default=0, help="seed of sets, orders and places")
     add_server_options(parser)
-
-
-def add_server_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what the commands with a page share."""
-    parser.add_argument(
-        "--port",
-        type=up_to(65_535),
-        metavar="N",
-        help="port of 127.0.0.1 (default: the first free one from 8765 on)",
-    )
-    parser.add_argument(
-        "--no-browser", action="store_true", help="open no browser, only tell the address"
-    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve the page until it is interrupted."""
     from gecjury.cli.inputs import language_from, runtime_from
     from gecjury.cli.streams import tell
-    from gecjury.web.running import check_installed, listen, serve
+    from gecjury.web.running import check_installed, listen
 
     check_installed("annotate")
     from gecjury.web.annotate import annotate_app
     from gecjury.web.study import open_study
 
-    # A port that is taken costs nothing then.
-    listening = listen(args.port)
-    try:
+    with listen(args.port) as listening:
         study = open_study(
             args.source,
             args.outputs,
@@ -117,17 +87,9 @@ def run(args: argparse.Namespace) -> int:
             runtime=runtime_from(args),
             tell=lambda text: tell(f"gecjury: {text}"),
         )
-    except BaseException:
-        listening.close()
-        raise
-    kept = len(study.journal.answers())
-    tell(f"gecjury: {len(study.items)} to judge, {kept} answers so far in {args.output}")
-    serve(
-        annotate_app(study),
-        listening,
-        lambda address: tell(f"gecjury: open {address} (end with Ctrl-C)"),
-        not args.no_browser,
-    )
+        kept = len(study.journal.answers())
+        tell(f"gecjury: {len(study.items)} to judge, {kept} answers so far in {args.output}")
+        serve_page(annotate_app(study), listening, args)
     study.journal.close()
     now = len(study.journal.answers())
     tell(f"gecjury: {now} answers in {args.output}")

@@ -6,6 +6,7 @@ import argparse
 from importlib.util import find_spec
 
 from gecjury.cli.compare import add_study_options, compare_metrics
+from gecjury.cli.inputs import add_metrics
 from gecjury.cli.streams import tell
 from gecjury.errors import install_hint
 
@@ -17,14 +18,7 @@ EDIT_METRICS = ["errant", "cleme"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument(
-        "-m",
-        "--metric",
-        dest="metrics",
-        metavar="METRIC",
-        action="append",
-        help=f"metrics to try (default: {', '.join(_METRICS + EDIT_METRICS)})",
-    )
+    add_metrics(parser, f"metrics to try (default: {', '.join(_METRICS + EDIT_METRICS)})")
     add_study_options(parser)
 
 

@@ -9,7 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from gecjury.cli.inputs import MOST_DRAWS, add_metrics, files_to_score, language_from, up_to
+from gecjury.cli.inputs import (
+    MOST_DRAWS,
+    add_gold,
+    add_metrics,
+    files_to_score,
+    language_from,
+    up_to,
+)
 from gecjury.cli.streams import reader_has_gone, set_aside, tell
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_corpus, read_versions, system_name
@@ -40,19 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="sentences to correct: text, M2 or JSON")
     parser.add_argument("old", metavar="OLD", help="output of the system that was: text, M2, JSON")
     parser.add_argument("new", metavar="NEW", help="output of the system that is to be")
-    parser.add_argument(
-        "-r",
-        "--reference",
-        dest="references",
-        metavar="REF",
-        action="append",
-        default=[],
-        help="a reference: text, or M2 (one reference an annotator, and gold edits where --m2 is "
-        "not given); repeat for more",
-    )
-    parser.add_argument(
-        "--m2", metavar="GOLD", help="gold edits in M2, and references where -r is not given"
-    )
+    add_gold(parser)
     add_metrics(parser)
     parser.add_argument(
         "--by",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Literal
 
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import print_data, tell
@@ -53,12 +54,14 @@ def run(args: argparse.Namespace) -> int:
             f"--format {args.format}: errant-compare prints as errant_compare does; other formats "
             "are those of `gecjury score -m errant:compat=official`"
         )
-    sizes = {name for name in ("single", "multi") if getattr(args, name)}
+    sizes: set[Literal["single", "multi"]] = set()
+    sizes |= {"single"} if args.single else set()
+    sizes |= {"multi"} if args.multi else set()
     options = CompareOptions(
         args.unit or "corrections",
         args.beta,
         args.verbose,
-        frozenset(sizes),  # type: ignore[arg-type]  # the two names just looked for
+        frozenset(sizes),
         frozenset(args.filt),
         args.cat,
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from gecjury.cli.inputs import MOST_DRAWS, language_from, runtime_from, up_to
+from gecjury.cli.inputs import MOST_DRAWS, add_reference, language_from, runtime_from, up_to
 from gecjury.cli.score import worst_table
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.reading import read_corpus, read_sources, read_versions
@@ -32,15 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "references", metavar="REF", nargs="*", default=[], help="as -r, without a flag"
     )
-    parser.add_argument(
-        "-r",
-        "--reference",
-        dest="named_references",
-        metavar="REF",
-        action="append",
-        default=[],
-        help="a reference: a sentence or a file; repeat for more",
-    )
+    add_reference(parser, "a reference: a sentence or a file; repeat for more", "named_references")
     parser.add_argument("-m", "--metric", default="uot-errant", help="default: uot-errant")
     parser.add_argument(
         "--line", type=int, default=1, metavar="N", help="which line of files, from 1 (default: 1)"

@@ -21,7 +21,9 @@ __all__ = [
     "MOST_DRAWS",
     "MOST_SEED",
     "add_files",
+    "add_gold",
     "add_metrics",
+    "add_reference",
     "add_references",
     "benchmark_or_files",
     "decimal",
@@ -88,18 +90,36 @@ def add_files(parser: argparse.ArgumentParser, *, datasets: bool = False) -> Non
         default=[],
         help="system outputs, called by their file names" + ("; or more files" if datasets else ""),
     )
-    parser.add_argument(
-        "-r",
-        "--reference",
-        dest="references",
-        metavar="REF",
-        action="append",
-        default=[],
-        help="a reference: text, or M2 (one reference an annotator, and gold edits where --m2 is "
-        "not given); repeat for more. NAME=REF adds it to a set that members of a jury may name",
+    add_gold(parser, ". NAME=REF adds it to a set that members of a jury may name")
+
+
+def add_gold(parser: argparse.ArgumentParser, more: str = "") -> None:
+    """Declare -r and --m2 of commands that take files alone.
+
+    Args:
+        parser: of the command.
+        more: what else there is to say of -r.
+    """
+    add_reference(
+        parser,
+        "a reference: text, or M2 (one reference an annotator, and gold edits where --m2 is not "
+        f"given); repeat for more{more}",
     )
     parser.add_argument(
         "--m2", metavar="GOLD", help="gold edits in M2, and references where -r is not given"
+    )
+
+
+def add_reference(parser: argparse.ArgumentParser, meaning: str, dest: str = "references") -> None:
+    """Declare -r alone.
+
+    Args:
+        parser: of the command.
+        meaning: what it is for, as its help says.
+        dest: where it is kept.
+    """
+    parser.add_argument(
+        "-r", "--reference", dest=dest, metavar="REF", action="append", default=[], help=meaning
     )
 
 
@@ -110,14 +130,8 @@ def add_references(parser: argparse.ArgumentParser, use: str = "") -> None:
         parser: of the command.
         use: what references are for, where the command may do without.
     """
-    parser.add_argument(
-        "-r",
-        "--reference",
-        dest="reference_files",
-        metavar="REF",
-        action="append",
-        default=[],
-        help=f"with files: a reference, text or M2{use}; repeat for more",
+    add_reference(
+        parser, f"with files: a reference, text or M2{use}; repeat for more", "reference_files"
     )
     parser.add_argument("--m2", metavar="GOLD", help="with files: gold edits in the M2 format")
     parser.add_argument(
@@ -129,16 +143,23 @@ def add_references(parser: argparse.ArgumentParser, use: str = "") -> None:
     parser.add_argument("--systems", help="with a benchmark: base (default), fluency, input or all")
 
 
-def add_metrics(parser: argparse.ArgumentParser) -> None:
-    """Declare -m."""
+def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
+    """Declare -m.
+
+    Args:
+        parser: of the command.
+        meaning: what it is for, where the command can do without; it has to be given otherwise.
+    """
     parser.add_argument(
         "-m",
         "--metric",
         dest="metrics",
         metavar="METRIC",
         action="append",
-        required=True,
-        help="`name` or `name:option=value,...`; repeat for more (see `gecjury metrics`)",
+        required=not meaning,
+        default=[],
+        help=meaning
+        or "`name` or `name:option=value,...`; repeat for more (see `gecjury metrics`)",
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from gecjury.cli.inputs import (
     MOST_DRAWS,
+    add_metrics,
     add_references,
     benchmark_or_files,
     dry_run,
@@ -36,14 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a source file and at least two outputs to choose among, or a benchmark, whose "
         "references tell what choosing gains",
     )
-    parser.add_argument(
-        "-m",
-        "--metric",
-        dest="metrics",
-        metavar="METRIC",
-        action="append",
-        default=[],
-        help="choose by this metric's score (see `gecjury metrics`); repeat with --try",
+    add_metrics(
+        parser,
+        "choose by this metric's score (see `gecjury metrics`); repeat with --try",
     )
     parser.add_argument(
         "--mbr",

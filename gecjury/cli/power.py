@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.cli.inputs import (
+    add_metrics,
     add_references,
     benchmark_or_files,
     dry_run,
@@ -41,14 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a benchmark; files of sentence scores (.json, .csv, .tsv); or a source file and at "
         "least two outputs",
     )
-    parser.add_argument(
-        "-m",
-        "--metric",
-        dest="metrics",
-        metavar="METRIC",
-        action="append",
-        default=[],
-        help="whose scores are to differ (see `gecjury metrics`); of two and more, which of them "
+    add_metrics(
+        parser,
+        "whose scores are to differ (see `gecjury metrics`); of two and more, which of them "
         "agrees with people better is asked too",
     )
     add_references(parser)

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from gecjury.cli.annotate import add_server_options
+from gecjury.cli.inputs import add_metrics
+from gecjury.cli.pages import add_server_options, serve_page
 
 __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument(
-        "-m",
-        "--metric",
-        dest="metrics",
-        metavar="METRIC",
-        action="append",
-        default=[],
-        help="offer this metric as well, such as a model in a folder; those that need neither "
+    add_metrics(
+        parser,
+        "offer this metric as well, such as a model in a folder; those that need neither "
         "network nor model are there anyway",
     )
     parser.add_argument(
@@ -38,28 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve the page until it is interrupted."""
     from gecjury.cli.inputs import language_from, runtime_from
-    from gecjury.cli.streams import tell
-    from gecjury.web.running import check_installed, listen, serve
+    from gecjury.web.running import check_installed, listen
 
     check_installed("serve")
     from gecjury.web.trying import open_desk, trying_app
 
-    listening = listen(args.port)
-    try:
+    with listen(args.port) as listening:
         desk = open_desk(
-            args.metrics,
-            args.comparisons,
-            args.scores,
-            runtime_from(args),
-            language_from(args),
+            args.metrics, args.comparisons, args.scores, runtime_from(args), language_from(args)
         )
-    except BaseException:
-        listening.close()
-        raise
-    serve(
-        trying_app(desk),
-        listening,
-        lambda address: tell(f"gecjury: open {address} (end with Ctrl-C)"),
-        not args.no_browser,
-    )
+        serve_page(trying_app(desk), listening, args)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import language_from, language_options, up_to
+from gecjury.cli.inputs import add_metrics, language_from, language_options, up_to
 from gecjury.cli.streams import tell
 from gecjury.cli.train_options import add_check, add_inputs, add_judged
 
@@ -29,14 +29,9 @@ def add_options(parser: CommandParser) -> None:
     """Declare benchmarks, members and the model."""
     parser.epilog = _EPILOG
     add_inputs(parser, "one benchmark or several", "file for the jury")
-    parser.add_argument(
-        "-m",
-        "--metric",
-        dest="metrics",
-        metavar="METRIC",
-        action="append",
-        default=[],
-        help="a member: `name`, `name:option=value`, or `name@SET:...` for one that always reads "
+    add_metrics(
+        parser,
+        "a member: `name`, `name:option=value`, or `name@SET:...` for one that always reads "
         "the references of a set, e.g. gleu@10refs; repeat",
     )
     parser.add_argument(

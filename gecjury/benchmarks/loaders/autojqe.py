@@ -8,18 +8,16 @@ training on this set keeps for its test part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import rank_ratings
-from gecjury.benchmarks.places import lay_out
-from gecjury.corpus.corpus import Corpus
+from gecjury.benchmarks.places import lay_out, placed_benchmark, placed_corpus
 from gecjury.corpus.leakage import normalise
 from gecjury.corpus.splits import split_sources
-from gecjury.corpus.tokens import in_language
 from gecjury.errors import DataError
 from gecjury.textfiles import csv_rows, read_text
 
@@ -93,13 +91,7 @@ def load_autojqe(request: LoadRequest) -> Benchmark:
     if not rows:
         raise DataError(f"{info.name}: no correction in the data; fetch it anew")
     layout = lay_out([r.source for r in rows], [(name, r.source) for name, r in read])
-    corpus = Corpus(
-        layout.sources,
-        layout.versions([row.correction for row in rows]),
-        request.collect_references(lambda _: (), range(len(layout.sources)), len(layout.sources)),
-        reference_name=request.reference_name,
-    )
-    corpus = in_language(corpus, request.language)
+    corpus = placed_corpus(request, layout, [row.correction for row in rows])
     rating = layout.table([row.rating for row in rows])
     raters = np.stack(
         [layout.table([row.ratings[rater] for row in rows]) for rater in range(_RATERS)]
@@ -107,25 +99,16 @@ def load_autojqe(request: LoadRequest) -> Benchmark:
     # A correction without a rating has no single ones either: rater and mean speak of the same.
     raters[:, np.isnan(rating)] = np.nan
     rated = int(np.count_nonzero(~np.isnan(rating)))
-    return Benchmark(
-        name=info.name,
-        corpus=corpus,
+    notes = (
+        f"{len(rows)} corrections{part} of {len(layout.sources)} sources, {rated} with a rating by "
+        f"two or three people; {len(rows) - rated} that most raters gave 0 have none",
+        "the data name no systems: corrections are compared within a source and over all; there is "
+        "no level of systems",
+        "rankings are derived from the mean rating: one item a source, equal means are a tie",
+    )
+    return replace(
+        placed_benchmark(request, corpus, layout, notes),
         rankings={"sentence": rank_ratings(rating, corpus)},
-        human={"sentence": {"mean": dict.fromkeys(layout.names, float("nan"))}},
-        view=request.view,
-        systems=request.systems,
-        system_sets=dict.fromkeys(info.system_sets, layout.names),
-        references=corpus.reference_name,
-        sentence_ids=tuple(range(len(layout.sources))),
-        citation=info.citation,
-        notes=(
-            f"{len(rows)} corrections{part} of {len(layout.sources)} sources, {rated} with a "
-            f"rating by two or three people; {len(rows) - rated} that most raters gave 0 have none",
-            "the data name no systems: corrections are compared within a source and over all; "
-            "there is no level of systems",
-            "rankings are derived from the mean rating: one item a source, equal means are a tie",
-        ),
         segment_scores=rating,
         raters={"rating": raters},
-        places=True,
     )

@@ -16,16 +16,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from gecjury.benchmarks.benchmark import Benchmark, CorrectionLabels, LoadRequest
 from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
 from gecjury.benchmarks.marked_edits import Mark, token_edits
-from gecjury.benchmarks.places import Layout, lay_out
+from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_corpus
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.tokens import in_language
 from gecjury.errors import DataError
 from gecjury.textfiles import csv_rows, read_json, read_text
 
@@ -80,7 +79,7 @@ def load_aqua(request: LoadRequest) -> Benchmark:
     path = request.folder.paths([name], wanted_by=request.info.name)[name]
     rows = _read_aqua(path)
     layout = lay_out([row.source for row in rows])
-    corpus = _corpus(request, layout, [row.correction for row in rows])
+    corpus = placed_corpus(request, layout, [row.correction for row in rows])
     verdicts: list[HumanVerdict] = []
     problems: list[VerdictProblem] = []
     for row, (place, number) in zip(rows, layout.cells, strict=True):
@@ -209,7 +208,7 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
     rows = _read_pevdata(path)
     keys = dict.fromkeys((row.source, row.correction) for row in rows)
     layout = lay_out([source for source, _ in keys])
-    corpus = _corpus(request, layout, [correction for _, correction in keys])
+    corpus = placed_corpus(request, layout, [correction for _, correction in keys])
     cell_of = dict(zip(keys, layout.cells, strict=True))
     verdicts: dict[tuple[str, str], dict[str, bool]] = {}
     problems: list[VerdictProblem] = []
@@ -298,17 +297,6 @@ def _names(field: str, old: Sequence[str], new: Sequence[str]) -> bool:
 # ---- both
 
 
-def _corpus(request: LoadRequest, layout: Layout, corrections: Sequence[str]) -> Corpus:
-    lines = len(layout.sources)
-    corpus = Corpus(
-        layout.sources,
-        layout.versions(corrections),
-        request.collect_references(lambda _: (), range(lines), lines),
-        reference_name=request.reference_name,
-    )
-    return in_language(corpus, request.language)
-
-
 def _texts(corpus: Corpus, place: int, row: int) -> tuple[str, str]:
     """Source and correction, tokens joined by single blanks."""
     correction = corpus.systems[corpus.names[place]].lines[row]
@@ -324,7 +312,6 @@ def _benchmark(
     notes: Sequence[str],
     labels: CorrectionLabels | None = None,
 ) -> Benchmark:
-    info = request.info
     texts: dict[str, dict[str, None]] = {}
     for verdict in verdicts:
         texts.setdefault(verdict.sentence, {})[verdict.correction] = None
@@ -334,19 +321,9 @@ def _benchmark(
     )
     read = tuple(verdicts), sources, tuple(problems)
     left = Counter(problem.reason for problem in problems)
-    return Benchmark(
-        name=info.name,
-        corpus=corpus,
-        rankings={},
-        human={"sentence": {"mean": dict.fromkeys(layout.names, float("nan"))}},
-        view=request.view,
-        systems=request.systems,
-        system_sets=dict.fromkeys(info.system_sets, layout.names),
-        references=corpus.reference_name,
-        sentence_ids=tuple(range(len(layout.sources))),
-        citation=info.citation,
-        notes=(*notes, *(f"{reason}: {count}" for reason, count in left.items())),
-        places=True,
+    told = (*notes, *(f"{reason}: {count}" for reason, count in left.items()))
+    return replace(
+        placed_benchmark(request, corpus, layout, told),
         labels=labels,
         _verdicts=lambda: read,
     )

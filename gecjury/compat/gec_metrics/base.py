@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from abc import ABCMeta, abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ __all__ = [
     "MetricBaseForSourceFree",
     "PairwiseScores",
     "Score",
+    "Texts",
     "WithoutReference",
     "inputs_handler",
 ]
@@ -91,7 +92,7 @@ class Score:
         return (self.tp + self.tn) / whole if whole else 0.0
 
 
-class MetricBase(metaclass=ABCMeta):  # noqa: B024  # a kind says what is abstract
+class MetricBase(ABC):
     """What all metrics share: settings, verdicts on pairs of systems, TrueSkill."""
 
     Score = Score
@@ -102,6 +103,14 @@ class MetricBase(metaclass=ABCMeta):  # noqa: B024  # a kind says what is abstra
 
     def __init__(self, config: Any = None) -> None:
         self.config: Any = self.Config() if config is None else config
+
+    @abstractmethod
+    def score_pairwise(self, *args: Any, **kwargs: Any) -> PairwiseScores:
+        """Who wins on each sentence, from what `inputs_handler` gives."""
+
+    @abstractmethod
+    def rank_systems(self, *args: Any, **kwargs: Any) -> list[float]:
+        """A score a system, from what `inputs_handler` gives and `aggregation`."""
 
     def make_pairwise_scores(self, scores: Sequence[Sequence[float]]) -> PairwiseScores:
         """Who wins on each sentence, from sentence scores, systems × sentences."""
@@ -253,6 +262,27 @@ def inputs_handler(
     )
 
 
+class Texts(NamedTuple):
+    """What a call is about.
+
+    Attributes:
+        sources: one a sentence.
+        systems: systems × sentences.
+        references: references × sentences; empty for a metric that reads none.
+    """
+
+    sources: Sequence[str]
+    systems: Sequence[Sequence[str]]
+    references: Sequence[Sequence[str]] = ()
+
+    def of_named_systems(
+        self,
+    ) -> tuple[Sequence[str], Mapping[str, Sequence[str]], Sequence[Sequence[str]]]:
+        """The same, systems under made-up names."""
+        names = {f"hypothesis {number}": lines for number, lines in enumerate(self.systems)}
+        return self.sources, names, self.references
+
+
 class _Scored:
     """What metrics of this package share behind those calls: all systems are scored at once."""
 
@@ -261,46 +291,26 @@ class _Scored:
     whole: ClassVar[bool] = False
     """Whether scores are whole numbers."""
 
-    def table(
-        self,
-        sources: Sequence[str],
-        systems: Sequence[Sequence[str]],
-        references: Sequence[Sequence[str]] = (),
-    ) -> ScoreTable:
+    def table(self, texts: Texts) -> ScoreTable:
         """The metric's own table of some systems.
 
         Raises:
             InputError: lengths differ, something is no text, or references are missing.
         """
-        return self.scorer.score(sources, named(systems), references, runtime=self.runtime)
+        return self.scorer.score(*texts.of_named_systems(), runtime=self.runtime)
 
-    def corpus_scores(
-        self,
-        sources: Sequence[str],
-        systems: Sequence[Sequence[str]],
-        references: Sequence[Sequence[str]] = (),
-    ) -> list[float]:
+    def corpus_scores(self, texts: Texts) -> list[float]:
         """A score a system."""
-        found = self.table(sources, systems, references).by_system.score
+        found = self.table(texts).by_system.score
         return [self._number(score) for score in found]
 
-    def sentence_scores(
-        self,
-        sources: Sequence[str],
-        systems: Sequence[Sequence[str]],
-        references: Sequence[Sequence[str]] = (),
-    ) -> list[list[float]]:
+    def sentence_scores(self, texts: Texts) -> list[list[float]]:
         """Scores, systems × sentences."""
-        found: Any = self.table(sources, systems, references).sentences
+        found: Any = self.table(texts).sentences
         return [[self._number(score) for score in line] for line in np.asarray(found)]
 
     def _number(self, score: float) -> float:
         return int(score) if self.whole else float(score)
-
-
-def named(systems: Sequence[Sequence[str]]) -> Mapping[str, Sequence[str]]:
-    """Systems under made-up names."""
-    return {f"hypothesis {number}": lines for number, lines in enumerate(systems)}
 
 
 class ByReference(_Scored, MetricBaseForReferenceBased):
@@ -310,19 +320,21 @@ class ByReference(_Scored, MetricBaseForReferenceBased):
         self, sources: list[str], hypotheses: list[str], references: list[list[str]]
     ) -> list[float]:
         """A score a sentence."""
-        return self.sentence_scores(sources, [hypotheses], references)[0]
+        return self.sentence_scores(Texts(sources, [hypotheses], references))[0]
 
     def score_corpus(
         self, sources: list[str], hypotheses: list[str], references: list[list[str]]
     ) -> float:
         """The metric's own corpus score."""
-        return self.corpus_scores(sources, [hypotheses], references)[0]
+        return self.corpus_scores(Texts(sources, [hypotheses], references))[0]
 
     def score_pairwise(
         self, sources: list[str], hypotheses: list[list[str]], references: list[list[str]]
     ) -> PairwiseScores:
         """Who wins on each sentence, of systems × sentences."""
-        return self.make_pairwise_scores(self.sentence_scores(sources, hypotheses, references))
+        return self.make_pairwise_scores(
+            self.sentence_scores(Texts(sources, hypotheses, references))
+        )
 
     def rank_systems(
         self,
@@ -333,7 +345,7 @@ class ByReference(_Scored, MetricBaseForReferenceBased):
     ) -> list[float]:
         """A score a system: of its corpus, or by TrueSkill over sentence scores."""
         return self._ranked(
-            lambda: self.corpus_scores(sources, hypotheses, references),
+            lambda: self.corpus_scores(Texts(sources, hypotheses, references)),
             lambda: self.score_pairwise(sources, hypotheses, references),
             aggregation,
         )
@@ -344,22 +356,22 @@ class WithoutReference(_Scored, MetricBaseForReferenceFree):
 
     def score_sentence(self, sources: list[str], hypotheses: list[str]) -> list[float]:
         """A score a sentence."""
-        return self.sentence_scores(sources, [hypotheses])[0]
+        return self.sentence_scores(Texts(sources, [hypotheses]))[0]
 
     def score_corpus(self, sources: list[str], hypotheses: list[str]) -> float:
         """The metric's own corpus score."""
-        return self.corpus_scores(sources, [hypotheses])[0]
+        return self.corpus_scores(Texts(sources, [hypotheses]))[0]
 
     def score_pairwise(self, sources: list[str], hypotheses: list[list[str]]) -> PairwiseScores:
         """Who wins on each sentence, of systems × sentences."""
-        return self.make_pairwise_scores(self.sentence_scores(sources, hypotheses))
+        return self.make_pairwise_scores(self.sentence_scores(Texts(sources, hypotheses)))
 
     def rank_systems(
         self, sources: list[str], hypotheses: list[list[str]], aggregation: str = "default"
     ) -> list[float]:
         """A score a system: of its corpus, or by TrueSkill over sentence scores."""
         return self._ranked(
-            lambda: self.corpus_scores(sources, hypotheses),
+            lambda: self.corpus_scores(Texts(sources, hypotheses)),
             lambda: self.score_pairwise(sources, hypotheses),
             aggregation,
         )

@@ -6,6 +6,7 @@ corpus scores unless TrueSkill is asked for. `gecjury compare` and `gecjury.comp
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,7 @@ Windows = dict[tuple[int, int], Corr]
 _Corr = Corr  # inside a class with an attribute of that name
 
 
-class MetaEvalBase:
+class MetaEvalBase(ABC):
     """A benchmark with the calls of gec-metrics."""
 
     Corr = _Corr
@@ -81,8 +82,9 @@ class MetaEvalBase:
         self.system_data: dict[str, Any] = {**texts, "human_score": human}
         self.sentence_data: dict[str, Any] = texts
 
+    @abstractmethod
     def _load(self) -> Benchmark:
-        raise NotImplementedError
+        """The benchmark, as the settings say."""
 
     def corr_system(self, metric: MetricBase, aggregation: str = "default") -> Any:
         """Correlations of a metric's system scores with each column of human scores."""
@@ -132,7 +134,7 @@ class MetaEvalBase:
 
     def _over_systems(self, metric: MetricBase, aggregation: str) -> dict[str, _Corr]:
         data = self.system_data
-        scores = metric.rank_systems(  # type: ignore[attr-defined]  # every kind of metric has it
+        scores = metric.rank_systems(
             **inputs_handler(metric, data["sources"], data["hypotheses"], data["references"]),
             aggregation=aggregation,
         )
@@ -149,7 +151,7 @@ class MetaEvalBase:
     def _judged(self, metric: MetricBase) -> dict[str, tuple[JudgmentPairs, FloatArray]]:
         """By view the pairs that people decided, and what the metric says of each."""
         data = self.sentence_data
-        verdicts = metric.score_pairwise(  # type: ignore[attr-defined]  # every kind has it
+        verdicts = metric.score_pairwise(
             **inputs_handler(metric, data["sources"], data["hypotheses"], data["references"])
         )
         table = np.array(verdicts, dtype=np.float64)  # None: not compared

@@ -22,9 +22,9 @@ from gecjury.compat.gec_metrics.base import (
     MetricBaseForReferenceFree,
     MetricBaseForSourceFree,
     Score,
+    Texts,
     WithoutReference,
     inputs_handler,
-    named,
 )
 from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.corpus.edits import Edit, counted_edits
@@ -137,7 +137,7 @@ class ERRANT(ByReference):
     ) -> tuple[BestReference, FloatArray]:
         """The metric, and its counts: 1 × sentences × references × 3."""
         assert isinstance(self.scorer, BestReference)
-        values = self.table(sources, [hypotheses], references).statistics.values
+        values = self.table(Texts(sources, [hypotheses], references)).statistics.values
         return self.scorer, values.astype(np.float64)
 
     def _score(self, counts: FloatArray) -> Score:
@@ -291,34 +291,19 @@ class GLEU(ByReference):
         # Sums become scores by the plain formula, whatever was counted.
         self._plain = load("gleu", **settings)
 
-    def corpus_scores(
-        self,
-        sources: Sequence[str],
-        systems: Sequence[Sequence[str]],
-        references: Sequence[Sequence[str]] = (),
-    ) -> list[float]:
+    def corpus_scores(self, texts: Texts) -> list[float]:
         """The mean over the draws, a system."""
-        statistics = self._statistics(sources, systems, references)
+        statistics = self._statistics(texts)
         return [float(score) for score in self._plain.corpus_scores(statistics).score]
 
-    def sentence_scores(
-        self,
-        sources: Sequence[str],
-        systems: Sequence[Sequence[str]],
-        references: Sequence[Sequence[str]] = (),
-    ) -> list[list[float]]:
+    def sentence_scores(self, texts: Texts) -> list[list[float]]:
         """Means over the references, systems × sentences."""
-        statistics = self._statistics(sources, systems, references)
+        statistics = self._statistics(texts)
         found: list[list[float]] = self._plain.sentence_scores(statistics).score.tolist()
         return found
 
-    def _statistics(
-        self,
-        sources: Sequence[str],
-        systems: Sequence[Sequence[str]],
-        references: Sequence[Sequence[str]],
-    ) -> Statistics:
-        corpus = corpus_of_texts(sources, named(systems), references)
+    def _statistics(self, texts: Texts) -> Statistics:
+        corpus = corpus_of_texts(*texts.of_named_systems())
         self.scorer.check(corpus)
         found = self.scorer.statistics(corpus, self.runtime)
         values = found.values.copy()
@@ -383,48 +368,33 @@ class GoToScorer(ERRANT):
             for chunk in chunk_sequence(tokens, plain)
         ]
 
-    def corpus_scores(
-        self,
-        sources: Sequence[str],
-        systems: Sequence[Sequence[str]],
-        references: Sequence[Sequence[str]] = (),
-    ) -> list[float]:
+    def corpus_scores(self, texts: Texts) -> list[float]:
         """F of the summed counts, a system."""
-        counts = self._weighed(sources, systems, references)
+        counts = self._weighed(texts)
         return [float(score) for score in self._f(counts.sum(axis=1))]
 
-    def sentence_scores(
-        self,
-        sources: Sequence[str],
-        systems: Sequence[Sequence[str]],
-        references: Sequence[Sequence[str]] = (),
-    ) -> list[list[float]]:
+    def sentence_scores(self, texts: Texts) -> list[list[float]]:
         """F, systems × sentences."""
-        found: list[list[float]] = self._f(self._weighed(sources, systems, references)).tolist()
+        found: list[list[float]] = self._f(self._weighed(texts)).tolist()
         return found
 
     def score_corpus_verbose(
         self, sources: list[str], hypotheses: list[str], references: list[list[str]]
     ) -> Score:
         """The counts behind the corpus score."""
-        [counts] = self._weighed(sources, [hypotheses], references)
+        [counts] = self._weighed(Texts(sources, [hypotheses], references))
         return self._score(counts.sum(axis=0))
 
     def score_sentence_verbose(
         self, sources: list[str], hypotheses: list[str], references: list[list[str]]
     ) -> list[Score]:
         """The counts behind each sentence's score."""
-        [counts] = self._weighed(sources, [hypotheses], references)
+        [counts] = self._weighed(Texts(sources, [hypotheses], references))
         return [self._score(line) for line in counts]
 
-    def _weighed(
-        self,
-        sources: Sequence[str],
-        systems: Sequence[Sequence[str]],
-        references: Sequence[Sequence[str]],
-    ) -> FloatArray:
+    def _weighed(self, texts: Texts) -> FloatArray:
         """Counts, systems × sentences × (tp, fp, fn, tn, weight)."""
-        corpus = corpus_of_texts(sources, named(systems), references)
+        corpus = corpus_of_texts(*texts.of_named_systems())
         if not 0 <= self.config.ref_id < len(corpus.references):
             raise InputError(
                 f"ref_id={self.config.ref_id}: {len(corpus.references)} references were given, "
@@ -531,28 +501,18 @@ class IMPARA(WithoutReference):
             max_length=c.max_length,
         )
 
-    def sentence_scores(
-        self,
-        sources: Sequence[str],
-        systems: Sequence[Sequence[str]],
-        references: Sequence[Sequence[str]] = (),
-    ) -> list[list[float]]:
+    def sentence_scores(self, texts: Texts) -> list[list[float]]:
         """As usual; no cosine reaches a threshold above 1, so that all is 0 under it."""
         if self.config.threshold > 1:
-            corpus_of_texts(sources, named(systems))
-            return [[0.0] * len(sources) for _ in systems]
-        return super().sentence_scores(sources, systems)
+            corpus_of_texts(*texts.of_named_systems())
+            return [[0.0] * len(texts.sources) for _ in texts.systems]
+        return super().sentence_scores(texts)
 
-    def corpus_scores(
-        self,
-        sources: Sequence[str],
-        systems: Sequence[Sequence[str]],
-        references: Sequence[Sequence[str]] = (),
-    ) -> list[float]:
+    def corpus_scores(self, texts: Texts) -> list[float]:
         """Means of the sentence scores."""
         if self.config.threshold > 1:
-            return [0.0 for _ in self.sentence_scores(sources, systems)]
-        return super().corpus_scores(sources, systems)
+            return [0.0 for _ in self.sentence_scores(texts)]
+        return super().corpus_scores(texts)
 
 
 class Scribendi(WithoutReference):

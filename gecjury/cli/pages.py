@@ -1,0 +1,46 @@
+"""What the commands with a page share: their options, and serving until they are interrupted."""
+
+from __future__ import annotations
+
+import argparse
+import socket
+from typing import TYPE_CHECKING
+
+from gecjury.cli.inputs import up_to
+from gecjury.cli.streams import tell
+
+if TYPE_CHECKING:
+    from gecjury.web.guards import App
+
+__all__ = ["add_server_options", "serve_page"]
+
+
+def add_server_options(parser: argparse.ArgumentParser) -> None:
+    """Declare --port and --no-browser."""
+    parser.add_argument(
+        "--port",
+        type=up_to(65_535),
+        metavar="N",
+        help="port of 127.0.0.1 (default: the first free one from 8765 on)",
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="open no browser, only tell the address"
+    )
+
+
+def serve_page(app: App, listening: socket.socket, args: argparse.Namespace) -> None:
+    """Tell the address and answer until the program is interrupted.
+
+    Args:
+        app: with its guard.
+        listening: from `listen`, before anything is read: a port that is taken costs nothing then.
+        args: as `add_server_options` declared them.
+    """
+    from gecjury.web.running import serve
+
+    serve(
+        app,
+        listening,
+        lambda address: tell(f"gecjury: open {address} (end with Ctrl-C)"),
+        not args.no_browser,
+    )
