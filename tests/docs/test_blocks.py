@@ -107,8 +107,8 @@ PUT_IN = (
     (r"--epochs \d+", ""),
     (r"--freeze-layers \d+", "--freeze-layers 1"),
     (r"^(train (some|impara|detector) .*)", r"\1 --encoder tiny-encoder"),
-    # Kernel regression alone has no epochs.
-    (r"^(train (?!.*--kernel(?!.*--fine-tune)).*tiny-encoder)", r"\1 --epochs 1"),
+    # Kernel regression alone has no epochs, nor has a jury.
+    (r"^(train (?!jury )(?!.*--kernel(?!.*--fine-tune)).*tiny-encoder)", r"\1 --epochs 1"),
     (r"impara:model=DIR", "impara:model=my-impara"),
     (r"asano:model=my-gug", "asano:model=my-gug,language_model=tiny-lm"),
 )
