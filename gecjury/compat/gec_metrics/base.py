@@ -145,6 +145,34 @@ class MetricBase(ABC):
         raise OptionError(f"aggregation={aggregation!r:.40}: expected default or trueskill")
 
 
+class Texts(NamedTuple):
+    """What a call is about.
+
+    Attributes:
+        sources: one a sentence.
+        systems: systems × sentences.
+        references: references × sentences; empty for a metric that reads none.
+    """
+
+    sources: Sequence[str]
+    systems: Sequence[Sequence[str]]
+    references: Sequence[Sequence[str]] = ()
+
+    def as_lists(self) -> tuple[list[str], list[list[str]], list[list[str]]]:
+        """The same, as methods of metrics take them."""
+        systems, references = (
+            [list(lines) for lines in side] for side in (self.systems, self.references)
+        )
+        return list(self.sources), systems, references
+
+    def of_named_systems(
+        self,
+    ) -> tuple[Sequence[str], Mapping[str, Sequence[str]], Sequence[Sequence[str]]]:
+        """The same, systems under made-up names."""
+        names = {f"hypothesis {number}": lines for number, lines in enumerate(self.systems)}
+        return self.sources, names, self.references
+
+
 class MetricBaseForReferenceBased(MetricBase):
     """A metric that reads sources, hypotheses and references (references × sentences)."""
 
@@ -164,8 +192,8 @@ class MetricBaseForReferenceBased(MetricBase):
         self, sources: list[str], hypotheses: list[list[str]], references: list[list[str]]
     ) -> PairwiseScores:
         """Who wins on each sentence, of systems × sentences."""
-        scores = [self.score_sentence(sources, lines, references) for lines in hypotheses]
-        return self.make_pairwise_scores(scores)
+        texts = Texts(sources, hypotheses, references)
+        return self.make_pairwise_scores(self.sentence_scores(texts))
 
     def rank_systems(
         self,
@@ -176,10 +204,20 @@ class MetricBaseForReferenceBased(MetricBase):
     ) -> list[float]:
         """A score a system: of its corpus, or by TrueSkill over sentence scores."""
         return self._ranked(
-            lambda: [self.score_corpus(sources, lines, references) for lines in hypotheses],
+            lambda: self.corpus_scores(Texts(sources, hypotheses, references)),
             lambda: self.score_pairwise(sources, hypotheses, references),
             aggregation,
         )
+
+    def corpus_scores(self, texts: Texts) -> list[float]:
+        """A score a system."""
+        sources, systems, references = texts.as_lists()
+        return [self.score_corpus(sources, lines, references) for lines in systems]
+
+    def sentence_scores(self, texts: Texts) -> list[list[float]]:
+        """Scores, systems × sentences."""
+        sources, systems, references = texts.as_lists()
+        return [self.score_sentence(sources, lines, references) for lines in systems]
 
 
 class MetricBaseForReferenceFree(MetricBase):
@@ -195,17 +233,27 @@ class MetricBaseForReferenceFree(MetricBase):
 
     def score_pairwise(self, sources: list[str], hypotheses: list[list[str]]) -> PairwiseScores:
         """Who wins on each sentence, of systems × sentences."""
-        return self.make_pairwise_scores([self.score_sentence(sources, h) for h in hypotheses])
+        return self.make_pairwise_scores(self.sentence_scores(Texts(sources, hypotheses)))
 
     def rank_systems(
         self, sources: list[str], hypotheses: list[list[str]], aggregation: str = "default"
     ) -> list[float]:
         """A score a system: of its corpus, or by TrueSkill over sentence scores."""
         return self._ranked(
-            lambda: [self.score_corpus(sources, lines) for lines in hypotheses],
+            lambda: self.corpus_scores(Texts(sources, hypotheses)),
             lambda: self.score_pairwise(sources, hypotheses),
             aggregation,
         )
+
+    def corpus_scores(self, texts: Texts) -> list[float]:
+        """A score a system."""
+        sources, systems, _ = texts.as_lists()
+        return [self.score_corpus(sources, lines) for lines in systems]
+
+    def sentence_scores(self, texts: Texts) -> list[list[float]]:
+        """Scores, systems × sentences."""
+        sources, systems, _ = texts.as_lists()
+        return [self.score_sentence(sources, lines) for lines in systems]
 
 
 class MetricBaseForSourceFree(MetricBase):
@@ -262,27 +310,6 @@ def inputs_handler(
     )
 
 
-class Texts(NamedTuple):
-    """What a call is about.
-
-    Attributes:
-        sources: one a sentence.
-        systems: systems × sentences.
-        references: references × sentences; empty for a metric that reads none.
-    """
-
-    sources: Sequence[str]
-    systems: Sequence[Sequence[str]]
-    references: Sequence[Sequence[str]] = ()
-
-    def of_named_systems(
-        self,
-    ) -> tuple[Sequence[str], Mapping[str, Sequence[str]], Sequence[Sequence[str]]]:
-        """The same, systems under made-up names."""
-        names = {f"hypothesis {number}": lines for number, lines in enumerate(self.systems)}
-        return self.sources, names, self.references
-
-
 class _Scored:
     """What metrics of this package share behind those calls: all systems are scored at once."""
 
@@ -328,28 +355,6 @@ class ByReference(_Scored, MetricBaseForReferenceBased):
         """The metric's own corpus score."""
         return self.corpus_scores(Texts(sources, [hypotheses], references))[0]
 
-    def score_pairwise(
-        self, sources: list[str], hypotheses: list[list[str]], references: list[list[str]]
-    ) -> PairwiseScores:
-        """Who wins on each sentence, of systems × sentences."""
-        return self.make_pairwise_scores(
-            self.sentence_scores(Texts(sources, hypotheses, references))
-        )
-
-    def rank_systems(
-        self,
-        sources: list[str],
-        hypotheses: list[list[str]],
-        references: list[list[str]],
-        aggregation: str = "default",
-    ) -> list[float]:
-        """A score a system: of its corpus, or by TrueSkill over sentence scores."""
-        return self._ranked(
-            lambda: self.corpus_scores(Texts(sources, hypotheses, references)),
-            lambda: self.score_pairwise(sources, hypotheses, references),
-            aggregation,
-        )
-
 
 class WithoutReference(_Scored, MetricBaseForReferenceFree):
     """A metric of this package that reads no references."""
@@ -361,17 +366,3 @@ class WithoutReference(_Scored, MetricBaseForReferenceFree):
     def score_corpus(self, sources: list[str], hypotheses: list[str]) -> float:
         """The metric's own corpus score."""
         return self.corpus_scores(Texts(sources, [hypotheses]))[0]
-
-    def score_pairwise(self, sources: list[str], hypotheses: list[list[str]]) -> PairwiseScores:
-        """Who wins on each sentence, of systems × sentences."""
-        return self.make_pairwise_scores(self.sentence_scores(Texts(sources, hypotheses)))
-
-    def rank_systems(
-        self, sources: list[str], hypotheses: list[list[str]], aggregation: str = "default"
-    ) -> list[float]:
-        """A score a system: of its corpus, or by TrueSkill over sentence scores."""
-        return self._ranked(
-            lambda: self.corpus_scores(Texts(sources, hypotheses)),
-            lambda: self.score_pairwise(sources, hypotheses),
-            aggregation,
-        )

@@ -17,11 +17,10 @@ from gecjury.refless.data.splits import split_by_source
 from gecjury.refless.nets.bundle import MANIFEST, open_bundle
 from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import Job, best_share, train_some
-from gecjury.runtime import Runtime
 from tests import tiny
+from tests.refless.training.jobs import RUNTIME, both_ways
 
 ASPECTS = ("grammaticality", "fluency", "meaning")
-RUNTIME = Runtime(device="cpu", use_cache=False)
 SOURCES = tiny.sentences(20)
 CORPUS = Corpus(tuple(SOURCES), {"a": Version(tuple(tiny.sentences(20, 1)))})
 
@@ -33,18 +32,7 @@ def rated(count: int = 60) -> Annotations:
 
 
 def job(folder: Path, **changes: object) -> Job:
-    data = rated()
-    usual = Recipe(
-        encoder=str(folder / "encoder"), kernel=True, fine_tune=True, shared=True, features=True,
-        settings=TrainSettings(epochs=1, learning_rate=1e-3),
-    )  # fmt: skip
-    return Job(
-        data=data,
-        split=split_by_source(data),
-        recipe=replace(usual, **changes),  # type: ignore[arg-type]
-        folder=folder / "some",
-        runtime=RUNTIME,
-    )
+    return both_ways(rated(), folder, **{"shared": True, **changes})
 
 
 @pytest.fixture(scope="module")

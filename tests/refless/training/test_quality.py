@@ -19,13 +19,11 @@ from gecjury.refless.data.annotations import Annotations, read_annotations
 from gecjury.refless.data.splits import split_by_source
 from gecjury.refless.nets.bundle import MANIFEST, open_bundle
 from gecjury.refless.training.beside import MODEL, figures_beside
-from gecjury.refless.training.recipe import Recipe, TrainSettings
 from gecjury.refless.training.some import Job, train_some
 from gecjury.refless.training.weights import search_weights
-from gecjury.runtime import Runtime
 from tests import tiny
+from tests.refless.training.jobs import RUNTIME, both_ways
 
-RUNTIME = Runtime(device="cpu", use_cache=False)
 JAPANESE = language_of("ja", tokens="char")
 SOURCES = tuple(tiny.japanese(6, 5))
 
@@ -40,18 +38,7 @@ def rated(folder: Path) -> Annotations:
 
 
 def job(folder: Path, **changes: object) -> Job:
-    data = rated(folder)
-    usual = Recipe(
-        encoder=str(folder / "encoder"), kernel=True, fine_tune=True, features=True, language="ja",
-        settings=TrainSettings(epochs=1, learning_rate=1e-3),
-    )  # fmt: skip
-    return Job(
-        data=data,
-        split=split_by_source(data),
-        recipe=replace(usual, **changes),  # type: ignore[arg-type]
-        folder=folder / "some",
-        runtime=RUNTIME,
-    )
+    return both_ways(rated(folder), folder, **{"language": "ja", **changes})
 
 
 @pytest.fixture(scope="module")
