@@ -8,6 +8,7 @@ canary makes sure that the installed version obeys such grammars at all.
 
 from __future__ import annotations
 
+import atexit
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,9 +64,19 @@ class VLLMBackend:
 def _engine(model: Model) -> _Engine:
     key = (model.name, model.options, os.environ.get(OPTIONS_VARIABLE))
     if key not in _loaded:
-        _loaded.clear()
+        _unload()
         _loaded[key] = _Engine(model)
+        # vLLM's engine is a process that Python waits for at its end; vLLM's own way of stopping it
+        # may come after that. What is registered last, once vLLM is imported, comes before both.
+        atexit.unregister(_unload)
+        atexit.register(_unload)
     return _loaded[key]
+
+
+def _unload() -> None:
+    """Stop the engine that is loaded, and give its memory back."""
+    while _loaded:
+        _loaded.popitem()[1].stop()
 
 
 class _Engine:
@@ -104,6 +115,13 @@ class _Engine:
         config = getattr(getattr(self.llm, "llm_engine", None), "model_config", None)
         window = getattr(config, "max_model_len", None)
         self.window: int | None = window if isinstance(window, int) else None
+
+    def stop(self) -> None:
+        """End the engine's process, as far as this version of vLLM has one."""
+        core = getattr(getattr(self.llm, "llm_engine", None), "engine_core", None)
+        shutdown = getattr(core, "shutdown", None)
+        if callable(shutdown):
+            shutdown()
 
     def canary(self) -> None:
         """Make sure, once, that constraints are obeyed.

@@ -199,3 +199,29 @@ def test_models_that_cannot_be_used(tmp_path: Path) -> None:
     mute = make_tiny_model(tmp_path / "mute", template=False)
     with pytest.raises(InputError, match="has no chat template"):
         load("llm-s", backend="vllm", model=str(mute)).score_corpus(corpus, runtime)
+
+
+# A temporary folder has Python register the end of weak references before multiprocessing's own.
+_SCORES_AND_ENDS = """
+import pathlib, sys, tempfile
+folder = tempfile.TemporaryDirectory()
+from gecjury.corpus.corpus import Corpus, Version
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
+if __name__ == "__main__":
+    corpus = Corpus(("He go .",), {"a": Version(("He goes .",)), "b": Version(("He went .",))})
+    scorer = load("llm-s", backend="vllm", model=sys.argv[1])
+    assert scorer.score_corpus(corpus, Runtime(cache=pathlib.Path(folder.name))).missing == 0
+    print("scored")
+"""
+
+
+def test_a_program_ends_after_it_asked_a_model_in_process(tiny: Path, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(_SCORES_AND_ENDS, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(program), str(tiny)], capture_output=True, text=True, timeout=240,
+        check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1:] == ["scored"], done.stderr[-2000:]
+    assert done.returncode == 0, done.stderr[-2000:]
