@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["run"]
-
 
 def run() -> int:
     """Run the command line; an interruption while it is being imported is told in one line."""

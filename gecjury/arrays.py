@@ -7,19 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "BLOCK",
-    "TOLERANCE",
-    "BoolArray",
-    "Float32Array",
-    "FloatArray",
-    "Int32Array",
-    "IntArray",
-    "blocks",
-    "draw_weights",
-    "settled",
-]
-
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]

@@ -25,8 +25,6 @@ import numpy as np
 
 from gecjury.arrays import Float32Array
 
-__all__ = ["DEFAULT_LIMIT", "DiskCache", "VectorCache", "text_key"]
-
 _T = TypeVar("_T")
 
 DEFAULT_LIMIT = 2 * 1024**3

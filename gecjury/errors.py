@@ -17,22 +17,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = [
-    "FAMILIES",
-    "DataError",
-    "GecjuryError",
-    "IncompleteError",
-    "InputError",
-    "MissingExtraError",
-    "OptionError",
-    "OutputError",
-    "family_of",
-    "install_hint",
-    "known_name",
-    "nearest",
-    "nearest_of",
-]
-
 
 class GecjuryError(Exception):
     """Base of every error whose message is written for the user.

@@ -9,32 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from gecjury.errors import OptionError
-
-__all__ = [
-    "KEY_VARIABLE",
-    "OPENAI_ADDRESS",
-    "SERVER_VARIABLE",
-    "Bar",
-    "Progress",
-    "Runtime",
-    "SilentBar",
-    "SilentProgress",
-    "Spending",
-    "__version__",
-    "check_address",
-    "default_server",
-    "key_variable",
-    "masked",
-    "public_address",
-    "read_key",
-    "secrets_of",
-]
 
 __version__ = "0.1.0"
 
@@ -96,7 +76,9 @@ class Runtime:
         use_cache: whether disk caches are read and written at all.
         dry_run: count what would be asked and its cost, and ask nothing.
         max_cost: stop before this cost (in the price table's currency) is crossed.
-        prices: price table to use instead of the package's.
+        prices: table of models to use instead of the package's.
+        price: what a million tokens read and a million tokens written cost, of every model that
+            is asked; None for the table's prices.
         api_key_env: the environment's variable with the key for servers that are not OpenAI's;
             None sends them none.
         batch: ask servers for batches, which cost less and may take a day.
@@ -114,6 +96,7 @@ class Runtime:
     dry_run: bool = False
     max_cost: float | None = None
     prices: Path | None = None
+    price: tuple[float, float] | None = None
     api_key_env: str | None = None
     batch: bool = False
     scores: Path | None = None
@@ -289,3 +272,22 @@ def read_key(variable: str) -> str:
                 "key has: set it anew, without quotation marks around it"
             )
     return key
+
+
+@contextmanager
+def silenced(*handles: int) -> Iterator[None]:
+    """Send to nowhere what parts in C++ and Rust write to the process's own outputs.
+
+    Args:
+        *handles: 1 for stdout, 2 for stderr.
+    """
+    with ExitStack() as stack:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        stack.callback(os.close, nowhere)
+        for handle in handles:
+            with suppress(OSError):  # there is none
+                kept = os.dup(handle)
+                stack.callback(os.close, kept)
+                stack.callback(os.dup2, kept, handle)
+                os.dup2(nowhere, handle)
+        yield

@@ -21,20 +21,6 @@ from typing import IO, Any
 
 from gecjury.errors import InputError, OutputError
 
-__all__ = [
-    "MOST_BYTES",
-    "OPEN_FILES_STAY",
-    "csv_rows",
-    "file_name",
-    "lock",
-    "parse_json",
-    "read_bytes",
-    "read_json",
-    "read_lines",
-    "read_text",
-    "write_text",
-]
-
 MOST_BYTES = 512_000_000
 """Bytes of a text that is read at once; a device without an end or a bomb ends there."""
 
@@ -295,6 +281,33 @@ def read_json(
 ) -> Any:
     """Read a file of one JSON document; see `read_bytes` and `parse_json`."""
     return parse_json(read_text(path, most=most), str(path), expected, halves=halves)
+
+
+def refuse_special_files(*folders: Path, remedy: str) -> None:
+    """Refuse folders with a pipe or a device in them, or a link to one.
+
+    For folders that other libraries read: opening a pipe waits for its writer, and some devices
+    have no end.
+
+    Args:
+        *folders: whose own entries are looked at; a missing folder has none.
+        remedy: what the user can do.
+
+    Raises:
+        InputError: names the first such entry.
+    """
+    for path in (path for folder in folders if folder.is_dir() for path in folder.iterdir()):
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise InputError(f"{path}: is a pipe or a device; expected a file: {remedy}")
+
+
+def lies_in(path: Path, folder: Path) -> bool:
+    """Return whether a path is in a folder once links are followed.
+
+    A link that leads to itself counts as the file that it is; `Path.resolve` fails at one before
+    Python 3.13.
+    """
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def csv_rows(

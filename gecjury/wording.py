@@ -6,19 +6,6 @@ import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "chopped",
-    "cut",
-    "letters",
-    "listed",
-    "number",
-    "padded",
-    "percent",
-    "shortened",
-    "visible",
-    "width",
-]
-
 
 def number(value: float | int | None, digits: int = 3) -> str:
     """A number for people: rounded, with a true minus sign, a dash for what is not defined."""
@@ -97,8 +84,9 @@ def padded(text: str, columns: int, *, right: bool = False) -> str:
 
 def cut(text: str, columns: int) -> str:
     """A text of at most so many columns, one or more, with `…` for what is left out at its end."""
-    whole = letters(text)
-    return text if _fits(text, columns) else _first(whole, columns - 1, columns) + "…"
+    if _fits(text, columns):
+        return text
+    return _first(letters(text[: _MARKED * columns + 1]), columns - 1, columns) + "…"
 
 
 def chopped(text: str, columns: int) -> list[str]:
@@ -126,9 +114,10 @@ def shortened(name: str, most: int = 120) -> str:
     shown = visible(name)
     if _fits(shown, most):
         return shown
-    whole = letters(shown)
-    last = _first(((letter[::-1], wide) for letter, wide in reversed(whole)), 19, most)
-    return f"{_first(whole, most - 20, most)}…{last[::-1]}"
+    # No more characters than these are kept at either end; a text may have millions.
+    start, end = letters(shown[: _MARKED * most + 1]), letters(shown[-_MARKED * most - 1 :])
+    last = _first(((letter[::-1], wide) for letter, wide in reversed(end)), 19, most)
+    return f"{_first(start, most - 20, most)}…{last[::-1]}"
 
 
 _MARKED = 8

@@ -37,8 +37,6 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import check_resamples
 from gecjury.stats.permutation import holm
 
-__all__ = ["DiffSettings", "Difference", "GroupRow", "TypeLevels", "TypeRow", "diff"]
-
 TypeLevels = Literal[0, 1, 2, 3]
 """As `TypeLevel`; 0: error types are not told apart."""
 

@@ -16,16 +16,7 @@ from gecjury.experiments.score import marked_correction
 from gecjury.extraction.retyping import typed_corpus_edits
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
-from gecjury.scoring.scores import ScoreTable, Statistics
-
-__all__ = [
-    "EditChange",
-    "EditChanges",
-    "Move",
-    "MovedSentence",
-    "edit_changes",
-    "moved_sentences",
-]
+from gecjury.scoring.scores import ScoreTable
 
 Move = Literal["kept", "came", "went"]
 """Edits that both systems make, that only the NEW one makes, that only the OLD one made."""
@@ -215,18 +206,6 @@ def _effects(scorer: Scorer, table: ScoreTable, rows: Sequence[int]) -> FloatArr
         return np.full(len(rows), whole)
     every = np.arange(size)
     found = np.zeros(len(rows))
-    again = scorer.corpus_scores(table.statistics, np.stack([every, every])).score
-    if not np.allclose(again, table.by_system.score, rtol=0, atol=1e-9, equal_nan=True):
-        # The metric draws (GLEU its references) where corpora are resampled, and one sentence
-        # moves less than that. In a corpus that is scored as such the last sentence takes the
-        # place of the missing one, so that all others keep the references drawn for them.
-        for place, row in enumerate(rows):
-            kept = every[:-1].copy()
-            if row < size - 1:
-                kept[row] = size - 1
-            scores = scorer.corpus_scores(Statistics(table.statistics.values[:, kept])).score
-            found[place] = whole - (scores[1] - scores[0])
-        return _unrounded(found)
     for start in range(0, len(rows), _TOGETHER):
         part = rows[start : start + _TOGETHER]
         draws = np.array([np.delete(every, row) for row in part])

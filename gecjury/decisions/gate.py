@@ -17,8 +17,6 @@ from gecjury.decisions.paired import RATES, Paired
 from gecjury.errors import OptionError
 from gecjury.scoring.conditions import Condition, parse_condition
 
-__all__ = ["PARTS", "Gate", "Verdict", "figure_names", "figures_of", "parse_gate"]
-
 PARTS = ("old", "new", "low", "high", "p")
 """What may stand behind a name and a dot; the bare name is the difference, NEW − OLD."""
 

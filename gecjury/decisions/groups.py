@@ -9,8 +9,6 @@ from pathlib import Path
 from gecjury.errors import InputError, OptionError, nearest
 from gecjury.textfiles import csv_rows, parse_json, read_lines
 
-__all__ = ["MOST_GROUPS", "Groups", "read_groups"]
-
 MOST_GROUPS = 50
 """More groups than that leave nothing to read of a table, and hardly a sentence in each."""
 
@@ -47,7 +45,8 @@ def read_groups(given: str, sentences: int) -> Groups:
         sentences: N.
 
     Raises:
-        InputError: no such file, another number of rows, or no such table; names file and line.
+        InputError: no such file, another number of rows, no such table, or a table without a
+            header; names file and line.
         OptionError: no such column, or more than `MOST_GROUPS` groups.
     """
     path, column = _split(given)
@@ -87,13 +86,13 @@ def _split(given: str) -> tuple[str, str]:
 
 
 def _is_json(lines: Sequence[str]) -> bool:
-    return lines[0].lstrip().startswith("{")
+    return bool(lines) and lines[0].lstrip().startswith("{")
 
 
 def _names(path: str, lines: Sequence[str]) -> list[str]:
     if _is_json(lines):
         return list(_objects(path, lines[:1])[0])
-    return _cells(path, lines)[0][1]
+    return _table(path, lines)[0][1]
 
 
 def _column(path: str, lines: Sequence[str], column: str) -> list[str]:
@@ -103,7 +102,7 @@ def _column(path: str, lines: Sequence[str], column: str) -> list[str]:
         _check_column(path, column, known)
         return [_text(record.get(column), f"{path}, line {n}", column)
                 for n, record in enumerate(records, 1)]  # fmt: skip
-    (_, header), *rows = _cells(path, lines)
+    (_, header), *rows = _table(path, lines)
     _check_column(path, column, header)
     at = header.index(column)
     for line, row in rows:
@@ -121,10 +120,16 @@ def _check_column(path: str, column: str, known: Sequence[str]) -> None:
         )
 
 
-def _cells(path: str, lines: Sequence[str]) -> list[tuple[int, list[str]]]:
-    tabs = "\t" in lines[0]
+def _table(path: str, lines: Sequence[str]) -> list[tuple[int, list[str]]]:
+    """Return the rows of a table with their lines, the header first."""
+    tabs = bool(lines) and "\t" in lines[0]
     delimiter = "\t" if tabs else ","
-    return list(csv_rows("\n".join(lines), path, delimiter=delimiter, quotes=not tabs))
+    rows = list(csv_rows("\n".join(lines), path, delimiter=delimiter, quotes=not tabs))
+    if not rows or not rows[0][1]:
+        raise InputError(
+            f"{path}, line 1: is blank; expected a header with the names of the columns"
+        )
+    return rows
 
 
 def _objects(path: str, lines: Sequence[str]) -> list[dict[str, object]]:

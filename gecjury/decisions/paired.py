@@ -15,25 +15,12 @@ from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.experiments.score import TypeLevel
-from gecjury.experiments.system_tests import approximate_randomisation, pair_tests, tail_p
-from gecjury.scoring.scorer import MeanScorer, Scorer
+from gecjury.experiments.system_tests import pair_tests, tail_p
+from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.stats.bootstrap import Interval, check_resamples, interval, make_resampled
 from gecjury.stats.counts import precision_recall_f
 from gecjury.stats.permutation import permutation_signs
-
-__all__ = [
-    "RATES",
-    "Outcomes",
-    "Paired",
-    "Resampler",
-    "TypeCounts",
-    "metric_difference",
-    "outcomes_of",
-    "rate_difference",
-    "type_counts",
-    "type_differences",
-]
 
 RATES: Mapping[str, str] = {
     "over-correction": "share of the sentences that every reference leaves unchanged which the "
@@ -138,19 +125,8 @@ def metric_difference(
     drawn = scorer.corpus_scores(table.statistics, how.draws(lines)).score
     bounds, dropped = interval(drawn[:, 1] - drawn[:, 0], how.confidence)
     old, new = table.by_system.score.tolist()
-    return Paired(old, new, bounds, _test(scorer, table, how), lines, dropped)
-
-
-def _test(scorer: Scorer, table: ScoreTable, how: Resampler) -> float:
-    """Two-sided p of the difference of two corpus scores."""
-    if isinstance(scorer, MeanScorer):
-        return float(pair_tests(scorer, table, "corpus", how.permutations, how.seed)[0, 1])
-    signs, exact = permutation_signs(table.sentences.shape[1], how.permutations, how.seed)
-    null, _ = approximate_randomisation(scorer, table.statistics, [(1, 0)], signs)
-    # GLEU draws one of several references for each sentence of a permuted corpus; its own score
-    # is the mean over many draws, which is what is tested.
-    observed = np.diff(table.by_system.score)
-    return float(tail_p(null, observed, exact)[0])
+    p = pair_tests(scorer, table, "corpus", how.permutations, how.seed)[0, 1]
+    return Paired(old, new, bounds, float(p), lines, dropped)
 
 
 def _of_rows(scorer: Scorer, table: ScoreTable, rows: Sequence[int]) -> ScoreTable:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,25 +17,13 @@ from gecjury.corpus.edits import counted_edits
 from gecjury.errors import InputError, OptionError
 from gecjury.experiments.inputs import Metrics, Texts, corpus_of, scorers_of
 from gecjury.experiments.result import ExperimentResult
+from gecjury.experiments.system_tests import mixed_scores
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
-from gecjury.stats.bootstrap import Interval, check_resamples, interval, make_resampled
+from gecjury.scoring.scores import ScoreTable, Statistics
+from gecjury.stats.bootstrap import Interval, check_resamples, interval
 from gecjury.stats.counts import precision_recall_f
 from gecjury.wording import number
-
-__all__ = [
-    "MEASURES",
-    "VOTES",
-    "Choice",
-    "Gain",
-    "PickSettings",
-    "Picked",
-    "Votes",
-    "choose_by_risk",
-    "choose_by_score",
-    "pick",
-    "picks",
-]
 
 Votes = Literal["files", "texts"]
 """What has a vote in minimum Bayes risk: every other file, or every other distinct text once."""
@@ -44,6 +33,7 @@ MEASURES = ("errant", "gleu")
 """By what the gain of choosing is measured."""
 
 _RANDOM = 10  # random picks whose mean is shown
+_PARTS = 6  # of the sentences; there are ten ways to make halves of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +106,11 @@ class Gain:
         output: a method of choosing, a system, `random pick`, or `oracle` with its measure.
         kind: `picked`, `system`, `random` or `oracle`.
         scores: by measure, the corpus score.
-        gains: by measure, the score less that of the best single system.
-        ci95: by measure, the gain's 95% interval over resampled sentences.
+        gains: by measure, the score less that of the best single system, which is chosen for each
+            half of the sentences by the other half, so that it owes nothing to luck; the mean over
+            ten pairs of halves.
+        ci95: by measure, the gain's 95% percentile interval over resampled sentences; the best
+            single system is chosen anew in every resample.
         seconds: of choosing; None where nothing was chosen.
     """
 
@@ -136,7 +129,7 @@ class Picked(ExperimentResult):
     Attributes:
         choices: one a method, metrics before minimum Bayes risk.
         gains: outputs beside the best single system; empty where it was not asked for.
-        best: by measure, the best single system.
+        best: by measure, the system with the highest score of all sentences.
         sentences: how many.
         alike: sentences whose candidates are all equal.
         settings: how it was done.
@@ -523,7 +516,7 @@ def _gains(
         for one, table in zip(measures, first, strict=True)
     }
     every = replace(corpus, systems={**own, **picked, **luck, **oracle}, groups=None)
-    made = make_resampled("sentences", settings.resamples, lines, len(every.systems), settings.seed)
+    parts, draws = _part_draws(lines, settings)
     place = {name: row for row, name in enumerate(every.names)}
     random = [place[name] for name in luck]
     kinds: list[tuple[str, str, list[int], float | None]] = [
@@ -538,21 +531,77 @@ def _gains(
     bounds: list[dict[str, Interval]] = [{} for _ in kinds]
     best: dict[str, str] = {}
     for one, single in zip(measures, first, strict=True):
-        winner = int(single.by_system.score.argmax())
-        best[one.name] = names[winner]
-        statistics = one.score_corpus(every, runtime).statistics
-        point = one.corpus_scores(statistics).score
-        resampled = one.corpus_scores(statistics, made.sentences).score
+        best[one.name] = names[int(single.by_system.score.argmax())]
+        table = one.score_corpus(every, runtime)
+        resampled = one.corpus_scores(table.statistics, draws).score
+        baseline = _best_elsewhere(one, table, len(versions), parts, draws)
         for row, (_, _, members, _) in enumerate(kinds):
-            scores[row][one.name] = float(point[members].mean())
-            gains[row][one.name] = float(point[members].mean() - point[winner])
-            apart = resampled[:, members].mean(axis=1) - resampled[:, winner]
-            bounds[row][one.name] = interval(apart)[0]
+            apart = resampled[:, members].mean(axis=1) - baseline
+            scores[row][one.name] = float(resampled[0, members].mean())
+            gains[row][one.name] = float(apart[0])
+            bounds[row][one.name] = interval(apart[1:])[0]
     found = tuple(
         Gain(label, kind, scores[row], gains[row], bounds[row], seconds)
         for row, (label, kind, _, seconds) in enumerate(kinds)
     )
     return found, best, tuple(str(one.signature(corpus, runtime)) for one in measures)
+
+
+def _part_draws(lines: int, settings: PickSettings) -> tuple[IntArray, IntArray]:
+    """Part the sentences at random, and resample corpora within each part.
+
+    Returns:
+        The part of each sentence, shape (lines,); and (1 + B) × lines sentence indices in the order
+        of the corpus: the corpus itself, then B resamples. All have the same number of sentences of
+        a part, and a sentence drawn twice never stands in two parts.
+    """
+    rng = np.random.default_rng(settings.seed)
+    parts: IntArray = rng.permutation(lines) % min(_PARTS, lines)
+    drawn = []
+    for part in range(parts.max() + 1):
+        rows = np.flatnonzero(parts == part)
+        drawn.append(rows[rng.integers(len(rows), size=(settings.resamples, len(rows)))])
+    resamples = np.sort(np.concatenate(drawn, axis=1), axis=1)
+    return parts, np.concatenate([np.arange(lines)[None], resamples])
+
+
+def _best_elsewhere(
+    measure: Scorer, table: ScoreTable, systems: int, parts: IntArray, draws: IntArray
+) -> FloatArray:
+    """Score the best single system, chosen for one half of the sentences by the other half.
+
+    The highest of several scores owes part of itself to luck; a system chosen by other sentences
+    does not. The choice is made anew in every resampled corpus. The score is the mean over all ways
+    to make halves of the parts.
+
+    Args:
+        measure: what the systems are scored by.
+        table: its scores; the candidate systems are the first rows.
+        systems: number of candidates.
+        parts: of each sentence.
+        draws: B × N sentence indices, see `_part_draws`.
+
+    Returns:
+        Corpus scores, shape (B,).
+    """
+    # Of systems that a half scores equally the one with the higher score of all is taken.
+    order = np.argsort(-table.by_system.score[:systems], kind="stable")
+    candidates = Statistics(table.statistics.values[order])
+    count = int(parts.max()) + 1
+    # Of a half and its complement one is enough: the one with part 0.
+    halves = [half for half in combinations(range(count), (count + 1) // 2) if 0 in half]
+    found = np.zeros(len(draws))
+    for half in halves:
+        inside = np.isin(parts, half)[draws]
+        which = np.zeros(draws.shape, dtype=np.int64)
+        for side in (inside, ~inside):
+            judges = draws[~side].reshape(len(draws), -1)
+            if not judges.shape[1]:
+                judges = draws  # a single sentence has no others
+            winner = order[measure.corpus_scores(candidates, judges).score.argmax(axis=1)]
+            which = np.where(side, winner[:, None], which)
+        found += mixed_scores(measure, table, [range(systems)], which, draws)[:, 0]
+    return found / len(halves)
 
 
 def _taken(versions: Sequence[Sequence[str]], which: IntArray) -> Version:

@@ -29,21 +29,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.preferences import pair_outcomes
 
-__all__ = [
-    "QUESTIONS",
-    "Forecast",
-    "Need",
-    "Power",
-    "PowerSettings",
-    "Quantity",
-    "Question",
-    "needed",
-    "needed_for_width",
-    "power",
-    "power_of_scores",
-    "quantities",
-]
-
 Question = Literal["scores", "judgments", "accuracy", "pearson"]
 """What is to be told apart: two systems by a metric's scores, or by people's judgments; two
 metrics by the accuracy of their sentence scores, or by their correlation over systems."""

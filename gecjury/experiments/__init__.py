@@ -1,1 +1,1 @@
-"""What else a metric can be put through: damage, tuning, analyses, chains of edits."""
+"""Uses of a metric: scores, ranks, explanations, damage, tuning, analyses, chains."""

@@ -27,23 +27,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.ranking import aggregate_scores
 
-__all__ = [
-    "ComparedVariants",
-    "CostPoint",
-    "CostSlopes",
-    "EditDensity",
-    "MetricCorrelation",
-    "Scatter",
-    "ScatterPoint",
-    "ScoringCost",
-    "SystemEdits",
-    "edit_density",
-    "human_scatter",
-    "scoring_cost",
-    "steps_to",
-    "try_variants",
-]
-
 
 @dataclass(frozen=True)
 class SystemEdits:

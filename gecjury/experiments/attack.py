@@ -25,24 +25,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 from gecjury.stats.bootstrap import check_resamples, interval
 
-__all__ = [
-    "AttackScores",
-    "AttackSettings",
-    "Attacked",
-    "Damaged",
-    "Effect",
-    "MetricAttack",
-    "SystemEffect",
-    "Verdict",
-    "attack",
-    "attack_corpora",
-    "attack_plans",
-    "damage",
-    "effect",
-    "expected_seconds",
-    "score_attacks",
-]
-
 _MANY = 5_000  # texts below which a metric is soon done with them
 _TRIED = 20  # sentences that are scored to tell how long all will take
 

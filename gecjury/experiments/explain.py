@@ -20,8 +20,6 @@ from gecjury.scoring.by_edit import Explanation, edit_label
 from gecjury.scoring.registry import able
 from gecjury.scoring.scorer import Scorer
 
-__all__ = ["Explained", "check_explainable", "explain"]
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Explained(ExperimentResult):

@@ -14,8 +14,6 @@ from gecjury.scoring.scorer import Scorer
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
 
-__all__ = ["Metrics", "Texts", "benchmark_of", "corpus_of", "scorers_of"]
-
 Texts: TypeAlias = "Corpus | Benchmark | str | Sequence[str]"
 """What is scored: a corpus, a benchmark, a benchmark's name, or N sources, which come with
 hypotheses and perhaps references."""

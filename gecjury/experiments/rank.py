@@ -23,8 +23,6 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import check_resamples
 from gecjury.stats.ranking import Aggregate, aggregate_scores
 
-__all__ = ["MetricRanking", "RankSettings", "Ranked", "Resample", "rank"]
-
 Resample = Literal["sentences", "none"]
 """What the bootstrap draws; `none`: no intervals, no tests."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-__all__ = ["ExperimentResult"]
-
 
 class ExperimentResult(ABC):
     """A finished experiment; the classes below it hold what was found, typed.

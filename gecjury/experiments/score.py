@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import ScoreTable
 
-__all__ = [
-    "CostlySentence",
-    "Scored",
-    "TypeCounts",
-    "TypeLevel",
-    "costly_sentences",
-    "marked_correction",
-    "score",
-]
-
 TypeLevel = Literal[1, 2, 3]
 """How finely error types are told apart: 1 operation (M, R, U), 2 category, 3 both."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray, IntArray, blocks
 from gecjury.errors import OptionError
 from gecjury.metaeval.resampled import Entry, resampled_system_scores, win_rates
 from gecjury.scoring.scorer import MeanScorer, Scorer
@@ -19,20 +19,11 @@ from gecjury.stats.bootstrap import Interval, interval, make_resampled
 from gecjury.stats.permutation import holm_matrix, permutation_signs, share_at_least
 from gecjury.stats.ranking import Aggregate, aggregate_scores
 
-__all__ = [
-    "SystemTests",
-    "approximate_randomisation",
-    "compare_systems",
-    "pair_tests",
-    "rank_ranges",
-    "tail_p",
-    "wmt_clusters",
-]
-
 _TAIL = 10
 """Permutations beyond the observed difference below which p is read from a normal curve."""
 
-_TOGETHER = 15  # pairs of systems whose statistics are held at once
+_TOGETHER = 15  # groups of systems whose statistics are held at once
+_WEIGHTS = 20_000_000  # weights of sentences in outputs that are held at once (160 MB)
 
 
 @dataclass(frozen=True)
@@ -135,7 +126,7 @@ def pair_tests(
         return p
     if aggregate == "corpus" and not isinstance(scorer, MeanScorer):
         null, observed = approximate_randomisation(
-            scorer, table.statistics, list(zip(first.tolist(), second.tolist(), strict=True)), signs
+            scorer, table, list(zip(first.tolist(), second.tolist(), strict=True)), signs
         )
     else:
         cells = table.sentences
@@ -174,45 +165,76 @@ def tail_p(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
 
 
 def approximate_randomisation(
-    scorer: Scorer,
-    statistics: Statistics,
-    pairs: Sequence[tuple[int, int]],
-    signs: FloatArray,
+    scorer: Scorer, table: ScoreTable, pairs: Sequence[tuple[int, int]], signs: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Differences of corpus scores when the outputs of sentences are swapped between two systems.
 
-    The statistics of the two are laid end to end as one system with 2N sentences; a draw that takes
-    sentence s from the one or the other half is a permuted system, and its complement the other.
-
     Args:
         scorer: computes corpus scores of draws.
-        statistics: of all systems.
+        table: scores and statistics of all systems.
         pairs: rows of the systems to compare.
         signs: K × N; −1 swaps a sentence.
 
     Returns:
-        Permuted differences, K × pairs, and the observed ones, shape (pairs,).
+        Permuted differences, K × pairs, and those of the table, shape (pairs,).
 
     Raises:
         OptionError: the statistics hold another number of sentences than the signs.
     """
-    lines = statistics.values.shape[1]
+    lines = table.statistics.values.shape[1]
     if signs.shape[1] != lines:
         raise OptionError(f"signs of {signs.shape[1]} sentences for a corpus of {lines}")
-    shift = np.where(signs < 0, lines, 0).astype(np.int64)
-    line = np.arange(lines)
-    kept = np.concatenate([np.zeros((1, lines), dtype=np.int64), shift])
-    draws: IntArray = np.concatenate([line + kept, line + (lines - kept)])
-    differences = np.empty((len(kept), len(pairs)))
-    for start in range(0, len(pairs), _TOGETHER):
-        part = pairs[start : start + _TOGETHER]
+    swapped = signs < 0
+    which = np.concatenate([swapped, ~swapped]).astype(np.int64)
+    draws = np.broadcast_to(np.arange(lines), which.shape)
+    scores = mixed_scores(scorer, table, pairs, which, draws)
+    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    observed = table.by_system.score[first] - table.by_system.score[second]
+    return scores[: len(signs)] - scores[len(signs) :], observed
+
+
+def mixed_scores(
+    scorer: Scorer,
+    table: ScoreTable,
+    groups: Sequence[Sequence[int]],
+    which: IntArray,
+    draws: IntArray,
+) -> FloatArray:
+    """Corpus scores of outputs that take each sentence from one of several systems.
+
+    Statistics of the systems of a group are laid end to end as one system with G · N sentences, of
+    which each output is a resampled corpus. Where the metric averages over choices of references,
+    all outputs meet the same choices.
+
+    Args:
+        scorer: computes corpus scores of draws.
+        table: scores and statistics of all systems.
+        groups: rows of the G systems that a group of outputs is made of.
+        which: B × M, the place in the group of the system that a sentence is taken from.
+        draws: B × M sentence indices.
+
+    Returns:
+        B × groups. An output that has the whole corpus from one system has that system's score.
+    """
+    size, lines = len(groups[0]), table.statistics.values.shape[1]
+    picked = which * lines + draws
+    choices = [choice.values for choice in scorer.by_choice(table.statistics)]
+    few = np.mean([scorer.corpus_scores(Statistics(values)).score for values in choices], axis=0)
+    found = np.empty((len(picked), len(groups)))
+    for start in range(0, len(groups), _TOGETHER):
+        columns = slice(start, start + _TOGETHER)
         joined = np.stack(
-            [np.concatenate([statistics.values[one], statistics.values[two]]) for one, two in part]
+            [np.concatenate(values[list(rows)]) for rows in groups[columns] for values in choices]
         )
-        scores = scorer.corpus_scores(Statistics(joined), draws).score
-        columns = slice(start, start + len(part))
-        differences[:, columns] = scores[: len(kept)] - scores[len(kept) :]
-    return differences[1:], differences[0]
+        for part in blocks(len(picked), size * lines, _WEIGHTS):
+            scores = scorer.corpus_scores(Statistics(joined), picked[part]).score
+            found[part, columns] = scores.reshape(len(scores), -1, len(choices)).mean(axis=2)
+    # The mean over a few choices of references misses the score, which is the mean over many, by a
+    # little. An output takes over what its systems miss, in proportion to its sentences of each.
+    missed = (table.by_system.score - few)[np.array(groups)]
+    for place in range(size):
+        found += (which == place).mean(axis=1)[:, None] * missed[:, place]
+    return found
 
 
 def rank_ranges(

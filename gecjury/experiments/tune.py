@@ -38,8 +38,6 @@ from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.stats.ranking import Aggregate
 
-__all__ = ["TuneSettings", "Tuned", "TunedElsewhere", "TunedValue", "check_tuning", "tune"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TuneSettings:

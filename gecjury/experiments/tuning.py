@@ -27,22 +27,6 @@ from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.preferences import preference_agreement
 from gecjury.stats.ranking import Aggregate, aggregate_scores
 
-__all__ = [
-    "MEASURES",
-    "Grid",
-    "Optimum",
-    "Preset",
-    "TuningTrial",
-    "curves",
-    "evaluate",
-    "find_best",
-    "fold_draws",
-    "leak_warning",
-    "parse_grid",
-    "shown",
-    "trial_of",
-]
-
 MEASURES = ("pearson", "spearman", "accuracy")
 """Over systems, over systems, and over judged pairs (ties of the metric count one half)."""
 

@@ -22,16 +22,6 @@ from gecjury.metaeval.study import Result, Study
 from gecjury.stats.preferences import TieRule
 from gecjury.wording import listed, number, percent
 
-__all__ = [
-    "Caution",
-    "Repeats",
-    "cautions",
-    "check_scored",
-    "check_study",
-    "count_repeats",
-    "need_message",
-]
-
 _LEAST = 3  # systems, for a correlation
 _FEW_SENTENCES = 20  # below, draws of them are no picture of other sentences
 _MANY_SYSTEMS = 20  # over so many a correlation needs no word of caution
@@ -299,7 +289,9 @@ def _islands(study: Study, view: View) -> list[list[str]]:
         known = [index[name] for group in item.groups for name in group if name in index]
         first += known[:1] * len(known)
         other += known
-    links = coo_array((np.ones(len(first)), (first, other)), shape=(size, size))
+    # The graphs of scipy 1.11 take indices of 32 bits alone.
+    places = np.array(first, dtype=np.int32), np.array(other, dtype=np.int32)
+    links = coo_array((np.ones(len(first)), places), shape=(size, size))
     _, label = connected_components(links, directed=False)
     scored = ~np.isnan(study.human(view))
     groups: dict[int, list[str]] = {}

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 
-__all__ = ["chance_scores", "constant_scores", "random_scores"]
-
 
 def chance_scores(corpus: Corpus, seed: int = 0) -> Mapping[str, FloatArray]:
     """Sentence scores, systems × sentences, of three metrics that look at no correction.

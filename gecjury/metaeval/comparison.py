@@ -77,8 +77,6 @@ from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.stats.bootstrap import Interval, Over, check_resamples, interval, make_resampled
 from gecjury.stats.grouped import GroupBy
 
-__all__ = ["Metric", "check", "compare", "plans"]
-
 _SIZES = (4, 8)  # of windows, in systems
 # Statistics at system level that have intervals, for the share of draws that define none.
 _STATISTICS = 5
@@ -254,9 +252,9 @@ class _Trial:
         views = settings.views(benchmark.view, benchmark.views)
         for view in views:
             study.human(view)
-        check_study(study, views, settings.level)
-        if benchmark.places and not benchmark.judged_whole:
+        if benchmark.edits_alone:
             settings = _of_edits_alone(settings, benchmark)
+        check_study(study, views, settings.level)
         wanted = settings
         if benchmark.places:
             settings = _without_systems(settings, benchmark)
@@ -301,16 +299,21 @@ def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
 
 
 def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
-    """The settings for a benchmark of which people judged nothing but single edits.
+    """Return the settings for a benchmark of which people judged nothing but single edits.
 
     Raises:
-        OptionError: another level was asked for.
+        OptionError: something was asked for that whole corrections alone have.
     """
-    if settings.level not in ("all", "edit"):
-        raise OptionError(
-            f"--level {settings.level}: of {benchmark.name} people judged single edits alone; take "
-            "--level edit, or leave it out"
-        )
+    for asked, option in (
+        (settings.level not in ("all", "edit"), f"--level {settings.level}"),
+        (settings.windows, "--windows"),
+        (settings.pairwise, "--pairwise"),
+    ):
+        if asked:
+            raise OptionError(
+                f"{option}: of {benchmark.name} people judged single edits alone; take --level "
+                "edit, and leave out what is for whole corrections"
+            )
     return replace(settings, level="edit")
 
 
@@ -463,9 +466,10 @@ def _annotators(study: Study, views: Sequence[View]) -> dict[View, Annotators]:
     for view in views:
         agreement = study.ceiling(view)
         if agreement is not None:
-            items = study.benchmark.rankings[view]
-            within = annotator_kappa(items, within=True)
-            found[view] = Annotators(agreement, annotator_kappa(items), within)
+            items, directed = study.benchmark.rankings[view], study.benchmark.directed_kappa
+            between = annotator_kappa(items, directed=directed)
+            within = annotator_kappa(items, within=True, directed=directed)
+            found[view] = Annotators(agreement, between, within)
     return found
 
 

@@ -19,17 +19,6 @@ from gecjury.benchmarks.judgments import JudgmentPairs, RankedItem
 from gecjury.corpus.corpus import Corpus
 from gecjury.scoring.scores import ScoreTable
 
-__all__ = [
-    "Camp",
-    "Consensus",
-    "SentenceView",
-    "ShownCorrection",
-    "camps",
-    "consensus",
-    "scaled_ranks",
-    "sentence_views",
-]
-
 
 @dataclass(frozen=True)
 class Camp:

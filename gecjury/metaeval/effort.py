@@ -13,8 +13,6 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.metaeval.settings import Settings
 from gecjury.wording import listed, number
 
-__all__ = ["Effort", "duration", "effort", "told"]
-
 _CHANCE = 3  # metrics that know nothing
 _SPA_PERMUTATIONS = 1000
 _TOLD = 300.0  # seconds from which it is said

@@ -19,21 +19,6 @@ from gecjury.stats.grouped import group_correlations
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = [
-    "RatedPoints",
-    "RatingAgreement",
-    "against_rest",
-    "mean_agreement",
-    "mean_of_known",
-    "one_rater",
-    "rated_points",
-    "raters_with_mean",
-    "rating_agreement",
-    "resampled_ratings",
-    "weighted",
-    "weighted_means",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingAgreement:
@@ -94,8 +79,10 @@ def _agreement(
     ratings: FloatArray,
     sentences: FloatArray,
     system_scores: FloatArray,
+    *,
+    by_rater: bool = False,
 ) -> RatingAgreement:
-    points = rated_points(corpus, ratings, sentences)
+    points = rated_points(corpus, ratings, sentences, by_rater=by_rater)
     within, means = points.within, _means(ratings)
     return RatingAgreement(
         aspect=aspect,
@@ -149,19 +136,28 @@ class RatedPoints:
         return group_correlations(human, self.metric, "item", "kendall")
 
 
-def rated_points(corpus: Corpus, ratings: FloatArray, sentences: FloatArray) -> RatedPoints:
+def rated_points(
+    corpus: Corpus, ratings: FloatArray, sentences: FloatArray, *, by_rater: bool = False
+) -> RatedPoints:
     """Choose the corrections that count; see `RatingAgreement`.
 
     Args:
         corpus: gives the texts.
         ratings: systems × sentences, NaN where there is none.
         sentences: a metric's scores, systems × sentences.
+        by_rater: the scores are one rater's ratings. A metric scores equal texts alike, but a rater
+            may not: of a correction that systems share their mean is taken, so that the order of
+            the systems does not matter.
     """
     rounded = ratings.round(RATING_DIGITS)
-    distinct = _distinct(rounded, corpus)
-    scored = distinct & ~np.isnan(sentences)
+    distinct, scores = ~np.isnan(rounded), sentences.copy()
+    for row, systems in _shared(rounded, corpus):
+        distinct[systems[1:], row] = False
+        if by_rater:
+            scores[systems[0], row] = mean_of_known(sentences[systems, row])
+    scored = distinct & ~np.isnan(scores)
     missing = int(np.count_nonzero(distinct & ~scored))
-    return RatedPoints(rounded, sentences, scored, missing)
+    return RatedPoints(rounded, scores, scored, missing)
 
 
 def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
@@ -178,7 +174,7 @@ def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
     unknown = math.nan if benchmark.places else 0.0
     for aspect, table in raters_with_mean(benchmark.raters).items():
         parts = [
-            _agreement(benchmark.corpus, aspect, rest, own, _means(own) + unknown)
+            _agreement(benchmark.corpus, aspect, rest, own, _means(own) + unknown, by_rater=True)
             for own, rest in against_rest(table)
         ]
         found.append(replace(mean_agreement(parts), missing=0))
@@ -238,16 +234,15 @@ def _means(table: FloatArray) -> FloatArray:
     return mean_over_raters(table.T)
 
 
-def _distinct(ratings: FloatArray, corpus: Corpus) -> BoolArray:
-    """The first of the systems that share a text and its rating, sentence by sentence."""
-    kept = ~np.isnan(ratings)
+def _shared(ratings: FloatArray, corpus: Corpus) -> Iterator[tuple[int, list[int]]]:
+    """Yield each sentence's systems that share a text and its rating, two or more at a time."""
+    versions = tuple(corpus.systems.values())
     for row in range(len(corpus)):
-        seen: set[tuple[str, float]] = set()
-        for system, version in enumerate(corpus.systems.values()):
-            key = version.lines[row], float(ratings[system, row])
-            kept[system, row] &= key not in seen
-            seen.add(key)
-    return kept
+        same: dict[tuple[str, float], list[int]] = {}
+        for system in np.flatnonzero(~np.isnan(ratings[:, row])).tolist():
+            key = versions[system].lines[row], float(ratings[system, row])
+            same.setdefault(key, []).append(system)
+        yield from ((row, systems) for systems in same.values() if len(systems) > 1)
 
 
 def resampled_ratings(

@@ -17,14 +17,6 @@ from gecjury.scoring.scores import Scores
 from gecjury.stats.ranking import Aggregate
 from gecjury.stats.trueskill import Game, rate_resampled, score_waves
 
-__all__ = [
-    "Entry",
-    "resampled_human_scores",
-    "resampled_system_scores",
-    "resampled_wins",
-    "win_rates",
-]
-
 
 @dataclass(frozen=True)
 class Entry:

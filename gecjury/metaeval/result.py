@@ -25,19 +25,6 @@ from gecjury.stats.grouped import GroupBy
 from gecjury.stats.preferences import PairTable
 from gecjury.wording import padded, width
 
-__all__ = [
-    "HEADINGS",
-    "Annotators",
-    "Audit",
-    "Comparison",
-    "IntervalsAndTests",
-    "PairwiseAgreement",
-    "Rated",
-    "SegmentLevel",
-    "Segmented",
-    "WindowAgreement",
-]
-
 HEADINGS: Mapping[str, str] = {
     "pearson": "r",
     "spearman": "ρ",

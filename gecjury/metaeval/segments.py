@@ -35,15 +35,6 @@ from gecjury.stats.grouped import (
 )
 from gecjury.stats.preferences import pair_outcomes
 
-__all__ = [
-    "SegmentAgreement",
-    "Segments",
-    "mean_rater",
-    "ranked_segments",
-    "rated_segments",
-    "two_annotators",
-]
-
 _CHUNK = 200  # draws whose pair weights are held at once
 _AT_ONCE = 8 * BLOCK  # of those weights; beyond, fewer draws are taken at a time
 
@@ -195,9 +186,14 @@ class Segments:
 
 
 def rated_segments(
-    benchmark: Benchmark, ratings: FloatArray, sentences: FloatArray, grouping: GroupBy
+    benchmark: Benchmark,
+    ratings: FloatArray,
+    sentences: FloatArray,
+    grouping: GroupBy,
+    *,
+    by_rater: bool = False,
 ) -> Segments:
-    """A metric against ratings.
+    """Return a metric against ratings.
 
     Over all outputs (`none`) and within a source (`item`) a correction that several systems made
     counts once if it was rated once: that equal texts are equal proves nothing of a metric. Within
@@ -208,14 +204,16 @@ def rated_segments(
         ratings: systems × sentences, NaN where there is none.
         sentences: the metric's scores, likewise.
         grouping: which outputs are compared.
+        by_rater: see `gecjury.metaeval.ratings.rated_points`.
     """
-    points = rated_points(benchmark.corpus, ratings, sentences)
-    kept, missing = points.scored, points.missing
+    points = rated_points(benchmark.corpus, ratings, sentences, by_rater=by_rater)
+    kept, missing, scores = points.scored, points.missing, points.metric
     if grouping == "system":
+        scores = sentences
         kept = ~(np.isnan(ratings) | np.isnan(sentences))
         missing = int(np.count_nonzero(~np.isnan(ratings) & ~kept))
     human = np.where(kept, points.human, np.nan)
-    metric = np.where(kept, points.metric, np.nan)
+    metric = np.where(kept, scores, np.nan)
     source = np.arange(human.shape[1]) if grouping == "item" else None
     pairs = grouped_pairs(human, metric, grouping)
     return Segments(grouping, pairs, missing, source, (human, metric))
@@ -255,7 +253,7 @@ def mean_rater(benchmark: Benchmark, aspect: str, grouping: GroupBy) -> SegmentA
     if table is None:
         return None
     parts = [
-        rated_segments(benchmark, rest, own, grouping).agreement()
+        rated_segments(benchmark, rest, own, grouping, by_rater=True).agreement()
         for own, rest in against_rest(table)
     ]
     # Every rater has an ε of its own.

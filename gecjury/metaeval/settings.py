@@ -14,8 +14,6 @@ from gecjury.stats.permutation import PERMUTATIONS, SystemStatistic
 from gecjury.stats.preferences import TieRule
 from gecjury.stats.ranking import Aggregate
 
-__all__ = ["ClusterTest", "CreditKind", "Human", "HumanKind", "Level", "Resampling", "Settings"]
-
 Human = Literal["edit", "sentence", "both"]
 """Human judgments by the view they were given in."""
 HumanKind = Literal["trueskill", "expected-wins", "mean"]

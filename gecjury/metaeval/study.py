@@ -48,8 +48,6 @@ from gecjury.stats.soft_accuracy import (
 )
 from gecjury.stats.windows import Windows, human_ranks, window_correlations
 
-__all__ = ["RankedDifferences", "Result", "Study", "SystemAgreement", "judged_differences"]
-
 HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
 
 

@@ -30,6 +30,7 @@ from gecjury.stats.permutation import (
     cluster_ranks,
     holm_matrix,
     perm_both,
+    perm_systems,
     permutation_signs,
     share_at_least,
 )
@@ -40,19 +41,6 @@ from gecjury.stats.soft_accuracy import (
     resampled_soft_accuracy,
     soft_pairwise_accuracy,
 )
-
-__all__ = [
-    "LEAST_SENTENCES",
-    "LEAST_SYSTEMS",
-    "Difference",
-    "Drawn",
-    "Intervals",
-    "Significance",
-    "Uncertainty",
-    "calibrated_sums",
-    "drawn_differences",
-    "drawn_sums",
-]
 
 LEAST_SENTENCES = 2
 LEAST_SYSTEMS = 4
@@ -443,21 +431,26 @@ class Uncertainty:
         entries = [self.entries[row] for row in rows]
         if self.statistic == "spa":
             return self._soft_test(view, entries)
-        if self.cluster_test == "perm-systems":
-            cells = [self.plain_scores[row, 0][:, None] for row in rows]
-        elif aggregate == "mean":
-            cells = [entry.sentences for entry in entries]
-        else:
-            cells = [win_rates(entry.sentences) for entry in entries]
         human = self.study.human(view)
         judged = ~np.isnan(human)
-        values, p = perm_both(
-            human[judged],
-            [cell[judged] for cell in cells],
-            statistic=self.statistic,
-            permutations=how.permutations,
-            seed=self.seed,
-        )
+        if self.cluster_test == "perm-systems":
+            values, p = perm_systems(
+                human[judged],
+                self.plain_scores[list(rows), 0][:, judged],
+                statistic=self.statistic,
+                permutations=how.permutations,
+                seed=self.seed,
+            )
+        else:
+            tables = [entry.sentences for entry in entries]
+            cells = tables if aggregate == "mean" else [win_rates(table) for table in tables]
+            values, p = perm_both(
+                human[judged],
+                [cell[judged] for cell in cells],
+                statistic=self.statistic,
+                permutations=how.permutations,
+                seed=self.seed,
+            )
         return self._judge("system", self.cluster_test, self.statistic, entries, values, p)
 
     def _soft_test(self, view: View, entries: Sequence[Entry]) -> Significance:

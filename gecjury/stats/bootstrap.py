@@ -10,17 +10,6 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.errors import OptionError
 
-__all__ = [
-    "MOST_RESAMPLES",
-    "OVER",
-    "Interval",
-    "Over",
-    "Resampled",
-    "check_resamples",
-    "interval",
-    "make_resampled",
-]
-
 MOST_RESAMPLES = 1_000_000
 """Beyond so many the ends of an interval move by less than is ever printed."""
 _MOST_DRAWN = 100_000_000  # sentences and systems of all resamples: 2 GB

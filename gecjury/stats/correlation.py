@@ -24,21 +24,6 @@ from numpy.typing import NDArray
 from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 from gecjury.errors import OptionError
 
-__all__ = [
-    "correlations",
-    "kendall",
-    "pairwise_accuracies",
-    "pairwise_accuracy",
-    "pearson",
-    "pearson_of_sums",
-    "pearsons",
-    "signs",
-    "spearman",
-    "spearmans",
-    "tau_of_pairs",
-    "taus",
-]
-
 _CHUNK = 100  # weighted rows that are ranked at a time; bounds memory
 _LONG = 1000  # points of a row beyond which its pairs are too many to look at each
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 
-__all__ = ["f_beta", "f_of_counts", "precision_recall_f", "ratio"]
-
 
 def ratio(part: NDArray[Any], whole: NDArray[Any], empty: float) -> FloatArray:
     """Elementwise `part / whole` in their common shape, and `empty` where `whole` is 0."""

@@ -13,15 +13,6 @@ from gecjury.errors import OptionError
 from gecjury.stats.correlation import pearsons, signs, spearmans, tau_of_pairs, taus
 from gecjury.stats.preferences import PreferenceAgreement, preference_agreement
 
-__all__ = [
-    "GroupBy",
-    "GroupedPairs",
-    "accuracy_with_ties",
-    "group_correlations",
-    "group_taus",
-    "grouped_pairs",
-]
-
 GroupBy = Literal["item", "system", "none"]
 """`none` takes all outputs together, `item` those of one source, `system` those of one system;
 the groups' values are averaged, and groups without a defined value are left out."""

@@ -14,8 +14,6 @@ import numpy as np
 from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.errors import OptionError
 
-__all__ = ["equal_weights", "fit_preferences", "folds_of", "impute", "pair_agreement"]
-
 _DIGITS = 12
 
 

@@ -13,23 +13,6 @@ from gecjury.arrays import FloatArray, settled
 from gecjury.errors import OptionError
 from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, taus
 
-__all__ = [
-    "PERMUTATIONS",
-    "Alternative",
-    "SystemStatistic",
-    "cluster_ranks",
-    "holm",
-    "holm_matrix",
-    "packed_signs",
-    "perm_both",
-    "permutation_signs",
-    "random_signs",
-    "share_at_least",
-    "standardise",
-    "unpacked_signs",
-    "within_sentences",
-]
-
 PERMUTATIONS = 10_000
 """Permutations of a test. With K of them no p is below 1/(K + 1), and Holm's correction multiplies
 the least of m tests by m: a thousand could not tell anything about twelve metrics (66 tests)."""
@@ -45,6 +28,10 @@ _STATISTICS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "pairwise_accuracy": pairwise_accuracies,
 }
 _CHUNK = 1000  # permutations held at once
+
+_MOST_R = 1 - 1e-8  # Fisher's z of a perfect correlation would be infinite
+_LEAST_SLOPE = 1e-6  # of a metric on human scores, both with standard deviation 1
+_MOST_T = 1e6  # a difference that no system changes has no standard error
 
 
 def permutation_signs(
@@ -110,10 +97,8 @@ def perm_both(
     """PERM-BOTH of Deutsch, Dror and Roth (2021): do two metrics correlate differently with humans?
 
     Both metrics' cells (a system on a sentence) are standardised, every cell is swapped between
-    the two metrics with probability one half, and the difference of the correlations is taken
-    anew. With one column the cells are the systems' scores, as mt-metrics-eval tests them: whole
-    systems are then swapped, which lets systems vary (PERM-SYS), where swapped cells take these
-    systems as they are.
+    the two metrics with probability one half, and the difference of the correlations is computed
+    again. The test takes these systems as they are; `perm_systems` lets systems vary.
 
     Before cells are swapped, what a sentence is worth to all systems is taken off them
     (`within_sentences`): it moves no correlation, but swapped it is noise that hides differences.
@@ -148,8 +133,7 @@ def perm_both(
         return np.full(len(cells), np.nan), p
     if not duels:
         return values, p
-    if cells[0].shape[1] > 1:
-        scaled = [standardise(within_sentences(table)) for table in cells]
+    scaled = [standardise(within_sentences(table)) for table in cells]
     middle, halves = _halves(scaled, duels)
     observed = _difference(measure, row, middle, halves.sum(axis=1))
     null, exact = _permuted(measure, row, middle, halves, permutations, seed)
@@ -158,6 +142,145 @@ def perm_both(
         for duel, value in zip(duels, found, strict=True):
             p[duel[order], duel[1 - order]] = value
     return values, p
+
+
+def perm_systems(
+    human: FloatArray,
+    scores: FloatArray,
+    *,
+    statistic: str = "pearson",
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> tuple[FloatArray, FloatArray]:
+    """Test whether metrics correlate differently with humans, for other systems as well (PERM-SYS).
+
+    Under the null hypothesis the two metrics' errors on a system are exchangeable, so the test
+    swaps whole systems between them. Metrics have no common location and scale, and an estimate
+    that one misjudged system moves (mean and standard deviation) makes the test reject too often
+    where errors are skewed or have heavy tails: no swap of that system repeats the estimate. So
+    the scores are measured from the metric's Theil-Sen line on human scores, in standard
+    deviations.
+
+    Pearson's r is compared by the difference of Fisher's z over its jackknife standard error, so
+    that each permutation is measured by its own spread (Janssen 1997; DiCiccio and Romano 2017).
+    Its test is done again in units of the line's slope, and the larger p counts. The rank
+    statistics are bounded, and compared as they are.
+
+    Args:
+        human: human scores of the systems, shape (S,).
+        scores: of M metrics, M × S.
+        statistic: `pearson`, `spearman`, `kendall` or `pairwise_accuracy`.
+        permutations: how many; all 2^(S − 1) different ones where there are not more.
+        seed: of the permutations.
+
+    Returns:
+        The statistic of each metric, shape (M,), and two-sided p, M × M, NaN on the diagonal and
+        where a correlation is not defined.
+
+    Raises:
+        OptionError: an unknown statistic.
+    """
+    measure = _measure(statistic)
+    size, systems = scores.shape
+    p = np.full((size, size), np.nan)
+    if systems < 3:
+        return np.full(size, np.nan), p
+    values = measure(human[None], scores)
+    defined = np.flatnonzero(~np.isnan(values)).tolist()
+    # To swap all other systems gives the same two metrics as to swap these: one is never swapped.
+    others, exact = permutation_signs(systems - 1, permutations, seed)
+    signs = np.hstack([np.ones((len(others), 1)), others])
+    aligned = {row: _aligned(human, scores[row]) for row in defined}
+    compare: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] = _studentised_gap
+    if statistic != "pearson":
+        # One unit keeps the level of the rank statistics; two would cost them power.
+        compare = _plain_gap(measure)
+        aligned = {row: units[1:] for row, units in aligned.items()}
+    for i, j in combinations(defined, 2):
+        observed = compare(human, scores[i][None], scores[j][None])
+        shares = []
+        for one, two in zip(aligned[i], aligned[j], strict=True):
+            middle, half = (one + two) / 2, (one - two) / 2
+            null = compare(human, middle + signs * half, middle - signs * half)
+            shares.append(share_at_least(null[:, None], observed, exact)[0])
+        p[i, j] = p[j, i] = max(shares)
+    return values, p
+
+
+def _measure(statistic: str) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    if statistic not in _STATISTICS:
+        raise OptionError(f"statistic {statistic!r}: expected {', '.join(_STATISTICS)}")
+    return _STATISTICS[statistic]
+
+
+def _aligned(human: FloatArray, scores: FloatArray) -> tuple[FloatArray, ...]:
+    """Return a metric's scores in units of its slope on human scores, and of their deviation.
+
+    Both are 0 where the metric's Theil-Sen line meets the mean human score. The direction stays: a
+    metric that falls as humans' scores rise still does so.
+    """
+    from scipy.stats import theilslopes
+
+    x = human - human.mean()
+    slope = float(theilslopes(scores, x)[0])
+    centred = scores - np.median(scores - slope * x)
+    flattest = _LEAST_SLOPE * scores.std() / human.std()
+    return centred / max(abs(slope), flattest), centred / scores.std()
+
+
+def _plain_gap(
+    measure: Callable[[FloatArray, FloatArray], FloatArray],
+) -> Callable[[FloatArray, FloatArray, FloatArray], FloatArray]:
+    """Return a function that gives the difference of a statistic of two metrics, row by row."""
+
+    def gap(human: FloatArray, one: FloatArray, two: FloatArray) -> FloatArray:
+        rows = np.broadcast_to(human, one.shape)
+        # A permutation that leaves a metric constant shows no difference.
+        return np.nan_to_num(measure(rows, one) - measure(rows, two))
+
+    return gap
+
+
+def _studentised_gap(human: FloatArray, one: FloatArray, two: FloatArray) -> FloatArray:
+    """Return the difference of Fisher's z of two metrics over its jackknife standard error.
+
+    Args:
+        human: shape (S,).
+        one: scores of a metric in K permutations, K × S.
+        two: of the other, likewise.
+
+    Returns:
+        Shape (K,); 0 where a metric is constant.
+    """
+    systems = len(human)
+    (whole_one, parts_one), (whole_two, parts_two) = (_fisher_z(human, each) for each in (one, two))
+    gap, parts = whole_one - whole_two, parts_one - parts_two
+    away = parts - parts.mean(axis=1, keepdims=True)
+    error = np.sqrt((systems - 1) / systems * (away**2).sum(axis=1))
+    bounded = np.maximum(error, np.abs(gap) / _MOST_T)
+    studentised: FloatArray = np.divide(gap, bounded, out=np.zeros(len(gap)), where=bounded > 0)
+    return studentised
+
+
+def _fisher_z(human: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return Fisher's z of r with human scores, K, and of r without each of the systems, K × S."""
+    x = human - human.mean()
+    y = scores - scores.mean(axis=1, keepdims=True)
+    sums = (x @ x, (y**2).sum(axis=1), y @ x)
+    # Deviations without a system s: d_i + d_s / (S - 1), of which sums of products lose
+    # S / (S - 1) times the product of s.
+    lost = len(human) / (len(human) - 1)
+    rest = (sums[0] - lost * x**2, sums[1][:, None] - lost * y**2, sums[2][:, None] - lost * x * y)
+    return _z_of(*sums), _z_of(*rest)
+
+
+def _z_of(xx: FloatArray, yy: FloatArray, xy: FloatArray) -> FloatArray:
+    """Return Fisher's z of r from sums of squares and products; 0 where r is not defined."""
+    scale = np.sqrt(np.maximum(xx * yy, 0.0))
+    # What is left of sums that cancel is rounding.
+    r = np.divide(xy, scale, out=np.zeros(np.shape(xy)), where=scale > 1e-12 * np.max(scale))
+    z: FloatArray = np.arctanh(np.clip(r, -_MOST_R, _MOST_R))
+    return z
 
 
 def standardise(table: FloatArray) -> FloatArray:

@@ -13,18 +13,6 @@ from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.errors import OptionError
 from gecjury.stats.correlation import signs
 
-__all__ = [
-    "PairOutcomes",
-    "PairTable",
-    "PreferenceAgreement",
-    "TieRule",
-    "agreement_in_parts",
-    "pair_outcomes",
-    "pair_table",
-    "preference_agreement",
-    "table_in_parts",
-]
-
 TieRule = Literal["half", "official", "loss", "drop", "calibrated"]
 """What becomes of a pair that the metric ties; see `preference_agreement`."""
 
@@ -82,7 +70,11 @@ def _mean(values: FloatArray, groups: NDArray[Any] | None, kept: BoolArray) -> f
 
 
 def _calibrate(human: IntArray, sign: IntArray, gap: FloatArray, weights: FloatArray) -> float:
-    """The smallest gap that, taken as a tie with all below it, gives the highest accuracy."""
+    """Return the smallest gap that, taken as a tie with all below it, gives the highest accuracy.
+
+    Accuracies within 1e-12 of each other are equal: sums of weights in another order may differ by
+    less, and their rounding must not choose among thresholds that fit equally well.
+    """
     order = np.argsort(gap, kind="stable")
     gap = gap[order]
     as_tie = (weights * (human == 0))[order].cumsum()
@@ -115,8 +107,9 @@ def preference_agreement(
     * `loss`: wrong in the accuracy, and only in the denominator of τ.
     * `drop`: left out of both.
     * `calibrated`: acc_eq of Deutsch, Foster and Freitag (2023). Human ties are an outcome like the
-      two others, scores at most ε apart are a tie of the metric, and ε is the smallest of the
-      differences that maximises the accuracy; τ = 2 · accuracy - 1 is their τ_eq.
+      two others, and scores at most ε apart are a tie of the metric. ε is chosen among 0 and the
+      differences of scores to maximise the accuracy; of several that reach the maximum it is the
+      smallest. τ = 2 · accuracy - 1 is their τ_eq.
 
     Under all rules but `calibrated` pairs that the annotator tied are left out.
 

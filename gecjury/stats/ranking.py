@@ -21,18 +21,6 @@ from gecjury.arrays import FloatArray, IntArray, blocks
 from gecjury.errors import OptionError
 from gecjury.stats.trueskill import Game, Outcome, rate
 
-__all__ = [
-    "AGGREGATES",
-    "Aggregate",
-    "Ranking",
-    "aggregate_scores",
-    "expected_wins",
-    "mean_score",
-    "trueskill",
-    "trueskill_shuffled",
-    "wins_to_scores",
-]
-
 Aggregate = Literal["trueskill", "expected-wins", "corpus", "mean"]
 """What makes a system's score: see `aggregate_scores`."""
 AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)

@@ -26,20 +26,6 @@ from gecjury.stats.permutation import (
     unpacked_signs,
 )
 
-__all__ = [
-    "Differences",
-    "JudgedDifferences",
-    "ScoreDifferences",
-    "confidence",
-    "confidences",
-    "normal_confidence",
-    "perm_both_spa",
-    "resampled_soft_accuracy",
-    "score_differences",
-    "soft_pairwise_accuracy",
-    "soft_signs",
-]
-
 _MOST_SIGNS = 16_000_000  # 128 MB
 _MOST_PRODUCTS = 2_000_000_000  # of a metric's permutations: a fifth of a second
 _CHUNK = 500  # permutations of cells held at once

@@ -19,8 +19,6 @@ import numpy as np
 from gecjury.arrays import BLOCK, Float32Array, FloatArray, IntArray
 from gecjury.errors import OptionError
 
-__all__ = ["ComparedWaves", "Game", "Outcome", "Wave", "rate", "rate_resampled", "score_waves"]
-
 _MISSING = 9.0  # code of a comparison without a score
 _AT_ONCE = 60_000  # skills: what a wave of comparisons needs then stays in the processor's cache
 

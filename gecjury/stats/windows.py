@@ -12,8 +12,6 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.errors import OptionError
 from gecjury.stats.correlation import pearson, spearman
 
-__all__ = ["Windows", "human_ranks", "window_correlations"]
-
 
 @dataclass(frozen=True, slots=True)
 class Windows:

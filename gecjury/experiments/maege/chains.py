@@ -20,19 +20,6 @@ from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, OptionError
 
-__all__ = [
-    "MEANS",
-    "VARIANCE",
-    "Annotated",
-    "Chain",
-    "Sampled",
-    "SourceChoice",
-    "annotated",
-    "build_chain",
-    "count_annotators",
-    "sample",
-]
-
 SourceChoice = Literal["original", "random", "released"]
 """What scorers are shown as the source.
 

@@ -51,19 +51,6 @@ from gecjury.scoring.scores import Plan
 from gecjury.stats.bootstrap import check_resamples
 from gecjury.stats.correlation import pearson, spearman
 
-__all__ = [
-    "CorpusLevel",
-    "CorpusScore",
-    "Drawn",
-    "Maege",
-    "MaegeSettings",
-    "MetricFigures",
-    "SentenceLevel",
-    "draw_texts",
-    "maege",
-    "measure",
-]
-
 CorpusScore = Literal["corpus", "mean"]
 """A corpus' score: the metric's own, or the mean over its sentences, as in the released program."""
 

@@ -12,16 +12,6 @@ from gecjury.experiments.maege.chains import Annotated, Chain
 from gecjury.stats.bootstrap import interval
 from gecjury.stats.correlation import pearson_of_sums
 
-__all__ = [
-    "ChainAgreement",
-    "TypeChange",
-    "agreement_interval",
-    "chain_agreement",
-    "chain_sums",
-    "gold_scores",
-    "type_changes",
-]
-
 # The columns of `chain_sums`.
 _AGREE, _TIED, _DISAGREE, _MISSING, _N, _X, _Y, _XX, _YY, _XY = range(10)
 

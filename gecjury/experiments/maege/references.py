@@ -16,20 +16,6 @@ from gecjury.corpus.tokens import folded, in_language
 from gecjury.errors import InputError, OptionError, known_name
 from gecjury.experiments.maege.chains import Annotated, count_annotators
 
-__all__ = [
-    "ALL",
-    "CORPORA",
-    "REFERENCE_SETS",
-    "References",
-    "corpus_language",
-    "gold_block",
-    "in_fold",
-    "named_references",
-    "of_annotators",
-    "other_annotators",
-    "read_blocks",
-]
-
 ALL = -1
 """Number of the reference set that serves the chains of every annotator."""
 

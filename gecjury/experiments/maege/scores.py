@@ -19,8 +19,6 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
 
-__all__ = ["Pool", "PoolScores", "pool_texts", "score_pool"]
-
 _Key = tuple[int, int, str, str]
 """Sentence, reference set, source shown, text."""
 

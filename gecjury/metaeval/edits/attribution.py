@@ -28,8 +28,6 @@ from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 
-__all__ = ["EXACT_LIMIT", "Attribution", "Method", "Subsets", "attribute"]
-
 Method = Literal["remove", "add", "shapley"]
 EXACT_LIMIT = 10  # edits up to which Shapley values are exact: 2¹⁰ = 1,024 scores
 

@@ -17,53 +17,83 @@ import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
+from gecjury.benchmarks.edit_verdicts import HumanVerdict
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase
 
-__all__ = ["annotator_pairs", "baselines", "cases_print", "edit_cases", "edit_types"]
 
+def _placed_verdicts(benchmark: Benchmark) -> list[tuple[int, HumanVerdict]]:
+    """Return each verdict on a correction of a system compared, with its row of the corpus.
 
-def edit_cases(benchmark: Benchmark) -> list[EditCase]:
-    """The distinct edits that a benchmark's annotators judged, of the systems compared.
-
-    An edit of the same correction that several annotators judged is one case. Verdicts name no
-    system: those on a correction that none of the corpus' systems made are left out.
+    Sources may stand in the corpus twice. A verdict that gives the text of its source alone then
+    belongs to the first row at which a system made its correction. The row is -1 where the source
+    is not in the corpus.
 
     Raises:
         DataError: the benchmark has no verdicts on edits.
     """
-    verdicts, sources, _ = benchmark.verdicts()
-    rows = {" ".join(s.split()): row for row, s in enumerate(benchmark.corpus.sources)}
+    corpus = benchmark.corpus
+    rows: defaultdict[str, list[int]] = defaultdict(list)
+    for row, source in enumerate(corpus.sources):
+        rows[" ".join(source.split())].append(row)
     made = [
-        {" ".join(version.lines[row].split()) for version in benchmark.corpus.systems.values()}
-        for row in range(len(benchmark.corpus))
+        {" ".join(version.lines[row].split()) for version in corpus.systems.values()}
+        for row in range(len(corpus))
     ]
-    contexts = {source.sentence: (source.before, source.after) for source in sources}
-    judged: dict[tuple[str, str], dict[Edit, list[bool]]] = {}
-    for verdict in verdicts:
-        row = rows.get(verdict.sentence, -1)
-        if row >= 0 and verdict.correction not in made[row]:
-            continue
+    placed = []
+    for verdict in benchmark.verdicts()[0]:
+        possible = rows.get(verdict.sentence, [-1]) if verdict.row < 0 else [verdict.row]
+        fitting = [row for row in possible if row < 0 or verdict.correction in made[row]]
+        if fitting:
+            placed.append((fitting[0], verdict))
+    return placed
+
+
+def edit_cases(benchmark: Benchmark) -> list[EditCase]:
+    """Return the distinct edits that a benchmark's annotators judged, of the systems compared.
+
+    An edit of the same correction of the same source that several annotators judged is one case;
+    the same source at another row of the corpus is another. Verdicts name no system: those on a
+    correction that none of the corpus' systems made are left out (`unused_verdicts` counts them).
+
+    Raises:
+        DataError: the benchmark has no verdicts on edits.
+    """
+    contexts = {(s.row, s.sentence): (s.before, s.after) for s in benchmark.verdicts()[1]}
+    judged: dict[tuple[int, str, str], dict[Edit, list[bool]]] = {}
+    context_of: dict[tuple[int, str], tuple[str, str]] = {}
+    for row, verdict in _placed_verdicts(benchmark):
+        context_of[row, verdict.sentence] = contexts[verdict.row, verdict.sentence]
         edit = Edit(verdict.start, verdict.end, verdict.new)
-        place = judged.setdefault((verdict.sentence, verdict.correction), {})
-        place.setdefault(edit, []).append(verdict.valid)
+        votes = judged.setdefault((row, verdict.sentence, verdict.correction), {})
+        votes.setdefault(edit, []).append(verdict.valid)
     return [
         EditCase(
-            rows.get(source, -1),
+            row,
             source,
-            contexts[source],
+            context_of[row, source],
             edit,
             tuple(sorted(edits)),
             sum(votes) / len(votes),
             correction,
             benchmark.corpus.language,
         )
-        for (source, correction), edits in judged.items()
+        for (row, source, correction), edits in judged.items()
         for edit, votes in edits.items()
     ]
+
+
+def unused_verdicts(benchmark: Benchmark) -> tuple[str, ...]:
+    """Return notes on what annotators marked and no case holds, each with its count."""
+    verdicts, _, problems = benchmark.verdicts()
+    reasons = Counter(problem.reason for problem in problems if not problem.read)
+    others = len(verdicts) - len(_placed_verdicts(benchmark))
+    if others:
+        reasons["verdicts on corrections that none of the systems compared made: left out"] = others
+    return tuple(f"{reason}: {count}" for reason, count in reasons.items())
 
 
 def cases_print(cases: Sequence[EditCase]) -> str:
@@ -89,13 +119,11 @@ def annotator_pairs(
         P cases with one annotator's verdict as `valid`; the other's verdicts (1 or 0), shape (P,);
         which of `cases` each is.
     """
-    place = {(c.source, c.correction, c.edit): number for number, c in enumerate(cases)}
+    place = {(c.row, c.source, c.correction, c.edit): number for number, c in enumerate(cases)}
     votes: dict[int, dict[str, list[bool]]] = {}
-    for verdict in benchmark.verdicts()[0]:
+    for row, verdict in _placed_verdicts(benchmark):
         edit = Edit(verdict.start, verdict.end, verdict.new)
-        number = place.get((verdict.sentence, verdict.correction, edit), -1)
-        if number < 0:  # Of a system that is not compared.
-            continue
+        number = place[row, verdict.sentence, verdict.correction, edit]
         by_annotator = votes.setdefault(number, {})
         by_annotator.setdefault(verdict.annotator, []).append(verdict.valid)
     pairs: list[tuple[int, float, float]] = []
@@ -153,11 +181,14 @@ def baselines(cases: Sequence[EditCase], types: Sequence[str], seed: int) -> dic
     if types:
         count = Counter(types)
         found["frequent-type"] = np.array([float(count[kind]) for kind in types])
-    corrections: defaultdict[str, set[tuple[Edit, ...]]] = defaultdict(set)
+    corrections: defaultdict[tuple[int, str], set[tuple[Edit, ...]]] = defaultdict(set)
     for case in cases:
-        corrections[case.source].add(case.edits)
-    made = Counter((case.source, case.edit) for case in cases)
+        corrections[case.row, case.source].add(case.edits)
+    made = Counter((case.row, case.source, case.edit) for case in cases)
     found["same-edit"] = np.array(
-        [made[case.source, case.edit] / len(corrections[case.source]) for case in cases]
+        [
+            made[case.row, case.source, case.edit] / len(corrections[case.row, case.source])
+            for case in cases
+        ]
     )
     return found

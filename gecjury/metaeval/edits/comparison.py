@@ -14,7 +14,13 @@ from pathlib import Path
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.errors import MissingExtraError
-from gecjury.metaeval.edits.cases import annotator_pairs, baselines, edit_cases, edit_types
+from gecjury.metaeval.edits.cases import (
+    annotator_pairs,
+    baselines,
+    edit_cases,
+    edit_types,
+    unused_verdicts,
+)
 from gecjury.metaeval.edits.credit import credit_kind, credit_with_files, plan_credit
 from gecjury.metaeval.edits.measures import EditAgreement, edit_agreement, pooled_types
 from gecjury.metaeval.edits.variants import check_attribution
@@ -23,17 +29,6 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditJudge
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
-
-__all__ = [
-    "EditBaseline",
-    "EditCeiling",
-    "EditComparison",
-    "EditResult",
-    "EditTasks",
-    "compare_edits",
-    "edit_tasks",
-    "plan_edits",
-]
 
 # What a metric reaches on the edits and verdicts that the ceiling is made of.
 _BESIDE = ("auc", "average_precision", "average_precision_invalid", "balanced")
@@ -117,7 +112,7 @@ class EditComparison:
         ceiling: how far annotators agree.
         edits: judged edits.
         corrections: that hold them.
-        sources: that were corrected.
+        sources: distinct texts that were corrected, which intervals resample.
         typed: whether error types are known, so that the agreements tell them apart.
         resamples: for the intervals.
         untried: metrics that were left out because they would cost much.
@@ -229,7 +224,7 @@ def compare_edits(
         chance=trial.chance(),
         ceiling=trial.ceiling(),
         edits=len(cases),
-        corrections=len({(case.source, case.correction) for case in cases}),
+        corrections=len({(case.row, case.source, case.correction) for case in cases}),
         sources=len({case.source for case in cases}),
         typed=bool(trial.types),
         resamples=trial.resamples,
@@ -268,8 +263,8 @@ class _Trial:
     ) -> _Trial:
         cases = edit_cases(benchmark)
         types: tuple[str, ...] = ()
-        notes: list[str] = []
-        short = {(c.source, c.correction) for c in cases if not c.complete}
+        notes = list(unused_verdicts(benchmark))
+        short = {(c.row, c.source, c.correction) for c in cases if not c.complete}
         if short:
             notes.append(
                 f"{len(short)} corrections have an edit whose verdict cannot be read; their other "

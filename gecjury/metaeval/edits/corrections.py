@@ -23,18 +23,6 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.stats.bootstrap import Interval
 
-__all__ = [
-    "ANY",
-    "FEW_BAD",
-    "LabelAgreement",
-    "LabelComparison",
-    "Labelled",
-    "ScoreKind",
-    "kinds_of_scores",
-    "label_agreements",
-    "source_scores",
-]
-
 ANY = "any"
 """The class of all bad corrections together."""
 

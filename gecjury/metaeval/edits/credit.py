@@ -29,17 +29,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 from gecjury.textfiles import MOST_BYTES, file_name, read_json, write_text
 
-__all__ = [
-    "COUNTED",
-    "CREDIT_FORMAT",
-    "CREDIT_KINDS",
-    "Credited",
-    "credit_edits",
-    "credit_kind",
-    "credit_with_files",
-    "plan_credit",
-]
-
 COUNTED = ("counts", "any", "share")
 CREDIT_KINDS = (*COUNTED, *METHODS)
 CREDIT_FORMAT = "gecjury-edit-credits/1"

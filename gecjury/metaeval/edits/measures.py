@@ -16,16 +16,6 @@ from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.scoring.by_edit import EditCase
 from gecjury.stats.bootstrap import interval
 
-__all__ = [
-    "CONFIDENCE",
-    "EditAgreement",
-    "TypeAgreement",
-    "edit_agreement",
-    "pooled_types",
-    "ranking_measures",
-    "source_halves",
-]
-
 CONFIDENCE = 0.95
 # Types with fewer edits, or fewer invalid ones, are pooled: their AUC would be noise.
 _FEWEST, _FEWEST_INVALID = 100, 15

@@ -27,15 +27,6 @@ from gecjury.scoring.by_edit import EditCase
 from gecjury.scoring.scorer import GroupScorer, Scorer
 from gecjury.scoring.scores import Plan
 
-__all__ = [
-    "METHODS",
-    "Variants",
-    "attribute_edits",
-    "check_attribution",
-    "plan_attribution",
-    "variant_corpus",
-]
-
 METHODS: Mapping[str, Method] = {
     "leave-one-out": "remove",
     "add-one": "add",

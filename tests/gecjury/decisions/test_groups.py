@@ -45,6 +45,7 @@ def test_numbers_and_truths_of_json_are_labels(here: Path) -> None:
     assert read_groups("x:n", 3).labels == ("2", "true", "0.5")
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(
     ("text", "given", "words"),
     [
@@ -63,6 +64,14 @@ def test_refusals(here: Path, text: str, given: str, words: str) -> None:
         read_groups(given, 3)
 
 
+@pytest.mark.parametrize("given", ["e.tsv", "e.tsv:a", "e.csv", "e.jsonl"])
+def test_a_table_of_one_blank_line_has_no_header(here: Path, given: str) -> None:
+    (here / given.partition(":")[0]).write_text("\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"e\.\w+, line 1: is blank; expected a header"):
+        read_groups(given, 1)
+
+
+@pytest.mark.security
 def test_too_many_groups(here: Path) -> None:
     (here / "f").write_text("".join(f"{n}\n" for n in range(51)), encoding="utf-8")
     with pytest.raises(OptionError, match="51 different labels; expected at most 50"):

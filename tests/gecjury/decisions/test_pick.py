@@ -9,11 +9,22 @@ import numpy as np
 import pytest
 
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
-from gecjury.decisions.pick import choose_by_risk, choose_by_score, pick, picks
+from gecjury.decisions.pick import (
+    PickSettings,
+    _best_elsewhere,
+    _part_draws,
+    choose_by_risk,
+    choose_by_score,
+    pick,
+    picks,
+)
 from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
 from gecjury.scoring.given_scores import scores
 from gecjury.scoring.registry import load
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import ScoreTable, Statistics
+from gecjury.scoring.signature import Signature
 
 SOURCE = ["This are a sentence .", "He go home now .", "All is well here ."]
 GOOD = ["This is a sentence .", "He goes home now .", "All is well here ."]
@@ -97,6 +108,54 @@ def test_gain_is_measured_beside_the_best_single_system() -> None:
     assert rows["bad"]["ci95"]["errant"][0] <= rows["bad"]["errant_gain"]
     assert "green chose by the references" in " ".join(found.notes)
     assert found.alike == 1
+
+
+def given_table(scorer: Scorer, values: np.ndarray) -> ScoreTable:
+    """A table of sentence scores, systems × sentences."""
+    statistics, names = Statistics(values), tuple("abcdefghi"[: len(values)])
+    scores = scorer.sentence_scores(statistics), scorer.corpus_scores(statistics)
+    signature = Signature("changes", "refless", {})
+    return ScoreTable(names, signature, *scores, statistics, dict.fromkeys(names, ""))
+
+
+def test_the_best_system_owes_nothing_to_luck() -> None:
+    # Eight systems of one quality: a ninth, fixed beforehand, is as good as the best of them.
+    rng = np.random.default_rng(4)
+    scorer, settings = load("changes"), PickSettings(resamples=99)
+    parts, draws = _part_draws(60, settings)
+    gains, lucky, holds = [], [], []
+    for _ in range(60):
+        values = rng.random((9, 60))
+        table = given_table(scorer, values)
+        baseline = _best_elsewhere(scorer, table, 8, parts, draws)
+        drawn = scorer.corpus_scores(table.statistics, draws).score[:, 8] - baseline
+        gains.append(drawn[0])
+        lucky.append(values[8].mean() - values[:8].mean(axis=1).max())
+        low, high = np.quantile(drawn[1:], [0.025, 0.975])
+        holds.append(low <= 0 <= high)
+    error = np.std(gains) / np.sqrt(60)
+    assert abs(np.mean(gains)) < 3 * error
+    assert np.mean(lucky) < -6 * error
+    assert np.mean(holds) > 0.9
+
+
+def test_the_best_system_of_a_half_is_chosen_by_the_other_half() -> None:
+    scorer, settings = load("changes"), PickSettings(resamples=5)
+    parts, draws = _part_draws(60, settings)
+    assert draws[0].tolist() == list(range(60))
+    assert (np.sort(parts[draws], axis=1) == np.repeat(np.arange(6), 10)).all()
+    # Each of two systems is right in three of the six parts. A half with two or three of a
+    # system's parts chooses it for the other half, where it has one part or none. Of ten pairs of
+    # halves one is 3:0, where both halves choose wrongly and score 0; nine are 2:1, where both
+    # systems, each chosen for 30 sentences, are right in 10 of them: 20 of 60.
+    first = (parts < 3).astype(float)
+    table = given_table(scorer, np.stack([first, 1 - first]))
+    chosen = _best_elsewhere(scorer, table, 2, parts, draws)
+    assert chosen.tolist() == pytest.approx([0.9 * 20 / 60] * 6)
+    # One sentence alone is its own judge.
+    parts, draws = _part_draws(1, settings)
+    table = given_table(scorer, np.array([[0.1], [0.7]]))
+    assert _best_elsewhere(scorer, table, 2, parts, draws).tolist() == [0.7] * 6
 
 
 @pytest.mark.parametrize(

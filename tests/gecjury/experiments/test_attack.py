@@ -335,7 +335,7 @@ def test_judges_are_counted_and_meet_orders(
     capsys: pytest.CaptureFixture[str], files: list[str]
 ) -> None:
     pytest.importorskip("openai")
-    argv = [*files[:2], "-m", "llm-s:model=gpt-4o-2024-08-06", "--dry-run", "--no-cache"]
+    argv = [*files[:2], "-m", "llm-s:model=gpt-6-luna", "--dry-run", "--no-cache"]
     found = json.loads(run(capsys, *argv, "--attack", "order")[0])
     # One request a sentence: its text, its source and the damaged text side by side.
     assert found["requests"] == 3

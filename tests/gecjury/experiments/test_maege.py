@@ -445,7 +445,7 @@ def test_bad_input(
 
 def test_judges_are_counted_and_not_asked(capsys: pytest.CaptureFixture[str], gold: str) -> None:
     pytest.importorskip("openai")
-    argv = [gold, "-m", "llm-s:model=gpt-4o-2024-08-06", "--references", "all", "--dry-run"]
+    argv = [gold, "-m", "llm-s:model=gpt-6-luna", "--references", "all", "--dry-run"]
     found = json.loads(run(capsys, *argv, "--no-cache")[0])
     # Four texts of the first sentence in one request, five at most of the second in another.
     assert found["requests"] == 2

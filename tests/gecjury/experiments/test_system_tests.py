@@ -62,7 +62,7 @@ def test_randomisation_equals_swapping_by_hand() -> None:
         float
     )
     signs, exact = permutation_signs(5)
-    null, observed = approximate_randomisation(Ratio(), Statistics(values), [(0, 1)], signs)
+    null, observed = approximate_randomisation(Ratio(), table(values), [(0, 1)], signs)
     assert exact
     expected = []
     for swaps in product((False, True), repeat=5):

@@ -62,6 +62,7 @@ def test_every_setting_has_its_share(settings: Settings, part: str) -> None:
     assert larger.seconds[part] > found.seconds[part] > 0
 
 
+@pytest.mark.security
 def test_memory_of_judged_pairs_is_told() -> None:
     ranked = many(3000, 1, places=3000)
     settings = Settings(aggregate="mean", level="system", ties="calibrated")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import mean_over_raters, rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.ratings import one_rater, rating_agreement
+from gecjury.metaeval.segments import mean_rater
 
 NAN = float("nan")
 # B and C correct the first source alike, the second not.
@@ -98,6 +100,36 @@ def test_one_rater_against_the_others() -> None:
     assert found.pearson == found.within == pytest.approx(1.0, abs=1e-12)
     assert one_rater(benchmark(RATINGS)) == []
     assert one_rater(benchmark(RATINGS, RATINGS[None])) == []
+
+
+def test_the_order_of_systems_decides_nothing_of_one_rater() -> None:
+    # B and C share the first text; the first rater gave it 3 and 1, the second rated it once, and
+    # to each rater the mean of the others is the same.
+    raters = np.array([
+        [[4.0, 1.0], [3.0, 3.0], [1.0, 1.0]], [[3.0, 2.0], [2.0, 4.0], [NAN, 1.0]],
+        [[4.0, 1.0], [2.0, 3.0], [2.0, 3.0]],
+    ])  # fmt: skip
+    made = benchmark(RATINGS, raters)
+    for one, other in (
+        (one_rater(made)[0], one_rater(turned(made))[0]),
+        (mean_rater(made, "rating", "item"), mean_rater(turned(made), "rating", "item")),
+    ):
+        assert one is not None
+        assert other is not None
+        figures = [[v for v in astuple(each) if not isinstance(v, str)] for each in (one, other)]
+        np.testing.assert_allclose(*figures, rtol=1e-12)
+
+
+def turned(made: Benchmark) -> Benchmark:
+    """The same with its systems in the opposite order."""
+    assert made.segment_scores is not None
+    systems = dict(reversed(made.corpus.systems.items()))
+    return replace(
+        made,
+        corpus=replace(made.corpus, systems=systems),
+        segment_scores=made.segment_scores[::-1],
+        raters={aspect: table[:, ::-1] for aspect, table in made.raters.items()},
+    )
 
 
 def test_mean_over_raters_leaves_out_what_is_absent() -> None:

@@ -7,6 +7,8 @@ after another; missing ratings (None) are NaN here.
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -105,6 +107,41 @@ def test_published_thresholds() -> None:
     metric = table([0, 2, 6, 8], 1)
     assert accuracy(table([1, 2, 3, 4], 1), metric, "none").epsilon == 0
     assert accuracy(table([1, 1, 1, 4], 1), metric, "none").epsilon == 4
+
+
+def thresholds(human: np.ndarray, metric: np.ndarray) -> tuple[Fraction, list[float]]:
+    """The best mean accuracy over rows, exactly, and every threshold that reaches it, ascending."""
+    groups = []
+    for h, m in zip(human, metric, strict=True):
+        both = combinations(np.flatnonzero(~(np.isnan(h) | np.isnan(m))).tolist(), 2)
+        pairs = [
+            (abs(m[i] - m[j]), np.sign(h[i] - h[j]) == np.sign(m[i] - m[j]), h[i] == h[j])
+            for i, j in both
+        ]
+        groups += [pairs] if pairs else []
+    accuracies: dict[float, Fraction] = {}
+    for epsilon in sorted({0.0, *(gap for pairs in groups for gap, _, _ in pairs)}):
+        right = [[tie if gap <= epsilon else same for gap, same, tie in p] for p in groups]
+        total = sum((Fraction(sum(group), len(group)) for group in right), Fraction())
+        accuracies[epsilon] = total / len(right)
+    best = max(accuracies.values())
+    return best, [epsilon for epsilon, value in accuracies.items() if value == best]
+
+
+def test_epsilon_is_the_smallest_of_those_that_fit_best() -> None:
+    # Rounded scores and groups of unequal size: often several thresholds reach the best accuracy.
+    rng = np.random.default_rng(0)
+    several = 0
+    for _ in range(60):
+        human = rng.integers(0, 4, (rng.integers(3, 16), rng.integers(3, 7))).astype(float)
+        metric = np.round(human * rng.random() + rng.normal(size=human.shape), 1)
+        human[rng.random(human.shape) < 0.15] = NAN
+        best, reached = thresholds(human, metric)
+        found = accuracy(human, metric, "system")
+        assert found.accuracy == pytest.approx(float(best), abs=1e-12)
+        assert found.epsilon == reached[0]
+        several += len(reached) > 1
+    assert several > 10
 
 
 def test_published_regression_example() -> None:

@@ -19,7 +19,13 @@ from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError, OptionError
 from gecjury.metaeval.comparison import compare, plans
-from gecjury.metaeval.edits.cases import annotator_pairs, baselines, edit_cases, edit_types
+from gecjury.metaeval.edits.cases import (
+    annotator_pairs,
+    baselines,
+    edit_cases,
+    edit_types,
+    unused_verdicts,
+)
 from gecjury.metaeval.edits.comparison import EditTasks, compare_edits, edit_tasks, plan_edits
 from gecjury.metaeval.edits.credit import CREDIT_KINDS, credit_edits, credit_kind, credit_with_files
 from gecjury.metaeval.edits.measures import edit_agreement
@@ -90,6 +96,28 @@ def test_edits_of_systems_that_are_not_compared_are_left_out() -> None:
     pairs, _, place = annotator_pairs(replace(whole, corpus=corpus), cases)
     assert not pairs  # One annotator judged it.
     assert place.shape == (0,)
+
+
+def test_a_text_alone_belongs_to_the_row_where_its_correction_was_made() -> None:
+    corpus = Corpus(("a b c", "a b c"), {"s": Version(("X b c", "a Y c"))})
+    verdicts = [
+        *said("one", 0, "X b c", (0, "X", True)),
+        *said("one", 0, "a Y c", (1, "Y", False)),
+        *said("two", 0, "a Y c", (1, "Y", False)),
+        *said("one", 0, "a b Z", (2, "Z", True)),
+    ]
+    twice = replace(
+        benchmark(),
+        corpus=corpus,
+        _verdicts=lambda: (tuple(verdicts), benchmark().verdicts()[1], ()),
+    )
+    cases = edit_cases(twice)
+    assert [(c.row, c.correction, c.valid) for c in cases] == [(0, "X b c", 1), (1, "a Y c", 0)]
+    assert annotator_pairs(twice, cases)[2].tolist() == [1, 1]
+    # Each stands in the only correction of its row.
+    assert baselines(cases, (), seed=0)["same-edit"].tolist() == [1, 1]
+    told = "verdicts on corrections that none of the systems compared made: left out: 1"
+    assert unused_verdicts(twice) == (told,)
 
 
 def test_annotators_are_held_against_each_other_both_ways() -> None:

@@ -1,0 +1,142 @@
+"""Records of our own, as JSON, read back as the dataclasses that they were written from.
+
+Whatever a file holds, a record has the types that its dataclass declares, or a message says which
+value has not. Readers need no checks of their own for types.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from gecjury.errors import InputError
+from gecjury.textfiles import read_json
+
+_T = TypeVar("_T")
+
+
+def from_record(kind: type[_T], value: object, where: str = "") -> _T:
+    """Return a JSON value as an instance of a type.
+
+    Args:
+        kind: a dataclass, or what its fields may be: `str`, `int`, `float`, `bool`, `None`,
+            `Any`, a `Literal`, a union, a `tuple` of one type or a `Sequence` (both from a list), a
+            `Mapping` with string keys, or a dataclass. Keys that a dataclass lacks are ignored;
+            fields with a default may be missing.
+        value: from `json.loads`.
+        where: the path to the value inside its document, for messages.
+
+    Raises:
+        ValueError: a value has another type; names its path, the value and the expected type.
+    """
+    return cast(_T, _read(kind, value, where))
+
+
+def read_record(kind: type[_T], path: str | Path, what: str, remedy: str) -> _T:
+    """Return the record in a JSON file; see `from_record`.
+
+    Args:
+        kind: a dataclass.
+        path: the file.
+        what: the kind of record, for messages: "the manifest of a run".
+        remedy: what the user can do about a file that holds something else.
+
+    Raises:
+        InputError: the file cannot be read or holds no such record; names file and value.
+    """
+    record = read_json(path, what)
+    try:
+        return from_record(kind, record)
+    except ValueError as error:
+        raise InputError(f"{path}: is not {what} ({error}): {remedy}") from None
+
+
+def _read(kind: Any, value: Any, where: str) -> Any:
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return value
+    if is_dataclass(kind):
+        return _dataclass(cast(type, kind), value, where)
+    if origin in (Union, types.UnionType):
+        return _union(inner, value, where)
+    if origin is Literal:
+        if value in inner and type(value) in map(type, inner):
+            return value
+    elif origin in (tuple, Sequence):
+        if isinstance(value, list):
+            items = [_read(inner[0], v, f"{where}[{n}]") for n, v in enumerate(value)]
+            return tuple(items) if origin is tuple else items
+    elif origin is Mapping:
+        if isinstance(value, dict):
+            return {key: _read(inner[1], v, _below(where, key)) for key, v in value.items()}
+    elif kind is float:
+        if type(value) is float or (type(value) is int and abs(value) <= _LARGEST):
+            return float(value)
+    # A bool is an int to Python, but not in JSON.
+    elif type(value) is kind:
+        return value
+    raise _error(value, _named(kind), where)
+
+
+_LARGEST = 1.7e308  # of floats; a whole number of JSON may be larger
+
+
+def _dataclass(kind: type, value: Any, where: str) -> Any:
+    if not isinstance(value, dict):
+        raise _error(value, "an object", where)
+    declared = _types(kind)
+    values = {}
+    for field in fields(kind):
+        if field.name in value:
+            at = _below(where, field.name)
+            values[field.name] = _read(declared[field.name], value[field.name], at)
+        elif field.default is MISSING and field.default_factory is MISSING:
+            raise ValueError(f"{_below(where, field.name)} is missing")
+    return kind(**values)
+
+
+@lru_cache
+def _types(kind: type) -> Mapping[str, Any]:
+    return get_type_hints(kind)
+
+
+def _union(kinds: Sequence[Any], value: Any, where: str) -> Any:
+    for kind in kinds:
+        try:
+            return _read(types.NoneType if kind is None else kind, value, where)
+        except ValueError:
+            continue
+    raise _error(value, " or ".join(map(_named, kinds)), where)
+
+
+def _below(where: str, key: str) -> str:
+    return f"{where}.{key:.60}" if where else f"{key:.60}"
+
+
+def _error(value: Any, expected: str, where: str) -> ValueError:
+    return ValueError(f"{where or 'the document'} is {value!r:.60}; expected {expected}")
+
+
+def _named(kind: Any) -> str:
+    """Return what a type is called in messages."""
+    origin = get_origin(kind)
+    if origin is Literal:
+        return " or ".join(map(repr, get_args(kind)))
+    if origin in (tuple, Sequence):
+        return "a list"
+    if origin is Mapping or is_dataclass(kind):
+        return "an object"
+    return _NAMES.get(kind, str(kind))
+
+
+_NAMES = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    types.NoneType: "null",
+}

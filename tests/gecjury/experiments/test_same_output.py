@@ -1,0 +1,117 @@
+"""Tests between systems by every metric that reads references: twins, and the printed value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gecjury.corpus.corpus import Corpus, corpus_of_texts
+from gecjury.corpus.m2 import parse_m2
+from gecjury.decisions.paired import Resampler, metric_difference
+from gecjury.experiments.rank import RankSettings, rank
+from gecjury.experiments.system_tests import approximate_randomisation
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import METRICS, load, scorer_class
+from gecjury.scoring.scorer import Scorer
+from gecjury.stats.permutation import permutation_signs
+
+# The annotators differ wherever both correct, so that it matters whose reference is taken.
+GOLD = """\
+S He go to school every days .
+A 1 2|||R:VERB:SVA|||goes|||REQUIRED|||-NONE-|||0
+A 4 6|||R:OTHER|||each day|||REQUIRED|||-NONE-|||0
+A 1 2|||R:VERB:TENSE|||went|||REQUIRED|||-NONE-|||1
+A 5 6|||R:NOUN:NUM|||day|||REQUIRED|||-NONE-|||1
+
+S I has a cats at home .
+A 1 2|||R:VERB|||have|||REQUIRED|||-NONE-|||0
+A 2 4|||R:OTHER|||cats|||REQUIRED|||-NONE-|||0
+A 1 2|||R:VERB:TENSE|||had|||REQUIRED|||-NONE-|||1
+A 3 4|||R:NOUN:NUM|||cat|||REQUIRED|||-NONE-|||1
+
+S This are fine with us all .
+A 1 2|||R:VERB:SVA|||is|||REQUIRED|||-NONE-|||0
+A 0 1|||R:DET|||These|||REQUIRED|||-NONE-|||1
+
+S We went home early yesterday .
+A -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0
+A 3 3|||M:OTHER|||rather|||REQUIRED|||-NONE-|||1
+
+S She like to read old book .
+A 1 2|||R:VERB:SVA|||likes|||REQUIRED|||-NONE-|||0
+A 5 6|||R:NOUN:NUM|||books|||REQUIRED|||-NONE-|||0
+A 1 4|||R:VERB|||likes reading|||REQUIRED|||-NONE-|||1
+A 5 6|||R:NOUN:NUM|||books|||REQUIRED|||-NONE-|||1
+"""
+MINE = [
+    "He goes to school every day .",
+    "I have a cat at home .",
+    "This is fine with us .",
+    "We went home early yesterday .",
+    "She likes to read old books .",
+]
+OTHER = [
+    "He went to school each day .",
+    "I had cats at home .",
+    "These are fine with us all .",
+    "We went early home yesterday .",
+    "She like reading old book .",
+]
+MODELS = {"pt-errant": "model", "pt-m2": "model", "uot-errant": "encoder"}
+READING_REFERENCES = [name for name in METRICS if scorer_class(name).needs & {"references", "gold"}]
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    blocks = parse_m2(GOLD.splitlines())
+    return corpus_of_texts(
+        [block.source for block in blocks],
+        {"mine": MINE, "copy": list(MINE), "other": OTHER},
+        [[block.text(annotator) for block in blocks] for annotator in (0, 1)],
+        blocks,
+    )
+
+
+def scorer_of(name: str, request: pytest.FixtureRequest) -> Scorer:
+    """The metric, with a tiny model where it needs one."""
+    options = {}
+    if name in MODELS:
+        for package in ("torch", "transformers", "ot"):
+            pytest.importorskip(package)
+        options[MODELS[name]] = str(request.getfixturevalue("tiny_bert"))
+    if name not in ("gleu", "gleu-official", "green", "i-measure", "m2", "sentm2"):
+        pytest.importorskip("errant")
+    return load(name, **options)
+
+
+@pytest.mark.parametrize("name", READING_REFERENCES)
+def test_the_same_output_twice_is_not_told_apart(
+    name: str, corpus: Corpus, request: pytest.FixtureRequest
+) -> None:
+    scorer, runtime = scorer_of(name, request), Runtime(use_cache=False)
+    settings = RankSettings(resamples=20, permutations=1000)
+    tests = rank(corpus, metrics=scorer, settings=settings, runtime=runtime).metrics[0].tests
+    assert tests is not None
+    assert tests.p[0, 1] == 1.0
+    assert tests.intervals[0] == tests.intervals[1]
+    twice = scorer.score_corpus(corpus.with_systems(["mine", "copy"]), runtime)
+    paired = metric_difference(scorer, twice, Resampler(resamples=20, permutations=1000))
+    assert (paired.difference, paired.interval, paired.p) == (0.0, (0.0, 0.0), 1.0)
+
+
+@pytest.mark.parametrize("name", READING_REFERENCES)
+def test_what_is_tested_is_what_is_printed(
+    name: str, corpus: Corpus, request: pytest.FixtureRequest
+) -> None:
+    scorer = scorer_of(name, request)
+    table = scorer.score_corpus(corpus, Runtime(use_cache=False)).settled()
+    # A resample that is the corpus has the score that is printed.
+    again = scorer.corpus_scores(table.statistics, np.arange(len(corpus))[None]).score[0]
+    assert again.tolist() == pytest.approx(list(table.totals), abs=1e-12)
+    signs, exact = permutation_signs(len(corpus), 1000)
+    assert exact
+    null, observed = approximate_randomisation(scorer, table, [(0, 1), (0, 2)], signs)
+    assert not null[:, 0].any()
+    assert observed.tolist() == [0.0, table.totals["mine"] - table.totals["other"]]
+    # The first permutation swaps nothing, the last everything.
+    assert null[[0, -1], 1] == pytest.approx([observed[1], -observed[1]], abs=1e-12)

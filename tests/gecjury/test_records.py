@@ -1,0 +1,73 @@
+"""Records read back as the dataclasses that they were written from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from gecjury.errors import InputError
+from gecjury.records import from_record, read_record
+
+pytestmark = pytest.mark.security
+
+
+@dataclass(frozen=True)
+class Inner:
+    n: int
+    word: str = "none"
+
+
+@dataclass(frozen=True)
+class Outer:
+    kind: Literal["a", "b"]
+    share: float
+    inner: Inner
+    several: tuple[Inner, ...] = ()
+    by_name: Mapping[str, Sequence[float]] | None = None
+    flag: bool = False
+    anything: Any = None
+
+
+FULL = Outer("b", 0.5, Inner(1), (Inner(2, "x"),), {"y": [1.0, 2.5]}, True, {"z": [None]})
+
+
+def test_what_was_written_is_read() -> None:
+    assert from_record(Outer, json.loads(json.dumps(asdict(FULL)))) == FULL
+    assert from_record(Outer, {"kind": "a", "share": 1, "inner": {"n": 0}, "later": 3}) == Outer(
+        "a", 1.0, Inner(0)
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"kind": "c"}, "kind is 'c'; expected 'a' or 'b'"),
+        ({"kind": ["a"]}, r"kind is \['a'\]; expected 'a' or 'b'"),
+        ({"share": "x"}, "share is 'x'; expected a number"),
+        ({"share": True}, "share is True; expected a number"),
+        ({"share": 10**400}, "share is 1000.*; expected a number"),
+        ({"inner": {"n": 1.5}}, r"inner\.n is 1\.5; expected a whole number"),
+        ({"inner": {"n": True}}, r"inner\.n is True; expected a whole number"),
+        ({"inner": {}}, r"inner\.n is missing"),
+        ({"inner": [1]}, r"inner is \[1\]; expected an object"),
+        ({"several": {"n": 1}}, "several is .*; expected a list"),
+        ({"several": [{"n": 1}, {"n": 1, "word": 2}]}, r"several\[1\]\.word is 2; expected a text"),
+        ({"by_name": {"y": [None]}}, "by_name is .*; expected an object or null"),
+        ({"flag": 1}, "flag is 1; expected true or false"),
+    ],
+)
+def test_other_types_are_refused_by_path_and_value(change: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        from_record(Outer, json.loads(json.dumps(asdict(FULL))) | change)
+
+
+def test_a_file_is_named_with_its_remedy(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"n": "1"}', encoding="utf-8")
+    told = r"x\.json: is not a pair \(n is '1'; expected a whole number\): delete it"
+    with pytest.raises(InputError, match=told):
+        read_record(Inner, tmp_path / "x.json", "a pair", "delete it")
