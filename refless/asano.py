@@ -13,15 +13,13 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.models.checkpoints import weights_identity
 from gecjury.models.precision import DType
-from gecjury.refless.nets.bundle import bundle_identity, open_bundle
+from gecjury.refless.nets.bundle import bundle_identity, bundle_models, open_bundle
 from gecjury.refless.nets.language import english_model_notes, mean_log_probabilities
 from gecjury.refless.similarity import Meteor, words_of_any
 from gecjury.refless.some import distinct_pairs
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Scores, Statistics
-
-__all__ = ["Asano"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,12 @@ class Asano(MeanScorer):
                 f"asano: alpha={self.alpha:g}, beta={self.beta:g}, gamma={self.gamma:g}: weights "
                 "must be 0 or more and sum to 1"
             )
+
+    @property
+    def loaded_models(self) -> tuple[str, ...]:
+        """The model of grammaticality with the encoders that it names; the language model."""
+        trained = bundle_models(self.model) if self.model and self.alpha else ()
+        return (*trained, self.language_model) if self.beta else trained
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The hashes of both models in use, or their names and commits on the hub."""

@@ -12,8 +12,6 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
 
-__all__ = ["Changes"]
-
 
 @dataclass(frozen=True)
 class Changes(MeanScorer):

@@ -22,7 +22,12 @@ from gecjury.models.checkpoints import (
     weights_identity,
 )
 from gecjury.models.encoder import EncoderSpec, load_encoder
-from gecjury.models.networks import read_config, read_network, read_tokenizer
+from gecjury.models.networks import (
+    read_config,
+    read_network,
+    read_tokenizer,
+    refuse_padless,
+)
 from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.refless.nets.bundle import (
     IMPARA_FORMAT,
@@ -38,8 +43,6 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Statistics
 from gecjury.textfiles import read_json, read_text
-
-__all__ = ["IMPARA"]
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,13 @@ class IMPARA(MeanScorer):
         if not 0 < self.max_length <= 1_000_000:
             raise OptionError(f"impara: max_length={self.max_length}; expected 1 to 1000000")
 
+    @property
+    def loaded_models(self) -> tuple[str, ...]:
+        """The ranker, and the encoder for similarities."""
+        if not self.model:
+            return ()
+        return (self.model,) if self.threshold is None else (self.model, self._encoder())
+
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The trained weights' hash, or name and commit on the hub; the encoder's files."""
         if not self.model:
@@ -103,7 +113,7 @@ class IMPARA(MeanScorer):
         if not self.model:
             raise OptionError(
                 "impara: no model is named, and the authors' was not released. Train one, e.g. "
-                "`gecjury train impara jfleg gmeg-dev -o my-impara --encoder embedded`, and "
+                "`gecjury train impara jfleg gmeg-dev -o my-impara --recipe small`, and "
                 "score with -m impara:model=my-impara"
             )
         threshold = self.threshold
@@ -173,6 +183,7 @@ def _open(location: str, max_length: int, device: str, dtype: DType) -> tuple[Re
             f"({', '.join(model.config.id2label.values())}); IMPARA's has one"
         )
     tokenizer = read_tokenizer(checkpoint, config)
+    refuse_padless(checkpoint, config, tokenizer)
     # Of a folder all weights count: a mean's head lies beside the encoder's.
     identity = f"{weights_identity(location)}|{dtype}"
     network = placed(model, dtype, device)

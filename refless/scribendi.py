@@ -20,8 +20,6 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 
-__all__ = ["Scribendi"]
-
 
 @dataclass(frozen=True)
 class Scribendi(Scorer):
@@ -57,6 +55,11 @@ class Scribendi(Scorer):
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:
             raise OptionError(f"scribendi: threshold={self.threshold:g}: expected 0 to 1")
+
+    @property
+    def loaded_models(self) -> tuple[str, ...]:
+        """The language model."""
+        return (self.model,)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The hash of the language model's weights, or its name and commit on the hub."""

@@ -10,15 +10,6 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-__all__ = [
-    "Meteor",
-    "align_words",
-    "indel_ratio",
-    "porter_stem",
-    "token_sort_ratio",
-    "words_of_any",
-]
-
 _NO_BLANKS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 )

@@ -18,14 +18,13 @@ from gecjury.refless.nets.bundle import (
     USUAL_WEIGHTS,
     Bundle,
     bundle_identity,
+    bundle_models,
     metric_for,
     open_bundle,
 )
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Scores, Statistics
-
-__all__ = ["SOME", "distinct_pairs"]
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,11 @@ class SOME(MeanScorer):
             )
         if not 0 <= self.max_length <= 1_000_000:
             raise OptionError(f"some: max_length={self.max_length}; expected 0 to 1000000")
+
+    @property
+    def loaded_models(self) -> tuple[str, ...]:
+        """The trained model, and the encoders that it names."""
+        return bundle_models(self.model) if self.model else ()
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The hash of the trained weights, or the hub's commit; see `bundle_identity`."""
@@ -177,7 +181,7 @@ def _open(model: str, max_length: int, device: str, dtype: DType) -> Bundle:
     if not model:
         raise OptionError(
             "some: no model is named, and none is distributed. Train one, e.g. "
-            "`gecjury train some tmu-gfm -o my-some --encoder embedded`, and score with "
+            "`gecjury train some tmu-gfm -o my-some --recipe small`, and score with "
             "-m some:model=my-some"
         )
     return open_bundle(model, max_length, device, dtype)

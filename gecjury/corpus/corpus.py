@@ -7,25 +7,15 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from gecjury.corpus.edits import Edit, overlapping_edits
 from gecjury.corpus.gold import Scheme, has_type_of, other_types, untyped
-from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.language import ENGLISH, Language, unparted_note
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
-
-__all__ = [
-    "Corpus",
-    "Group",
-    "Version",
-    "corpus_of_texts",
-    "distinct_groups",
-    "errant_typed",
-    "gold_versions",
-]
 
 
 @dataclass(frozen=True)
@@ -157,11 +147,14 @@ class Corpus:
         """The system names in order."""
         return tuple(self.systems)
 
-    def overlaps(self, needs: Iterable[str]) -> tuple[str, ...]:
-        """What is to be told of edits of one annotator that overlap.
+    def remarks(self, needs: Iterable[str]) -> tuple[str, ...]:
+        """Return what a user must know of these texts to read a score of them.
+
+        Told are edits of one annotator that overlap, and sources in which each line is one token,
+        as Japanese is without its language.
 
         Args:
-            needs: what is read, of `references` and `gold`.
+            needs: what the metric reads, of `references` and `gold`.
         """
         found = []
         if "gold" in needs and self.gold is not None:
@@ -186,6 +179,8 @@ class Corpus:
                         "compared all count as they stand, and the text has them applied one after "
                         "another in the order of the file"
                     )
+        if unparted := unparted_note(self.sources, self.language):
+            found.append(f"{self._labels.get('source', 'the source')}: {unparted}")
         return tuple(found)
 
     def refuse_overlaps(self, metric: str) -> None:
@@ -444,7 +439,9 @@ def fingerprint(parts: Iterable[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def distinct_groups(corpus: Corpus, size: int, seed: int) -> tuple[Group, ...]:
+def distinct_groups(
+    corpus: Corpus, size: int, seed: int, *, drawn: bool = False
+) -> tuple[Group, ...]:
     """Put every distinct hypothesis of every source into groups of at most `size`.
 
     Systems with the same text share a place. More than `size` distinct texts are shuffled (the
@@ -456,16 +453,21 @@ def distinct_groups(corpus: Corpus, size: int, seed: int) -> tuple[Group, ...]:
         corpus: sources and hypotheses.
         size: most places in a group, at least 2.
         seed: of the shuffling.
+        drawn: shuffle the texts of every sentence by `seed`, the source and the texts alone, so
+            that neither the order of the systems nor the place in the corpus matters.
     """
     groups: list[Group] = []
     for row in range(len(corpus)):
         places: dict[str, list[str]] = {}
         for name, version in corpus.systems.items():
             places.setdefault(version.lines[row], []).append(name)
-        systems = [tuple(names) for names in places.values()]
-        if len(systems) > size:
-            order = np.random.default_rng([seed, row]).permutation(len(systems))
-            systems = [systems[index] for index in order]
+        texts = list(places)
+        if drawn:
+            texts.sort(key=partial(_drawn_rank, seed, corpus.sources[row]))
+        elif len(texts) > size:
+            order = np.random.default_rng([seed, row]).permutation(len(texts))
+            texts = [texts[index] for index in order]
+        systems = [tuple(places[text]) for text in texts]
         starts = range(0, max(len(systems) - 1, 1), max(size - 1, 1))
         for part, start in enumerate(starts):
             chosen = systems[start : start + size]
@@ -473,3 +475,7 @@ def distinct_groups(corpus: Corpus, size: int, seed: int) -> tuple[Group, ...]:
                 chosen += systems[: size - len(chosen)]
             groups.append(Group(f"{row}.{part}", row, tuple(chosen)))
     return tuple(groups)
+
+
+def _drawn_rank(seed: int, source: str, text: str) -> str:
+    return fingerprint([str(seed), source, text])

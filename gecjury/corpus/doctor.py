@@ -13,11 +13,10 @@ from typing import Literal
 from gecjury.corpus.corpus import Version, errant_typed
 from gecjury.corpus.edits import overlapping_edits
 from gecjury.corpus.gold import named_types, other_types
+from gecjury.corpus.language import unparted_note
 from gecjury.corpus.reading import read_corpus, read_sources, read_versions, system_name
 from gecjury.errors import GecjuryError, InputError
 from gecjury.textfiles import read_lines, read_text
-
-__all__ = ["FileReport", "Finding", "examine"]
 
 # Shares of lines or tokens from which on something is worth a warning. They separate the real
 # benchmarks (all below) from the same files shifted by a line or detokenised (all above).
@@ -232,9 +231,6 @@ def _against_source(report: FileReport, sources: tuple[str, ...]) -> list[Findin
 # and encoders cut what is beyond 512 word pieces.
 _LONG = 1_000
 
-# Words without blanks are told by lines of so many characters.
-_UNPARTED = 12
-
 _TURNING = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 # Letters that look alike in scripts that are not written within one word.
@@ -246,9 +242,6 @@ _WIDTHS = (
     ("full-width letters and figures", r"[０-９Ａ-Ｚａ-ｚ]", "half-width ones", r"[0-9A-Za-z]"),
     ("half-width katakana", r"[ｦ-ﾟ]", "full-width ones", r"[ァ-ヺ]"),
 )
-
-_KANA = re.compile(r"[ぁ-ヺｦ-ﾝ]")
-_HAN = re.compile(r"[\u3400-\u9fff]")
 
 
 def _writing(path: str, lines: Sequence[str]) -> list[Finding]:
@@ -293,15 +286,8 @@ def _writing(path: str, lines: Sequence[str]) -> list[Finding]:
     marks = sum(unicodedata.category(c) == "Mn" for c in unicodedata.normalize("NFC", text))
     if marks:
         found.append(f"{marks} combining marks: characters of their own where letters are counted")
-    whole = [line for line in lines if len(line.strip()) >= _UNPARTED]
-    unparted = sum(not re.search(r"\s", line.strip()) for line in whole)
-    if 2 * unparted > len(whole):
-        named = "ja" if _KANA.search(text) else "zh" if _HAN.search(text) else ""
-        remedy = f"name the language (--lang {named})" if named else "take --tokens char"
-        found.append(
-            f"{unparted} of {len(whole)} longer lines have no blank, so that each is one token: "
-            f"{remedy}, or give tokenised text"
-        )
+    if unparted := unparted_note(lines):
+        found.append(unparted)
     return [Finding("note", path, message) for message in found]
 
 

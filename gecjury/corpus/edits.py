@@ -7,15 +7,6 @@ from dataclasses import dataclass
 
 from gecjury.errors import InputError
 
-__all__ = [
-    "Edit",
-    "Edits",
-    "apply_edits",
-    "counted_edits",
-    "ordered_edits",
-    "overlapping_edits",
-]
-
 
 @dataclass(frozen=True, order=True, slots=True)
 class Edit:

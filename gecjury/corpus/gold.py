@@ -11,18 +11,6 @@ from gecjury.corpus.edits import Edit
 from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
 from gecjury.wording import visible
 
-__all__ = [
-    "DETECTED_TYPES",
-    "Scheme",
-    "has_type_of",
-    "is_errant_type",
-    "join_annotators",
-    "named_types",
-    "other_types",
-    "scheme_of",
-    "untyped",
-]
-
 # The categories that ERRANT's English rules can give (Bryant et al. 2017, release 3.0), after the
 # operation.
 _FORMS = {

@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.errors import InputError, MissingExtraError
-
-__all__ = ["hub_dataset"]
+from gecjury.textfiles import lies_in
 
 
 def hub_dataset(name: str) -> Any:
-    """A dataset called `hf:NAME[:SPLIT]`.
+    """Load a dataset called `hf:NAME[:SPLIT]`.
+
+    Args:
+        name: of the hub, or a folder that `save_to_disk` wrote. Other folders are refused: the
+            description in their README.md chooses the files that are read, which may lie anywhere.
 
     Raises:
-        InputError: it cannot be loaded, or has several splits and none is named.
+        InputError: it cannot be loaded, names files outside its folder, or has several splits and
+            none is named.
         MissingExtraError: the package is not installed.
     """
     try:
@@ -24,16 +28,27 @@ def hub_dataset(name: str) -> Any:
             f"{name} needs the package {error.name}, which is not installed: pip install datasets"
         ) from None
     folder, _, split = name.removeprefix("hf:").partition(":")
+    here = Path(folder)
+    kept = (here / "dataset_info.json").exists() or (here / "dataset_dict.json").exists()
+    if here.exists() and not kept:
+        raise InputError(
+            f"hf:{folder}: not a folder written by save_to_disk; name the files in it themselves "
+            f"(without hf:, e.g. {here / '*.jsonl'} or .parquet)"
+        )
     try:
-        here = Path(folder)
-        kept = (here / "dataset_info.json").exists() or (here / "dataset_dict.json").exists()
-        data = datasets.load_from_disk(folder) if kept else datasets.load_dataset(folder)
+        if kept:
+            # Kept on disk, so that the files are known.
+            data = datasets.load_from_disk(folder, keep_in_memory=False)
+        else:
+            data = datasets.load_dataset(folder)
     except Exception as error:  # whatever the hub's clients raise
         reason = str(error).splitlines()[0] if str(error) else "no reason given"
         raise InputError(
             f"hf:{folder}: the dataset cannot be loaded ({type(error).__name__}: {reason:.200}); "
             "check the name and the network, or name a folder written by save_to_disk"
         ) from None
+    if kept:
+        _check_within(here, data)
     if isinstance(data, dict):
         if not split and len(data) > 1:
             raise InputError(
@@ -45,3 +60,18 @@ def hub_dataset(name: str) -> Any:
             raise InputError(f"hf:{folder}: has no split {split[:60]!r}; it has {', '.join(data)}")
         data = data[split]
     return data
+
+
+def _check_within(folder: Path, data: Any) -> None:
+    """Refuse a saved dataset whose description names files of another folder.
+
+    Raises:
+        InputError: names the first such file.
+    """
+    parts = data.values() if isinstance(data, dict) else [data]
+    for file in (Path(entry["filename"]) for part in parts for entry in part.cache_files):
+        if not lies_in(file, folder):
+            raise InputError(
+                f"hf:{folder}: names {str(file)[:200]!r} as a part of itself, which is outside; "
+                "save the dataset anew by save_to_disk"
+            )

@@ -8,22 +8,12 @@ folded, and the embedded tagger, so that nothing about English texts changes.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypedDict
 
 from gecjury.errors import OptionError, known_name, nearest
-
-__all__ = [
-    "ENGLISH",
-    "FOLDS",
-    "LANGUAGES",
-    "TOKENS",
-    "Language",
-    "LanguageOptions",
-    "language_of",
-]
 
 TOKENS = ("space", "char", "intl", "ja", "ja-sudachi", "zh")
 """Ways of cutting text into tokens; see `gecjury.corpus.tokens`. `spacy:NAME` is one more."""
@@ -170,3 +160,38 @@ def language_of(
             "spacy:NAME for an installed spaCy pipeline"
         )
     return found
+
+
+# Only lines of so many characters show whether words are written without blanks between them.
+_UNPARTED = 12
+
+_KANA = re.compile(r"[ぁ-ヺｦ-ﾝ]")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+
+
+def unparted_note(lines: Sequence[str], language: Language = ENGLISH) -> str:
+    """Return a remark on text in which each line is one token, with the remedy.
+
+    Text in ASCII alone is not looked at, since every script without blanks needs other characters.
+
+    Args:
+        lines: text as a metric splits it into tokens, at white space.
+        language: of the text, as the user named it; the remedy names another one.
+
+    Returns:
+        The remark; empty unless more than half of the longer lines hold no white space.
+    """
+    if all(map(str.isascii, lines)):
+        return ""
+    longer = [line for line in map(str.strip, lines) if len(line) >= _UNPARTED]
+    # The test for a plain blank is the fast one and settles nearly every line.
+    unparted = [line for line in longer if " " not in line and len(line.split(None, 1)) == 1]
+    if 2 * len(unparted) <= len(longer):
+        return ""
+    text = "\n".join(unparted)
+    code = "ja" if _KANA.search(text) else "zh" if _HAN.search(text) else language.code
+    remedy = "take --tokens char" if code == language.code else f"name the language (--lang {code})"
+    return (
+        f"{len(unparted)} of {len(longer)} longer lines have no blank, so that each is one token: "
+        f"{remedy}, or give tokenised text"
+    )

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from gecjury.corpus.corpus import Corpus
 
-__all__ = ["Leak", "corpus_texts", "find_leaks", "normalise", "sentence_key", "warning"]
-
 _QUOTES = str.maketrans(
     {
         "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "″": '"',

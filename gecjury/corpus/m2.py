@@ -21,8 +21,6 @@ from gecjury.corpus.edits import Edit, apply_edits, overlapping_edits
 from gecjury.errors import InputError
 from gecjury.textfiles import read_lines
 
-__all__ = ["M2Annotation", "M2Sentence", "format_m2", "looks_like_m2", "parse_m2", "read_m2"]
-
 NOOP = "noop"
 
 _DIGITS = 18

@@ -16,8 +16,6 @@ from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError
 from gecjury.textfiles import MOST_JSON, parse_json, read_lines
 
-__all__ = ["read_corpus", "read_gold", "read_versions", "system_name"]
-
 
 def system_name(path: str | Path) -> str:
     """A system's name: its file name without folder, `.gz`, and `.txt`, `.m2` or `.jsonl`."""

@@ -10,8 +10,6 @@ import numpy as np
 from gecjury.arrays import IntArray
 from gecjury.corpus.leakage import normalise
 
-__all__ = ["Split", "split_sources"]
-
 
 @dataclass(frozen=True)
 class Split:

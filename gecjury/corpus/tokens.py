@@ -28,16 +28,6 @@ from gecjury.corpus.language import Language
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint
 
-__all__ = [
-    "Tokeniser",
-    "folded",
-    "in_language",
-    "language_signature",
-    "tokenised",
-    "tokeniser",
-    "tokeniser_signature",
-]
-
 Tokeniser = Callable[[str], Sequence[str]]
 """Cuts a line into tokens."""
 
@@ -320,6 +310,11 @@ def _no_japanese(name: str) -> MissingExtraError:
     )
 
 
+def runs_pipeline(name: str) -> bool:
+    """Return whether a tokeniser is a spaCy pipeline: an installed package or a folder."""
+    return name.startswith("spacy:") and len(name) > len("spacy:") + 3
+
+
 @lru_cache(maxsize=2)
 def _spacy(name: str) -> Any:
     try:
@@ -330,7 +325,7 @@ def _spacy(name: str) -> Any:
         ) from None
     wanted = name.removeprefix("spacy:")
     try:
-        return spacy.blank(wanted) if len(wanted) <= 3 else spacy.load(wanted)
+        return spacy.load(wanted) if runs_pipeline(name) else spacy.blank(wanted)
     except (ImportError, OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
         raise OptionError(

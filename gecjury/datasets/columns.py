@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from gecjury.errors import InputError, OptionError, nearest
 
-__all__ = ["ROLES", "Columns", "ColumnsGiven", "parse_columns"]
-
 ROLES = ("id", "source", "hypothesis", "references")
 """What a column may hold; several may hold a hypothesis."""
 

@@ -23,8 +23,6 @@ from gecjury.datasets.shards import Job, Shard, ShardSummary
 from gecjury.datasets.work import Worker
 from gecjury.errors import GecjuryError, IncompleteError
 
-__all__ = ["Engine", "LocalEngine", "shard_rows_of"]
-
 TRIES = 3
 """How often a shard is begun whose worker dies."""
 

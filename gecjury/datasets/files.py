@@ -20,19 +20,6 @@ from gecjury.errors import InputError, MissingExtraError, install_hint, nearest
 if TYPE_CHECKING:
     from gecjury.runtime import Bar
 
-__all__ = [
-    "MOST_LINE",
-    "column_names",
-    "counted",
-    "dataset_files",
-    "is_dataset",
-    "may_be_dataset",
-    "open_lines",
-    "parquet_file",
-    "pyarrow",
-    "unchanged",
-]
-
 MOST_LINE = 16_000_000
 """Bytes of a line of JSON; what is longer is a bad row."""
 

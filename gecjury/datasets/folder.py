@@ -6,15 +6,15 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from gecjury.datasets.output import (
-    SIDES,
     UNFINISHED,
+    damaged_part,
     finished_summary,
     id_hashes,
     part_path,
@@ -23,28 +23,27 @@ from gecjury.datasets.output import (
 )
 from gecjury.datasets.shards import Job, Shard, ShardSummary
 from gecjury.errors import InputError, OutputError
-from gecjury.textfiles import lock, read_json
-
-__all__ = [
-    "MANIFEST",
-    "RESULTS",
-    "begin",
-    "duplicate_ids",
-    "finished",
-    "gather_bad_rows",
-    "held",
-    "manifest_of",
-    "tidy",
-    "write_results",
-]
+from gecjury.records import from_record, read_record
+from gecjury.scoring.result_folder import RESULTS, SIDES, refuse_pipes
+from gecjury.textfiles import lock
 
 MANIFEST = "dataset.json"
 """What the run is: settings, columns and files; written before the first part."""
 
-RESULTS = "results.json"
-"""Corpus scores, counts and notes; written last, so that a folder that has it is finished."""
-
 FORMAT = "gecjury-dataset/1"
+
+
+@dataclass(frozen=True)
+class _Manifest:
+    """The contents of the manifest.
+
+    Attributes:
+        format: of the folder.
+        job: fields of `Job`, apart from those of one run alone.
+    """
+
+    format: Literal["gecjury-dataset/1"]
+    job: Mapping[str, Any]
 
 
 @contextmanager
@@ -53,6 +52,7 @@ def held(folder: Path) -> Iterator[None]:
 
     Raises:
         OutputError: it cannot be made, holds other files, or another run holds it.
+        InputError: a pipe or a device stands in it.
     """
     try:
         if folder.exists() and not folder.is_dir():
@@ -64,6 +64,7 @@ def held(folder: Path) -> Iterator[None]:
                 f"{folder}: holds other files ({', '.join(sorted(names)[:3])}), but no run of this "
                 "kind; name a new folder"
             )
+        refuse_pipes(folder)
         file = (folder / ".lock").open("ab")
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written ({error.strerror or error})") from None
@@ -84,15 +85,12 @@ def manifest_of(folder: Path) -> Job | None:
     path = folder / MANIFEST
     if not path.exists():
         return None
-    record = read_json(path, "the manifest of a run")
+    what, remedy = "the manifest of a run", "name another folder, or delete this one"
+    manifest = read_record(_Manifest, path, what, remedy)
     try:
-        if record["format"] != FORMAT:
-            raise ValueError(record["format"])
-        return Job.from_json(json.dumps({**record["job"], "folder": str(folder)}))
-    except (LookupError, TypeError, ValueError, AttributeError):
-        raise InputError(
-            f"{path}: is no manifest of a run; name another folder, or delete this one"
-        ) from None
+        return Job.from_json(json.dumps({**manifest.job, "folder": str(folder)}))
+    except ValueError as error:
+        raise InputError(f"{path}: is not {what} (job: {error}): {remedy}") from None
 
 
 def begin(job: Job, old: Job | None) -> None:
@@ -169,13 +167,24 @@ def _signature_differences(before: Mapping[str, Any], now: Mapping[str, Any]) ->
 
 
 def finished(job: Job, shards: Sequence[Shard]) -> dict[int, ShardSummary]:
-    """Summaries of the shards that are finished, by number."""
-    found = {}
+    """Return the summaries of the shards that are finished, by number.
+
+    Raises:
+        InputError: a part is damaged, or its sums have not the layout of the others'.
+    """
+    summaries: dict[int, ShardSummary] = {}
+    sizes: dict[str, int] = {}  # of a metric's sums
     for shard in shards:
         summary = finished_summary(job, shard)
-        if summary is not None:
-            found[shard.number] = summary
-    return found
+        if summary is None:
+            continue
+        for label, total in summary.totals.items():
+            for sums in total.sums.values():
+                if len(sums) != sizes.setdefault(label, len(sums)):
+                    error = ValueError(f"its sums of {label} are {len(sums)} numbers")
+                    raise damaged_part(part_path(job, shard), error)
+        summaries[shard.number] = summary
+    return summaries
 
 
 def gather_bad_rows(job: Job, shards: Sequence[Shard]) -> int:
@@ -235,9 +244,12 @@ def duplicate_ids(job: Job, shards: Sequence[Shard]) -> str:
 
 
 def _hashes(job: Job, shard: Shard) -> Any:
-    """Sorted hashes of a part's ids; made anew where a finished run has removed them."""
-    path = side_path(job, shard, "ids.npy")
-    return np.load(path, mmap_mode="r") if path.exists() else id_hashes(part_ids(job, shard))
+    """Return the sorted hashes of a part's ids, from their file or else from the part."""
+    try:
+        return np.memmap(side_path(job, shard, "ids.bin"), dtype="<u8", mode="r")
+    except (OSError, ValueError):
+        # A finished run has removed the file, or it is damaged: not a whole number of hashes.
+        return id_hashes(part_ids(job, shard))
 
 
 def _ids_of(
@@ -263,15 +275,23 @@ def _ids_of(
 
 
 def part_ids(job: Job, shard: Shard) -> list[str]:
-    """The ids of a finished part, in order."""
-    path = part_path(job, shard)
-    if job.form == "jsonl":
-        with path.open(encoding="utf-8") as lines:
-            return [json.loads(line)["id"] for line in lines]
-    import pyarrow.parquet as parquet
+    """Return the ids of a finished part, in order.
 
-    ids: list[str] = parquet.read_table(path, columns=["id"]).column("id").to_pylist()
-    return ids
+    Raises:
+        InputError: the part is damaged.
+    """
+    path = part_path(job, shard)
+    try:
+        if job.form == "jsonl":
+            with path.open(encoding="utf-8") as lines:
+                ids = [json.loads(line)["id"] for line in lines]
+        else:
+            import pyarrow.parquet as parquet
+
+            ids = parquet.read_table(path, columns=["id"]).column("id").to_pylist()
+        return list(from_record(tuple[str, ...], ids, "id"))
+    except (OSError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise damaged_part(path, error) from None
 
 
 def write_results(job: Job, record: Mapping[str, Any]) -> None:

@@ -19,25 +19,11 @@ from gecjury.arrays import FloatArray
 from gecjury.datasets.files import pyarrow
 from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary
 from gecjury.errors import InputError, OutputError
-
-__all__ = [
-    "SIDES",
-    "UNFINISHED",
-    "KeptRows",
-    "column_signatures",
-    "finished_summary",
-    "id_hashes",
-    "part_path",
-    "side_path",
-    "write_part",
-    "written",
-]
+from gecjury.scoring.conditions import parse_condition
+from gecjury.scoring.result_folder import SIDES
 
 UNFINISHED = ".unfinished"
 """Folder of files that are being written; what a killed run leaves there is swept away."""
-
-SIDES = ".sides"
-"""Folder of what shards leave besides parts, until the run puts it together."""
 
 
 @contextmanager
@@ -84,7 +70,7 @@ def part_path(job: Job, shard: Shard) -> Path:
 
 
 def side_path(job: Job, shard: Shard, ending: str) -> Path:
-    """Where something else of a shard stands: `bad.jsonl`, `ids.npy`, `summary.json`."""
+    """Where something else of a shard stands: `bad.jsonl`, `ids.bin`, `summary.json`."""
     return Path(job.folder) / SIDES / f"{shard.name}.{ending}"
 
 
@@ -175,12 +161,38 @@ def finished_summary(job: Job, shard: Shard) -> ShardSummary | None:
             import pyarrow.parquet as parquet
 
             text = parquet.read_schema(path).metadata[b"_summary"].decode()
-        return ShardSummary.from_json(text)
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(
-            f"{path}: is no part of this run, or damaged ({type(error).__name__}): delete it to "
-            "have it made anew"
-        ) from None
+        summary = ShardSummary.from_json(text)
+        _check_summary(summary, job, shard)
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise damaged_part(path, error) from None
+    return summary
+
+
+def damaged_part(path: Path, error: BaseException) -> InputError:
+    """Return the error for a part that cannot be read."""
+    return InputError(
+        f"{path}: is no part of this run, or damaged ({error!s:.120}): delete it to have it made "
+        "anew"
+    )
+
+
+def _check_summary(summary: ShardSummary, job: Job, shard: Shard) -> None:
+    """Refuse the summary of another shard or of another job.
+
+    Raises:
+        ValueError: it is one.
+    """
+    if (summary.number, summary.rows) != (shard.number, shard.stop - shard.start):
+        raise ValueError("its summary is of other rows")
+    if set(summary.totals) != set(job.labels):
+        raise ValueError("its summary is of other metrics")
+    if any(
+        set(total.sums) not in (set(), set(job.hypotheses)) for total in summary.totals.values()
+    ):
+        raise ValueError("its summary is of other systems")
+    parts = parse_condition(job.keep).parts if job.keep else ()
+    if {len(summary.kept.removed), len(summary.kept.failed)} != {len(parts)}:
+        raise ValueError("its summary is of another condition")
 
 
 class KeptRows:

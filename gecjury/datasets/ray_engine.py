@@ -38,8 +38,7 @@ from gecjury.errors import (
     OutputError,
     install_hint,
 )
-
-__all__ = ["RayEngine", "ShardActor", "answers_within", "check_cluster_address"]
+from gecjury.runtime import silenced
 
 _PATIENCE = 5.0
 """Seconds that a cluster has for taking a connection."""
@@ -252,7 +251,7 @@ class RayEngine:
         try:
             if self.address != "local":
                 _knock(self.address)
-            with _without_stderr():
+            with silenced(2):
                 context = self._connect(ray)
         except GecjuryError:
             raise
@@ -556,24 +555,6 @@ def _without_lines_of_ray() -> Iterator[None]:
             sys.stdout = kept[0]
         if sys.stderr is deaf[1]:
             sys.stderr = kept[1]
-
-
-@contextlib.contextmanager
-def _without_stderr() -> Iterator[None]:
-    """Ray's C++ parts, which write to the process's stderr itself, write to nowhere."""
-    try:
-        kept = os.dup(2)
-    except OSError:  # there is none
-        yield
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
 
 
 @contextlib.contextmanager

@@ -21,8 +21,6 @@ from gecjury.datasets.shards import InputFile, Job, Shard
 from gecjury.errors import InputError
 from gecjury.textfiles import parse_json
 
-__all__ = ["BATCH_CHARACTERS", "BATCH_ROWS", "MOST_TEXT", "Batch", "RowReader"]
-
 BATCH_ROWS = 4_096
 """Most rows that are scored at once."""
 

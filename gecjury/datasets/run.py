@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from gecjury.datasets.shards import Form, InputFile, Job, Shard, ShardSummary
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Scorer
-
-__all__ = ["DatasetScores", "score_dataset"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,6 +133,7 @@ def score_dataset(
     from gecjury.datasets.files import column_names, counted, dataset_files
     from gecjury.datasets.shards import shards_of
     from gecjury.runtime import Runtime
+    from gecjury.scoring.result_folder import RESULTS
 
     runtime = runtime or Runtime()
     start = time.perf_counter()
@@ -169,7 +166,7 @@ def score_dataset(
         )
         place.begin(job, old)
         shards = list(shards_of(files, shard_rows))
-        results = target / place.RESULTS
+        results = target / RESULTS
         summaries = place.finished(job, shards)
         if len(summaries) < len(shards) and results.exists():
             # Parts of a finished run were removed, and with it went what bad rows are told from.
@@ -192,9 +189,7 @@ def score_dataset(
             made = _put_together(job, scorers, shards, summaries)
             place.write_results(job, made.to_json())
         place.tidy(job)
-        return replace(
-            _read_results(results, target), done=done, seconds=time.perf_counter() - start
-        )
+        return replace(_read_results(target), done=done, seconds=time.perf_counter() - start)
 
 
 def _assignments(columns: Mapping[str, str | Sequence[str]] | Sequence[str]) -> list[str]:
@@ -357,7 +352,8 @@ def _signature(
 
 def _runtime_record(runtime: Runtime) -> dict[str, Any]:
     """Fields of a runtime as JSON values; bars and sums of costs are the driver's."""
-    names = ("device", "batch_size", "concurrency", "use_cache", "max_cost", "api_key_env", "batch")
+    names = ("device", "batch_size", "concurrency", "use_cache", "max_cost", "price",
+             "api_key_env", "batch")  # fmt: skip
     paths = {"cache": runtime.cache, "prices": runtime.prices}
     plain = {key: None if p is None else str(Path(p).absolute()) for key, p in paths.items()}
     return {**{name: getattr(runtime, name) for name in names}, **plain}
@@ -532,19 +528,18 @@ def _corpus_scores(
     return found, ""
 
 
-def _read_results(path: Path, folder: Path) -> DatasetScores:
-    """Results as they lie in a finished folder."""
-    from gecjury.textfiles import read_json
+def _read_results(folder: Path) -> DatasetScores:
+    """Return the results of a finished folder."""
+    from gecjury.scoring.result_folder import read_results
 
-    record = read_json(path, "the results of a finished run")
-    try:
-        return DatasetScores(
-            folder, tuple(record["rows"]), record["read"], record["bad"], record["nulls"],
-            record["kept"], tuple(record["conditions"]), tuple(record["notes"]),
-        )  # fmt: skip
-    except (LookupError, TypeError) as error:
-        with suppress(OSError):
-            path.unlink()
-        raise InputError(
-            f"{path}: damaged ({json.dumps(str(error))}), and deleted: give the command again"
-        ) from None
+    results = read_results(folder)
+    return DatasetScores(
+        folder,
+        tuple(dict(row) for row in results.rows),
+        results.read,
+        results.bad,
+        results.nulls,
+        results.kept,
+        tuple(asdict(count) for count in results.conditions),
+        results.notes,
+    )

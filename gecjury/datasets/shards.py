@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Form", "InputFile", "Job", "Kept", "Shard", "ShardSummary", "Total", "shards_of"]
+from gecjury.records import from_record
+from gecjury.textfiles import parse_json
 
 Form = Literal["parquet", "jsonl"]
 """How the scores are written."""
@@ -68,7 +69,7 @@ class Shard:
     @classmethod
     def from_json(cls, text: str) -> Shard:
         """The inverse of `to_json`."""
-        return cls(**json.loads(text))
+        return from_record(cls, json.loads(text))
 
 
 @dataclass(frozen=True)
@@ -115,11 +116,21 @@ class Job:
 
     @classmethod
     def from_json(cls, text: str) -> Job:
-        """The inverse of `to_json`."""
-        record = json.loads(text)
-        files = [InputFile(**{**f, "offsets": tuple(f["offsets"])}) for f in record["files"]]
-        lists = {key: tuple(record[key]) for key in ("metrics", "labels", "signatures")}
-        return cls(**{**record, **lists, "files": tuple(files)})
+        """The inverse of `to_json`.
+
+        Raises:
+            ValueError: the text is no job; names the value and what is expected.
+        """
+        job = from_record(cls, parse_json(text, "job", "a job"))
+        if not len(job.metrics) == len(job.labels) == len(job.signatures):
+            raise ValueError("metrics, labels and signatures are not equally many")
+        if job.shard_rows < 1:
+            raise ValueError(f"shard_rows is {job.shard_rows}; expected 1 or more")
+        for file in job.files:
+            shards = -(-file.rows // job.shard_rows)
+            if file.rows < 0 or len(file.offsets) not in (0, shards):
+                raise ValueError(f"the rows and offsets of {file.name:.60} do not belong together")
+        return job
 
 
 @dataclass(frozen=True)
@@ -180,13 +191,12 @@ class ShardSummary:
 
     @classmethod
     def from_json(cls, text: str) -> ShardSummary:
-        """The inverse of `to_json`."""
-        record = json.loads(text)
-        kept = record["kept"]
-        totals = {label: Total(**total) for label, total in record["totals"].items()}
-        made = Kept(kept["rows"], tuple(kept["removed"]), tuple(kept["failed"]))
-        notes = tuple(record["notes"])
-        return cls(**{**record, "totals": totals, "kept": made, "notes": notes})
+        """The inverse of `to_json`.
+
+        Raises:
+            ValueError: the text is no summary; names the value and what is expected.
+        """
+        return from_record(cls, parse_json(text, "summary", "the summary of a shard"))
 
 
 def shards_of(files: Sequence[InputFile], shard_rows: int) -> Iterator[Shard]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.corpus.language import Language
+from gecjury.corpus.language import Language, unparted_note
 from gecjury.corpus.tokens import in_language
 from gecjury.datasets.output import KeptRows, id_hashes, side_path, write_part, written
 from gecjury.datasets.rows import Batch, RowReader
@@ -32,8 +32,6 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.conditions import parse_condition
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
-
-__all__ = ["MANY_REFERENCES", "Worker", "column_name", "runtime_of"]
 
 MANY_REFERENCES = (
     "with several references a sentence, the corpus score takes them in the run of the whole corpus"
@@ -53,7 +51,9 @@ def runtime_of(job: Job) -> Runtime:
     """How a worker runs: as the job says, with one process."""
     places = {key: None if v is None else Path(v) for key, v in job.runtime.items()
               if key in ("cache", "prices")}  # fmt: skip
-    return Runtime(**{**job.runtime, **places}, workers=1)
+    price = job.runtime.get("price")
+    prices = {"price": None if price is None else tuple(price)}
+    return Runtime(**{**job.runtime, **places, **prices}, workers=1)
 
 
 @dataclass
@@ -178,8 +178,8 @@ class Worker:
         else:
             bad.unlink(missing_ok=True)
         if job.id:
-            with written(folder, side_path(job, shard, "ids.npy")) as file:
-                np.save(file, id_hashes(found.ids))
+            with written(folder, side_path(job, shard, "ids.bin")) as file:
+                file.write(id_hashes(found.ids).tobytes())
 
     def _score(self, shard: Shard, batch: Batch, found: _Found) -> dict[str, FloatArray]:
         """Columns of a batch, N numbers each; NaN where there is no score."""
@@ -196,6 +196,8 @@ class Worker:
             for count in sorted({len(batch.references[row]) for row in rows}):
                 chosen = [row for row in rows if len(batch.references[row]) == count]
                 corpus = self._corpus(batch, chosen)
+                if unparted := unparted_note(corpus.sources, corpus.language):
+                    found.note(f"some sources: {unparted}")
                 for metric in self._metrics:
                     self._score_rows(metric, batch, chosen, corpus, columns, found, refused)
         self._tell(shard, batch, columns, refused, found)

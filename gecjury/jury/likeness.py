@@ -16,8 +16,6 @@ from gecjury.arrays import FloatArray
 from gecjury.errors import InputError
 from gecjury.stats.logistic import fit_preferences
 
-__all__ = ["Sides", "effective_size", "every_pair", "likeness_weights"]
-
 Sides = tuple[FloatArray, FloatArray]
 """Members' scores of both corrections of each pair, pairs × members, in any order."""
 

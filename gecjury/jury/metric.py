@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, OptionError
 from gecjury.jury.model import JuryModel, Member, identity, placeless, read_jury, same_identity
+from gecjury.models.checkpoints import EMBEDDED
 from gecjury.runtime import Runtime, default_server, public_address
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import METRICS
@@ -25,9 +26,8 @@ from gecjury.scoring.scorer import MeanScorer, Scorer
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting, Signature
 from gecjury.stats.permutation import standardise
-from gecjury.textfiles import read_lines
-
-__all__ = ["Jury", "member_scores"]
+from gecjury.textfiles import lies_in, read_lines
+from gecjury.wording import listed
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Jury(MeanScorer):
         file: the JSON file that `gecjury train jury` wrote.
         equal: instead of a file, members of a plain sum: `gleu@10refs+changes`, or the name of a
             text file with one member a line, which may have options.
-        allow_judges: use members that ask a server or fetch a model, which the file alone cannot
-            decide.
+        allow_judges: use members that ask a server, fetch a model, run a spaCy pipeline or read a
+            file elsewhere, which the jury's file alone cannot decide.
         base_url: the server for members that are judges; the file never says it.
     """
 
@@ -97,17 +97,27 @@ class Jury(MeanScorer):
     def _member(self, member: Member) -> Scorer:
         return _loaded(member, self.base_url)
 
+    @property
+    def _typed(self) -> bool:
+        """True where the members stand on the command line and in no file."""
+        return bool(self.equal) and not Path(self.equal).is_file()
+
+    def _naming(self, member: Member) -> AbstractContextManager[None]:
+        return _naming(member, quoting=self._typed)
+
     def _check_members(self) -> None:
         """Refuse members that would send or fetch something without the user's word.
 
         Raises:
-            OptionError: there are such members, all of which it lists; or one names a server or a
-                file of sentences, which no file may choose.
+            OptionError: there are such members, all of which it lists: judges, models that would
+                be fetched, spaCy pipelines that are packages, and files beyond the jury's folder;
+                or one names a server or a file of sentences, which no file may choose.
         """
-        if self.equal and not Path(self.equal).is_file():
-            return  # The members were typed.
+        if self._typed:
+            return
         asking = []
         name_of_file = self.file or self.equal
+        home = Path(name_of_file).resolve().parent
         for member in self.members:
             with _naming(member):
                 name, given = parse(member.metric)
@@ -124,17 +134,26 @@ class Jury(MeanScorer):
                         "jury's file cannot choose that: name the server with --base-url URL (in "
                         "Python base_url=...)"
                     )
-            models = [
-                value for key, value in options.items()
-                if key in ("model", "encoder", "language_model") and value != "embedded"
-                and not Path(value).expanduser().is_dir()
-            ]  # fmt: skip
             if judge:
                 usual = "" if options.get("backend") == "vllm" else default_server()
                 server = public_address(self.base_url or usual) or "where its backend is"
                 asking.append(f"{member.label} sends the sentences to a language model ({server})")
-            elif models:
+                continue
+            # With the defaults, of which the file need not speak.
+            models = [m for m in self._member(member).loaded_models if m and not _is_at_hand(m)]
+            if models:
                 asking.append(f"{member.label} fetches {', '.join(models)} where it is not at hand")
+            tagger = options.get("tagger", "none").removeprefix("spacy:")
+            if tagger not in ("embedded", "none") and not _is_at_hand(tagger):
+                asking.append(f"{member.label} runs the installed package {tagger}")
+            files = [Path(value).expanduser() for value in options.values() if "\0" not in value]
+            elsewhere = [
+                str(file) for file in files
+                if (file.is_file() or (name == "scores" and file.exists()))
+                and not lies_in(file, home)
+            ]  # fmt: skip
+            if elsewhere:
+                asking.append(f"{member.label} reads {listed(elsewhere)}, outside {home}")
         if asking and not self.allow_judges:
             raise OptionError(
                 f"{name_of_file} has members that need your word: {'; '.join(asking)}. If that is "
@@ -172,8 +191,11 @@ class Jury(MeanScorer):
         """The hash of members and weights; of a sum, of all that its members' scores rest on."""
         if not self.equal:
             return {"jury": self.model.print} if self.file else {}
-        scorers = [self._member(member) for member in self.members]
-        known = [identity(s, s.extra_signature(runtime)) for s in scorers]
+        known = []
+        for member in self.members:
+            with self._naming(member):
+                scorer = self._member(member)
+                known.append(identity(scorer, scorer.extra_signature(runtime)))
         return {"jury": hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]}
 
     def signature(self, corpus: Corpus, runtime: Runtime | None = None) -> Signature:
@@ -182,7 +204,8 @@ class Jury(MeanScorer):
         own = super().signature(corpus, runtime)
         data, packages = dict(own.data), dict(own.packages)
         for member in self.members:
-            found = self._member(member).signature(member.corpus(corpus), runtime)
+            with self._naming(member):
+                found = self._member(member).signature(member.corpus(corpus), runtime)
             packages |= found.packages
             marks = {k: v for k, v in found.data.items() if k not in data or data[k] != v}
             data |= {f"{k}@{member.references}" if member.references else k: v
@@ -214,21 +237,25 @@ class Jury(MeanScorer):
         """
         if self.equal:
             for member in self.members:
-                with _naming(member):
+                with self._naming(member):
                     self._member(member).check(member.corpus(corpus))
             return
         model = self.model
         for member, recorded in zip(model.members, model.identities, strict=True):
-            with _naming(member):
+            with self._naming(member):
                 scorer = self._member(member)
                 scorer.check(member.corpus(corpus))
                 changed = same_identity(placeless(recorded), identity(scorer, {}) | {
                     "extra": recorded.get("extra", {})})  # fmt: skip
-                if changed:
-                    raise OptionError(
-                        f"{self.file} was trained with other scores of it ({', '.join(changed)} "
-                        "changed): train the jury anew"
-                    )
+            self._refuse_changed(member, "version", changed)
+
+    def _refuse_changed(self, member: Member, what: str, changed: Sequence[str]) -> None:
+        """Refuse a member whose identity is not the one that the jury was trained with."""
+        if changed:
+            raise OptionError(
+                f"jury member {member.label}: {self.file} was trained with another {what} of it "
+                f"({', '.join(changed)} changed): train the jury anew"
+            )
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """The members' sentence scores, systems × sentences × members."""
@@ -240,15 +267,13 @@ class Jury(MeanScorer):
             notes += self.model.language_notes(corpus, self.file)
         notes += self._folder_notes()
         for k, member in enumerate(members):
-            with _naming(member):
+            with self._naming(member):
                 scorer = self._member(member)
                 extra = scorer.extra_signature(runtime)
                 recorded = {} if self.equal else dict(self.model.identities[k].get("extra", {}))
-                if changed := same_identity({"extra": recorded}, {"extra": extra}):
-                    raise OptionError(
-                        f"{self.file} was trained with another model of it ({', '.join(changed)} "
-                        "changed): train the jury anew"
-                    )
+            changed = same_identity({"extra": recorded}, {"extra": extra})
+            self._refuse_changed(member, "model", changed)
+            with self._naming(member):
                 table = member_scores(member, scorer, corpus, runtime)
             values[:, :, k] = table.sentences
             notes += [f"{member.label}: {note}" for note in table.statistics.notes]
@@ -284,13 +309,27 @@ def member_scores(member: Member, scorer: Scorer, corpus: Corpus, runtime: Runti
     return score_with_files(scorer, member.corpus(corpus), runtime.scores, runtime)
 
 
+def _is_at_hand(name: str) -> bool:
+    """Return whether a model is a folder of this machine, or the packaged encoder."""
+    return name == EMBEDDED or Path(name).expanduser().is_dir()
+
+
 @contextmanager
-def _naming(member: Member) -> Iterator[None]:
-    """Say of which member an error tells."""
+def _naming(member: Member, *, quoting: bool = True) -> Iterator[None]:
+    """Say of which member an error tells.
+
+    Args:
+        member: whose scores are computed.
+        quoting: whether the error may quote the files that the member reads. A jury's file may
+            name any file as one of scores, and errors are shown and logged.
+    """
     try:
         yield
     except GecjuryError as error:
-        raise type(error)(f"jury member {member.label}: {error}") from None
+        reason = str(error)
+        if not quoting and parse(member.metric)[0] == "scores":
+            reason = f"these scores cannot be used here; -m {member.label} by itself tells why"
+        raise type(error)(f"jury member {member.label}: {reason}") from None
 
 
 @lru_cache(maxsize=256)

@@ -26,8 +26,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.textfiles import read_json, write_text
 from gecjury.wording import listed
 
-__all__ = ["JURY_FORMAT", "JuryModel", "Member", "read_jury", "write_jury"]
-
 JURY_FORMAT = "gecjury-jury/1"
 _MOST_MEMBERS = 1_000
 _LARGEST = 1e100  # of a number whose products have to be numbers as well

@@ -19,8 +19,6 @@ from gecjury.jury.metric import member_scores
 from gecjury.jury.model import Member
 from gecjury.runtime import Runtime
 
-__all__ = ["TrainingPairs", "collect_pairs", "scores_of"]
-
 
 @dataclass(frozen=True)
 class TrainingPairs:

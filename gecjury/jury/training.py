@@ -21,8 +21,6 @@ from gecjury.report.tables import plain
 from gecjury.runtime import Runtime
 from gecjury.stats.logistic import equal_weights, fit_preferences, folds_of, impute, pair_agreement
 
-__all__ = ["STRENGTHS", "train_jury"]
-
 STRENGTHS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 """What the pull towards equal weights is chosen from; 0 would be none."""
 

@@ -13,8 +13,6 @@ from typing import TypeVar
 
 from gecjury.errors import OptionError
 
-__all__ = ["cpu_threads", "equal_batches", "padded_batches", "pick_device", "work_through"]
-
 _T = TypeVar("_T")
 
 # What a batch holds at most is stated in texts; longer ones than this count for more than one.

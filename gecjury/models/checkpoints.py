@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,22 +27,7 @@ from gecjury.errors import (
     OptionError,
     install_hint,
 )
-
-__all__ = [
-    "EMBEDDED",
-    "Checkpoint",
-    "Repository",
-    "cached_tokenizer",
-    "inside",
-    "loading_errors",
-    "named_within",
-    "quiet_transformers",
-    "repository",
-    "resolve",
-    "state_dict",
-    "weights_identity",
-    "weights_print",
-]
+from gecjury.textfiles import lies_in, refuse_special_files
 
 EMBEDDED = "embedded"
 """Name of the small packaged encoder (all-MiniLM-L6-v2), which needs no download."""
@@ -163,11 +149,11 @@ def inside(folder: Path, name: str) -> Path:
             "whole in its folder: copy or train it anew"
         )
     path = folder / name
-    root = folder.resolve()
+    root = folder
     if folder.absolute().parent.name == "snapshots":
-        root = folder.absolute().parent.parent.resolve()
+        root = folder.absolute().parent.parent
     for found in (path, *(path.iterdir() if path.is_dir() else ())):
-        if not found.resolve().is_relative_to(root):
+        if not lies_in(found, root):
             raise InputError(
                 f"{found}: is a link that leads out of the model's folder {folder}; a model lies "
                 "whole in its folder: replace the link by what it leads to"
@@ -275,6 +261,7 @@ def _weights(folder: Path) -> tuple[Path, ...]:
 
 
 def _local(name: str, folder: Path) -> Checkpoint:
+    refuse_special_files(folder, remedy="copy the model anew")
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: not a model folder (no config.json)")
     weights = _weights(folder)
@@ -408,14 +395,18 @@ def _hub_error(name: str, revision: str | None, packaged: bool, error: Exception
     )
 
 
+# Older releases of torch run code that weights-only loading should refuse (CVE-2025-32434, up to
+# 2.5.1) or let it corrupt memory (CVE-2026-24747, up to 2.9.1). Some releases of vLLM pin those.
+_SAFE_UNPICKLING = (2, 10)
+
+
 def state_dict(checkpoint: Checkpoint) -> dict[str, Any]:
     """Read all weights without running anything that a pickle may hold.
 
     Raises:
         InputError: a `.bin` that would need full unpickling, or a file that cannot be read.
+        OptionError: a `.bin`, and the installed torch is too old to read one safely.
     """
-    import torch
-
     weights: dict[str, Any] = {}
     for path in checkpoint.weights:
         try:
@@ -424,7 +415,9 @@ def state_dict(checkpoint: Checkpoint) -> dict[str, Any]:
 
                 weights |= load_file(path)
             else:
-                weights |= torch.load(path, map_location="cpu", weights_only=True)
+                weights |= _unpickled(path)
+        except OptionError:
+            raise
         except Exception as error:
             # The pickle module is never imported here, not even for the name of its error.
             if type(error).__name__ == "UnpicklingError":
@@ -436,6 +429,24 @@ def state_dict(checkpoint: Checkpoint) -> dict[str, Any]:
             raise InputError(
                 f"{path}: damaged weights ({type(error).__name__}: {error}); fetch the model anew"
             ) from None
+    return weights
+
+
+def _unpickled(path: Path) -> dict[str, Any]:
+    """The weights of a `.bin`, by weights-only loading."""
+    import torch
+
+    release = tuple(int(part) for part in torch.__version__.split(".")[:2])
+    if release < _SAFE_UNPICKLING:
+        wanted = ".".join(map(str, _SAFE_UNPICKLING))
+        raise OptionError(
+            f"{path}: refused: torch {torch.__version__} does not read pickled weights safely; use "
+            f"a checkpoint with safetensors, or a newer torch: pip install 'torch>={wanted}'"
+        )
+    with warnings.catch_warnings():
+        # torch warns of old kinds of pickles before it refuses them.
+        warnings.simplefilter("ignore")
+        weights: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     return weights
 
 
@@ -455,11 +466,12 @@ def loading_errors(checkpoint: Checkpoint) -> Iterator[None]:
 
 
 def cached_tokenizer(name: str) -> Any:
-    """The tokenizer of a folder or of a hub model that was fetched before; None without one.
+    """Return the tokenizer of a folder or of a hub model that was fetched before; None without one.
 
-    Nothing is downloaded, and transformers is imported only if there is something to read.
+    A damaged one is none. Nothing is downloaded, and transformers is imported only if there is
+    something to read.
     """
-    if not _at_hand(name):
+    if not at_hand(name):
         return None
     try:
         from transformers import AutoTokenizer
@@ -468,12 +480,13 @@ def cached_tokenizer(name: str) -> Any:
         return None
     logging.set_verbosity_error()  # type: ignore[no-untyped-call,unused-ignore]
     try:
+        refuse_special_files(Path(name), remedy="copy the model anew")
         return AutoTokenizer.from_pretrained(name, local_files_only=True, trust_remote_code=False)
-    except (OSError, ValueError, KeyError, AttributeError, ImportError):
+    except Exception:  # whatever transformers meets in files of foreign origin
         return None
 
 
-def _at_hand(name: str) -> bool:
+def at_hand(name: str) -> bool:
     """Whether a folder or the local Hub cache may hold a model; seconds faster than to try."""
     if Path(name).exists():
         return True

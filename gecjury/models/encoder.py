@@ -22,17 +22,6 @@ from gecjury.runtime import Runtime
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "Encoded",
-    "Encoder",
-    "EncoderSpec",
-    "Pooling",
-    "forget",
-    "hidden_index",
-    "load_encoder",
-    "read_model",
-]
-
 
 def read_model(spec: EncoderSpec, checkpoint: Checkpoint, device: str) -> tuple[Any, Any]:
     """Tokenizer and model, in evaluation mode on the device."""

@@ -11,8 +11,6 @@ from gecjury.arrays import Float32Array, FloatArray
 from gecjury.caches import VectorCache
 from gecjury.runtime import Runtime
 
-__all__ = ["input_key", "kept_rows"]
-
 
 def input_key(identity: str, *pieces: Sequence[int]) -> bytes:
     """A key of what a network reads.

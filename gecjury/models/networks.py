@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from gecjury.errors import InputError, MissingExtraError, install_hint
@@ -11,18 +14,8 @@ from gecjury.models.checkpoints import (
     quiet_transformers,
     state_dict,
 )
-
-__all__ = [
-    "NetworkKind",
-    "cut_length",
-    "network_class",
-    "position_limit",
-    "read_config",
-    "read_network",
-    "read_tokenizer",
-    "refuse_missing",
-    "refuse_wordless",
-]
+from gecjury.runtime import silenced
+from gecjury.textfiles import read_json
 
 NetworkKind = Literal["encoder", "sentences", "word-pieces", "next-word", "text-to-text"]
 """What a network gives: hidden states; outputs for a sentence or pair, or for each word piece;
@@ -45,37 +38,97 @@ _AFTER_PADDING = frozenset({
 })  # fmt: skip
 
 
+# Numbers of a configuration that gecjury reads itself, and the largest that are read. Some releases
+# of transformers do not check their types, and none stops building endless layers.
+_WHOLE_NUMBERS = {
+    "hidden_size": 10**6, "max_position_embeddings": 10**9, "num_hidden_layers": 1_000,
+    "num_labels": 10**6, "pad_token_id": 10**9,
+}  # fmt: skip
+
+_SHORTEST = 4
+"""Word pieces that a model must read at least: two texts with what frames and parts them."""
+
+# Implementations that are part of transformers. Any other, flash attention included, may make
+# transformers fetch and run code of the hub through the package `kernels` (CVE-2026-4372).
+_OWN_IMPLEMENTATIONS = (None, "eager", "sdpa")
+
+
 def read_config(checkpoint: Checkpoint, **changes: Any) -> Any:
-    """The configuration, with some entries changed.
+    """Load the configuration, with some entries changed.
+
+    Attention runs by an implementation of transformers itself, whatever the file names.
 
     Raises:
-        InputError: transformers does not know the model, or its files are damaged.
+        InputError: transformers does not know the model, its weights are quantised, or its files
+            are damaged.
     """
     from transformers import AutoConfig
 
     quiet_transformers()
+    file = checkpoint.folder / "config.json"
+    _check_json(checkpoint, file.name)
     try:
-        return AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=False, **changes)
+        config = AutoConfig.from_pretrained(checkpoint.folder, trust_remote_code=False, **changes)
+        numbers = {name: getattr(config, name, None) for name in _WHOLE_NUMBERS}
     except Exception as error:  # whatever transformers meets in files of foreign origin
         raise _unreadable(checkpoint, error) from None
+    for name, value in numbers.items():
+        most = _WHOLE_NUMBERS[name]
+        if value is not None and (type(value) is not int or value > most):
+            raise InputError(
+                f"{file}: {name} is {value!r:.60}; expected a whole number up to {most}: copy or "
+                "train the model anew"
+            )
+    if getattr(config, "quantization_config", None) is not None:
+        # Quantised weights are another way to the package `kernels`.
+        raise InputError(f"{file}: quantised weights are not read; name the model without them")
+    _keep_own_implementations(config)
+    return config
+
+
+def _keep_own_implementations(config: Any) -> None:
+    """Drop implementations of other projects from a configuration and from those within it."""
+    for name, value in list(vars(config).items()):
+        if "_implementation" in name:
+            # As an attribute of its own: the property's setter would write to nested ones as well.
+            vars(config)[name] = value if value in _OWN_IMPLEMENTATIONS else None
+        elif hasattr(value, "model_type"):
+            _keep_own_implementations(value)
 
 
 def read_tokenizer(checkpoint: Checkpoint, config: Any) -> Any:
-    """The tokenizer, whose `model_max_length` is at most what the model has positions for.
+    """Load the tokenizer, whose `model_max_length` is at most what the model has positions for.
 
     Raises:
-        InputError: transformers cannot read it.
+        InputError: transformers cannot read it, or it cannot cut every text.
     """
     from transformers import AutoTokenizer
 
     quiet_transformers()
+    _check_json(checkpoint, "tokenizer_config.json")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False)
+        with _panics_as_errors():
+            tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False)
+            # A tokenizer whose vocabulary lacks its own token for unknown characters fails at the
+            # first of them. The second text is a character that Unicode will never assign. One that
+            # frames texts by special tokens which it has not fails at one text, or only at a pair.
+            texts = ["a", "\U0010ffff"]
+            pieces = tokenizer(texts, verbose=False)["input_ids"]
+            pieces += tokenizer(texts, texts, verbose=False)["input_ids"]
+        _refuse_strange(checkpoint, config, [number for text in pieces for number in text])
+    except InputError:
+        raise
     except Exception as error:  # as above; the tokenizers package raises plain exceptions
         raise _package_wanted(checkpoint, error) or _unreadable(checkpoint, error) from None
+    file = checkpoint.folder / "tokenizer_config.json"
+    longest = tokenizer.model_max_length
+    if type(longest) not in (int, float) or not _SHORTEST <= longest < math.inf:
+        raise InputError(
+            f"{file}: model_max_length is {longest!r:.60}; expected a number of word pieces, "
+            f"{_SHORTEST} or more: copy or train the model anew"
+        )
     most = position_limit(config)
-    if most is not None:
-        tokenizer.model_max_length = min(tokenizer.model_max_length, most)
+    tokenizer.model_max_length = int(longest if most is None else min(longest, most))
     if list(tokenizer.model_input_names[:1]) != ["input_ids"]:
         # What pads batches takes the first of these names for the word pieces.
         raise InputError(
@@ -83,6 +136,64 @@ def read_tokenizer(checkpoint: Checkpoint, config: Any) -> Any:
             "model's tokenizer_config.json anew"
         )
     return tokenizer
+
+
+def _check_json(checkpoint: Checkpoint, name: str) -> None:
+    """Refuse a file that is no JSON, or that cannot be saved again with a trained model.
+
+    Raises:
+        InputError: see `gecjury.textfiles.parse_json`; a missing file is none.
+    """
+    path = checkpoint.folder / name
+    if path.is_file():
+        read_json(path, "settings as transformers saves them: copy or train the model anew")
+
+
+@contextmanager
+def _panics_as_errors() -> Iterator[None]:
+    """Raise a panic of the package tokenizers as an error, without its words on stderr.
+
+    Nor does the package tell on stdout of entries that it does not know.
+
+    Raises:
+        ValueError: a panic, which to Python is a `BaseException`.
+    """
+    try:
+        with silenced(1, 2):
+            yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ValueError(f"tokenizers: {error}") from None
+
+
+def _refuse_strange(checkpoint: Checkpoint, config: Any, pieces: Sequence[int]) -> None:
+    """Refuse word pieces that the model has no vectors for.
+
+    Raises:
+        InputError: the tokenizer belongs to another model.
+    """
+    most = getattr(config, "vocab_size", None)
+    if type(most) is int and max(pieces, default=0) >= most:
+        raise InputError(
+            f"{checkpoint.folder / 'tokenizer.json'}: gives word piece {max(pieces)}, and the "
+            f"model has vectors of {most}; copy the tokenizer and the model anew"
+        )
+
+
+def refuse_padless(checkpoint: Checkpoint, config: Any, tokenizer: Any) -> None:
+    """Refuse a tokenizer that cannot pad, where texts of several lengths are read at once.
+
+    Raises:
+        InputError: it has no padding token, or one that the model does not know.
+    """
+    if tokenizer.pad_token_id is None:
+        raise InputError(
+            f"{checkpoint.folder / 'tokenizer_config.json'}: no pad_token, so that texts cannot be "
+            "read in batches; copy the model anew, or choose an encoder such as BERT, ELECTRA or "
+            "RoBERTa"
+        )
+    _refuse_strange(checkpoint, config, [tokenizer.pad_token_id])
 
 
 # Packages that tokenisers ask for while they are loaded, by how the error names them, and the extra
@@ -112,7 +223,8 @@ def _package_wanted(checkpoint: Checkpoint, error: Exception) -> MissingExtraErr
 def _unreadable(checkpoint: Checkpoint, error: Exception) -> InputError:
     reason = " ".join(str(error).split()) or type(error).__name__
     return InputError(
-        f"{checkpoint.folder}: not a model that transformers can read ({reason:.400})"
+        f"{checkpoint.folder}: not a model that transformers can read ({reason:.400}); copy or "
+        "train the model anew"
     )
 
 
@@ -148,9 +260,11 @@ def cut_length(tokenizer: Any, wanted: int) -> int:
 def read_network(
     checkpoint: Checkpoint, config: Any, kind: NetworkKind, **options: Any
 ) -> tuple[Any, frozenset[str]]:
-    """A network with the checkpoint's weights, on the CPU, in evaluation mode.
+    """Load a network with the checkpoint's weights, on the CPU, in evaluation mode.
 
     Safetensors are read by transformers; a `.bin` is read by weights-only loading and handed over.
+    The network reads two word pieces before it is returned. Later it raises `InputError` for a
+    text with a word piece or a token type that it has no vector for.
 
     Args:
         checkpoint: the files.
@@ -162,8 +276,11 @@ def read_network(
         The network, and its parameters that the files lack: those were drawn at random.
 
     Raises:
-        InputError: the weights are damaged, or a `.bin` would need full unpickling.
+        InputError: the weights or the configuration are damaged, or a `.bin` would need full
+            unpickling.
+        OptionError: a `.bin`, and the installed torch is too old to read one safely.
     """
+    import torch
     import transformers
 
     quiet_transformers()
@@ -178,8 +295,38 @@ def read_network(
             network, report = network_class(config, kind).from_pretrained(
                 None, state_dict=weights, **options
             )
+        _check_numbers(checkpoint, network)
+        if not getattr(config, "is_encoder_decoder", False):
+            # Entries of a wrong type that building the network passes over fail at the first text.
+            with torch.inference_mode():
+                network(input_ids=torch.zeros((1, 2), dtype=torch.long))
     missing = frozenset(report["missing_keys"])
     return network, missing & {name for name, _ in network.named_parameters()}
+
+
+def _check_numbers(checkpoint: Checkpoint, network: Any) -> None:
+    """Have a network refuse numbers of word pieces and token types that it has no vectors for.
+
+    A vocabulary may have single entries beyond the network's table, which most texts never meet, so
+    that they cannot be refused when it is loaded. On a GPU they would end the whole process.
+    """
+    import torch
+
+    def check(table: Any, inputs: tuple[Any, ...]) -> None:
+        if inputs and inputs[0].numel():
+            least, most = torch.stack(torch.aminmax(inputs[0])).tolist()
+            if least < 0 or most >= table.num_embeddings:
+                raise InputError(
+                    f"{checkpoint.folder}: the tokenizer gives the number "
+                    f"{least if least < 0 else most}, and the model has vectors of 0 to "
+                    f"{table.num_embeddings - 1}; copy the tokenizer and the model anew"
+                )
+
+    for name, module in network.named_modules():
+        # `cut_length` bounds positions. Each check waits for the GPU, so that there are few.
+        counted = "position" in name or "relative" in name
+        if isinstance(module, torch.nn.Embedding) and not counted:
+            module.register_forward_pre_hook(check)
 
 
 def network_class(config: Any, kind: NetworkKind) -> Any:

@@ -15,8 +15,6 @@ from typing import Any, Literal
 
 from gecjury.errors import OptionError
 
-__all__ = ["DType", "check_dtype", "placed"]
-
 DType = Literal["float32", "float32-onednn", "bfloat16", "float16"]
 """`float32-onednn` is no approximation: the products of linear layers are made by oneDNN, which
 torch has aboard, and differ from those of its usual library in the last bits. Where that library

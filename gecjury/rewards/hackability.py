@@ -13,8 +13,6 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.experiments.attack import Attacked
 from gecjury.rewards.guards import Guard, guards_from
 
-__all__ = ["Hackability", "alarms", "hackability"]
-
 _SAME = 1e-6  # rounding between batches
 
 

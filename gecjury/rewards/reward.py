@@ -22,14 +22,12 @@ from gecjury.rewards.guards import Guard, Guards, guards_from
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 
-__all__ = ["Reward", "RewardSignature", "Scale", "reward"]
-
 Scale = Literal["none", "z"] | tuple[float, float] | Callable[[Sequence[float]], Sequence[float]]
 """How scores become rewards: as they are; as deviations from the batch's mean, in its standard
 deviations; a metric's range, which becomes 0 to 1, what lies beyond being cut off; or a function of
 the batch's scores."""
 
-_VERSION = 1
+_VERSION = 2
 _FAR = 3.0  # standard deviations: a penalty beside z-scores
 _NAMELESS = "a function"
 
@@ -49,7 +47,7 @@ class RewardSignature:
     guards: tuple[str, ...]
 
     def __str__(self) -> str:
-        """One line: `reward|green|n=4,unit=word,beta=2.0|v1|scale=none|guards=empty=1+…|r1`."""
+        """One line: `reward|green|n=4,unit=word,beta=2.0|v1|scale=none|guards=empty=1.2+…|r2`."""
         guards = "+".join(self.guards) or "none"
         return f"reward|{self.metric}|scale={self.scale}|guards={guards}|r{_VERSION}"
 
@@ -226,8 +224,8 @@ def reward(
         metric: name with options, or loaded; it scores every text by itself.
         scale: see `Scale`; penalties are taken off after it.
         guards: `all`, `none`, names, penalties by name, or rules of one's own. Those without a
-            penalty have that of the table `GUARDS` (mostly 1), beside z-scores three times it. With
-            a range as scale a penalty of 1 outweighs every score.
+            penalty have that of the table `GUARDS` (mostly 1.2), beside z-scores three times it.
+            With a range as scale a penalty of 1.2 outweighs every score.
         runtime: device, batch size and the like.
 
     Raises:

@@ -17,8 +17,6 @@ from gecjury.scoring.signature import Signature
 if TYPE_CHECKING:  # the scorer's module names the types of this one
     from gecjury.scoring.scores import Plan
 
-__all__ = ["EditCase", "EditCounts", "EditJudge", "Explanation", "HeatMap", "edit_label"]
-
 
 @dataclass(frozen=True)
 class EditCase:

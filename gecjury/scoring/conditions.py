@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from gecjury.errors import OptionError, nearest
 
-__all__ = ["Condition", "parse_condition"]
-
 _Truth = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 """Where a condition is true, and where it is false; neither where it rests on missing scores."""
 

@@ -29,8 +29,6 @@ from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting
 from gecjury.textfiles import MOST_JSON, csv_rows, parse_json, read_lines, read_text
 
-__all__ = ["Given", "GivenScores", "SystemRow", "scores"]
-
 _UNSCORED = {"", "nan", "na", "none", "null"}
 _TOTAL = {"total", "corpus"}
 _NAMES = {

@@ -12,8 +12,6 @@ from dataclasses import dataclass, fields
 from gecjury.errors import OptionError, nearest
 from gecjury.scoring.scorer import Scorer
 
-__all__ = ["Option", "convert", "expected", "options_of", "parse", "split_options"]
-
 _LARGEST = 2**63 - 1
 _ENTRY = re.compile(r"(\w+): (.*)")
 

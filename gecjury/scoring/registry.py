@@ -29,21 +29,6 @@ from gecjury.errors import (
 from gecjury.scoring.options import convert, parse, split_options
 from gecjury.scoring.scorer import Ability, Scorer
 
-__all__ = [
-    "GROUP",
-    "METRICS",
-    "Outside",
-    "able",
-    "load",
-    "metric_names",
-    "missing_extra",
-    "origin",
-    "outside_metrics",
-    "paper_of",
-    "renamed",
-    "scorer_class",
-]
-
 # Where other packages name their metrics.
 GROUP = "gecjury.metrics"
 

@@ -3,18 +3,104 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gecjury.errors import InputError, MissingExtraError, OptionError, install_hint, nearest
-from gecjury.textfiles import read_json
+from gecjury.records import from_record, read_record
+from gecjury.textfiles import parse_json, read_lines, refuse_special_files
 
-__all__ = ["folder_digest", "is_result_folder", "read_result_folder"]
+_MANIFEST = "dataset.json"
+SIDES = ".sides"
+"""Folder of what shards leave besides parts, until the run puts it together."""
+RESULTS = "results.json"
+"""Corpus scores, counts and notes; written last, so that a folder that has it is finished."""
 
-_MANIFEST, _RESULTS = "dataset.json", "results.json"
+_AGAIN = "delete it, and give the `gecjury score` command of the folder again"
 _MOST_ROWS = 5_000_000  # what compares reads all scores at once; no benchmark has a tenth of it
+
+
+@dataclass(frozen=True)
+class CorpusScore:
+    """One metric's corpus score of one system.
+
+    Attributes:
+        system: its name; empty where there is one column of hypotheses.
+        metric: label of the metric.
+        family: of the metric.
+        signature: one line.
+        score: None where there is none.
+    """
+
+    system: str
+    metric: str
+    family: str
+    signature: str
+    score: float | None
+
+
+@dataclass(frozen=True)
+class ConditionCount:
+    """The effect of one part of a condition.
+
+    Attributes:
+        condition: its text.
+        removed: rows that it was the first to remove.
+        failed: rows that do not fulfil it.
+    """
+
+    condition: str
+    removed: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Results:
+    """The contents of `results.json`.
+
+    Attributes:
+        rows: one a metric and system: its corpus score, and precision and recall where there are.
+        read: rows of the dataset, bad ones included.
+        bad: rows without any score.
+        nulls: by column, how many scores are missing, by reason.
+        kept: rows that fulfil the condition; None where there is none.
+        conditions: one a part of the condition.
+        notes: what there is to tell, each remark once.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    read: int
+    bad: int
+    nulls: Mapping[str, Mapping[str, int]]
+    kept: int | None
+    conditions: tuple[ConditionCount, ...]
+    notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse rows without a score.
+
+        Raises:
+            ValueError: a row is no `CorpusScore`; names the value and what is expected.
+        """
+        self.scores()
+
+    def scores(self) -> tuple[CorpusScore, ...]:
+        """Return the corpus scores alone, one a row."""
+        return tuple(
+            from_record(CorpusScore, dict(row), f"rows[{n}]") for n, row in enumerate(self.rows)
+        )
+
+
+def read_results(folder: Path) -> Results:
+    """Return the results of a finished run.
+
+    Raises:
+        InputError: the file is missing or damaged; names file and value.
+    """
+    what = "the results of a finished run"
+    return read_record(Results, folder / RESULTS, what, _AGAIN)
 
 
 def is_result_folder(path: Path) -> bool:
@@ -26,18 +112,34 @@ def _parts(path: Path) -> list[Path]:
     return sorted(p for p in path.glob("part-*") if p.suffix in (".parquet", ".jsonl"))
 
 
+def refuse_pipes(folder: Path) -> None:
+    """Refuse a folder of results with a pipe or a device in the place of a file.
+
+    Raises:
+        InputError: names the first one.
+    """
+    refuse_special_files(folder, folder / SIDES, remedy=_AGAIN)
+
+
 def folder_digest(path: Path) -> str:
-    """SHA-256 of the results and of every part with its name."""
-    if not (path / _RESULTS).is_file():
+    """Return the SHA-256 of the results and of every part with its name.
+
+    Raises:
+        InputError: the run is not finished, or a file cannot be read.
+    """
+    refuse_pipes(path)
+    if not (path / RESULTS).is_file():
         raise InputError(
             f"{path}: its run has not come to its end; give its `gecjury score` command again"
         )
     digest = hashlib.sha256()
-    for part in (path / _RESULTS, *_parts(path)):
-        with part.open("rb") as file:
-            digest.update(
-                f"{part.name}:{hashlib.file_digest(file, 'sha256').hexdigest()};".encode()
-            )
+    for part in (path / RESULTS, *_parts(path)):
+        try:
+            with part.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise InputError(f"{part}: cannot be read ({error.strerror}); {_AGAIN}") from None
+        digest.update(f"{part.name}:{content};".encode())
     return digest.hexdigest()
 
 
@@ -57,57 +159,65 @@ def read_result_folder(
         OptionError: there are several metrics and none is named, or there is none of the name.
         InputError: the folder is damaged, or too large to be compared.
     """
-    results = read_json(path / _RESULTS, "the results of a finished run")
-    try:
-        records = [row for row in results["rows"] if isinstance(row, Mapping)]
-        labels = list(dict.fromkeys(str(row["metric"]) for row in records))
-        if metric and metric not in labels:
-            raise OptionError(f"scores: metric={metric}: {path} has {nearest(metric, labels)}")
-        if not metric and len(labels) > 1:
-            raise OptionError(
-                f"scores: {path} holds scores of {', '.join(labels)}: choose one with metric=NAME"
-            )
-        label = metric or labels[0]
-        if results["read"] > _MOST_ROWS:
-            raise InputError(
-                f"{path}: holds {results['read']} rows; at most {_MOST_ROWS} are compared at once"
-            )
-        chosen = {str(row["system"]): row["score"] for row in records if row["metric"] == label}
-        columns = {system: f"{system}.{label}" if system else label for system in chosen}
-        scores: dict[str, list[float | None]] = {system: [] for system in chosen}
-        for part in _parts(path):
-            for system, values in _columns(part, columns):
-                scores[system] += values
-        if any(len(values) != results["read"] for values in scores.values()):
-            raise ValueError("rows are missing")
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        if isinstance(error, OptionError | InputError):
-            raise
+    results = read_results(path)
+    labels = list(dict.fromkeys(row.metric for row in results.scores()))
+    if not labels:
+        raise InputError(f"{path / RESULTS}: holds no score; {_AGAIN}")
+    if metric and metric not in labels:
+        raise OptionError(f"scores: metric={metric}: {path} has {nearest(metric, labels)}")
+    if not metric and len(labels) > 1:
+        raise OptionError(
+            f"scores: {path} holds scores of {', '.join(labels)}: choose one with metric=NAME"
+        )
+    label = metric or labels[0]
+    if results.read > _MOST_ROWS:
         raise InputError(
-            f"{path}: is no folder of results, or damaged ({type(error).__name__}: {error!s:.80})"
-        ) from None
+            f"{path}: holds {results.read} rows; at most {_MOST_ROWS} are compared at once"
+        )
+    chosen = {row.system: row.score for row in results.scores() if row.metric == label}
+    columns = {system: f"{system}.{label}" if system else label for system in chosen}
+    scores: dict[str, list[float | None]] = {system: [] for system in chosen}
+    for part in _parts(path):
+        for system, values in _columns(part, columns):
+            scores[system] += values
+    if any(len(values) != results.read for values in scores.values()):
+        raise InputError(f"{path}: is damaged (rows are missing); {_AGAIN}")
     return {system: (scores[system], chosen[system]) for system in chosen}
 
 
-def _columns(part: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, list[Any]]]:
-    """A part's scores by system."""
-    if part.suffix == ".jsonl":
-        with part.open(encoding="utf-8") as lines:
-            rows = [json.loads(line) for line in lines]
-        for system, column in columns.items():
-            yield system, [row[column] for row in rows]
-        return
+def _columns(part: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, list[float | None]]]:
+    """Yield a part's scores by system.
+
+    Raises:
+        InputError: the part cannot be read, or a value is no number; names file and value.
+    """
     try:
-        import pyarrow
+        table = _table(part, list(columns.values()))
+    except (OSError, LookupError, TypeError, ValueError) as error:
+        raise InputError(f"{part}: cannot be read ({error!s:.80}); {_AGAIN}") from None
+    for system, column in columns.items():
+        values = table[column]
+        odd = [v for v in values if v is not None and type(v) not in (int, float)]
+        if odd:
+            raise InputError(f"{part}, {column}: {odd[0]!r:.60}; expected a number; {_AGAIN}")
+        yield system, values
+
+
+def _table(part: Path, columns: Sequence[str]) -> Mapping[str, list[Any]]:
+    """Return the columns of a part by name."""
+    if part.suffix == ".jsonl":
+        rows = [
+            parse_json(line, f"{part}, line {number}", "one object a line")
+            for number, line in enumerate(read_lines(part), 1)
+        ]
+        return {column: [row[column] for row in rows] for column in columns}
+    try:
         import pyarrow.parquet as parquet
     except ModuleNotFoundError as error:
         raise MissingExtraError(
             f"Parquet files need the package {error.name}, which is not installed: "
             f"{install_hint('scale')}"
         ) from None
-    try:
-        table = parquet.read_table(part, columns=list(columns.values()))
-    except (pyarrow.ArrowException, OSError) as error:
-        raise ValueError(f"{part.name} cannot be read: {error!s:.80}") from None
-    for system, column in columns.items():
-        yield system, table.column(column).to_pylist()
+    # Arrow's errors are of the kinds that Python has for the same.
+    table = parquet.read_table(part, columns=list(columns))
+    return {column: table.column(column).to_pylist() for column in columns}

@@ -22,8 +22,6 @@ from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 from gecjury.textfiles import file_name, read_json, write_text
 
-__all__ = ["SCORE_FORMAT", "check_writable", "read_rows", "score_with_files", "write_table"]
-
 SCORE_FORMAT = "gecjury-scores/1"
 _MOST_UNPACKED = 2_000_000_000
 _MOST_COUNT = 2**53  # beyond it, numbers of 64 bits are no counts

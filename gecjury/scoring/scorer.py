@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
@@ -37,8 +37,6 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting, Signature, package_versions
-
-__all__ = ["Ability", "GroupScorer", "MeanScorer", "Scorer", "mean_of_totals", "mean_totals"]
 
 Ability = Literal["credit", "explain", "search", "sweep"]
 """What a metric may be able to do besides scoring; see `Scorer.can`."""
@@ -111,8 +109,18 @@ class Scorer(ABC):
             draws: B × M sentence indices; each row is a resampled corpus. None: the corpus.
 
         Returns:
-            Scores of shape systems, or B × systems with `draws`.
+            Scores of shape systems, or B × systems with `draws`. A row of `draws` that holds every
+            sentence once, in order, has the scores of the corpus.
         """
+
+    def by_choice(self, statistics: Statistics) -> Iterable[Statistics]:
+        """Yield the statistics under each choice of references that tests average scores over.
+
+        A test that swaps outputs between systems rearranges the statistics of one choice at a time,
+        so that all systems meet the same reference of a sentence. Metrics whose corpus score
+        averages over random references have several choices; others have one: the statistics.
+        """
+        return (statistics,)
 
     @classmethod
     def can(cls, what: Ability) -> bool:
@@ -232,6 +240,15 @@ class Scorer(ABC):
         """
         raise OptionError(f"{self.name}: its corpus score cannot be put together from parts")
 
+    @property
+    def loaded_models(self) -> tuple[str, ...]:
+        """The models that scoring loads, defaults included: folders, or names of the hub.
+
+        Raises:
+            InputError: a model's folder, which names further ones, is damaged.
+        """
+        return ()
+
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """What else decides the scores, e.g. a tagger's version or a checkpoint's hash."""
         return {}
@@ -336,7 +353,7 @@ class Scorer(ABC):
         self.check(corpus)
         start = time.perf_counter()
         statistics = self.statistics(self.read(corpus), runtime)
-        told = corpus.overlaps(self.needs)
+        told = corpus.remarks(self.needs)
         if told:
             statistics = replace(statistics, notes=(*statistics.notes, *told))
         return self.table(corpus, statistics, runtime, time.perf_counter() - start)
@@ -430,9 +447,11 @@ class MeanScorer(Scorer):
 class GroupScorer(MeanScorer):
     """A metric that scores the hypotheses of one source side by side.
 
-    Groups are `Corpus.groups` where the corpus has them (the sets that human judges saw),
-    otherwise made by a seeded rule with every distinct hypothesis in at least one. A hypothesis
-    in several groups has a score in each (`Statistics.items`) and their mean as sentence score.
+    Groups are `Corpus.groups` where the corpus has them (the sets that human judges saw, in their
+    order). Otherwise every distinct hypothesis stands in at least one, in an order drawn for every
+    sentence from `draw_seed`, the source and the texts, so that no system owns a position and the
+    order of the systems does not matter. A hypothesis in several groups has a score in each
+    (`Statistics.items`) and their mean as sentence score.
     """
 
     joint: ClassVar[bool] = True
@@ -455,22 +474,19 @@ class GroupScorer(MeanScorer):
         """
 
     def needs_all(self, systems: int) -> str:
-        """As usual, but what is judged side by side corrects one sentence.
-
-        More texts than stand in a group are drawn into groups by their place in the corpus.
-        """
-        if systems > self.group_size:
-            return (
-                f"{systems} systems are judged in groups of {self.group_size}, which are drawn by "
-                "the place of a sentence in its corpus"
-            )
+        """Return "": what is judged side by side corrects one sentence, whatever the others."""
         return ""
+
+    @property
+    def draw_seed(self) -> int:
+        """Seed of the order in which hypotheses are shown where nobody prescribes one."""
+        return 0
 
     def groups_of(self, corpus: Corpus) -> tuple[Group, ...]:
         """What is judged side by side; see the class."""
         if corpus.groups is not None:
             return corpus.groups
-        return distinct_groups(corpus, self.group_size, seed=0)
+        return distinct_groups(corpus, self.group_size, self.draw_seed, drawn=True)
 
     def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
         """Judge every group; see the class."""

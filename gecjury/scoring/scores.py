@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from gecjury.arrays import FloatArray, IntArray, draw_weights, settled
 from gecjury.scoring.signature import Signature
 
-__all__ = ["Plan", "ScoreTable", "Scores", "Statistics", "SystemScores"]
-
 
 @dataclass(frozen=True)
 class Statistics:

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 
+from gecjury.records import from_record
 from gecjury.runtime import __version__
-
-__all__ = ["Setting", "Signature", "package_versions"]
 
 Setting = str | int | float | bool | None
 
@@ -95,10 +94,9 @@ class Signature:
         """The inverse of `to_json`.
 
         Raises:
-            KeyError, TypeError: the record does not have the fields of a signature.
+            ValueError: the record is no signature; names the value and what is expected.
         """
-        fields = {name: record[name] for name in cls.__dataclass_fields__}
-        return cls(**fields)  # type: ignore[arg-type]  # checked by use: a score file's content
+        return from_record(cls, dict(record))
 
 
 def _plain(value: Setting) -> str:

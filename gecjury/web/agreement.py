@@ -15,8 +15,6 @@ from gecjury.web import Task
 from gecjury.web.answers import Answer
 from gecjury.web.tasks import ASPECTS
 
-__all__ = ["Agreement", "agreement", "ranked_items"]
-
 
 @dataclass(frozen=True)
 class Agreement:

@@ -17,13 +17,11 @@ from gecjury.web.guards import Form, Guard, Refused, read_form
 from gecjury.web.pages import answer, page, static_routes
 from gecjury.web.study import Study, annotator_name
 from gecjury.web.tasks import checked_values, marked, questions
-from gecjury.wording import number
+from gecjury.wording import number, visible
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
-
-__all__ = ["annotate_app"]
 
 _LONGEST_COMMENT = 2_000
 _MOST_PEOPLE = 1_000
@@ -135,7 +133,7 @@ class _Pages:
             "done": len(person.answers),
             "skipped": len(person.skipped),
             "count": len(study.items),
-            "told": _TOLD.get(told, ""),
+            "told": " ".join(filter(None, (_TOLD.get(told, ""), self._behind()))),
             "alone": study.annotator is not None,
         }
         if item is None:
@@ -251,6 +249,7 @@ class _Pages:
             journal=study.journal.path.name,
             command=study.command,
             task=study.task,
+            behind=self._behind(),
             agreements=[
                 {
                     "what": one.what,
@@ -265,6 +264,16 @@ class _Pages:
                 }
                 for one in found
             ],
+        )
+
+    def _behind(self) -> str:
+        """Return what an annotator has to know where the CSV file lacks answers."""
+        journal = self.study.journal
+        if not journal.behind:
+            return ""
+        return (
+            f"Every answer is kept in {journal.path.name}. {visible(journal.behind)}; it will "
+            "follow with the next answer, or when the program is started again."
         )
 
     def _people(self) -> list[dict[str, Any]]:

@@ -2,8 +2,9 @@
 
 Every answer, skip and withdrawal is one line of JSON, appended and synchronised before anybody is
 told that it is saved. The CSV file is written anew after each, whole or not at all, so that it can
-be read at any time. A line that was cut off by a power failure is removed, and told, when the
-journal is opened again.
+be read at any time. If it cannot be written, the answers are kept in the journal all the same, and
+the next answer or the next start writes it. A line that was cut off by a power failure is removed,
+and told, when the journal is opened again.
 """
 
 from __future__ import annotations
@@ -23,8 +24,6 @@ from gecjury.textfiles import MOST_BYTES, lock, parse_json, read_bytes, read_tex
 from gecjury.web import Task
 from gecjury.web.guards import Refused
 from gecjury.web.tasks import ASPECTS
-
-__all__ = ["COLUMNS", "FORMAT", "Answer", "Journal", "Progress", "journal_path"]
 
 FORMAT = "gecjury-answers/1"
 
@@ -94,17 +93,21 @@ class Answer:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Answer:
-        """Read a line of the journal; what is wrong with it is a ValueError or the like."""
+        """Return the answer in a line of the journal.
+
+        Raises:
+            AttributeError, KeyError, OverflowError, TypeError, ValueError: it holds none.
+        """
         systems = tuple(tuple(map(_text, names)) for names in record["systems"])
-        edits = tuple((int(a), int(b), _text(c)) for a, b, c in record.get("edits", ()))
-        values = tuple(int(value) for value in record["values"])
+        edits = tuple((_whole(a), _whole(b), _text(c)) for a, b, c in record.get("edits", ()))
+        values = tuple(_whole(value) for value in record["values"])
         if len(values) != (len(edits) or (len(systems) if len(systems) > 1 else len(ASPECTS))):
             raise ValueError("values")
         return cls(
             _text(record["answer"]),
             _text(record["annotator"]),
             _text(record["item"]),
-            int(record["sentence"]),
+            _whole(record["sentence"]),
             systems,
             values,
             edits,
@@ -117,6 +120,12 @@ class Answer:
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("no text")
+    return value
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int):
+        raise ValueError("no whole number")
     return value
 
 
@@ -139,7 +148,16 @@ def journal_path(output: Path) -> Path:
 
 
 class Journal:
-    """All answers of a study; one process at a time writes them."""
+    """All answers of a study; one process at a time writes them.
+
+    Attributes:
+        output: the CSV file.
+        path: the journal itself.
+        task: what is asked.
+        people: the progress of each annotator, by name.
+        behind: why the last answers are not in the CSV file, such as "No space left on device";
+            "" where they are.
+    """
 
     def __init__(self, output: Path, about: Mapping[str, Any], tell: Callable[[str], None]) -> None:
         """Open or begin a journal, and bring its CSV file up to date.
@@ -157,9 +175,16 @@ class Journal:
         """
         self.output, self.path = output, journal_path(output)
         self.task: Task = about["task"]
+        self._systems = frozenset(about["systems"])
         self.people: dict[str, Progress] = {}
+        self.behind = ""
         self._made: dict[tuple[str, str], tuple[Answer, str]] = {}
         self._tell = tell
+        if self.path.exists() and not self.path.is_file():
+            # Opening a pipe would wait for somebody who reads it.
+            raise OutputError(
+                f"{self.path}: cannot be written (it is no file); move it away, or give another -o"
+            )
         try:
             output.parent.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = self.path.open("ab")
@@ -192,9 +217,9 @@ class Journal:
         if torn:
             self._cut(len(whole))
         self._size = len(whole)
-        before = ""
+        records: list[Any] = []
         if whole:
-            before = self._read(whole, header)
+            records = self._read(whole, header)
         elif self.output.exists():
             raise InputError(
                 f"{self.output}: exists, and there is no {self.path.name} beside it with the "
@@ -208,27 +233,28 @@ class Journal:
                 f"{self.path}: its last line was cut off ({torn} bytes of an answer that was never "
                 "told to be saved) and is removed"
             )
-        self._check_output(before)
+        self._check_output(records)
         self._write_output()
 
-    def _read(self, data: bytes, header: Mapping[str, Any]) -> str:
-        """Take over what a journal says; gives the CSV file as it was before the last line."""
+    def _read(self, data: bytes, header: Mapping[str, Any]) -> list[Any]:
+        """Take over what a journal says, and return its lines without the header."""
         try:
             lines = data.decode("utf-8").split("\n")[:-1]
         except UnicodeDecodeError:
             raise InputError(f"{self.path}: is not UTF-8; expected {_EXPECTED}") from None
         self._check_header(parse_json(lines[0], f"{self.path}, line 1", _EXPECTED), header)
-        before = ""
+        records = []
         for number, line in enumerate(lines[1:], 2):
             where = f"{self.path}, line {number}"
-            record = parse_json(line, where, _EXPECTED)
-            if number == len(lines):
-                before = self.csv()
+            records.append(parse_json(line, where, _EXPECTED))
             try:
-                self._take(record)
-            except (AttributeError, KeyError, TypeError, ValueError):
-                raise InputError(f"{where}: is no answer; expected {_EXPECTED}") from None
-        return before
+                self._take(records[-1])
+            except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+                raise InputError(
+                    f"{where}: is no answer; expected {_EXPECTED}: take the line out, or go on "
+                    "from a copy of the file that is sound"
+                ) from None
+        return records
 
     def _check_header(self, found: Any, wanted: Mapping[str, Any]) -> None:
         if not isinstance(found, dict) or found.get("format") != FORMAT:
@@ -267,6 +293,8 @@ class Journal:
         if "answer" in record:
             given = Answer.of(record)
             given.rows(self.task)  # what does not fit the task is no answer
+            if not self._systems.issuperset(name for names in given.systems for name in names):
+                raise ValueError("systems")
             person.answers.pop(given.item, None)
             person.skipped.pop(given.item, None)
             person.answers[given.item] = given
@@ -284,7 +312,8 @@ class Journal:
 
         Raises:
             Refused: the annotator has answered the item on another page, or files have changed.
-            OutputError: it cannot be written, and nothing of it was.
+            OutputError: the journal cannot be written, and nothing of the answer was. (Where only
+                the CSV file cannot be written, see `behind`.)
         """
         known = self.people.get(answer.annotator, Progress()).answers.get(answer.item)
         if known is not None and known.key != answer.key:
@@ -320,7 +349,11 @@ class Journal:
         self._check_underneath()
         self._append(record)
         self._take(record)
-        self._write_output()
+        try:
+            self._write_output()
+        except OutputError as error:
+            # The answer is on disk: the file is made of the journal, and follows once it can.
+            self.behind = str(error)
 
     def _append(self, record: Mapping[str, Any]) -> None:
         data = (json.dumps(record, ensure_ascii=True) + "\n").encode()
@@ -369,17 +402,32 @@ class Journal:
                 "changed",
             )
 
-    def _check_output(self, before: str) -> None:
+    def _check_output(self, records: Sequence[Mapping[str, Any]]) -> None:
         """Refuse a CSV file that somebody has changed; one that lags behind is brought up."""
         if not self.output.exists():
             return
-        found = read_text(self.output)
-        now = self.csv()
-        if found not in ("", now, before) and not now.startswith(found):
+        there = read_text(self.output)
+        if there and not self.csv().startswith(there) and not self._was(there, records):
             raise InputError(
                 f"{self.output}: is not what the answers in {self.path.name} make, so somebody has "
                 "changed it; move it away to have it written anew, or give another -o"
             )
+
+    def _was(self, text: str, records: Sequence[Mapping[str, Any]]) -> bool:
+        """Return whether the CSV file was this text after one of the journal's lines.
+
+        A full disk or a kill may have kept the file from following any number of lines, which
+        change and withdraw answers as well as add some.
+        """
+        people, self.people = self.people, {}
+        try:
+            for record in records:
+                if self.csv() == text:
+                    return True
+                self._take(record)
+            return False
+        finally:
+            self.people = people
 
     def csv(self) -> str:
         """The CSV file: of every annotator the answers that stand, in the order they came."""
@@ -398,6 +446,7 @@ class Journal:
     def _write_output(self) -> None:
         try:
             write_text(self.output, self.csv())
+            self.behind = ""
         finally:
             self._mark = _mark(self.output)
 

@@ -17,8 +17,6 @@ from gecjury.web import Order, Task
 from gecjury.web.answers import Answer
 from gecjury.web.tasks import Item
 
-__all__ = ["Chooser", "FixedOrder", "Settling", "chooser"]
-
 _SHARED = 4
 """Every so many items an annotator is asked one that another has answered, for the agreement."""
 

@@ -1,22 +1,23 @@
 """What stands between a browser and the pages: who may ask, how much, and with which policy.
 
-The pages are for this machine's browser. A page of another site may send requests here, also under
-a name that its owner lets point to 127.0.0.1: so the names in `Host` and `Origin` are checked,
-every form carries a token that only our own pages hold, and no other origin is ever allowed to
-read an answer.
+The pages are for the person who started the program. Other accounts of the machine can reach its
+port, so a browser first has to open the address that the program prints, which holds a secret; a
+cookie then identifies the browser. A page of another site may send requests here as well, also
+under a name that its owner lets point to 127.0.0.1. For this reason the names in `Host` and
+`Origin` are checked, every form carries a token that only our own pages hold, and no other origin
+is ever allowed to read an answer.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qs, parse_qsl
 
 from gecjury.errors import InputError
-
-__all__ = ["MOST_BODY", "POLICY", "Form", "Guard", "Refused", "new_token", "read_form"]
 
 MOST_BODY = 2_000_000
 """Bytes of a request's body."""
@@ -45,6 +46,7 @@ _MOST_FIELDS = 2_000
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
@@ -53,8 +55,8 @@ class Refused(InputError):
 
     Attributes:
         status: of the answer, 400 to 499.
-        kind: what a script can do about it: `token` (load the page anew), `held` (another window
-            has the name), `changed`, or empty.
+        kind: what a script can do about it: `secret` (the printed address has to be opened),
+            `token` (load the page anew), `held` (another window has the name), `changed`, or empty.
     """
 
     def __init__(self, message: str, status: int = 400, kind: str = "") -> None:
@@ -64,10 +66,16 @@ class Refused(InputError):
 
 
 class Guard:
-    """An application that is reached by this machine's own pages only.
+    """An application that only this machine's own pages reach, in browsers that know its secret.
 
     Every answer carries the policy, refusals too. Bodies are read whole, within `MOST_BODY` and
     `_PATIENCE`, before anything looks at them.
+
+    Attributes:
+        secret: lets a browser in as `/?secret=...`; it holds until the program ends.
+        one_time_secret: does so for the first browser that sends it and no other; "" once it was
+            used. It is for the command line of a browser, which every account of the machine can
+            read.
     """
 
     def __init__(self, app: App, most: int = MOST_BODY) -> None:
@@ -78,6 +86,7 @@ class Guard:
             most: bytes of a body.
         """
         self._app, self._most = app, most
+        self.secret, self.one_time_secret = new_token(), new_token()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check, then pass on or refuse."""
@@ -95,10 +104,13 @@ class Guard:
             await send(message)
 
         try:
-            _check(scope)
+            port = _check(scope)
+            if entrance := self._entrance(scope, port):
+                await _reply(guarded, *entrance)
+                return
             body = await self._body(scope, receive)
         except Refused as error:
-            await _tell(guarded, error)
+            await _tell(scope, guarded, error)
             return
         given = False
 
@@ -111,9 +123,52 @@ class Guard:
 
         await self._app(scope, replay, guarded)
 
+    def _entrance(self, scope: Scope, port: str) -> tuple[int, Headers, str] | None:
+        """Let a browser in by the secret in the address, and keep out those without the cookie.
+
+        Args:
+            scope: of the request.
+            port: that the browser asks; the cookie is named after it, since browsers send the
+                cookies of one port of a machine to all others.
+
+        Returns:
+            The status, headers and body of an answer that sets the cookie and leads to the same
+            page without the secret; None where the cookie is there already.
+
+        Raises:
+            Refused: neither the cookie nor the secret is there.
+        """
+        name = f"gecjury-{port}"
+        cookies = (pair.strip().partition("=") for pair in _header(scope, b"cookie").split(";"))
+        known = any(key == name and _same(value, self.secret) for key, _, value in cookies)
+        if scope["method"] != "GET" or scope["path"] != "/":
+            offered = ""
+        else:
+            query = parse_qs(scope["query_string"].decode("latin-1"))
+            offered = query.get("secret", [""])[0]
+        if known and not offered:
+            return None
+        first = bool(self.one_time_secret) and _same(offered, self.one_time_secret)
+        if not known and not first and not _same(offered, self.secret):
+            raise Refused(
+                "open the address that the program printed in its terminal, which ends in "
+                "/?secret=...; a new one is made whenever the program starts",
+                403,
+                "secret",
+            )
+        if first:
+            self.one_time_secret = ""
+        cookie = f"{name}={self.secret}; Path=/; HttpOnly; SameSite=Strict"
+        headers = [(b"set-cookie", cookie.encode())]
+        if _header(scope, b"sec-fetch-site") == "cross-site":
+            # A link on another site: a strict cookie is not sent along its redirects. A page of
+            # ours that leads on is no redirect, and leaves no trace in the history either.
+            return 200, [*headers, (b"refresh", b"0; url=/")], "one moment"
+        return 303, [*headers, (b"location", b"/")], ""
+
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         length = _header(scope, b"content-length")
-        if length and (not length.isdigit() or int(length[:20]) > self._most):
+        if length and (not length.isdecimal() or int(length[:20]) > self._most):
             raise self._too_large()
         parts: list[bytes] = []
         size = 0
@@ -141,15 +196,20 @@ class Guard:
 _OWN = frozenset(name for name, _ in _HEADERS)
 
 
-def _check(scope: Scope) -> None:
-    """Refuse what comes from another site, or under another name than this machine's."""
+def _same(text: str, secret: str) -> bool:
+    """Compare in a time that does not tell how much of a secret was right."""
+    return secrets.compare_digest(text.encode(), secret.encode())
+
+
+def _check(scope: Scope) -> str:
+    """Return the port that the browser asks; refuse other sites, and other names than ours."""
     if scope["method"] not in _METHODS:
         raise Refused("expected GET or POST", 405)
     hosts = [value for key, value in scope["headers"] if key == b"host"]
     host = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
     name, _, port = host.partition(":")
     # Any port: the page may be reached through a tunnel of one's own (ssh -L).
-    if name not in _NAMES or not (port.isdigit() or not port):
+    if name not in _NAMES or not (port.isdecimal() or not port):
         raise Refused("pages are here for http://127.0.0.1 and http://localhost alone", 403)
     origin = _header(scope, b"origin")
     if origin and origin.lower() != f"http://{host}":
@@ -160,6 +220,7 @@ def _check(scope: Scope) -> None:
     linked = scope["method"] == "GET" and scope["path"] == "/" and into == "document"
     if not own and not linked:
         raise Refused("the request comes from a page of another site", 403)
+    return port or "80"
 
 
 def _header(scope: Scope, name: bytes) -> str:
@@ -167,11 +228,18 @@ def _header(scope: Scope, name: bytes) -> str:
     return next((value.decode("latin-1") for key, value in found if key == name), "")
 
 
-async def _tell(send: Send, error: Refused) -> None:
-    body = f"{error}\n".encode()
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": error.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+async def _tell(scope: Scope, send: Send, error: Refused) -> None:
+    """Send a refusal, as JSON to scripts that ask for it."""
+    body, kind = f"{error}\n", "text/plain; charset=utf-8"
+    if "application/json" in _header(scope, b"accept"):
+        body, kind = json.dumps({"error": str(error), "kind": error.kind}), "application/json"
+    headers = [(b"content-type", kind.encode()), (b"connection", b"close")]
+    await _reply(send, error.status, headers, body)
+
+
+async def _reply(send: Send, status: int, headers: Headers, body: str) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body.encode()})
 
 
 def new_token() -> str:
@@ -225,8 +293,7 @@ def read_form(body: bytes, token: str) -> Form:
     fields: dict[str, list[str]] = {}
     for name, value in pairs:
         fields.setdefault(name, []).append(value)
-    given = fields.get("token", [""])[0]
-    if not secrets.compare_digest(given.encode(), token.encode()):
+    if not _same(fields.get("token", [""])[0], token):
         raise Refused(
             "the program was started anew since this page was loaded: load the page again",
             403,

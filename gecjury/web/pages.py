@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
-__all__ = ["answer", "page", "static_routes"]
-
 
 @cache
 def _environment() -> Environment:

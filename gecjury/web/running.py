@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 from gecjury.errors import MissingExtraError, OptionError, install_hint
 
 if TYPE_CHECKING:
-    from gecjury.web.guards import App
-
-__all__ = ["FIRST_PORT", "check_installed", "listen", "serve"]
+    from gecjury.web.guards import Guard
 
 FIRST_PORT = 8765
 """Where pages are looked for first; the next free ones follow."""
@@ -78,18 +76,22 @@ def _bound(port: int) -> socket.socket:
     return made
 
 
-def serve(app: App, listening: socket.socket, ready: Callable[[str], None], browser: bool) -> None:
+def serve(
+    app: Guard, listening: socket.socket, ready: Callable[[str], None], browser: bool
+) -> None:
     """Answer requests until the program is interrupted.
 
     Args:
-        app: with its guard.
+        app: the pages.
         listening: from `listen`; closed at the end.
-        ready: told the address once requests are taken.
-        browser: open the address in the user's browser, where there is one.
+        ready: called with the address, which holds the secret, once requests are taken.
+        browser: open the page in the user's browser, where there is one.
     """
     import uvicorn
 
-    address = f"http://{_HOST}:{listening.getsockname()[1]}/"
+    from gecjury.web.connections import punctual_protocol
+
+    address = f"http://{_HOST}:{listening.getsockname()[1]}/?secret="
     config = uvicorn.Config(
         app,
         log_level="error",
@@ -97,7 +99,7 @@ def serve(app: App, listening: socket.socket, ready: Callable[[str], None], brow
         lifespan="off",
         server_header=False,
         proxy_headers=False,
-        http="h11",
+        http=punctual_protocol(),
         ws="none",
         loop="asyncio",
         limit_concurrency=200,
@@ -105,11 +107,11 @@ def serve(app: App, listening: socket.socket, ready: Callable[[str], None], brow
         timeout_graceful_shutdown=2,
     )
     # The socket listens already: what asks now is answered as soon as the loop runs.
-    ready(address)
+    ready(address + app.secret)
     if browser and _has_display():
         import webbrowser
 
-        webbrowser.open(address)
+        webbrowser.open(address + app.one_time_secret)
     try:
         uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:

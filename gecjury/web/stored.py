@@ -21,13 +21,17 @@ from gecjury.report.page.tables import (
     judge_costs,
     significance_tables,
 )
-from gecjury.report.page.words import FAMILY_NAMES, VIEWS, headline, is_compared
+from gecjury.report.page.words import (
+    FAMILY_NAMES,
+    VIEWS,
+    headline,
+    is_compared,
+    significance_level,
+)
 from gecjury.scoring.score_files import SCORE_FORMAT
 from gecjury.scoring.signature import Signature
 from gecjury.textfiles import read_json
 from gecjury.wording import number
-
-__all__ = ["Board", "Filters", "StoredComparison", "StoredFile", "leaderboards", "sections"]
 
 _EXPECTED = "a comparison, as `gecjury compare --format json` prints it"
 _MOST_FILES = 1_000
@@ -80,11 +84,12 @@ class Filters:
         return bool(self.family or self.metric or self.view)
 
     def keep(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row is shown."""
+        """Return whether a row is shown; an aspect of ratings belongs to every view."""
+        human = row.get("human")
         return (
             (not self.family or row["family"] == self.family)
             and self.metric.lower() in str(row["metric"]).lower()
-            and (not self.view or row.get("human", self.view) == self.view)
+            and (not self.view or human not in VIEWS or human == self.view)
         )
 
 
@@ -157,7 +162,7 @@ def sections(document: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
         if len(test["metrics"]) > 1 and test["human"] in chosen
     ]
     if tests:
-        listed = significance_tables(tests, "")
+        listed = significance_tables(tests, "", significance_level(document))
         note = " ".join(extents_of(tests))
         found.append(
             (
@@ -166,11 +171,12 @@ def sections(document: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
             )
         )
     ratings = [row for row in document.get("ratings") or () if filters.keep(row)]
-    segments = [row for row in document.get("segment") or () if _kept(row, filters)]
+    segments = dict(document.get("segment") or {})
+    segments["rows"] = [row for row in segments.get("rows") or () if filters.keep(row)]
     for heading, part in (
         ("Single edits", edit_section(kept)),
         ("Ratings of single corrections", rating_section({**kept, "ratings": ratings})),
-        ("Segment level", segment_section({**kept, "segment": segments}) if segments else None),
+        ("Segment level", segment_section({**kept, "segment": segments})),
     ):
         if part is not None:
             found.append((heading, part))
@@ -191,10 +197,6 @@ def sections(document: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
         "views": [(view, VIEWS[view]) for view in views] if len(views) > 1 else [],
         "sections": found,
     }
-
-
-def _kept(row: object, filters: Filters) -> bool:
-    return isinstance(row, Mapping) and ("family" not in row or filters.keep(row))
 
 
 def _narrowed(test: Mapping[str, Any], names: set[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -10,12 +11,13 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISDIR
 
 from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.corpus.reading import read_corpus
-from gecjury.errors import InputError, OptionError
+from gecjury.errors import InputError, OptionError, OutputError
 from gecjury.experiments.inputs import scorers_of
 from gecjury.experiments.score import score
 from gecjury.runtime import Runtime
@@ -25,8 +27,6 @@ from gecjury.web.answers import Journal, Progress
 from gecjury.web.choosing import Chooser, chooser
 from gecjury.web.guards import Refused, new_token
 from gecjury.web.tasks import Item, task_items
-
-__all__ = ["HELD_SECONDS", "Study", "Watched", "annotator_name", "open_study"]
 
 _LONGEST_NAME = 60
 
@@ -229,7 +229,7 @@ def open_study(
     """
     runtime = runtime or Runtime()
     target = Path(output)
-    if target.suffix != ".csv" or _is_folder(target):
+    if target.suffix != ".csv" or _is_folder(target, output):
         raise OptionError(f"-o {output}: expected a file that ends in .csv, which `compare` reads")
     name = None if annotator is None else annotator_name(annotator)
     scorers = scorers_of(list(metrics)) if metrics else []
@@ -265,9 +265,7 @@ def open_study(
     }
     journal = Journal(target, about, tell)
     try:
-        command = (
-            _write_table(target, files, len(outputs), language, tell) if task != "edits" else ""
-        )
+        command = _write_table(target, task, files, len(outputs), language, tell)
     except BaseException:
         journal.close()
         raise
@@ -276,15 +274,26 @@ def open_study(
     )  # fmt: skip
 
 
-def _is_folder(path: Path) -> bool:
+def _is_folder(path: Path, output: str) -> bool:
+    """Return whether a folder stands where judgments are to be written.
+
+    Raises:
+        OutputError: no file can be written there, since links lead in a circle.
+    """
     try:
-        return path.is_dir()
-    except OSError:
+        return S_ISDIR(path.stat().st_mode)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OutputError(
+                f"-o {output}: cannot be written ({error.strerror}); remove the link, or give "
+                "another file"
+            ) from None
         return False
 
 
 def _write_table(
     target: Path,
+    task: Task,
     files: Sequence[Path],
     outputs: int,
     language: Language,
@@ -303,7 +312,7 @@ def _write_table(
         "source": source,
         "outputs": systems,
         **({"references": references} if references else {}),
-        "judgments": target.name,
+        "verdicts" if task == "edits" else "judgments": target.name,
     }
     if language != ENGLISH:
         values |= {"language": language.code, "tokens": language.tokens, "fold": language.fold}

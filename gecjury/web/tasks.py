@@ -17,17 +17,6 @@ from gecjury.web import MOST_SET, Task
 if TYPE_CHECKING:
     from gecjury.report.page.browser import Part
 
-__all__ = [
-    "ASPECTS",
-    "Item",
-    "Question",
-    "checked_values",
-    "marked",
-    "questions",
-    "shown_order",
-    "task_items",
-]
-
 _MOST_ITEMS = 500_000
 
 _Scale = tuple[tuple[int, str], ...]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,15 +35,17 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["Desk", "offered_metrics", "open_desk", "pasted", "trying_app"]
-
 MOST_LINES = 200
 MOST_WORDS = 200
 MOST_LETTERS = 2_000
 MOST_SYSTEMS = 8
 MOST_REFERENCES = 8
+MOST_TOGETHER = 20_000  # tokens of all texts; a parser reads about 5,000 a second
 _MOST_TEXT = 500_000  # characters of one field
 _MOST_EXPLAINED = 40  # corrections of a page
+_MOST_EXPLAINING = 15.0  # seconds for explanations, which may parse and score each correction anew
+_MOST_SCORING = 60.0  # seconds for all of a request
+_LOOK = 0.5  # seconds between looks at whether the browser is still there
 _PRESET = ("errant", "gleu", "green")
 
 
@@ -139,7 +144,10 @@ def trying_app(desk: Desk) -> Guard:
     routes = [
         Route("/", answer(pages.start)),
         Route("/score", answer(pages.score), methods=["POST"]),
-        Route("/comparison/{place:int}", answer(pages.comparison)),
+        *(
+            Route(f"/comparison/{place}", answer(partial(pages.comparison, place)))
+            for place in range(len(desk.comparisons))
+        ),
         Route("/leaderboard", answer(pages.leaderboard)),
         *static_routes(),
     ]
@@ -154,6 +162,49 @@ class _Pasted:
     outputs: Sequence[tuple[str, str]]
     references: Sequence[str]
     metrics: Sequence[str]
+
+
+class _Patience:
+    """A progress report that ends the work it is told of.
+
+    Scoring runs in a thread, which nothing can stop from outside: it stops itself at its next
+    step, which a metric reports every few sentences at most.
+
+    Attributes:
+        left: whether the browser has left, so that nobody waits for the result.
+    """
+
+    def __init__(self) -> None:
+        self.left = False
+        self._ends = time.monotonic() + _MOST_SCORING
+
+    def check(self) -> None:
+        """End the work where nobody waits for it, or where it takes too long.
+
+        Raises:
+            Refused: says why.
+        """
+        if self.left:
+            raise Refused("the browser has left")
+        if time.monotonic() > self._ends:
+            raise Refused(
+                f"scoring took more than {_MOST_SCORING:.0f} seconds and was stopped; take fewer "
+                "texts or metrics, or score files with `gecjury score`",
+                422,
+            )
+
+    @contextmanager
+    def task(self, description: str, total: float | None = None) -> Iterator[_Patience]:
+        """Check at the beginning of a task; this object stands for its bar as well."""
+        self.check()
+        yield self
+
+    def advance(self, steps: float = 1) -> None:
+        """Check after a step."""
+        self.check()
+
+    def note(self, text: str) -> None:
+        """Show nothing."""
 
 
 class _Pages:
@@ -200,8 +251,6 @@ class _Pages:
 
     async def score(self, request: Request) -> Response:
         """Score and explain what was pasted; what is wrong is told above the form as it was."""
-        from starlette.concurrency import run_in_threadpool
-
         form = read_form(await request.body(), self.desk.token)
         given = _given(form)
         try:
@@ -213,16 +262,29 @@ class _Pages:
                     f"unknown metric {unknown[0]!r:.60}" if unknown else "choose a metric at least"
                 )
             async with self._lock:
-                result = await run_in_threadpool(_result, corpus, given.metrics, self.desk.runtime)
+                result = await self._scored(request, corpus, given.metrics)
         except GecjuryError as error:
             return self._page(given, 422, error=str(error))
         return self._page(given, result=result)
 
-    async def comparison(self, request: Request) -> Response:
+    async def _scored(
+        self, request: Request, corpus: Corpus, metrics: Sequence[str]
+    ) -> dict[str, Any]:
+        """Score in a thread, as long as the browser waits for it."""
+        patience = _Patience()
+        runtime = replace(self.desk.runtime, progress=patience)
+        # One that left while others were served is not served at all.
+        patience.left = await request.is_disconnected()
+        work = asyncio.create_task(asyncio.to_thread(_result, corpus, metrics, runtime, patience))
+        try:
+            while not (await asyncio.wait([work], timeout=_LOOK))[0]:
+                patience.left = patience.left or await request.is_disconnected()
+        finally:
+            patience.left = True  # also where the server stops, which waits for its threads
+        return work.result()
+
+    async def comparison(self, place: int, request: Request) -> Response:
         """A stored comparison, all of it or what the filters leave."""
-        place = request.path_params["place"]
-        if place >= len(self.desk.comparisons):
-            raise Refused("there is no such comparison", 404)
         asked = request.query_params
         filters = Filters(*(asked.get(key, "")[:100] for key in ("family", "metric", "view")))
         stored = self.desk.comparisons[place]
@@ -299,6 +361,13 @@ def pasted(
         systems[called] = _like(sources, text, called)
     others = [_like(sources, t, f"reference {n}") for n, t in enumerate(references, 1)]
     corpus = in_language(corpus_of_texts(sources, systems, others), language)
+    versions = [v.lines for v in (*corpus.systems.values(), *corpus.references)]
+    words = sum(line.count(" ") + 1 for lines in (corpus.sources, *versions) for line in lines)
+    if words > MOST_TOGETHER:
+        raise InputError(
+            f"the texts have {words:,} tokens together; expected at most {MOST_TOGETHER:,}: score "
+            "files instead"
+        )
     for place, line in enumerate(corpus.sources, 1):
         if line.count(" ") >= MOST_WORDS:
             raise InputError(
@@ -337,34 +406,42 @@ def _like(sources: Sequence[str], text: str, what: str) -> list[str]:
     return lines
 
 
-def _result(corpus: Corpus, metrics: Sequence[str], runtime: Runtime) -> dict[str, Any]:
+def _result(
+    corpus: Corpus, metrics: Sequence[str], runtime: Runtime, patience: _Patience
+) -> dict[str, Any]:
     """Scores of all metrics, sentence by sentence, with what each edit earned."""
     scorers = scorers_of(list(metrics))
+    patience.check()
     found = score(corpus, metrics=scorers, runtime=runtime)
-    explained = 0
+    explained = left_out = 0
+    last = time.monotonic() + _MOST_EXPLAINING
     blocks = []
     written = corpus.as_text()
     for row, source in enumerate(corpus.sources):
         corrections = []
         for text, systems in _distinct(corpus, row).items():
             about: list[dict[str, Any]] = []
-            if text.split() != source.split() and explained < _MOST_EXPLAINED:
+            changed = text.split() != source.split()
+            if changed and explained < _MOST_EXPLAINED and time.monotonic() < last:
                 explained += 1
+                patience.check()
                 about = _explanations(corpus, row, systems[0], scorers, runtime)
+            elif changed:
+                left_out += 1
             at = corpus.names.index(systems[0])
             corrections.append(
                 {
                     "systems": systems,
                     "parts": mark_edits(source, text, corpus.language),
-                    "changed": text.split() != source.split(),
+                    "changed": changed,
                     "scores": [number(float(t.sentences[at, row]), 4) for t in found.tables],
                     "explanations": about,
                 }
             )
         blocks.append({"row": row + 1, "source": written.sources[row], "corrections": corrections})
     notes = list(found.notes)
-    if explained == _MOST_EXPLAINED:
-        notes.append(f"explained are the first {_MOST_EXPLAINED} corrections that change anything")
+    if left_out:
+        notes.append(f"explained are the first {explained} corrections that change anything")
     return {
         "metrics": [table.signature.label for table in found.tables],
         "systems": _totals(found),

@@ -18,22 +18,6 @@ from gecjury.corpus.tokens import folded
 from gecjury.errors import InputError, OptionError
 from gecjury.textfiles import csv_rows, parse_json, read_text
 
-__all__ = [
-    "ASPECTS",
-    "GUG_COLUMNS",
-    "JQE_COLUMNS",
-    "PAIRED",
-    "QUALITY",
-    "RATED",
-    "TMU_COLUMNS",
-    "Annotations",
-    "ColumnMap",
-    "Scale",
-    "joined",
-    "known_columns",
-    "read_annotations",
-]
-
 ASPECTS = ("grammaticality", "fluency", "meaning")
 """What SOME rates, in the order of its weights α, β, γ."""
 

@@ -20,17 +20,6 @@ from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.pairs import Correction, detection_labels
 from gecjury.textfiles import read_lines
 
-__all__ = [
-    "LABELLED_SETS",
-    "LabelledSentence",
-    "LabelledText",
-    "dev_beside",
-    "labelled_language",
-    "labelled_print",
-    "read_labelled",
-    "refuse_one_class",
-]
-
 LABELLED_SETS = {
     f"multiged-{code}": f"multiged-2023/{language}/{code}_{corpus}_train.tsv"
     for code, language, corpus in (

@@ -13,8 +13,6 @@ import numpy as np
 from gecjury.corpus.edits import Edit
 from gecjury.refless.data.pairs import Correction
 
-__all__ = ["spoil"]
-
 _ARTICLES = ("a", "an", "the")
 _PREPOSITIONS = (
     "in", "on", "at", "of", "to", "for", "with", "from", "by", "about", "into", "over", "during",

@@ -30,21 +30,6 @@ from gecjury.errors import InputError, OptionError
 from gecjury.models.networks import cut_length, refuse_wordless
 from gecjury.textfiles import read_lines
 
-__all__ = [
-    "PARALLEL_NAMES",
-    "PARALLEL_SETS",
-    "Correction",
-    "RankedPair",
-    "detection_labels",
-    "edit_impacts",
-    "impact_pairs",
-    "nested_pairs",
-    "pairs_print",
-    "parallel_language",
-    "read_parallel",
-    "token_edits",
-]
-
 PARALLEL_SETS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "jfleg": tuple(
         (f"jfleg/{part}/{part}.src", tuple(f"jfleg/{part}/{part}.ref{n}" for n in range(4)))
@@ -122,6 +107,7 @@ class RankedPair:
     better: str
     worse: str
     gap: float
+    source: str = ""
 
 
 def read_parallel(
@@ -370,7 +356,7 @@ def _try(
         better = correction.text([bool(kept) for kept in first])
         worse = correction.text([bool(kept) for kept in second])
         if better != worse and better and worse and (better, worse) not in seen:
-            return RankedPair(better, worse, gap)
+            return RankedPair(better, worse, gap, correction.source)
     return None
 
 

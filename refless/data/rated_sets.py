@@ -19,16 +19,6 @@ from gecjury.errors import InputError, OptionError
 from gecjury.refless.data.annotations import Annotations, Scale, joined, read_annotations
 from gecjury.textfiles import read_lines
 
-__all__ = [
-    "NAMED_SETS",
-    "SET_LANGUAGES",
-    "choose_aspects",
-    "join_parts",
-    "read_named",
-    "read_rated_sets",
-    "read_treebank_text",
-]
-
 NAMED_SETS: Mapping[str, tuple[str, ...]] = {
     "tmu-gfm": ("TMU-GFM-Dataset/tmu-gfm-dataset.csv",),
     "gug": ("gug-data/gug_annotations.tsv",),

@@ -9,8 +9,6 @@ from gecjury.corpus.splits import Split, split_sources
 from gecjury.errors import InputError
 from gecjury.refless.data.annotations import Annotations
 
-__all__ = ["split_as_named", "split_by_source"]
-
 _LEAST = 2
 
 

@@ -27,7 +27,12 @@ from gecjury.corpus.leakage import corpus_texts, sentence_key
 from gecjury.errors import InputError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import Repository, inside, repository, resolve
-from gecjury.models.networks import read_config, read_network, read_tokenizer
+from gecjury.models.networks import (
+    read_config,
+    read_network,
+    read_tokenizer,
+    refuse_padless,
+)
 from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.refless.data.annotations import ASPECTS, PAIRED, QUALITY, RATED
 from gecjury.refless.nets.features import aspect_features, aspect_names, piece_counter
@@ -35,21 +40,6 @@ from gecjury.refless.nets.probe import Probe, open_probe
 from gecjury.refless.nets.regressor import Regressor
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_json, read_text
-
-__all__ = [
-    "BUNDLE_FORMAT",
-    "IMPARA_FORMAT",
-    "IMPARA_POOLED_FORMAT",
-    "KEYS_FILE",
-    "MANIFEST",
-    "USUAL_WEIGHTS",
-    "Bundle",
-    "Linear",
-    "assemble",
-    "bundle_identity",
-    "metric_for",
-    "open_bundle",
-]
 
 BUNDLE_FORMAT = "gecjury-some/1"
 MANIFEST = "gecjury.json"
@@ -283,15 +273,31 @@ def metric_for(model: str, aspects: Sequence[str]) -> str:
     named = f"some:model={model}".replace(",", "\\,")
     if set(aspects) >= set(ASPECTS) or not set(aspects) & set(ASPECTS):
         return named
-    kept = [
-        weight if a in aspects else 0.0 for a, weight in zip(ASPECTS, USUAL_WEIGHTS, strict=True)
-    ]
+    shares = aspect_weights(aspects)
+    weights = zip(("alpha", "beta", "gamma"), ASPECTS, strict=True)
+    return ",".join([named, *(f"{key}={shares.get(aspect, 0):g}" for key, aspect in weights)])
+
+
+def aspect_weights(aspects: Sequence[str]) -> dict[str, float]:
+    """Return the weight of each aspect in the score that `metric_for` names.
+
+    Args:
+        aspects: those that the folder has; the usual weights of these, made to sum to 1.
+    """
+    kept = {
+        aspect: weight
+        for aspect, weight in zip(ASPECTS, USUAL_WEIGHTS, strict=True)
+        if aspect in aspects
+    }
+    if len(kept) == len(ASPECTS):
+        return kept
+    if not kept:
+        return dict.fromkeys(aspects, 1 / len(aspects))
     # To two digits, the heaviest taking what rounding leaves.
-    shares = [round(weight / sum(kept), 2) for weight in kept]
-    heaviest = shares.index(max(shares))
-    shares[heaviest] = round(1 - sum(shares) + shares[heaviest], 2)
-    weights = zip(("alpha", "beta", "gamma"), shares, strict=True)
-    return ",".join([named, *(f"{key}={share:g}" for key, share in weights)])
+    shares = {aspect: round(weight / sum(kept.values()), 2) for aspect, weight in kept.items()}
+    heaviest = max(shares, key=lambda aspect: shares[aspect])
+    shares[heaviest] = round(1 - sum(shares.values()) + shares[heaviest], 2)
+    return shares
 
 
 def bundle_identity(location: str) -> dict[str, str]:
@@ -305,21 +311,37 @@ def bundle_identity(location: str) -> dict[str, str]:
         fine-tuned models have a part as well, `kernel`, its shares by aspect.
     """
     found = _repository(location)
-    identity = {"weights": found.identity}
     record = _manifest(found.folder) or {}
-    kernel = record.get("kernel", {})
-    if not isinstance(kernel, dict):
-        raise _damaged(inside(found.folder, MANIFEST), f"kernel is {kernel!r:.60}")
-    names = {key: str(kernel[key]) for key in ("encoder", "base") if key in kernel}
-    if names.get("base") == names.get("encoder"):
-        names.pop("base", None)
-    for key, name in names.items():
-        # An encoder that lies in the folder is among its weights.
-        if not inside(found.folder, name).is_dir():
-            identity[key] = resolve(name).identity
+    names = _encoders_elsewhere(found.folder, record)
+    identity = {"weights": found.identity}
+    identity |= {key: resolve(name).identity for key, name in names.items()}
     if shares := _shares(inside(found.folder, MANIFEST), record):
         identity["kernel"] = "+".join(f"{aspect}:{share:g}" for aspect, share in shares.items())
     return identity
+
+
+def bundle_models(location: str) -> tuple[str, ...]:
+    """A trained SOME and the encoders that its folder names; nothing is downloaded.
+
+    Raises:
+        InputError: the folder is damaged.
+    """
+    folder = Path(location).expanduser()
+    if not folder.is_dir():
+        return (location,)
+    return (location, *_encoders_elsewhere(folder, _manifest(folder) or {}).values())
+
+
+def _encoders_elsewhere(folder: Path, record: Mapping[str, Any]) -> dict[str, str]:
+    """The encoders of kernel regression that do not lie in the folder, by what they are for."""
+    kernel = record.get("kernel", {})
+    if not isinstance(kernel, dict):
+        raise _damaged(inside(folder, MANIFEST), f"kernel is {kernel!r:.60}")
+    names = {key: str(kernel[key]) for key in ("encoder", "base") if key in kernel}
+    if names.get("base") == names.get("encoder"):
+        names.pop("base", None)
+    # An encoder that lies in the folder is among its weights.
+    return {key: name for key, name in names.items() if not inside(folder, name).is_dir()}
 
 
 def _manifest(folder: Path) -> dict[str, Any] | None:
@@ -423,7 +445,7 @@ def _repository(location: str) -> Repository:
     if location.startswith((".", "/", "~")) and not Path(location).expanduser().is_dir():
         raise InputError(
             f"{location}: no such folder. Train a model, e.g. `gecjury train some tmu-gfm "
-            f"-o {location} --encoder embedded`, or correct the path"
+            f"-o {location} --recipe small`, or correct the path"
         )
     return repository(location)
 
@@ -474,6 +496,7 @@ def _member(
             "`gecjury train some --encoder ...`"
         )
     tokenizer = read_tokenizer(checkpoint, config)
+    refuse_padless(checkpoint, config, tokenizer)
     return Regressor(
         placed(model, dtype, device),
         tokenizer,

@@ -6,8 +6,6 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["reading_notes", "unknown_share"]
-
 _SAMPLE = 1000
 _TOLD = 0.01
 

@@ -25,19 +25,6 @@ from gecjury.arrays import FloatArray
 from gecjury.refless.data.annotations import QUALITY
 from gecjury.refless.similarity import Meteor, align_words, indel_ratio, words_of_any
 
-__all__ = [
-    "FOREIGN_PAIR_FEATURES",
-    "FOREIGN_SENTENCE_FEATURES",
-    "PAIR_FEATURES",
-    "SENTENCE_FEATURES",
-    "aspect_features",
-    "aspect_names",
-    "pair_features",
-    "piece_counter",
-    "sentence_features",
-    "words_of",
-]
-
 SENTENCE_FEATURES = (
     "log_length", "lower_start", "no_end_mark", "lower_i", "inner_capitals", "pieces_per_word",
     "split_words", "repeated_word", "a_before_vowel", "an_before_consonant", "doubled_mark",

@@ -13,8 +13,6 @@ import numpy as np
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.stats.correlation import spearman
 
-__all__ = ["PENALTIES", "WIDTHS", "Block", "KernelModel", "fit_kernel"]
-
 PENALTIES = (0.75, 1.5, 3.0, 6.0)
 """Ridge penalties tried."""
 

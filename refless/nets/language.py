@@ -17,8 +17,6 @@ from gecjury.models.networks import read_config, read_network, read_tokenizer, r
 from gecjury.models.precision import DType, check_dtype, placed
 from gecjury.runtime import Runtime
 
-__all__ = ["english_model_notes", "mean_log_probabilities"]
-
 _DIGITS = 6
 _ENGLISH_MODELS = frozenset({"gpt2", "openai-community/gpt2"})
 

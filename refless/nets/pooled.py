@@ -17,8 +17,6 @@ from gecjury.models.checkpoints import Checkpoint, inside, resolve
 from gecjury.models.networks import read_config, read_network, refuse_missing
 from gecjury.refless.nets.regressor import output_errors, save_model
 
-__all__ = ["HEAD_FILE", "fresh_pooled", "open_pooled", "save_pooled"]
-
 HEAD_FILE = "head.safetensors"
 
 _DROPOUT = 0.1

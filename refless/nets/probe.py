@@ -32,8 +32,6 @@ from gecjury.refless.nets.kernel import Block, KernelModel, fit_kernel
 from gecjury.refless.nets.regressor import load_tokenizer, output_errors
 from gecjury.runtime import Runtime
 
-__all__ = ["KERNEL_FILE", "Probe", "fit_probe", "open_probe", "plain_text", "save_probe"]
-
 KERNEL_FILE = "kernel.safetensors"
 
 _STATES, _BASE_STATES, _FEATURES, _CHANGE = 0.15, 0.1, 0.1, 0.05

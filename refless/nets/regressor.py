@@ -25,17 +25,9 @@ from gecjury.models.networks import (
     read_config,
     read_network,
     read_tokenizer,
+    refuse_padless,
 )
 from gecjury.runtime import Runtime
-
-__all__ = [
-    "Regressor",
-    "load_model",
-    "load_tokenizer",
-    "output_errors",
-    "predict",
-    "save_model",
-]
 
 _DIGITS = 6
 
@@ -158,9 +150,16 @@ def load_model(
 
 
 def load_tokenizer(location: str) -> Any:
-    """Load a tokenizer that knows how long an input its model takes; errors as `load_model`."""
+    """Load a tokenizer that can pad and knows how long an input its model takes.
+
+    Raises:
+        GecjuryError: as `load_model`; or it cannot pad.
+    """
     checkpoint = resolve(location)
-    return read_tokenizer(checkpoint, read_config(checkpoint))
+    config = read_config(checkpoint)
+    tokenizer = read_tokenizer(checkpoint, config)
+    refuse_padless(checkpoint, config, tokenizer)
+    return tokenizer
 
 
 def save_model(model: Any, tokenizer: Any, folder: Path) -> None:

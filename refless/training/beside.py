@@ -17,10 +17,8 @@ from gecjury.corpus.leakage import normalise
 from gecjury.corpus.tokens import tokenised
 from gecjury.errors import MissingExtraError
 from gecjury.refless.data.annotations import QUALITY, Annotations
-from gecjury.stats.bootstrap import interval
+from gecjury.stats.bootstrap import interval, make_resampled
 from gecjury.stats.correlation import pearson, pearsons, spearman
-
-__all__ = ["MODEL", "BesideRow", "beside_table", "figures_beside"]
 
 MODEL = "this model"
 _RESAMPLES = 2000
@@ -73,44 +71,60 @@ def figures_beside(
     return rows + single
 
 
-def _counts(data: Annotations, language: str) -> dict[str, FloatArray]:
+def changed_tokens(
+    sources: Sequence[str], outputs: Sequence[str], language: str = "en"
+) -> FloatArray:
+    """Return how many tokens of each output differ from its source, shape (rows,).
+
+    Args:
+        sources: one a row.
+        outputs: one a row.
+        language: code of the sentences' language; characters are counted where its tokeniser is
+            not installed.
+    """
+    sides, _ = _tokens((sources, outputs), language)
+    return _distances(sides)
+
+
+def _distances(sides: Sequence[Sequence[Sequence[str]]]) -> FloatArray:
     from rapidfuzz.distance import Levenshtein
 
-    changes, old_lengths, ratios, same = [], [], [], []
-    sides, unit = _tokens(data, language)
-    for old, new in zip(*sides, strict=True):
-        changes.append(Levenshtein.distance(old, new))
-        old_lengths.append(len(old))
-        ratios.append(len(new) / max(len(old), 1))
-        same.append(old == new)
+    return np.array(
+        [Levenshtein.distance(old, new) for old, new in zip(*sides, strict=True)], dtype=np.float64
+    )
+
+
+def _counts(data: Annotations, language: str) -> dict[str, FloatArray]:
+    sides, unit = _tokens((data.sources, data.outputs), language)
     named = {
-        f"changes, in {unit}": changes,
-        f"length of the source, in {unit}": old_lengths,
-        "length of output over source": ratios,
-        "nothing changed (1) or something (0)": same,
+        f"length of the source, in {unit}": [len(old) for old in sides[0]],
+        "length of output over source": [
+            len(new) / max(len(old), 1) for old, new in zip(*sides, strict=True)
+        ],
+        "nothing changed (1) or something (0)": [
+            old == new for old, new in zip(*sides, strict=True)
+        ],
     }
-    return {name: np.array(values, dtype=np.float64) for name, values in named.items()}
+    counts = {name: np.array(values, dtype=np.float64) for name, values in named.items()}
+    return {f"changes, in {unit}": _distances(sides), **counts}
 
 
-def _tokens(data: Annotations, language: str) -> tuple[list[list[list[str]]], str]:
-    """Sources and outputs as tokens, and what these are called."""
-    sides = (data.sources, data.outputs)
+def _tokens(sides: Sequence[Sequence[str]], language: str) -> tuple[list[list[list[str]]], str]:
+    """Return texts as lists of tokens, and the unit: `tokens` or `characters`."""
     tokens = language_of(language).tokens
     try:
-        cut = [tokenised(texts, tokens, "the test part") for texts in sides]
+        cut = [tokenised(texts, tokens, "the ratings") for texts in sides]
     except MissingExtraError:
         return [[list(text) for text in texts] for texts in sides], "characters"
     return [[line.split() for line in lines] for lines in cut], "tokens"
 
 
 def _draws(data: Annotations) -> FloatArray:
-    """How often each row stands in each resample of the sources, draws × rows."""
-    numbers: dict[str, int] = {}
-    group = np.array([numbers.setdefault(normalise(s), len(numbers)) for s in data.sources])
-    rng = np.random.default_rng(0)
-    drawn = rng.integers(len(numbers), size=(_RESAMPLES, len(numbers)))
-    times = np.stack([np.bincount(one, minlength=len(numbers)) for one in drawn])
-    return times[:, group].astype(np.float64)
+    """Return how often each row stands in each resample of the sources, draws × rows."""
+    keys = [normalise(source) for source in data.sources]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    group = np.array([numbers[key] for key in keys])
+    return make_resampled("sentences", _RESAMPLES, len(numbers), 1, seed=0).counts[:, group]
 
 
 def _row(what: str, of: str, x: FloatArray, y: FloatArray, draws: FloatArray) -> BesideRow:

@@ -14,8 +14,6 @@ from gecjury.refless.nets.bundle import Linear
 from gecjury.refless.nets.features import aspect_features, piece_counter
 from gecjury.stats.correlation import spearman
 
-__all__ = ["additions", "fit_features"]
-
 _RIDGES = (10.0, 30.0, 100.0, 300.0)
 
 

@@ -7,15 +7,12 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from gecjury.errors import OptionError
 from gecjury.refless.nets.regressor import output_errors
-from gecjury.refless.training.some import Job, train_some
+from gecjury.refless.training.some import Job, Report, train_some
 from gecjury.refless.training.trainer import is_main_process, wait_for_all
 from gecjury.textfiles import write_text
-
-__all__ = ["GRID", "GridTrial", "train_grid"]
 
 GRID: Mapping[str, tuple[float, ...]] = {
     "max_length": (128, 256),
@@ -39,7 +36,9 @@ class GridTrial:
     chosen: bool = False
 
 
-def train_grid(job: Job, grid: Mapping[str, Sequence[float]] = GRID) -> list[GridTrial]:
+def train_grid(
+    job: Job, grid: Mapping[str, Sequence[float]] = GRID
+) -> tuple[list[GridTrial], Report]:
     """Train every combination and put the one with the best mean dev Spearman into the folder.
 
     Combinations lie in `grid` in the folder; those that are finished are not run again.
@@ -49,11 +48,12 @@ def train_grid(job: Job, grid: Mapping[str, Sequence[float]] = GRID) -> list[Gri
         grid: values to combine, by setting.
 
     Returns:
-        One entry a combination and aspect; the chosen combination is marked.
+        One entry a combination and aspect, of which the chosen ones are marked; and the report of
+        the chosen combination.
     """
     if job.recipe.kernel:
         raise OptionError("the grid is of fine-tuning; kernel regression chooses its own settings")
-    found: list[tuple[float, Path, list[GridTrial]]] = []
+    found: list[tuple[float, Report, list[GridTrial]]] = []
     for max_length, batch, rate in itertools.product(*(grid[key] for key in GRID)):
         settings = replace(
             job.recipe.settings,
@@ -71,13 +71,13 @@ def train_grid(job: Job, grid: Mapping[str, Sequence[float]] = GRID) -> list[Gri
             for aspect, figures in report.figures.get("dev", {}).items()
         ]  # fmt: skip
         mean = sum(trial.dev for trial in trials) / max(len(trials), 1)
-        found.append((mean, place, trials))
+        found.append((mean, report, trials))
     best = max(found, key=lambda entry: entry[0])
     if is_main_process():
         with output_errors(job.folder):
-            shutil.copytree(best[1], job.folder, dirs_exist_ok=True)
+            shutil.copytree(best[1].folder, job.folder, dirs_exist_ok=True)
     wait_for_all()
-    rows = [replace(t, chosen=place == best[1]) for _, place, trials in found for t in trials]
+    rows = [replace(t, chosen=one is best[1]) for _, one, trials in found for t in trials]
     if is_main_process():
         write_text(job.folder / "grid.json", json.dumps([vars(row) for row in rows], indent=1))
-    return rows
+    return rows, replace(best[1], folder=job.folder)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.leakage import normalise, sentence_key
 from gecjury.errors import InputError, OptionError
@@ -31,6 +32,7 @@ from gecjury.refless.nets.regressor import (
     output_errors,
     save_model,
 )
+from gecjury.refless.training.beside import changed_tokens
 from gecjury.refless.training.model_card import model_card, shown_name
 from gecjury.refless.training.recipe import RankerPooling, TrainSettings, refuse_error_weight
 from gecjury.refless.training.steps.detection import (
@@ -44,15 +46,15 @@ from gecjury.refless.training.steps.intermediate import (
     freeze_embeddings,
     pair_accuracy,
     pair_examples,
+    pair_gaps,
     run_intermediate,
 )
 from gecjury.refless.training.trainable import check_layers
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Stage, Watchers
+from gecjury.refless.training.worth import Worth, worth_of, worth_table
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_json, write_text
-
-__all__ = ["RankerJob", "ranker_metric", "split_corrections", "train_impara"]
 
 _LEAST = 8
 _ENCODER = "encoder"
@@ -96,6 +98,8 @@ class RankerJob:
         origin: names of the data, for the model card.
         notes: warnings for the model card.
         language: code of the text's language.
+        recipe_name: the named recipe that the options came from, for card and manifest; empty for
+            none.
         license: of the model, for the model card; empty: none is named.
         report_to: what transformers reports to while it trains (`tensorboard`, `wandb`, ...).
         logs: folder for TensorBoard; None for `logs` in the output folder.
@@ -117,6 +121,7 @@ class RankerJob:
     origin: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     language: str = "en"
+    recipe_name: str = ""
     license: str = ""
     report_to: tuple[str, ...] = ()
     logs: Path | None = None
@@ -140,11 +145,22 @@ class RankerJob:
         return found
 
 
-def train_impara(job: RankerJob) -> _Figures:
-    """Make pairs, train on them, evaluate and save; a killed run goes on where it stopped.
+@dataclass(frozen=True)
+class RankerReport:
+    """The report of a training, besides its folder.
 
-    Returns:
-        For dev and test the share of pairs in the right order, and the number of pairs.
+    Attributes:
+        figures: for dev and test the share of pairs in the right order, and the number of pairs.
+        worth: the test part's pairs beside chance and counting changes; None in folders of earlier
+            versions.
+    """
+
+    figures: _Figures
+    worth: Worth | None = None
+
+
+def train_impara(job: RankerJob) -> RankerReport:
+    """Make pairs, train on them, evaluate and save; a killed run goes on where it stopped.
 
     Raises:
         InputError: fewer than eight pairs can be made for a part.
@@ -189,10 +205,12 @@ def train_impara(job: RankerJob) -> _Figures:
         {"part": part, "accuracy": accuracy(result.model, part), "pairs": len(pairs[part])}
         for part in ("dev", "test")
     ]
+    gaps = pair_gaps(result.model, tokenizer, pairs["test"], settings, runtime)
+    report = RankerReport(figures, _worth(gaps, pairs, job.language))
     if is_main_process():
         (save_pooled if pooled else save_model)(result.model, tokenizer, folder)
         effort = watchers.ledger.rounded()
-        _document(job, pairs, figures, detected, effort)
+        _document(job, pairs, report, detected, effort)
         encoder = job.encoder
         if Path(encoder).is_dir():
             # One that is nowhere but on this machine goes with the model, which names it.
@@ -205,15 +223,42 @@ def train_impara(job: RankerJob) -> _Figures:
             "run": _run_print(job, pairs),
             "asked": asked,
             "figures": figures,
+            "worth": report.worth,
             "effort": effort,
         }
         record |= {"pooling": job.pooling} if pooled else {}
         record |= {"language": job.language} if job.language != "en" else {}
         record |= {"steps": detected} if detected else {}
+        record |= {"recipe": job.recipe_name} if job.recipe_name else {}
         write_text(folder / MANIFEST, json.dumps(record, indent=1))
         shutil.rmtree(work, ignore_errors=True)
     wait_for_all()
-    return figures
+    return report
+
+
+def _worth(gaps: FloatArray, pairs: Mapping[str, Sequence[RankedPair]], language: str) -> Worth:
+    """Hold the ranker against chance and against counting changes, on the test part's pairs.
+
+    Args:
+        gaps: see `pair_gaps`, of the test part.
+        pairs: by part; those for training tell whether more changes are better or fewer.
+        language: code of the text's language.
+    """
+    changes = {}
+    for part in ("train", "test"):
+        sources = [pair.source for pair in pairs[part]]
+        better, worse = (
+            changed_tokens(sources, [getattr(pair, side) for pair in pairs[part]], language)
+            for side in ("better", "worse")
+        )
+        changes[part] = better - worse
+    return worth_of(
+        gaps,
+        changes["test"],
+        [pair.source for pair in pairs["test"]],
+        known_changes=changes["train"],
+        judged="the impact of edits (no person judged these pairs)",
+    )
 
 
 def _detect(job: RankerJob, work: Path, watchers: Watchers) -> tuple[str, dict[str, float]]:
@@ -294,7 +339,7 @@ def _run_print(job: RankerJob, pairs: Mapping[str, Sequence[RankedPair]]) -> str
     )
 
 
-def _finished(job: RankerJob, asked: str) -> _Figures | None:
+def _finished(job: RankerJob, asked: str) -> RankerReport | None:
     path = job.folder / MANIFEST
     if not path.exists():
         return None
@@ -309,14 +354,13 @@ def _finished(job: RankerJob, asked: str) -> _Figures | None:
             f"{job.folder}: holds a model of other settings or data; name another folder, or "
             "remove this one"
         )
-    figures: _Figures = record["figures"]
-    return figures
+    return RankerReport(record["figures"], record.get("worth"))
 
 
 def _document(
     job: RankerJob,
     pairs: Mapping[str, Sequence[RankedPair]],
-    figures: _Figures,
+    report: RankerReport,
     detected: Mapping[str, float],
     effort: Mapping[str, Stage],
 ) -> None:
@@ -325,7 +369,8 @@ def _document(
     keys = {*map(sentence_key, texts), *detection_keys(labelled, job.detector)}
     write_text(job.folder / KEYS_FILE, "\n".join(sorted(keys)) + "\n")
     table = ["| part | accuracy | pairs |", "|---|---|---|"]
-    table += [f"| {f['part']} | {f['accuracy']:.3f} | {f['pairs']} |" for f in figures]
+    table += [f"| {f['part']} | {f['accuracy']:.3f} | {f['pairs']} |" for f in report.figures]
+    worth = [worth_table(report.worth)] if report.worth else []
     notes = []
     if job.pooling == "mean":
         notes.append(
@@ -344,7 +389,7 @@ def _document(
             "split": "by source",
         },
         settings=asdict(job.settings) | _further_settings(job),
-        results="\n\n".join(["\n".join(table), *figures_in_words(detected)]),
+        results="\n\n".join([*worth, "\n".join(table), *figures_in_words(detected)]),
         usage=f"gecjury score SOURCE HYP -m {ranker_metric(job.folder.name, job.pooling)}",
         notes=[*job.notes, *notes],
         language=job.language,
@@ -355,8 +400,8 @@ def _document(
 
 
 def _further_settings(job: RankerJob) -> dict[str, Any]:
-    """What a card says of choices beyond the paper's; nothing where there are none."""
-    found: dict[str, Any] = {}
+    """Return the recipe's name and the choices beyond the paper's, for the card."""
+    found: dict[str, Any] = {"recipe": job.recipe_name} if job.recipe_name else {}
     if job.pooling != "cls":
         found["pooling"] = job.pooling
     if job.detector:

@@ -16,8 +16,6 @@ from gecjury.refless.training.watching import HISTORY_FILE
 from gecjury.scoring.signature import package_versions
 from gecjury.textfiles import read_json
 
-__all__ = ["figures_table", "model_card", "shown_name", "training_versions"]
-
 _PACKAGES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
 
 

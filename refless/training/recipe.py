@@ -11,16 +11,6 @@ from typing import Any, Literal
 
 from gecjury.errors import OptionError
 
-__all__ = [
-    "Intermediate",
-    "Loss",
-    "RankerPooling",
-    "Recipe",
-    "TrainSettings",
-    "WeightsFor",
-    "refuse_error_weight",
-]
-
 Intermediate = Literal["detection", "ranking", "ratings"]
 """A step between the pretrained encoder and the regression; see `intermediate`."""
 

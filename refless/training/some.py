@@ -60,11 +60,10 @@ from gecjury.refless.training.steps.intermediate import (
 from gecjury.refless.training.trainable import check_layers, output_layer
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Stage, Watchers
+from gecjury.refless.training.worth import Worth, worth_of_ratings, worth_table
 from gecjury.runtime import Runtime
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.textfiles import read_json, write_text
-
-__all__ = ["Job", "Report", "aspect_figures", "best_share", "train_some"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +80,8 @@ class Job:
         steps: what intermediate steps learn from.
         origin: names of the data, for the model card.
         notes: warnings for the model card, e.g. of leakage.
+        recipe_name: the named recipe that the options came from, for card and manifest; empty for
+            none.
         license: of the model, for its card; empty: none is named.
         report_to: services that transformers reports to while it trains (`tensorboard`, ...).
         logs: folder for TensorBoard; None: `logs` in the output.
@@ -97,6 +98,7 @@ class Job:
     steps: IntermediateData | None = None
     origin: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    recipe_name: str = ""
     license: str = ""
     report_to: tuple[str, ...] = ()
     logs: Path | None = None
@@ -116,7 +118,7 @@ _Figures = dict[str, dict[str, dict[str, float]]]
 
 @dataclass(frozen=True)
 class Report:
-    """What a training leaves besides the folder.
+    """The report of a training, besides its folder.
 
     Attributes:
         folder: where the model is.
@@ -128,6 +130,8 @@ class Report:
         shares: by aspect the kernel regression's share in the prediction, where both were trained.
         effort: seconds and memory by stage; see `Ledger`.
         beside: of quality, what plain counts and the raters themselves reach on the test part.
+        worth: the test part's pairs in order, beside chance and counting changes; None in folders
+            of earlier versions.
     """
 
     folder: Path
@@ -138,6 +142,7 @@ class Report:
     shares: Mapping[str, float] = field(default_factory=dict)
     effort: Mapping[str, Stage] = field(default_factory=dict)
     beside: Sequence[BesideRow] = ()
+    worth: Worth | None = None
 
 
 @dataclass(frozen=True)
@@ -175,6 +180,7 @@ def train_some(job: Job) -> Report:
         "scale": [job.data.scale.low, job.data.scale.high],
         "max_length": job.recipe.settings.max_length,
         **({} if job.recipe.language == "en" else {"language": job.recipe.language}),
+        **({"recipe": job.recipe_name} if job.recipe_name else {}),
         **found,
     }
     report = None
@@ -190,6 +196,7 @@ def train_some(job: Job) -> Report:
         record["effort"] = effort
         if report.beside:
             record["beside"] = report.beside
+        record["worth"] = report.worth
         write_text(job.folder / "README.md", _card(job, report))
         write_text(job.folder / MANIFEST, json.dumps(record, indent=1))
         shutil.rmtree(job.work, ignore_errors=True)
@@ -229,7 +236,7 @@ def _finished(folder: Path, run: str) -> Report | None:
     return Report(
         folder, record["figures"], record["trained"], record["steps"],
         record.get("alone", {}), record.get("shares", {}), record.get("effort", {}),
-        record.get("beside", ()),
+        record.get("beside", ()), record.get("worth"),
     )  # fmt: skip
 
 
@@ -507,7 +514,9 @@ def _evaluate(job: Job, bundle: Bundle) -> Report:
         figures[part] = _by_aspect(ratings, predicted)
         if part == "test" and QUALITY in predicted:
             rows_beside = figures_beside(chosen, predicted[QUALITY], job.recipe.language)
-    return Report(job.folder, figures, {}, {}, alone, shares, beside=rows_beside)
+    train = job.data.take(job.split.train)
+    worth = worth_of_ratings(train, chosen, predicted, job.recipe.language)
+    return Report(job.folder, figures, {}, {}, alone, shares, beside=rows_beside, worth=worth)
 
 
 def _by_aspect(
@@ -598,10 +607,11 @@ def _card(job: Job, report: Report) -> str:
             "fingerprint": job.data.print,
             "split": f"{job.split}, by source",
         },
-        settings=_settings(job.recipe),
+        settings=_settings(job),
         language=job.recipe.language,
         results="\n\n".join(
             [
+                *([worth_table(report.worth)] if report.worth else []),
                 figures_table(report.figures, report.alone) + _beside(job, report),
                 *([beside_table(report.beside)] if report.beside else []),
                 *figures_in_words(report.steps),
@@ -617,12 +627,13 @@ def _card(job: Job, report: Report) -> str:
     )
 
 
-def _settings(recipe: Recipe) -> dict[str, Any]:
-    """The recipe as a card shows it, the language only where it is not English."""
-    found = asdict(recipe)
-    if recipe.language == "en":
-        found.pop("language")
-    return found
+def _settings(job: Job) -> dict[str, Any]:
+    """Return the settings for the card: its recipe by name, the language unless it is English."""
+    settings = {"recipe": job.recipe_name} if job.recipe_name else {}
+    settings |= asdict(job.recipe)
+    if job.recipe.language == "en":
+        settings.pop("language")
+    return settings
 
 
 def _beside(job: Job, report: Report) -> str:

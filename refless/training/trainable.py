@@ -11,16 +11,6 @@ from typing import Any
 
 from gecjury.errors import OptionError
 
-__all__ = [
-    "check_layers",
-    "encoder_layers",
-    "freeze_lowest",
-    "keep_layers",
-    "output_layer",
-    "rates_by_layer",
-    "recompute_layers",
-]
-
 
 def check_layers(config: Any, count: int) -> None:
     """Refuse to freeze more layers than an encoder has.

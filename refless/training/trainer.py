@@ -36,20 +36,6 @@ from gecjury.refless.training.watching import (
 from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text
 
-__all__ = [
-    "EpochOrder",
-    "Example",
-    "Fit",
-    "LearningTask",
-    "Objective",
-    "collator",
-    "fit",
-    "is_main_process",
-    "length_of",
-    "losses",
-    "wait_for_all",
-]
-
 Objective = Literal["regression", "ranking", "detection"]
 Example = Mapping[str, Any]
 
@@ -229,15 +215,17 @@ def _tell(trainer: Any, watch: Watch, step: int) -> None:
 
 
 def _arguments(settings: TrainSettings, folder: Path, runtime: Runtime) -> Any:
-    from transformers import TrainingArguments
+    import transformers
 
-    return TrainingArguments(
+    # A share of the steps is `warmup_ratio` before transformers 5, then a part of `warmup_steps`.
+    warmup = "warmup_steps" if int(transformers.__version__.split(".")[0]) >= 5 else "warmup_ratio"
+    return transformers.TrainingArguments(
         output_dir=str(folder),
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=settings.batch_size,
         gradient_accumulation_steps=settings.accumulation,
         learning_rate=settings.learning_rate,
-        warmup_steps=settings.warmup,
+        **{warmup: settings.warmup},
         weight_decay=settings.weight_decay,
         seed=settings.seed,
         data_seed=settings.seed,

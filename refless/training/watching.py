@@ -18,20 +18,6 @@ from gecjury.refless.nets.regressor import output_errors
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_json, write_text
 
-__all__ = [
-    "HISTORY_FILE",
-    "History",
-    "Ledger",
-    "Stage",
-    "Watch",
-    "WatchedRuntime",
-    "Watchers",
-    "check_reporting",
-    "held_memory",
-    "reporters",
-    "resumed_step",
-]
-
 HISTORY_FILE = "history.json"
 
 Stage = Mapping[str, float]

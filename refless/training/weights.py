@@ -14,8 +14,6 @@ from gecjury.errors import InputError, OptionError
 from gecjury.refless.training.recipe import WeightsFor
 from gecjury.stats.correlation import pearson
 
-__all__ = ["PAPER_WEIGHTS", "search_weights", "simplex"]
-
 PAPER_WEIGHTS = {"sentence": (0.55, 0.43, 0.02), "system": (0.0, 1.0, 0.0)}
 """Yoshimura et al. (2020): tuned on a tenth of GJG15, and on JFLEG."""
 

@@ -25,6 +25,8 @@ from gecjury.refless.nets.features import SENTENCE_FEATURES
 from gecjury.runtime import Runtime
 from tests import tiny
 
+pytestmark = pytest.mark.security
+
 CORPUS = Corpus(("I likes cats .",), {"a": Version(("I like cats .",))})
 
 
@@ -96,6 +98,11 @@ def test_links_inside_and_those_of_the_hubs_cache_are_read(tmp_path: Path, outsi
     (model / "snapshots" / "0123" / "z").symlink_to(outside)
     with pytest.raises(InputError, match="leads out of"):
         inside(model / "snapshots" / "0123", "z")
+
+
+def test_a_link_that_leads_to_itself_is_inside(tmp_path: Path) -> None:
+    (tmp_path / "x").symlink_to("x")
+    assert inside(tmp_path, "x").is_symlink()
 
 
 @pytest.mark.parametrize("place", ["encoder", "base"])

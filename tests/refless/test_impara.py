@@ -91,9 +91,9 @@ def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
         corrections=data, encoder=str(encoder), settings=settings, folder=tmp_path / "out",
         runtime=RUNTIME, count=160,
     )  # fmt: skip
-    figures = train_impara(job)
+    report = train_impara(job)
     # The words that edits insert are rare otherwise: the better sentence is easily told.
-    test = next(f for f in figures if f["part"] == "test")
+    test = next(f for f in report.figures if f["part"] == "test")
     assert test["pairs"] >= 8
     assert test["accuracy"] > 0.7
     corpus = Corpus(SOURCES, {"same": Version(SOURCES)})
@@ -102,7 +102,7 @@ def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
     # A finished folder is known before an edit is weighed: the encoder is not asked.
     elsewhere = tmp_path / "elsewhere"
     encoder.rename(elsewhere)
-    assert train_impara(job) == figures
+    assert train_impara(job) == report
     with pytest.raises(OptionError, match="other settings or data"):
         train_impara(replace(job, corrections=data[1:]))
     elsewhere.rename(encoder)
@@ -111,7 +111,7 @@ def test_training_ranks_unseen_pairs(tmp_path: Path) -> None:
     record = json.loads(manifest.read_text())
     del record["asked"]
     manifest.write_text(json.dumps(record))
-    assert train_impara(job) == figures
+    assert train_impara(job) == report
     assert not (tmp_path / "out" / "checkpoints").exists()
     with pytest.raises(OptionError, match="other settings or data"):
         train_impara(replace(job, count=150))
@@ -150,8 +150,8 @@ def test_means_after_detection_as_in_impara_ged(tmp_path: Path) -> None:
         detection=IntermediateData(labelled=LabelledText(text)),
         detection_settings=replace(settings, epochs=3),
     )  # fmt: skip
-    figures = train_impara(job)
-    assert next(f for f in figures if f["part"] == "test")["accuracy"] > 0.7
+    report = train_impara(job)
+    assert next(f for f in report.figures if f["part"] == "test")["accuracy"] > 0.7
     record = json.loads((tmp_path / "out" / "gecjury.json").read_text())
     assert (record["format"], record["pooling"]) == ("gecjury-impara/2", "mean")
     assert set(record["steps"]) == {
@@ -174,7 +174,7 @@ def test_means_after_detection_as_in_impara_ged(tmp_path: Path) -> None:
         states = ranker(**words(text_, return_tensors="pt")).last_hidden_state[0].detach()
         output = states.mean(0).numpy() @ head["weight"][0] + head["bias"][0]
         assert found[row] == pytest.approx(1 / (1 + np.exp(-output)), abs=2e-6)
-    assert train_impara(job) == figures
+    assert train_impara(job) == report
     for other in (replace(job, pooling="cls"), replace(job, error_weight=3.0),
                   replace(job, detection=None)):  # fmt: skip
         with pytest.raises(OptionError, match="other settings or data"):

@@ -15,6 +15,7 @@
       const answer = await fetch("/alive?" + new URLSearchParams(who), {
         headers: { Accept: "application/json" },
       });
+      if (answer.status === 403) tell("The program was started anew: open the address that it printed in this browser, then press Enter here. What you choose is kept in this window.", true);
       if (answer.status === 409) tell("This name is at work in another window: nothing is saved here. Load the page again to go on here.", true);
     } catch {
       tell("The program does not answer: is it still running? What you choose here is kept in this window.", true);
@@ -62,7 +63,7 @@
         location.reload();
         return;
       }
-      tell(said.error, true);
+      tell(said.kind === "secret" ? `Not saved: ${said.error}. Your choice is kept in this window; then press Enter here.` : said.error, true);
     } catch {
       tell("Not saved: the program does not answer. Your choice is kept in this window; start the program again and press Enter.", true);
     }

@@ -30,20 +30,6 @@ from gecjury.refless.training.recipe import TrainSettings
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_text
 
-__all__ = [
-    "LABELS",
-    "detection_keys",
-    "detection_scores",
-    "error_probabilities",
-    "figures_in_words",
-    "joined_words",
-    "labelled_examples",
-    "labelled_figures",
-    "piece_spans",
-    "step_figures",
-    "with_dev",
-]
-
 LABELS = ("c", "i")
 """Names of the two outputs, as MultiGED's files have them: correct, incorrect."""
 

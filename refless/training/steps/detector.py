@@ -35,8 +35,6 @@ from gecjury.refless.training.watching import Stage, Watchers
 from gecjury.runtime import Runtime
 from gecjury.textfiles import read_json, write_text
 
-__all__ = ["DETECTOR_FORMAT", "DetectorJob", "train_detector"]
-
 DETECTOR_FORMAT = "gecjury-detector/1"
 
 
@@ -54,6 +52,8 @@ class DetectorJob:
         error_weight: how much wrong tokens weigh in the loss; right ones weigh 1.
         origin: names of the data, for the model card.
         language: code of the text's language, for the model card; `mul` for several.
+        recipe_name: the named recipe that the options came from, for card and manifest; empty for
+            none.
         license: of the model, for the model card; empty: none is named.
         report_to: what transformers reports to while it trains (`tensorboard`, `wandb`, ...).
         logs: folder for TensorBoard; None for `logs` in the output folder.
@@ -69,6 +69,7 @@ class DetectorJob:
     error_weight: float = 1.5
     origin: Mapping[str, str] = field(default_factory=dict)
     language: str = "en"
+    recipe_name: str = ""
     license: str = ""
     report_to: tuple[str, ...] = ()
     logs: Path | None = None
@@ -126,6 +127,7 @@ def train_detector(job: DetectorJob) -> dict[str, float]:
         _write_card(job, text, choices, figures, effort)
         record = {"format": DETECTOR_FORMAT, "encoder": shown_name(job.encoder), "run": run}
         record |= {} if job.language == "en" else {"language": job.language}
+        record |= {"recipe": job.recipe_name} if job.recipe_name else {}
         write_text(
             folder / MANIFEST,
             json.dumps({**record, "figures": figures, "effort": effort}, indent=1),
@@ -173,7 +175,7 @@ def _write_card(
             "train": f"{len(text.train)} sentences ({labelled_print(text.train)})",
             "dev": f"{len(text.dev)} sentences ({labelled_print(text.dev)})",
         },
-        settings=choices,
+        settings={**({"recipe": job.recipe_name} if job.recipe_name else {}), **choices},
         results="\n".join(table),
         usage=f"gecjury train some tmu-gfm -o my-some --kernel --detector {job.folder.name} "
         "--encoder BASE",

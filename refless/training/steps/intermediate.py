@@ -46,17 +46,6 @@ from gecjury.refless.training.trainer import LearningTask, fit, is_main_process,
 from gecjury.runtime import Runtime
 from gecjury.stats.correlation import spearman
 
-__all__ = [
-    "IntermediateData",
-    "Step",
-    "freeze_embeddings",
-    "pair_accuracy",
-    "pair_examples",
-    "run_intermediate",
-    "step_settings",
-    "tokenise",
-]
-
 _DEV_SHARE = 0.03
 _DEV_MOST = 600
 
@@ -274,14 +263,30 @@ def pair_accuracy(
     runtime: Runtime,
 ) -> float:
     """Share of pairs whose better sentence has the higher output; equal outputs count half."""
+    gaps = pair_gaps(model, tokenizer, pairs, settings, runtime)
+    if not np.isfinite(gaps).all():
+        return float("nan")
+    return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
+
+
+def pair_gaps(
+    model: Any,
+    tokenizer: Any,
+    pairs: Sequence[RankedPair],
+    settings: TrainSettings,
+    runtime: Runtime,
+) -> FloatArray:
+    """Return the output for each pair's better sentence minus that for the worse, shape (pairs,).
+
+    A model that diverged gives NaN.
+    """
     texts = [pair.better for pair in pairs] + [pair.worse for pair in pairs]
     length = cut_length(tokenizer, settings.max_length)
     encoded = tokenizer(texts, truncation=True, max_length=length)
     outputs = predict(model, tokenizer, encoded, runtime)[:, 0]
-    if not np.isfinite(outputs).all():
-        return float("nan")
-    gaps = outputs[: len(pairs)] - outputs[len(pairs) :]
-    return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
+    with np.errstate(invalid="ignore"):
+        gaps: FloatArray = outputs[: len(pairs)] - outputs[len(pairs) :]
+    return gaps
 
 
 def _ratings(step: Step, tokenizer: Any) -> Prepared:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -71,3 +72,17 @@ def test_a_sentences_groups_depend_on_the_seed_but_not_on_other_sentences() -> N
     assert groups[: len(alone)] == alone
     orders = {tuple(g.systems for g in groups if g.sentence == row) for row in range(3)}
     assert len(orders) == 3
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_a_drawn_order_knows_neither_the_systems_order_nor_the_row(size: int) -> None:
+    texts = [chr(97 + i) for i in range(7)]
+    corpus = corpus_of([texts, texts, ["x", "y", *texts[2:]]])
+    drawn = distinct_groups(corpus, size, 0, drawn=True)
+    shown = [[corpus.group_texts(g) for g in drawn if g.sentence == row] for row in range(3)]
+    assert shown[0] == shown[1] != shown[2]
+    backwards = corpus.with_systems(corpus.names[::-1])
+    again = distinct_groups(backwards, size, 0, drawn=True)
+    assert [backwards.group_texts(g) for g in again] == [corpus.group_texts(g) for g in drawn]
+    assert {text for group in shown[0] for text in group} == set(texts)
+    assert distinct_groups(corpus, size, 1, drawn=True) != drawn

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.corpus.corpus import Corpus, Group, Version, gold_versions
-from gecjury.corpus.language import ENGLISH, Language, language_of
+from gecjury.corpus.language import ENGLISH, Language, language_of, unparted_note
 from gecjury.corpus.m2 import parse_m2
 from gecjury.corpus.tokens import folded, in_language, language_signature, tokenised
 from gecjury.errors import InputError, OptionError
@@ -181,3 +181,13 @@ def test_signatures_say_what_english_leaves_out() -> None:
     assert language_signature(language_of("en", tokens="char")) == {
         "lang": "en", "tokens": "char 1", "fold": "none",
     }  # fmt: skip
+
+
+def test_text_without_blanks_is_remarked_with_its_remedy() -> None:
+    japanese = ["私は昨日学校に行きました。"]
+    assert "(--lang ja)" in unparted_note(japanese)
+    # Who has named the language needs another remedy.
+    assert "take --tokens char" in unparted_note(japanese, language_of("ja", tokens="space"))
+    assert unparted_note([" ".join(japanese[0])]) == ""
+    assert unparted_note(["Élodie likes cafés .", *["word"] * 9]) == ""
+    assert unparted_note([*japanese, "Zoë walked to the café ."]) == ""  # no more than half

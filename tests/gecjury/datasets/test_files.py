@@ -84,6 +84,7 @@ def test_a_file_named_twice_is_refused(tmp_path: Path, made: Any) -> None:
         dataset_files([path, str(tmp_path)])
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("ending", ["gz", "zst"])
 @pytest.mark.parametrize("damage", ["cut", "flipped"])
 def test_damaged_packed_files_are_told_before_the_work(
@@ -100,6 +101,7 @@ def test_damaged_packed_files_are_told_before_the_work(
         count([path])
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"no parquet at all PAR1", b"PAR1" + b"\0" * 90])
 def test_what_is_no_parquet_is_told(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "a.parquet"

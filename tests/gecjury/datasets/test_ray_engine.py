@@ -115,6 +115,19 @@ def test_nobody_who_listens_is_found_at_once(monkeypatch: pytest.MonkeyPatch) ->
         _knock("auto")
 
 
+@pytest.mark.security
+def test_a_cluster_gets_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "MY_API_KEY", "HF_TOKEN", "WANDB_API_KEY"):
+        monkeypatch.setenv(name, "sk-very-secret")
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    sent: list[dict[str, Any]] = []
+    ray = SimpleNamespace(init=lambda **settings: sent.append(settings))
+    for address in ("head:6379", "local"):
+        RayEngine(address)._connect(ray)
+    assert "sk-very-secret" not in str(sent)
+    assert sent[0]["runtime_env"]["env_vars"]["OMP_NUM_THREADS"] == "7"
+
+
 def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"--engine ray needs Ray .*\[ray\]"):

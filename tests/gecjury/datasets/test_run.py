@@ -92,7 +92,7 @@ def test_the_schema_tells_what_made_it(tmp_path: Path, made: Any) -> None:
     metadata = parquet_file(str(tmp_path / "out" / "part-000000.parquet")).schema_arrow.metadata
     signatures = json.loads(metadata[b"_signature"])
     assert signatures["green"].startswith("green|n=4,unit=word,beta=2.0|v1|refs=column:references")
-    summary = ShardSummary.from_json(metadata[b"_summary"])
+    summary = ShardSummary.from_json(metadata[b"_summary"].decode())
     assert (summary.rows, summary.seconds) == (3, 0.0)
 
 
@@ -118,6 +118,7 @@ BAD_LINES = [
 ]
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("name", ["a.parquet", "a.jsonl"])
 def test_bad_rows_are_put_down_and_stay_in_their_place(
     tmp_path: Path, made: Any, name: str
@@ -146,6 +147,7 @@ def test_bad_rows_are_put_down_and_stay_in_their_place(
         score_dataset(path, tmp_path / "strict", metrics=["green"], strict=True)
 
 
+@pytest.mark.security
 def test_bad_lines_are_put_down(tmp_path: Path, made: Any) -> None:
     path = made.write(tmp_path / "a.jsonl", made.rows(2))
     path.write_bytes(path.read_bytes() + b"".join(line + b"\n" for line, _ in BAD_LINES))
@@ -339,6 +341,7 @@ def test_another_run_is_refused_with_what_differs(tmp_path: Path, made: Any) -> 
         score_dataset(path, out, metrics=["green"])
 
 
+@pytest.mark.security
 def test_folders_of_others_and_of_the_input_are_refused(tmp_path: Path, made: Any) -> None:
     path = made.write(tmp_path / "in" / "a.parquet", made.rows(2))
     (tmp_path / "mine").mkdir()
@@ -479,6 +482,7 @@ def test_two_runs_do_not_write_one_folder(tmp_path: Path, made: Any) -> None:
         score(path, tmp_path / "out", engine=_Ending(1, second))
 
 
+@pytest.mark.security
 def test_batches_are_bounded_by_characters(
     tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -592,3 +596,101 @@ def test_a_worker_that_always_dies_names_its_rows(
     monkeypatch.setattr("gecjury.datasets.engines.sys.executable", "/bin/false")
     with pytest.raises(IncompleteError, match=r"a\.parquet, rows \d+ to \d+: the worker died 3"):
         score(path, tmp_path / "out", runtime=Runtime(workers=2))
+
+
+@pytest.mark.security
+@pytest.mark.parametrize(
+    ("name", "keys", "value", "told"),
+    [
+        ("dataset.json", ["job", "shard_rows"], "x", "shard_rows is 'x'; expected a whole number"),
+        ("dataset.json", ["job", "shard_rows"], 0, "shard_rows is 0; expected 1 or more"),
+        ("dataset.json", ["job", "hypotheses"], 7, "hypotheses is 7; expected an object"),
+        ("dataset.json", ["job", "hypotheses"], {"": 1.5}, "is 1.5; expected a text"),
+        ("dataset.json", ["job", "labels"], [1.5], r"labels\[0\] is 1.5; expected a text"),
+        ("dataset.json", ["job", "labels"], [], "not equally many"),
+        ("dataset.json", ["job", "signatures"], ["x"], r"signatures\[0\] is 'x'; expected an obj"),
+        ("dataset.json", ["job", "files", 0, "offsets"], [0], "do not belong together"),
+        ("dataset.json", ["format"], "gecjury-dataset/2", "format is .*; expected 'gecjury-data"),
+        ("results.json", ["rows", 0, "score"], "x", r"rows\[0\].score is 'x'; expected a number"),
+        ("results.json", ["rows", 0, "signature"], 1, r"rows\[0\].signature is 1; expected a te"),
+        ("results.json", ["read"], None, "read is None; expected a whole number"),
+        (".sides/part-000000.summary.json", ["rows"], 7, "its summary is of other rows"),
+        (".sides/part-000000.summary.json", ["totals"], {}, "its summary is of other metrics"),
+        (".sides/part-000000.summary.json", ["notes"], [1], r"notes\[0\] is 1; expected a text"),
+        (
+            ".sides/part-000001.summary.json",
+            ["totals", "green", "sums", ""],
+            [1.0],
+            "its sums of green are 1 numbers",
+        ),
+    ],
+)
+def test_a_folder_with_values_of_other_types_is_refused(
+    tmp_path: Path, made: Any, name: str, keys: list[str | int], value: Any, told: str
+) -> None:
+    path, out = made.write(tmp_path / "a.jsonl", made.rows(6)), tmp_path / "out"
+    score_dataset(path, out, metrics="green", shard_rows=3, output_format="jsonl")
+    record = json.loads((out / name).read_text())
+    place = record
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
+    (out / name).write_text(json.dumps(record))
+    if "summary" in name:
+        (out / "results.json").unlink()
+    with pytest.raises(InputError, match=told) as error:
+        score_dataset(path, out, metrics="green", output_format="jsonl")
+    assert str(out) in str(error.value)
+    assert "delete" in str(error.value)
+
+
+@pytest.mark.security
+def test_a_damaged_folder_gives_no_scores(tmp_path: Path, made: Any) -> None:
+    rows = made.rows(6)
+    path, out = made.write(tmp_path / "a.jsonl", rows), tmp_path / "out"
+    score_dataset(path, out, metrics="green", shard_rows=3, output_format="jsonl")
+    texts = ([row["source"] for row in rows], {"x": [row["hypothesis"] for row in rows]})
+
+    def refused(told: str) -> None:
+        with pytest.raises(InputError, match=told):
+            gecjury.score(*texts, metrics=f"scores:file={out}")
+
+    part = out / "part-000001.jsonl"
+    whole = part.read_text()
+    part.write_text(re.sub(r'"green": [^}]*', '"green": "x"', whole))
+    refused(r"part-000001\.jsonl, green: 'x'; expected a number; delete it")
+    part.write_text(whole + "[]\n")
+    refused(r"part-000001\.jsonl: cannot be read .*; delete it")
+    part.unlink()
+    part.mkdir()
+    refused(r"part-000001\.jsonl: cannot be read \(Is a directory\); delete it")
+
+
+@pytest.mark.parametrize("data", [b"", b"\x93NUMPY\x01\x00 of another program"])
+def test_damaged_hashes_of_ids_are_made_anew(tmp_path: Path, made: Any, data: bytes) -> None:
+    rows = made.rows(6)
+    rows[4]["id"] = rows[1]["id"]
+    path, out = made.write(tmp_path / "a.jsonl", rows), tmp_path / "out"
+    score_dataset(path, out, metrics="green", shard_rows=3, output_format="jsonl")
+    results = (out / "results.json").read_text()
+    (out / "results.json").unlink()
+    (hashes,) = (out / ".sides").glob("part-000001.ids.*")
+    hashes.write_bytes(data)
+    score_dataset(path, out, metrics="green", output_format="jsonl")
+    assert (out / "results.json").read_text() == results
+    assert "1 rows have the id of an earlier row" in results
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes among the files")
+@pytest.mark.parametrize("name", [".lock", "part-000001.jsonl", ".sides/part-000001.summary.json"])
+def test_a_pipe_in_the_folder_is_refused(tmp_path: Path, made: Any, name: str) -> None:
+    rows = made.rows(6)
+    path, out = made.write(tmp_path / "a.jsonl", rows), tmp_path / "out"
+    score_dataset(path, out, metrics="green", shard_rows=3, output_format="jsonl")
+    (out / name).unlink()
+    os.mkfifo(out / name)
+    with pytest.raises(InputError, match=rf"{re.escape(name)}: is a pipe .* delete it"):
+        score_dataset(path, out, metrics="green", output_format="jsonl")
+    texts = ([row["source"] for row in rows], {"x": [row["hypothesis"] for row in rows]})
+    with pytest.raises(InputError, match=r"is a pipe .* delete it"):
+        gecjury.score(*texts, metrics=f"scores:file={out}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ def test_every_row_is_in_exactly_one_shard(sizes: list[int], shard_rows: int) ->
     assert all(0 < s.stop - s.start <= shard_rows for s in shards)
 
 
+@pytest.mark.security
 def test_all_three_cross_processes_as_text() -> None:
     shard = Shard(3, 1, 40, 60, 812)
     assert Shard.from_json(shard.to_json()) == shard

@@ -35,6 +35,7 @@ def drawn(
     )
 
 
+@pytest.mark.slow
 def test_the_right_weights_come_back() -> None:
     wanted = np.array([1.5, 0.5, 0.0])
     part = drawn(np.random.default_rng(2), wanted, 12000)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gecjury.errors import DataError, InputError, OptionError
+from gecjury.errors import DataError, GecjuryError, InputError, OptionError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import resolve
 from gecjury.models.encoder import Encoder, EncoderSpec, load_encoder
@@ -237,6 +237,24 @@ def as_bin(folder: Path, to: Path, value: Any = None) -> Path:
     return to
 
 
+needs_safe_unpickling = pytest.mark.skipif(
+    tuple(map(int, torch.__version__.split(".")[:2])) < (2, 10),
+    reason="an older torch reads no pickled weights",
+)
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("release", ["2.6.0+cu124", "2.9.1"])
+def test_an_older_torch_reads_no_bin(
+    tiny_bert: Path, tmp_path: Path, release: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = as_bin(tiny_bert, tmp_path / "bin")
+    monkeypatch.setattr(torch, "__version__", release)
+    with pytest.raises(OptionError, match=r"pytorch_model\.bin: refused: torch 2\..*torch>=2\.10"):
+        encoder(other)
+
+
+@needs_safe_unpickling
 def test_a_bin_checkpoint_is_read_by_weights_only_loading(tiny_bert: Path, tmp_path: Path) -> None:
     other = as_bin(tiny_bert, tmp_path / "bin")
     np.testing.assert_array_equal(
@@ -244,21 +262,31 @@ def test_a_bin_checkpoint_is_read_by_weights_only_loading(tiny_bert: Path, tmp_p
     )
 
 
+@pytest.mark.security
+def test_a_pickle_is_refused_without_a_word_of_torch(tiny_bert: Path, tmp_path: Path) -> None:
+    other = as_bin(tiny_bert, tmp_path / "bin")
+    (other / "pytorch_model.bin").write_bytes(pickle.dumps({"a": Evil()}, protocol=4))
+    with pytest.raises(GecjuryError, match=r"pytorch_model\.bin: refused"):
+        encoder(other)
+
+
 class Evil:
     def __reduce__(self) -> tuple[Any, ...]:
         return (Path.touch, (Path("was-run"),))
 
 
+@pytest.mark.security
 def test_a_checkpoint_that_needs_unpickling_is_refused(
     tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     other = as_bin(tiny_bert, tmp_path / "evil", {"a": Evil()})
-    with pytest.raises(InputError, match=r"pytorch_model\.bin: refused.*full unpickling"):
+    # An older torch reads no `.bin` at all.
+    with pytest.raises(GecjuryError, match=r"pytorch_model\.bin: refused.*(full unpick|torch>=2)"):
         encoder(other)
     assert not Path("was-run").exists()
     (other / "pytorch_model.bin").write_bytes(pickle.dumps({"a": 1})[:-3])
-    with pytest.raises(InputError, match=r"pytorch_model\.bin"):
+    with pytest.raises(GecjuryError, match=r"pytorch_model\.bin"):
         encoder(other)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gecjury.errors import InputError, MissingExtraError
-from gecjury.models.checkpoints import resolve
+from gecjury.errors import GecjuryError, InputError, MissingExtraError
+from gecjury.models.checkpoints import cached_tokenizer, resolve
+from gecjury.models.encoder import EncoderSpec, load_encoder
 from gecjury.models.networks import (
     cut_length,
     position_limit,
@@ -18,11 +20,15 @@ from gecjury.models.networks import (
     read_network,
     read_tokenizer,
     refuse_missing,
+    refuse_padless,
 )
+from gecjury.runtime import Runtime
 from tests import tiny
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
+
+ROOT = Path(__file__).parents[3]
 
 SMALL = {
     "vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
@@ -120,7 +126,7 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
         read_network(checkpoint, read_config(checkpoint), "encoder")
     other = shutil.copytree(folder, tmp_path / "other")
     (other / "config.json").write_text("{")
-    with pytest.raises(InputError, match="not a model that transformers can read"):
+    with pytest.raises(InputError, match=r"other/config\.json: is no JSON"):
         read_config(resolve(str(other)))
 
 
@@ -145,3 +151,159 @@ def test_a_tokenizer_without_its_package_names_it(tmp_path: Path) -> None:
         MissingExtraError, match=r"needs the package (ipadic|fugashi), which is not"
     ):
         asked("ipadic")
+
+
+def changed(folder: Path, file: str, **entries: Any) -> Path:
+    """A model folder with entries of one of its JSON files changed."""
+    path = tiny.encoder(folder) / file
+    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+    return folder
+
+
+def opened(folder: Path) -> Any:
+    """What every loader does: configuration, tokenizer and network."""
+    checkpoint = resolve(str(folder))
+    config = read_config(checkpoint)
+    refuse_padless(checkpoint, config, read_tokenizer(checkpoint, config))
+    return read_network(checkpoint, config, "encoder")[0]
+
+
+@pytest.mark.security
+@pytest.mark.parametrize(
+    "key", ["_attn_implementation", "attn_implementation", "_attn_implementation_internal",
+            "_experts_implementation"]
+)  # fmt: skip
+@pytest.mark.parametrize("value", ["evil/evil:attn", "flash_attention_2", {"": "evil/evil"}, 3])
+def test_a_folder_names_no_implementation_of_the_hub(
+    tmp_path: Path, key: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fetch(*names: object, **options: object) -> None:
+        raise AssertionError(f"asked for a kernel of the hub: {names}")
+
+    hub = pytest.importorskip("transformers.integrations.hub_kernels")
+    for name in ("get_kernel", "load_and_register_kernel", "load_and_register_attn_kernel"):
+        monkeypatch.setattr(hub, name, fetch, raising=False)
+    network = opened(changed(tmp_path / "model", "config.json", **{key: value}))
+    assert network.config._attn_implementation in ("eager", "sdpa")
+    assert getattr(network.config, "_experts_implementation", None) in (None, "eager")
+
+
+@pytest.mark.security
+def test_so_for_configurations_within_a_configuration() -> None:
+    from transformers import AutoConfig, BertConfig
+
+    from gecjury.models.networks import _keep_own_implementations
+
+    config = AutoConfig.for_model("bert")
+    config.inner = BertConfig()
+    config.inner._attn_implementation = "evil/evil"
+    config._attn_implementation = "eager"
+    _keep_own_implementations(config)
+    assert config._attn_implementation == "eager"
+    assert config.inner._attn_implementation is None
+
+
+@pytest.mark.security
+def test_models_are_loaded_in_two_places_alone() -> None:
+    rooms = ("gecjury", "refbased", "refless", "judges")
+    files = {path for room in rooms for path in (ROOT / room).rglob("*.py")}
+    loading = {path.name for path in files if ".from_pretrained(" in path.read_text()}
+    assert loading == {"checkpoints.py", "networks.py"}
+
+
+@pytest.mark.security
+@pytest.mark.parametrize(
+    ("file", "entries", "said"),
+    [
+        ("config.json", {"max_position_embeddings": "x"}, "max_position_embeddings"),
+        ("config.json", {"num_hidden_layers": 10**12}, r"config\.json: num_hidden_layers is 1000"),
+        ("config.json", {"pad_token_id": [0]}, "pad_token_id"),
+        ("config.json", {"chunk_size_feed_forward": "x"}, "the model cannot be loaded"),
+        ("config.json", {"quantization_config": {"quant_method": "mxfp4"}}, "quantised weights"),
+        ("tokenizer_config.json", {"model_max_length": "x"}, "not a model that transformers"),
+        ("tokenizer_config.json", {"model_max_length": -3}, "model_max_length is -3; expected"),
+        ("tokenizer_config.json", {"pad_token": None}, r"tokenizer_config\.json: no pad_token"),
+        ("tokenizer_config.json", {"pad_token": "new"}, r"tokenizer\.json: gives word piece 98"),
+        ("tokenizer_config.json", {"cls_token": 7}, "transformers|its tokeniser needs"),
+    ],
+)
+def test_entries_that_cannot_be_used_are_refused_by_file(
+    tmp_path: Path, file: str, entries: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(GecjuryError, match=said) as refused:
+        opened(changed(tmp_path / "model", file, **entries))
+    assert "model" in str(refused.value)
+    assert any(word in str(refused.value) for word in ("anew", "without them", "install"))
+
+
+@pytest.mark.security
+@pytest.mark.parametrize(
+    ("vocabulary", "said"),
+    [({"[UNK]": None}, r"Missing \[UNK\] token"), ({"a": 999}, "word piece 999, and the model")],
+)
+def test_a_vocabulary_that_does_not_fit_is_refused(
+    tmp_path: Path, vocabulary: dict[str, int | None], said: str
+) -> None:
+    folder = tiny.encoder(tmp_path / "model")
+    record = json.loads((folder / "tokenizer.json").read_text())
+    table = record["model"]["vocab"] | vocabulary
+    record["model"]["vocab"] = {
+        word: number for word, number in table.items() if number is not None
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(record))
+    with pytest.raises(InputError, match=said):
+        opened(folder)
+
+
+@pytest.mark.security
+def test_a_word_beyond_the_vectors_is_refused_where_a_text_has_it(tmp_path: Path) -> None:
+    folder = tiny.encoder(tmp_path / "model")
+    record = json.loads((folder / "tokenizer.json").read_text())
+    record["model"]["vocab"]["cat"] = 999
+    (folder / "tokenizer.json").write_text(json.dumps(record))
+    encoder = load_encoder(EncoderSpec(str(folder)), Runtime(use_cache=False))
+    assert encoder.encode(["a dog"]).vectors.shape[0] == 1
+    with pytest.raises(InputError, match="model: the tokenizer gives the number 999, and the"):
+        encoder.encode(["a cat"])
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
+def test_settings_that_could_not_be_saved_again_are_refused(tmp_path: Path, file: str) -> None:
+    folder = changed(tmp_path / "model", file, note="\ud800")
+    with pytest.raises(InputError, match=f"{file}: .* is half a surrogate pair"):
+        opened(folder)
+
+
+@pytest.mark.security
+def test_a_panic_of_the_tokenizers_package_is_an_error(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tiny.encoder(tmp_path / "model")
+    record = json.loads((folder / "tokenizer.json").read_text())
+    record["post_processor"]["pair"][2]["SpecialToken"]["id"] = "[NONE]"
+    record["added_tokens"][0]["unknown entry"] = record["added_tokens"][0]["lstrip"]
+    (folder / "tokenizer.json").write_text(json.dumps(record))
+    with pytest.raises(InputError, match=r"model: not a model .*tokenizers: no entry found"):
+        opened(folder)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.security
+def test_a_damaged_tokenizer_of_a_judge_is_none(tmp_path: Path) -> None:
+    folder = tiny.language_model(tmp_path / "model")
+    assert cached_tokenizer(str(folder)) is not None
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"sep_token": ["[SEP]"]}))
+    assert cached_tokenizer(str(folder)) is None
+
+
+@pytest.mark.security
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes among the files")
+def test_a_pipe_among_the_files_is_not_waited_for(tmp_path: Path) -> None:
+    folder = tiny.encoder(tmp_path / "model")
+    (folder / "tokenizer.json").unlink()
+    os.mkfifo(folder / "tokenizer.json")
+    with pytest.raises(InputError, match=r"tokenizer\.json: is a pipe or a device; .* anew"):
+        resolve(str(folder))
+    assert cached_tokenizer(str(folder)) is None

@@ -1,7 +1,8 @@
 """A tiny policy that corrects sentences of a few templates, and GRPO that teaches it a reward.
 
-`python -m tests.gecjury.rewards.policy METRIC` trains it by a metric, with guards and without, and
-shows what it writes afterwards.
+`python -m tests.gecjury.rewards.policy METRIC [STEPS [LOW:HIGH]]` trains it by a metric, with
+guards and without, and shows what it writes afterwards. LOW:HIGH is the range of the metric's
+scores that the reward maps to 0 to 1.
 """
 
 from __future__ import annotations
@@ -177,9 +178,15 @@ class Policy:
         return {name: number / len(known) for name, number in kinds.most_common()}
 
 
-def main(metric: str, steps: int) -> None:
+def main(metric: str, steps: int = 100, limits: str = "") -> None:
     """Train by a metric with guards and without, and print what is written."""
     from gecjury.rewards import reward
+    from gecjury.rewards.reward import Scale
+
+    scale: Scale = "none"
+    if limits:
+        low, high = map(float, limits.split(":"))
+        scale = low, high
 
     def shown(habits: dict[str, float]) -> str:
         return ", ".join(f"{name} {share:.1%}" for name, share in habits.items())
@@ -187,10 +194,10 @@ def main(metric: str, steps: int) -> None:
     print("before:", shown(Policy.made().habits()))
     for guards in ("none", "all"):
         policy = Policy.made()
-        given = reward(metric, guards=guards)
+        given = reward(metric, scale=scale, guards=guards)
         policy.learn(given, steps)
         print(f"{given.signature}\n  {steps} steps:", shown(policy.habits()))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 100)
+    main(sys.argv[1], *map(int, sys.argv[2:3]), *sys.argv[3:4])

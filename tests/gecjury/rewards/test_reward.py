@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from gecjury.errors import InputError, OptionError
+from gecjury.experiments.perturbations import PERTURBATIONS, Victim, perturb
 from gecjury.rewards import GUARDS, Guard, reward
 from gecjury.scoring.registry import load
 
@@ -43,6 +45,17 @@ def test_the_call_of_trainers() -> None:
     assert found[1] < -0.4
     assert logged["guards/empty"] == 0.5
     assert given.__name__ == "gecjury_green"
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\x0b", "\x85", "\u2028"])
+def test_a_line_break_in_a_completion_is_a_blank(line_break: str) -> None:
+    seen: list[str] = []
+    guard = Guard("seen", "what was seen", lambda s, text, r: bool(seen.append(text)), 1)
+    texts = [line_break.join(GOOD[0].split()), f"{line_break}{GOOD[1]}{line_break}"]
+    given = reward("green", guards=guard)
+    assert given(SOURCE, texts, GOOD) == given(SOURCE, GOOD, GOOD)
+    assert seen == [*GOOD, *GOOD]
 
 
 def test_rows_may_have_different_numbers_of_references() -> None:
@@ -87,6 +100,17 @@ FIXED = "He goes home now with the dog ."
         ("foreign", FIXED.replace("o", "\u043e")),
         ("foreign", FIXED.replace("go", "g\u200bo")),
         ("length", " ".join(f"w{number}" for number in range(40))),
+        ("length", f"{FIXED} {'ab' * 2500}"),
+        ("length", FIXED.replace(".", "ab" * 20)),  # in a long text, too
+        ("appended", f"So he says {FIXED} and so on"),
+        ("strange", "He go home I would like to thank you for your help ."),
+        ("unrelated", FIXED.replace(" ", "\u2026")),
+        ("foreign", FIXED.replace(" ", "\u2026")),
+        ("foreign", FIXED.replace("e", "e\u0301")),
+        ("foreign", FIXED.replace("e", "e\u0333")),
+        ("foreign", FIXED.replace("o", "\u00f3")),
+        ("disguised", FIXED.upper()),
+        ("disguised", FIXED.replace("o", "0").replace("e", "3")),
     ],
 )
 def test_guards_hit_what_they_guard_against(name: str, text: str) -> None:
@@ -109,6 +133,20 @@ def test_guards_hit_what_they_guard_against(name: str, text: str) -> None:
         ("Go !", "Please go away !", ["Please go away !"]),
         ("He like caf\u00e9 .", "He likes caf\u00e9s , na\u00efvely .", ["He likes caf\u00e9s ."]),
         ("I no go .", "I do not want to go .", ["I am not going ."]),
+        ("i like usa and nasa .", "I like USA and NASA .", []),
+        ("I LOVE YOU .", "I love you .", []),
+        ("In 1990 s , he was 1 .", "In the 1990s , he was 1st .", []),
+        ('He says " no " - why ?', "He says \u201cno\u201d \u2013 why ?", []),
+        (
+            "\u010cesky mluv\u00edm p\u0159ilis .",
+            "\u010cesky mluv\u00edm p\u0159\u00edli\u0161 .",
+            [],
+        ),
+        (
+            "\u50d5\u3001\u5bff\u53f8\u98df\u3079\u308b\u3002",
+            "\u50d5\u306f\u5bff\u53f8\u3092\u98df\u3079\u305f\u3002",
+            [],
+        ),
     ],
 )
 def test_guards_leave_honest_corrections(source: str, text: str, references: list[str]) -> None:
@@ -116,12 +154,48 @@ def test_guards_leave_honest_corrections(source: str, text: str, references: lis
     assert hit == []
 
 
+DAMAGES = ["half", "both-ends", "long-word", "ellipses", "digits", "accents", "acute", "upper-case"]
+
+
+@pytest.mark.parametrize("attack", DAMAGES)
+@pytest.mark.parametrize(
+    ("source", "reference"),
+    [
+        ("He go home with a dog .", "He goes home with a dog ."),
+        ("This are a example of the sentence .", "This is an example of a sentence ."),
+        ("All is well today .", "All is well today ."),
+    ],
+)
+def test_damaged_texts_lie_below_the_copy_and_the_reference(
+    attack: str, source: str, reference: str
+) -> None:
+    victim = Victim([source], [reference])
+    (damaged,) = perturb(PERTURBATIONS[attack], victim)
+    green, changes = reward("green"), reward("changes", scale=(0, 5))
+    for given, worse in ((green, source), (changes, reference)):
+        below, above = given([source] * 2, [damaged, worse], [reference] * 2)
+        assert below is not None
+        assert above is not None
+        assert below < above
+
+
+@pytest.mark.parametrize(
+    "text", ["the cat " * 3_000, "a b " * 3_000, " ".join(f"w{n}" for n in range(6_000))]
+)
+def test_guards_take_little_time_for_long_repetitive_texts(text: str) -> None:
+    # `unrelated` took 2 seconds for 800 repeated words and 20 for 1,600.
+    start = time.perf_counter()
+    for guard in GUARDS.values():
+        guard.rule(f"the dog {text}", f"a {text} end", [])
+    assert time.perf_counter() - start < 5
+
+
 def test_everything_stands_in_the_signature() -> None:
     full = str(reward("green:beta=1", scale=(0, 1)).signature)
-    assert full.startswith("reward|green|n=4,unit=word,beta=1.0|v1|scale=0..1|guards=empty=1+")
+    assert full.startswith("reward|green|n=4,unit=word,beta=1.0|v1|scale=0..1|guards=empty=1.2+")
     assert "copied=0.1" in full
     assert all(f"{name}=" in full for name in GUARDS)
-    assert "empty=3+" in str(reward("green", scale="z").signature)
+    assert "empty=3.6+" in str(reward("green", scale="z").signature)
     own = Guard("shouting", "capitals", lambda s, t, r: t.isupper(), 2)
     assert "guards=shouting=2|" in str(reward("green", guards=own).signature)
     assert "guards=none|" in str(reward("green", guards=None).signature)

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from gecjury.errors import OptionError
 from gecjury.scoring.conditions import parse_condition
 
+pytestmark = pytest.mark.security
+
 SIGNS = {
     "<": operator.lt,
     "<=": operator.le,

@@ -50,9 +50,17 @@ def test_round_trip_through_json() -> None:
     assert str(again) == str(signature)
 
 
-@pytest.mark.parametrize("record", [{}, {"metric": "green"}])
-def test_a_record_without_the_fields_is_refused(record: dict[str, object]) -> None:
-    with pytest.raises((KeyError, TypeError)):
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        ({}, "metric is missing"),
+        ({"metric": "green"}, "family is missing"),
+        (green().to_json() | {"version": "1"}, "version is '1'; expected a whole number"),
+        (green().to_json() | {"data": ["x"]}, r"data is \['x'\]; expected an object"),
+    ],
+)
+def test_a_record_that_is_no_signature_is_refused(record: dict[str, object], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
         Signature.from_json(record)
 
 

@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from gecjury.web.annotate import annotate_app
+from gecjury.web.guards import Guard
 from gecjury.web.study import Study, open_study
 
 SOURCES = ["He go home .", "She have two cat .", "All is well .", "I likes it a lot ."]
@@ -52,14 +53,20 @@ def begin(folder: Path) -> Iterator[Callable[..., Study]]:
         opened.pop().journal.close()
 
 
+def admitted(app: Guard) -> TestClient:
+    """A browser, but for the scripts, that has opened the printed address of an application."""
+    client = TestClient(app, base_url="http://127.0.0.1:8765", follow_redirects=False)
+    assert client.get("/", params={"secret": app.secret}).status_code == 303
+    return client
+
+
 class Browser:
     """What a browser does with the page, without one."""
 
     def __init__(self, study: Study, name: str = "anna", window: str = "w1") -> None:
         self.study, self.name, self.window = study, name, window
-        self.client = TestClient(
-            annotate_app(study), base_url="http://127.0.0.1:8765", follow_redirects=False
-        )
+        self.app = annotate_app(study)
+        self.client = admitted(self.app)
 
     def page(self) -> str:
         """The judging page."""

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.benchmarks.load import load_benchmark
 from gecjury.errors import InputError, OptionError
+from gecjury.metaeval.edits.cases import edit_cases
 from gecjury.web.study import HELD_SECONDS, annotator_name
 from gecjury.web.tasks import shown_order
 from tests.gecjury.web.conftest import OUTPUTS, SOURCES, Browser
@@ -98,6 +100,11 @@ def test_verdicts_on_edits(browser: Open, folder: Path) -> None:
     assert [row[1:6] for row in found[3:]] == [
         ("good", "1", "2", "has", "1"), ("good", "3", "4", "cats", "0"),
     ]  # fmt: skip
+    # They are a benchmark by themselves.
+    assert page.study.command == "gecjury compare j.toml -m METRIC"
+    made = load_benchmark(str(folder / "j.toml"))
+    assert made.edits_alone
+    assert len(edit_cases(made)) == 4  # Two systems share the first.
 
 
 def test_set_aside_asked_again_and_taken_back(browser: Open, folder: Path) -> None:
@@ -178,6 +185,7 @@ def test_one_annotator_alone(browser: Open) -> None:
     assert other.answer().status_code == 403
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(
     "name", ["", "  ", "=1+1", "-x", "@x", "+x", "a\x1b[2Jb", "x" * 61, "\u202e"]
 )
@@ -193,6 +201,7 @@ def test_names_are_written_in_one_way() -> None:
     assert annotator_name("  Zoe\u0308 \u00a0 B ") == "Zoë B"
 
 
+@pytest.mark.security
 def test_items_that_are_none(browser: Open) -> None:
     page = browser()
     assert page.send("answer", item="9.9", value0="1").status_code == 400
@@ -215,6 +224,7 @@ def test_forms_work_without_a_script(browser: Open) -> None:
     assert "text/html" in wrong.headers["content-type"]
 
 
+@pytest.mark.security
 def test_an_unforeseen_error_ends_no_session(
     browser: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,10 +16,13 @@ import pytest
 
 from gecjury.benchmarks.own_judgments import read_judgments
 from gecjury.errors import InputError, OutputError
+from gecjury.web import answers
 from gecjury.web.answers import Answer
 from gecjury.web.study import Study
 from tests.gecjury.web.conftest import OUTPUTS, Browser
 from tests.shell import REPOSITORY
+
+pytestmark = pytest.mark.security
 
 Open = Callable[..., Browser]
 
@@ -210,6 +213,50 @@ def test_a_full_disk_leaves_no_half_line(
     assert len(browser().study.journal.answers()) == 2
 
 
+def test_answers_are_kept_where_the_csv_file_cannot_be_written(
+    browser: Open, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = browser(order="file")
+    judge(page, 2)
+    before = (folder / "j.csv").read_text()
+
+    def full(path: Path, text: str) -> None:
+        raise OutputError(f"{path}: cannot be written (No space left on device)")
+
+    def fill(page: Browser) -> None:
+        """Save and take back answers, so that the file lags by more than additions."""
+        with monkeypatch.context() as patched:
+            patched.setattr(answers, "write_text", full)
+            found = page.answer()
+            assert (found.status_code, "told=saved" in found.json()["next"]) == (200, True)
+            text = page.client.get(found.json()["next"]).text
+            assert "Saved. Every answer is kept in j.answers.jsonl." in text
+            assert "(No space left on device); it will follow with the next answer" in text
+            assert "it will follow" in page.client.get("/overview").text
+            for _ in range(3):
+                assert page.send("undo").status_code == 200
+            assert page.answer(2, 1, 1).status_code == 200
+        assert (folder / "j.csv").read_text() == before
+
+    fill(page)
+    page.study.journal.close()
+    (folder / "j.csv").rename(folder / "stale.csv")  # what all answers make, for comparison
+    page = browser(order="file")
+    expected = (folder / "j.csv").read_text()
+    page.study.journal.close()
+    (folder / "stale.csv").replace(folder / "j.csv")
+    page = browser(order="file")  # the next start writes it
+    assert (folder / "j.csv").read_text() == expected != before
+    before = expected
+    judge(page, 1)
+    before = (folder / "j.csv").read_text()
+    fill(page)
+    assert page.answer().status_code == 200  # the next answer writes it
+    assert page.study.journal.behind == ""
+    assert (folder / "j.csv").read_text() == page.study.journal.csv()
+    assert "it will follow" not in page.client.get("/overview").text
+
+
 def test_sent_twice_is_kept_once_and_changed_before_it_was_told(
     browser: Open, folder: Path
 ) -> None:
@@ -248,6 +295,11 @@ def test_damaged_journals_are_named(browser: Open, folder: Path) -> None:
         (b'{"annotator": "x"}', "line 2: is no answer"),
         (b'{"annotator": "x", "answer": "k", "item": "1.1"}', "line 2: is no answer"),
         (b'{"annotator": "x", "undo": "1.1"}', "line 2: is no answer"),
+        (lines[1].replace(b'"values": [', b'"values": [1e999, '), "line 2: is no answer"),
+        (lines[1].replace(b'"sentence": ', b'"sentence": 1e99'), "line 2: is no answer"),
+        (lines[1].replace(b'"values"', b'"edits": [[1e999, 1, ""]], "values"'), "is no answer"),
+        (lines[1].replace(b'"answer"', b'"seconds": 1' + b"0" * 400 + b', "answer"'), "no answer"),
+        (lines[1].replace(b'"good"', b'"nobody"'), "line 2: is no answer"),
         (b"\xff", "is not UTF-8"),
         (b'{"annotator": "\\ud800", "skip": "1.1"}', "half a surrogate"),
     ):
@@ -261,7 +313,11 @@ def test_damaged_journals_are_named(browser: Open, folder: Path) -> None:
 
 def test_what_cannot_be_written_is_told(browser: Open, folder: Path) -> None:
     journal(folder).mkdir()
-    with pytest.raises(OutputError, match="cannot be written"):
+    with pytest.raises(OutputError, match=r"cannot be written \(it is no file\); move it away"):
+        browser()
+    journal(folder).rmdir()
+    os.mkfifo(journal(folder))  # opened, it would wait for a reader for ever
+    with pytest.raises(OutputError, match=r"cannot be written \(it is no file\)"):
         browser()
 
 

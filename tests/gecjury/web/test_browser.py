@@ -68,23 +68,29 @@ class Server:
             *("--no-browser", "--port", str(self.port)),
         ]
         self._folder = folder
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[str] | None = None
+        self.entrance = ""
 
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
+        """Start, and read the printed address with its secret into `entrance`."""
         self.process = subprocess.Popen(
-            self._argv, cwd=self._folder, stderr=subprocess.DEVNULL,
+            self._argv, cwd=self._folder, stderr=subprocess.PIPE, text=True,
             env={"PYTHONPATH": str(REPOSITORY), "PATH": "", "LC_ALL": "C.UTF-8"},
         )  # fmt: skip
-        until(lambda: urllib.request.urlopen(self.address, timeout=5).status == 200, 60)
+        assert self.process.stderr is not None
+        line = next(line for line in self.process.stderr if "open http" in line)
+        self.entrance = line.split()[2]
+        assert self.entrance.startswith(f"{self.address}/?secret=")
 
     def kill(self) -> None:
         if self.process is not None:
             self.process.kill()
-            self.process.wait()
+            self.process.communicate()
+            self.process = None
 
 
 @pytest.fixture
@@ -99,6 +105,18 @@ def serve(sample: Path) -> Iterator[Callable[..., Server]]:
     yield begin
     for server in started:
         server.kill()
+
+
+def enter(tab: chromium.Page, server: Server) -> None:
+    """Open the printed address, as everybody has to."""
+    tab.visit(server.entrance)
+    assert "secret" not in tab.run("location.href")
+
+
+def enter_elsewhere(tab: chromium.Page, server: Server) -> None:
+    """Open the printed address in another tab: the cookie is that of all tabs."""
+    path = server.entrance.removeprefix(server.address)
+    until(lambda: tab.run(f"fetch('{path}').then((answer) => answer.ok)"))
 
 
 def until(done: Callable[[], Any], seconds: float = 20) -> Any:
@@ -153,6 +171,7 @@ def test_fifty_items_and_twenty_kills_lose_nothing(
 ) -> None:
     server = serve()
     tab.size(1180)
+    enter(tab, server)
     address = f"{server.address}/judge?as=anna&window=w1"
     tab.visit(address)
     rng = random.Random(7)
@@ -171,11 +190,15 @@ def test_fifty_items_and_twenty_kills_lose_nothing(
             tab.press("Enter")
             until(lambda: "Not saved" in state(tab)["told"])
             server.start()
+            tab.press("Enter")
+            until(lambda: "open the address that the program printed" in state(tab)["told"])
+            enter_elsewhere(tab, server)
         elif kind == "during":
             tab.press("Enter")
             time.sleep(rng.random() * 0.03)
             server.kill()
             server.start()
+            enter(tab, server)
             tab.visit(address)  # it may have been on its way to the next page
             if state(tab)["item"] != item:
                 in_time += 1
@@ -186,6 +209,7 @@ def test_fifty_items_and_twenty_kills_lose_nothing(
         if kind == "after":
             server.kill()
             server.start()
+            enter_elsewhere(tab, server)
     server.kill()
     kept = {}
     for line in (sample / "j.answers.jsonl").read_text().splitlines()[1:]:
@@ -229,9 +253,29 @@ def _agreement_and_compare(folder: Path) -> None:
     print(f"agreement {expected}; green r {document['rows'][0]['system']['pearson']:.3f}")
 
 
+def test_the_secret_opens_the_page_and_is_not_kept_in_the_address(
+    tab: chromium.Page, serve: Callable[..., Server]
+) -> None:
+    server = serve()
+    tab.visit(f"{server.address}/")
+    assert "open the address that the program printed" in tab.run("document.body.innerText")
+    # A link on another site (localhost is one): a strict cookie is not sent along redirects.
+    tab.visit(f"http://localhost:{server.port}/")
+    tab.run(f"void (location.href = '{server.entrance}')")
+    until(lambda: tab.run("document.querySelector('#name') && location.href"))
+    assert tab.run("location.href") == f"{server.address}/"
+    assert tab.run("document.cookie") == ""  # no script can read it
+    other = serve(command="serve")  # another port has a cookie of its own
+    enter(tab, other)
+    for each, title in ((server, "Which corrections"), (other, "Score texts")):
+        tab.visit(f"{each.address}/")
+        assert title in tab.run("document.querySelector('h1').textContent")
+
+
 def test_keys_and_focus(tab: chromium.Page, serve: Callable[..., Server]) -> None:
     server = serve("--order", "file")
     tab.size(1180)
+    enter(tab, server)
     tab.visit(f"{server.address}/judge?as=anna&window=w1")
     questions = "[...document.querySelectorAll('.question')]"
     place = f"{questions}.findIndex(q => q.contains(document.activeElement))"
@@ -274,6 +318,7 @@ def test_it_fits_and_can_be_touched(
 ) -> None:
     server = serve("--task", task)
     tab.size(width, 800, phone)
+    enter(tab, server)
     for scheme in ("light", "dark"):
         tab.media(scheme)
         for address in ("/judge?as=anna&window=w1", "/", "/overview"):
@@ -317,12 +362,14 @@ CONTRAST = """
 def test_another_window_is_told(tab: chromium.Page, serve: Callable[..., Server]) -> None:
     server = serve()
     tab.size(1180)
+    enter(tab, server)
     tab.visit(f"{server.address}/judge?as=anna&window=w1")
-    with urllib.request.urlopen(f"{server.address}/", timeout=5) as found:
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with opener.open(server.entrance, timeout=5) as found:
         token = re.search(r'name="token" value="([\w-]+)"', found.read().decode())
     assert token is not None
     data = f"token={token[1]}&as=anna&window=w2".encode()
-    urllib.request.urlopen(f"{server.address}/take", data, timeout=5)
+    opener.open(f"{server.address}/take", data, timeout=5)
     item = state(tab)["item"]
     choose(tab, random.Random(2))
     tab.press("Enter")
@@ -335,6 +382,7 @@ def test_the_page_cannot_be_framed_or_scripted(
     tab: chromium.Page, serve: Callable[..., Server]
 ) -> None:
     server = serve()
+    enter(tab, server)
     tab.requests.clear()
     tab.visit(f"{server.address}/judge?as=anna&window=w1")
     tab.run(
@@ -359,6 +407,7 @@ def test_the_page_to_try_metrics(
         assert main([*argv, "--resamples", "10", "-o", str(sample / "scores")]) == 0
     (sample / "c.json").write_text(out.getvalue())
     server = serve("--compare", "c.json", "--scores", "scores", command="serve")
+    enter(tab, server)
     for width, scheme in ((360, "light"), (1180, "dark")):
         tab.size(width, 800, width < 500)
         tab.media(scheme)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from gecjury.web import guards
+from gecjury.web.annotate import annotate_app
 from gecjury.web.guards import Guard, Refused, read_form
 from tests.gecjury.web.conftest import Browser
+
+pytestmark = pytest.mark.security
 
 
 @pytest.mark.parametrize(
@@ -36,7 +41,92 @@ from tests.gecjury.web.conftest import Browser
 def test_only_this_machines_own_pages_are_answered(
     browser: Callable[..., Browser], headers: dict[str, str], status: int
 ) -> None:
-    assert browser().client.get("/", headers=headers).status_code == status
+    page = browser()
+    port = headers.get("Host", "127.0.0.1:8765").partition(":")[2] or "80"
+    headers = {**headers, "Cookie": f"gecjury-{port}={page.app.secret}"}
+    assert page.client.get("/", headers=headers).status_code == status
+
+
+@pytest.fixture
+def stranger(browser: Callable[..., Browser]) -> TestClient:
+    """A browser that has not opened the printed address; `stranger.app` is the guard."""
+    app = annotate_app(browser().study)
+    return TestClient(app, base_url="http://127.0.0.1:8765", follow_redirects=False)
+
+
+def test_without_the_secret_nothing_is_shown_or_done(stranger: TestClient) -> None:
+    secret = stranger.app.secret  # type: ignore[attr-defined]
+    refused = [
+        stranger.get("/"),
+        stranger.get("/overview"),
+        stranger.get("/static/web.css"),
+        stranger.get("/", params={"secret": secret[:-1]}),
+        stranger.get("/", params={"secret": ""}),
+        stranger.get("/", params={"secret": "é"}),
+        stranger.get("/judge", params={"secret": secret, "as": "eve"}),
+        stranger.post("/begin", data={"secret": secret, "as": "eve"}),
+        stranger.get("/", headers={"Cookie": "gecjury-8765="}),
+        stranger.get("/", headers={"Cookie": f"gecjury-8765={secret}x"}),
+        stranger.get("/", headers={"Cookie": f"gecjury-8766={secret}"}),
+    ]
+    for found in refused:
+        assert found.status_code == 403
+        assert "open the address that the program printed" in found.text
+        assert "set-cookie" not in found.headers
+    found = stranger.get("/alive", headers={"Accept": "application/json"})
+    assert (found.status_code, found.json()["kind"]) == (403, "secret")
+
+
+def test_the_secret_becomes_a_cookie_and_leaves_the_address_bar(stranger: TestClient) -> None:
+    secret = stranger.app.secret  # type: ignore[attr-defined]
+    for _ in range(2):  # it lets in any number of browsers
+        stranger.cookies.clear()
+        found = stranger.get("/", params={"secret": secret})
+        assert (found.status_code, found.headers["location"]) == (303, "/")
+        name, *rest = found.headers["set-cookie"].split("; ")
+        assert name == f"gecjury-8765={secret}"
+        assert set(rest) == {"Path=/", "HttpOnly", "SameSite=Strict"}
+        page = stranger.get("/")
+        assert page.status_code == 200
+        assert secret not in page.text
+    # the address of an earlier run leads to the page, too
+    found = stranger.get("/", params={"secret": "of an earlier run"})
+    assert (found.status_code, found.headers["location"]) == (303, "/")
+
+
+def test_a_link_on_another_site_leads_in_by_a_page(stranger: TestClient) -> None:
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "document"}
+    secret = stranger.app.secret  # type: ignore[attr-defined]
+    found = stranger.get("/", params={"secret": secret}, headers=headers)
+    assert (found.status_code, found.headers["refresh"]) == (200, "0; url=/")
+    assert secret not in found.text
+    assert stranger.get("/").status_code == 200
+
+
+def test_the_secret_for_a_command_line_works_once(stranger: TestClient) -> None:
+    once = stranger.app.one_time_secret  # type: ignore[attr-defined]
+    assert stranger.get("/", params={"secret": once}).status_code == 303
+    assert once not in stranger.cookies.values()
+    assert stranger.get("/").status_code == 200
+    stranger.cookies.clear()
+    assert stranger.get("/", params={"secret": once}).status_code == 403
+    assert stranger.get("/", params={"secret": ""}).status_code == 403
+
+
+def test_secrets_are_compared_in_constant_time(
+    stranger: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[bytes] = []
+    real = secrets.compare_digest
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append(one)
+        return real(one, other)
+
+    monkeypatch.setattr(secrets, "compare_digest", compare)
+    stranger.get("/", params={"secret": "guess"})
+    stranger.get("/", headers={"Cookie": "gecjury-8765=another"})
+    assert {b"guess", b"another"} <= set(compared)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +199,10 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
     async def app(scope: Any, receive: Any, send: Any) -> None:
         raise AssertionError("it was passed on")
 
-    scope = {"type": "http", "method": "POST", "headers": [(b"host", b"localhost")]}
-    asyncio.run(Guard(app)(scope, never, send))
+    guard = Guard(app)
+    headers = [(b"host", b"localhost"), (b"cookie", f"gecjury-80={guard.secret}".encode())]
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": headers}
+    asyncio.run(guard(scope, never, send))
     assert sent[0]["status"] == 408
 
 

@@ -9,14 +9,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from starlette.testclient import TestClient
 
 from gecjury.corpus.language import language_of
 from gecjury.errors import InputError
 from gecjury.runtime import Runtime
 from gecjury.web.study import Study, open_study
 from gecjury.web.trying import open_desk, trying_app
-from tests.gecjury.web.conftest import Browser
+from tests.gecjury.web.conftest import Browser, admitted
 from tests.shell import Shell
 
 JAPANESE = language_of("ja", tokens="char")
@@ -85,7 +84,7 @@ def test_pasted_texts_are_cut_scored_and_joined() -> None:
         "token": desk.token, "source": SOURCE, "output": GOOD, "system": "", "reference": GOOD,
         "metric": ["green", "gleu"],
     }  # fmt: skip
-    client = TestClient(trying_app(desk), base_url="http://127.0.0.1")
+    client = admitted(trying_app(desk))
     assert "Japanese, one sentence a line" in client.get("/").text
     found = client.post("/score", data=data)
     assert found.status_code == 200

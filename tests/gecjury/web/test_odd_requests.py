@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from gecjury.runtime import Runtime
 from gecjury.web.trying import open_desk, trying_app
-from tests.gecjury.web.conftest import Browser
+from tests.gecjury.web.conftest import Browser, admitted
+
+pytestmark = pytest.mark.security
 
 _TEXTS = (
     "", "1", "0", "-1", "9" * 40, "1e9", "nan", "1.1", "anna", "ben", "w1", "é", "\u202e", "\x00",
@@ -63,7 +64,7 @@ def test_forms_of_the_judging_page(browser: Callable[..., Browser], seed: int) -
 
 def test_forms_of_the_page_to_try_metrics() -> None:
     desk = open_desk(["green"], [], None, Runtime())
-    client = TestClient(trying_app(desk), base_url="http://127.0.0.1", follow_redirects=False)
+    client = admitted(trying_app(desk))
     rng = random.Random(5)
     fields = ["source", "output", "system", "reference", "metric"]
     seen = set()

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
+import threading
+import time
 import urllib.request
+import webbrowser
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import uvicorn
 
 from gecjury.errors import MissingExtraError, OptionError
-from gecjury.web import ORDERS, TASKS
-from gecjury.web.running import check_installed, listen
+from gecjury.web import ORDERS, TASKS, connections, running
+from gecjury.web.guards import Guard
+from gecjury.web.running import check_installed, listen, serve
 from tests.shell import REPOSITORY, Shell
 
 
+@pytest.mark.security
 def test_only_this_machine_can_reach_it() -> None:
     with listen(None) as found:
         assert found.getsockname()[0] == "127.0.0.1"
@@ -44,6 +53,7 @@ def test_missing_packages_are_named_with_their_remedy(monkeypatch: pytest.Monkey
 
 def test_what_is_refused_before_anything_is_served(shell: Shell) -> None:
     files = ("source.txt", "mine.txt", "source.txt")
+    (shell.folder / "loop.csv").symlink_to("loop.csv")
     for argv, told in (
         (("annotate", *files[:2], "-o", "j.txt"), "ends in .csv"),
         (("annotate", "no.txt", "mine.txt", "-o", "j.csv"), "no.txt: no such file"),
@@ -53,6 +63,8 @@ def test_what_is_refused_before_anything_is_served(shell: Shell) -> None:
         (("annotate", *files[:2], "-o", "j.csv"), "there is nothing to judge"),
         (("annotate", *files, "-o", "mine.txt/j.csv"), "j.answers.jsonl: cannot be written"),
         (("annotate", *files[:2], "-o", "j.csv", "--port", "99999"), "at most 65535"),
+        (("annotate", *files, "-o", "loop.csv"), "-o loop.csv: cannot be written (Too many levels"),
+        (("annotate", *files, "-o", "loop.csv"), "remove the link, or give another file"),
         (("serve", "--compare", "source.txt"), "is no JSON"),
         (("serve", "--scores", "no"), "cannot be read"),
         (("serve", "-m", "llm-s:model=x"), "asks a server"),
@@ -62,6 +74,7 @@ def test_what_is_refused_before_anything_is_served(shell: Shell) -> None:
         assert (status, out) == (2, ""), argv
         assert told in err
     assert not (shell.folder / "j.csv").exists()
+    assert not list(shell.folder.glob("*.answers.jsonl"))
 
 
 def test_help_needs_no_server_and_no_numpy() -> None:
@@ -80,6 +93,69 @@ def test_help_needs_no_server_and_no_numpy() -> None:
         assert word in done.stdout
 
 
+@pytest.mark.security
+def test_command_lines_of_browsers_hold_the_secret_that_works_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = Guard(None)  # type: ignore[arg-type]  # never asked
+    told: list[str] = []
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    monkeypatch.setattr(running, "_has_display", lambda: True)
+    monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
+    with listen(None) as listening:
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/?secret="
+        serve(app, listening, told.append, browser=True)
+    assert told == [address + app.secret]
+    assert opened == [address + app.one_time_secret]
+
+
+@pytest.fixture
+def served() -> Iterator[int]:
+    """The port of a server of an application that says nothing, with a short limit for headers."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    with listen(None) as listening, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(connections, "HEADER_SECONDS", 0.1)
+        config = uvicorn.Config(
+            app, http=connections.punctual_protocol(), ws="none", lifespan="off", log_level="error"
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield listening.getsockname()[1]
+        server.should_exit = True
+        thread.join()
+
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("beginning", [b"", b"GET / HT", REQUEST[:-2], REQUEST + REQUEST[:9]])
+def test_headers_have_to_arrive_in_time(served: int, beginning: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", served), timeout=5) as slow:
+        if beginning:
+            slow.sendall(beginning)
+        if beginning.startswith(REQUEST):
+            assert slow.recv(1000).startswith(b"HTTP/1.1 204")
+            slow.sendall(b" ")
+        assert slow.recv(1000) == b""
+
+
+@pytest.mark.security
+def test_whole_requests_are_answered_and_the_connection_stays(served: int) -> None:
+    with socket.create_connection(("127.0.0.1", served), timeout=5) as quick:
+        for _ in range(3):
+            quick.sendall(REQUEST)
+            assert quick.recv(1000).startswith(b"HTTP/1.1 204")
+            time.sleep(0.15)  # longer than headers may take
+
+
+@pytest.mark.security
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["annotate", "serve"])
 def test_it_serves_and_ends_with_an_interrupt(folder: Path, command: str) -> None:
@@ -92,8 +168,9 @@ def test_it_serves_and_ends_with_an_interrupt(folder: Path, command: str) -> Non
     assert process.stderr is not None
     try:
         line = next(line for line in process.stderr if "open http" in line)
-        address = line.split()[2]
-        with urllib.request.urlopen(address, timeout=10) as found:
+        address, secret = re.fullmatch(r".* (http:\S+/)\?secret=([\w-]{32}) .*\n", line).groups()  # type: ignore[union-attr]
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with opener.open(f"{address}?secret={secret}", timeout=10) as found:
             assert b"<h1>" in found.read()
         host, port = address.removeprefix("http://").rstrip("/").split(":")
         other = socket.create_connection((host, int(port)))  # held open: it ends all the same
@@ -102,6 +179,7 @@ def test_it_serves_and_ends_with_an_interrupt(folder: Path, command: str) -> Non
         other.close()
         rest = process.stderr.read()
         assert "Traceback" not in rest
+        assert secret not in rest
         assert command == "serve" or "0 answers in j.csv" in rest
     finally:
         process.kill()

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from starlette.testclient import TestClient
 
 from gecjury.cli import main
 from gecjury.errors import InputError
 from gecjury.runtime import Runtime
 from gecjury.web.stored import Filters, StoredComparison, leaderboards
 from gecjury.web.trying import open_desk, trying_app
+from tests.gecjury.web.conftest import admitted
 from tests.shell import Shell
 
 
@@ -37,7 +37,7 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def get(path: Path, address: str = "/comparison/0", scores: Path | None = None) -> str:
     folder = None if scores is None else str(scores)
     desk = open_desk([], [str(path)], folder, Runtime())
-    found = TestClient(trying_app(desk), base_url="http://127.0.0.1").get(address)
+    found = admitted(trying_app(desk)).get(address)
     assert found.status_code == 200
     return found.text
 
@@ -70,6 +70,43 @@ def test_filters_leave_what_they_name(comparison: Path) -> None:
     assert "sentence-based" in "".join(str(part) for _, part in every["sections"])
 
 
+def compared(shell: Shell, *argv: str) -> tuple[StoredComparison, dict[str, Any]]:
+    """A comparison as `serve` finds it on disk, and its document."""
+    status, out, err = shell("compare", *argv, "--resamples", "10", "--format", "json")
+    assert status == 0, err
+    return StoredComparison(shell.write("comparison.json", out)), json.loads(out)
+
+
+def test_the_segment_level_of_ratings_is_shown(shell: Shell) -> None:
+    shell.write("outputs/mine.txt", (shell.folder / "mine.txt").read_text())
+    shell.write("outputs/none.txt", (shell.folder / "source.txt").read_text())
+    shell.write("references/ref.txt", (shell.folder / "ref.txt").read_text())
+    ratings = "1,mine,4\n1,none,2\n2,mine,2\n2,none,3\n3,mine,4\n3,none,1\n"
+    shell.write("judgments.csv", "sentence,system,score\n" + ratings)
+    stored, document = compared(shell, ".", "-m", "green", "-m", "gleu")
+    segment = document["segment"]
+    assert (segment["humans"], segment["grouping"]) == ("ratings", "item")
+    # A rating belongs to no view, so that choosing one leaves it in.
+    for filters in (Filters(), Filters(view="sentence")):
+        table = dict(stored.shown(filters)["sections"])["Segment level"]
+        for row in segment["rows"]:
+            assert row["metric"] in table
+            if row["acc_eq"] is not None:
+                assert f"{row['acc_eq']:.3f}" in table
+    table = dict(stored.shown(Filters(metric="gleu"))["sections"])["Segment level"]
+    assert "gleu" in table
+    assert "green" not in table
+    assert "Segment level" not in dict(stored.shown(Filters(metric="none of them"))["sections"])
+
+
+def test_the_segment_level_of_rankings_follows_the_view(shell: Shell) -> None:
+    stored, _ = compared(shell, "sample", "-m", "green", "--human", "both", "--grouping", "item")
+    table = str(dict(stored.shown(Filters(view="edit"))["sections"])["Segment level"])
+    assert "two annotators" in table
+    assert ">edit<" in table
+    assert ">sentence<" not in table
+
+
 def test_tests_between_shown_metrics_keep_their_values(comparison: Path) -> None:
     test = json.loads(comparison.read_text())["significance"][0]
     part = dict(StoredComparison(comparison).shown(Filters(metric="green"))["sections"])
@@ -84,7 +121,7 @@ def test_a_file_that_changes_underneath_is_read_again(comparison: Path, tmp_path
     document = json.loads(comparison.read_text())
     path.write_text(json.dumps(document))
     desk = open_desk([], [str(path)], None, Runtime())
-    page = TestClient(trying_app(desk), base_url="http://127.0.0.1")
+    page = admitted(trying_app(desk))
     assert "on sample" in page.get("/comparison/0").text
     path.write_text(json.dumps({**document, "benchmark": "another"}))
     assert "on another" in page.get("/comparison/0").text
@@ -94,6 +131,7 @@ def test_a_file_that_changes_underneath_is_read_again(comparison: Path, tmp_path
     assert "no such file" in page.get("/comparison/0").text
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(
     "text", ["", "[]", "{", "null", '{"rows": []}', '{"benchmark": 1}', "[" * 200 + "]" * 200]
 )
@@ -112,6 +150,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
+@pytest.mark.security
 def test_damage_anywhere_is_an_error_of_the_file_or_shown_as_it_is(
     comparison: Path, tmp_path: Path
 ) -> None:
@@ -170,6 +209,7 @@ def test_other_texts_have_a_table_of_their_own_and_other_files_are_told(
     assert len(left_out) == 3
 
 
+@pytest.mark.security
 def test_folders_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         open_desk([], [], str(tmp_path / "no"), Runtime())

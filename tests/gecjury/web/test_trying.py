@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import re
+import threading
+import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from starlette.testclient import TestClient
@@ -14,13 +19,15 @@ from gecjury.experiments.score import score
 from gecjury.runtime import Runtime
 from gecjury.web import trying
 from gecjury.web.trying import Desk, offered_metrics, open_desk, pasted, trying_app
+from tests.gecjury.web.conftest import admitted
 
 SOURCE = "He go home .\nAll is well ."
 GOOD = "He goes home .\nAll is well ."
+LONG = "\n".join(["a " * 99 + "a"] * 100)
 
 
 def page_of(desk: Desk) -> TestClient:
-    return TestClient(trying_app(desk), base_url="http://127.0.0.1:8765")
+    return admitted(trying_app(desk))
 
 
 def send(desk: Desk, **fields: Any) -> Any:
@@ -84,6 +91,10 @@ def test_an_aligning_metric_shows_its_verdicts() -> None:
         ({"metric": ["green:beta=7"]}, "unknown metric"),
         ({"source": "a\n" * 201}, "has 201 lines; expected at most 200"),
         ({"source": "a " * 201 + "\nb"}, "line 1: has 201 words"),
+        (
+            {"source": LONG, "output": [LONG, LONG], "reference": [LONG]},
+            "40,000 tokens together; expected at most 20,000",
+        ),
         ({"output": [GOOD] * 9, "system": list("abcdefghi")}, "9 outputs"),
     ],
 )
@@ -97,6 +108,7 @@ def test_what_does_not_fit_is_told_above_the_form_as_it_was(
         assert GOOD in found.text
 
 
+@pytest.mark.security
 def test_very_long_texts_are_refused(desk: Desk) -> None:
     assert send(desk, source="x" * 600_000).status_code == 413
     assert send(desk, token="other").status_code == 403
@@ -107,6 +119,7 @@ def test_lines_of_other_systems_and_empty_ones(desk: Desk) -> None:
     assert corpus.sources == ("a b", "", "c")
 
 
+@pytest.mark.security
 def test_pasted_texts_are_kept_nowhere(tmp_path: Path) -> None:
     pytest.importorskip("errant")
     desk = Desk(["errant"], runtime=Runtime(cache=tmp_path / "cache"))
@@ -114,6 +127,7 @@ def test_pasted_texts_are_kept_nowhere(tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.security
 def test_what_is_pasted_does_nothing(desk: Desk) -> None:
     evil = "<script>alert(1)</script> {{ 7 * 7 }} </textarea><img src=x onerror=y>"
     found = send(desk, source=evil, output=[evil + " ."], system=['"><u>'], reference=[evil])
@@ -123,6 +137,7 @@ def test_what_is_pasted_does_nothing(desk: Desk) -> None:
     assert "{{ 7 * 7 }}" in found.text
 
 
+@pytest.mark.security
 def test_named_metrics_are_offered_and_judges_refused() -> None:
     assert "green:beta=1" in open_desk(["green:beta=1"], [], None, Runtime()).metrics
     with pytest.raises(OptionError, match="asks a server for every text"):
@@ -137,9 +152,67 @@ def test_long_results_say_what_is_explained(desk: Desk, monkeypatch: pytest.Monk
     assert "explained are the first 1 corrections" in text.text
 
 
+def test_explanations_end_after_a_while(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trying, "_MOST_EXPLAINING", 0.0)
+    found = send(desk)
+    assert "explained are the first 0 corrections" in found.text
+    assert "He <del>go</del> <ins>goes</ins> home ." in found.text
+
+
+@pytest.mark.security
+def test_scoring_ends_after_a_while(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trying, "_MOST_SCORING", -1.0)
+    found = send(desk)
+    assert found.status_code == 422
+    assert "seconds and was stopped; take fewer texts or metrics" in found.text
+    assert GOOD in found.text
+
+
+@pytest.mark.security
+def test_scoring_stops_when_the_browser_has_left(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = trying_app(desk)
+    began, stopped = threading.Event(), threading.Event()
+
+    def endless(corpus: Any, metrics: Any, runtime: Runtime, patience: Any) -> Any:
+        began.set()
+        try:
+            for _ in runtime.track(itertools.count(), "scoring"):
+                time.sleep(0.001)
+        finally:
+            stopped.set()
+
+    async def receive() -> dict[str, Any]:
+        if not received:
+            received.append(True)
+            return {"type": "http.request", "body": body, "more_body": False}
+        while not began.is_set():
+            await asyncio.sleep(0.001)
+        return {"type": "http.disconnect"}
+
+    async def send_nothing(message: Any) -> None:
+        pass
+
+    monkeypatch.setattr(trying, "_result", endless)
+    monkeypatch.setattr(trying, "_LOOK", 0.01)
+    received: list[bool] = []
+    form = {"token": desk.token, "source": "a", "output": "b", "metric": "green"}
+    body = urlencode(form).encode()
+    cookie = f"gecjury-80={app.secret}".encode()
+    scope = {
+        "type": "http", "method": "POST", "path": "/score", "query_string": b"", "root_path": "",
+        "headers": [(b"host", b"localhost"), (b"cookie", cookie)],
+    }  # fmt: skip
+    asyncio.run(asyncio.wait_for(app(scope, receive, send_nothing), 10))
+    assert stopped.is_set()
+
+
+@pytest.mark.security
 def test_addresses_that_are_none(desk: Desk) -> None:
     page = page_of(desk)
-    for address in ("/comparison/0", "/comparison/x", "/leaderboard", "/nothing"):
+    numbers = [f"/comparison/{digits}" for digits in ("0", "x", "-1", "9" * 5001)]
+    for address in (*numbers, "/leaderboard", "/nothing"):
         assert page.get(address).status_code == 404
     with pytest.raises(InputError):
         open_desk([], ["/nothing.json"], None, Runtime())

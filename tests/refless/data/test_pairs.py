@@ -182,6 +182,7 @@ def test_geccc_is_read_as_written() -> None:
 
 
 # The package leaves a file of its own open.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_ua_gec_is_read_from_its_package() -> None:
@@ -191,6 +192,7 @@ def test_ua_gec_is_read_from_its_package() -> None:
     assert all(correction.source == " ".join(correction.source.split()) for correction in found)
 
 
+@pytest.mark.security
 def test_ua_gec_names_its_extra_where_it_is_not_installed() -> None:
     if importlib.util.find_spec("ua_gec") is not None:
         pytest.skip("the package is installed")

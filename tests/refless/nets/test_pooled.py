@@ -48,6 +48,7 @@ def test_outputs_by_hand_and_after_reading_back(tmp_path: Path) -> None:
     assert torch.equal(found, kept)
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -64,6 +65,7 @@ def test_a_damaged_head_is_told(tmp_path: Path, damage: object, message: str) ->
         opened(tmp_path / "out")
 
 
+@pytest.mark.security
 def test_a_head_of_another_encoder_is_told(tmp_path: Path) -> None:
     start = str(tiny.encoder(tmp_path / "start"))
     two = fresh_pooled(start, ("rank", "other"))

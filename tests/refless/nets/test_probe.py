@@ -190,6 +190,7 @@ def test_ratings_without_sources(tmp_path: Path) -> None:
     assert np.isfinite(scorer.score_corpus(CORPUS, RUNTIME).sentences).all()
 
 
+@pytest.mark.security
 def test_a_damaged_kernel_is_refused(trained: tuple[Path, Annotations], tmp_path: Path) -> None:
     import shutil
 

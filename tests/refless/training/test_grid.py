@@ -34,7 +34,7 @@ def job(tmp_path: Path) -> Job:
 
 
 def test_combinations_are_trained_once_and_the_best_is_kept(job: Job) -> None:
-    trials = train_grid(job, SMALL)
+    trials, report = train_grid(job, SMALL)
     assert [trial.max_length for trial in trials] == [16, 32]
     (chosen,) = [trial for trial in trials if trial.chosen]
     assert chosen.dev == max(trial.dev for trial in trials)
@@ -44,7 +44,7 @@ def test_combinations_are_trained_once_and_the_best_is_kept(job: Job) -> None:
     assert json.loads((job.folder / "grid.json").read_text()) == [vars(trial) for trial in trials]
     trained = sorted((job.folder / "grid").rglob("model.safetensors"))
     times = [path.stat().st_mtime_ns for path in trained]
-    assert train_grid(job, SMALL) == trials
+    assert train_grid(job, SMALL) == (trials, report)
     assert [path.stat().st_mtime_ns for path in trained] == times
 
 

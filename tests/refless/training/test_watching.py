@@ -97,6 +97,7 @@ def test_time_adds_up_over_runs_and_lost_work_does_not_count(tmp_path: Path) -> 
         Ledger(path)
 
 
+@pytest.mark.security
 def test_services_are_checked_by_transformers_own_list() -> None:
     from transformers.integrations import get_available_reporting_integrations
 
@@ -193,6 +194,7 @@ def test_steps_are_watched_as_well(job: Job) -> None:
     assert list(report.effort) == ["step detection", "kernel regression", "evaluation"]
 
 
+@pytest.mark.security
 def test_tensorboard_gets_curves_and_no_text(job: Job) -> None:
     if not any(find_spec(name) for name in ("tensorboard", "tensorboardX")):
         pytest.skip("neither TensorBoard nor tensorboardX is installed")
