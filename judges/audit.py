@@ -10,19 +10,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats.contingency import association
 
+from gecjury.corpus.corpus import Group
 from gecjury.judges.asking.ask import Asked
 from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Model, Reply, Request
-from gecjury.judges.asking.prices import read_prices
+from gecjury.judges.asking.models import model_table
 from gecjury.judges.asking.store import ASIDE
 from gecjury.judges.protocols.ballots import Counted
 from gecjury.judges.replies.reply import Failure
 from gecjury.judges.showing import CandidateSet
 from gecjury.runtime import Runtime
 
-__all__ = ["audit_of", "merge_audits", "order_flips", "position_means", "repeat_agreement"]
+Shown = Sequence[Mapping[int, tuple[str, ...]]]
+"""For each candidate set the systems whose correction a text is, by the text's index."""
 
 _LISTED = 100
+# Where place and system coincide this much, in this many sets, a note says so.
+_COINCIDE = 0.5
+_FEW_SETS = 20
 # Characters a token; prose in the tokenizers of current models has 4 to 5.
 _MOST_CHARACTERS = 8
 _UNREADABLE = (
@@ -45,6 +51,7 @@ def audit_of(
     sets: Sequence[CandidateSet],
     runtime: Runtime,
     seconds: float,
+    shown_by: Shown = (),
 ) -> dict[str, Any]:
     """The audit of one model as JSON values.
 
@@ -55,6 +62,7 @@ def audit_of(
         sets: the candidate sets that the ballots speak of.
         runtime: for the price table.
         seconds: wall time.
+        shown_by: the systems behind the texts of each set; empty where none are judged together.
     """
     answers = asked.answers
     failures: Counter[str] = Counter(
@@ -62,7 +70,7 @@ def audit_of(
     )
     replies = [reply for answer in answers.values() for reply in answer.replies]
     costs = [reply.cost for reply in replies]
-    table = read_prices(runtime.prices)
+    table = model_table(runtime)
     return {
         "backend": model.backend,
         "model": model.name,
@@ -84,6 +92,8 @@ def audit_of(
         "repeat_agreement": repeat_agreement(counted),
         "histogram": _histogram(counted),
         "positions": position_means(counted),
+        "position_effects": position_effects(counted, shown_by),
+        "system_positions": system_positions(counted, shown_by),
         "tokens": {
             "input": sum(reply.input_tokens for reply in replies),
             "output": sum(reply.output_tokens for reply in replies),
@@ -92,7 +102,7 @@ def audit_of(
             # A sum without the unknown prices would look like the whole.
             "amount": None if None in costs else math.fsum(c for c in costs if c is not None),
             "currency": table.currency,
-            "prices": table.date,
+            "prices": table.source,
         },
         "seconds": seconds,
         "store": {
@@ -167,15 +177,18 @@ def order_flips(counted: Sequence[Counted]) -> dict[str, Any] | None:
         `compared` pairs (of corrections, between two orders), the share that `flipped` from one
         side to the other, and the share that `changed` at all, ties included; None with one order.
     """
-    by_set: dict[tuple[int, int, frozenset[int]], list[dict[int, float]]] = defaultdict(list)
+    by_set: dict[tuple[int, int, frozenset[int]], dict[tuple[int, ...], dict[int, float]]] = (
+        defaultdict(dict)
+    )
     for item in counted:
         if not isinstance(item.scores, Failure):
-            scores = dict(zip(item.ballot.texts, item.scores, strict=True))
-            key = (item.ballot.set, item.ballot.repeat, frozenset(item.ballot.texts))
-            by_set[key].append(scores)
+            texts = item.ballot.texts
+            key = (item.ballot.set, item.ballot.repeat, frozenset(texts))
+            # A permutation that was drawn twice is the same question, and no other order.
+            by_set[key][texts] = dict(zip(texts, item.scores, strict=True))
     compared = flipped = changed = 0
     for ballots in by_set.values():
-        for one, two in combinations(ballots, 2):
+        for one, two in combinations(ballots.values(), 2):
             for a, b in combinations(sorted(one), 2):
                 before, after = np.sign(one[a] - one[b]), np.sign(two[a] - two[b])
                 compared += 1
@@ -206,9 +219,10 @@ def repeat_agreement(counted: Sequence[Counted]) -> dict[str, Any] | None:
 
 
 def position_means(counted: Sequence[Counted]) -> list[dict[str, Any]]:
-    """Mean score by position, and its mean distance from the mean of the same reply.
+    """Return the mean score by position, and its mean distance from the mean of the same reply.
 
-    Without a bias the distance is about 0 at every position, if corrections stand in random order.
+    Without a bias the distance is about 0 at every position, if corrections stand in random order;
+    `position_effects` also holds the systems equal.
     """
     found: dict[int, list[tuple[float, float]]] = defaultdict(list)
     for item in counted:
@@ -225,6 +239,95 @@ def position_means(counted: Sequence[Counted]) -> list[dict[str, Any]]:
         }
         for position, rows in sorted(found.items())
     ]
+
+
+def systems_by_text(
+    groups: Sequence[Group], places: Sequence[tuple[int, tuple[int, ...]]], sets: int
+) -> list[dict[int, tuple[str, ...]]]:
+    """Return the systems behind every text of every candidate set.
+
+    Args:
+        groups: what is judged together.
+        places: for each group its set, and the index there of the text at each of its places.
+        sets: how many sets there are.
+    """
+    found: list[dict[int, tuple[str, ...]]] = [{} for _ in range(sets)]
+    for group, (number, indices) in zip(groups, places, strict=True):
+        for systems, index in zip(group.systems, indices, strict=True):
+            found[number][index] = tuple(dict.fromkeys((*found[number].get(index, ()), *systems)))
+    return found
+
+
+def system_positions(counted: Sequence[Counted], shown_by: Shown) -> dict[str, Any] | None:
+    """Return how strongly the position of a correction and its system coincide.
+
+    Returns:
+        `cramers_v`, from 0 (every system stands at every position equally often) to 1 (a position
+        tells the system), and the number of `sets` of two or more corrections behind it; None
+        without two systems and two positions.
+    """
+    pairs: Counter[tuple[int, str]] = Counter()
+    sets = set()
+    for item in counted:
+        if shown_by and len(item.ballot.texts) > 1:
+            sets.add(item.ballot.set)
+            for position, text in enumerate(item.ballot.texts):
+                for system in shown_by[item.ballot.set].get(text, ()):
+                    pairs[position, system] += 1
+    positions = sorted({position for position, _ in pairs})
+    systems = sorted({system for _, system in pairs})
+    if min(len(positions), len(systems)) < 2:
+        return None
+    table = np.array([[pairs[p, s] for s in systems] for p in positions])
+    value = association(table, method="cramer")
+    return {"cramers_v": min(1.0, float(value)), "sets": len(sets)}
+
+
+def position_effects(counted: Sequence[Counted], shown_by: Shown) -> list[float] | None:
+    """Return what a position adds to a score, the systems at it held equal.
+
+    Least squares of the scores on position and system within replies: score = reply + position +
+    system. Where several systems share a correction, each counts in part.
+
+    Returns:
+        One effect a position, in points; their mean is 0. None where positions cannot be told from
+        systems: one position, or a system that owns its position.
+    """
+    replies = [
+        item
+        for item in counted
+        if shown_by and not isinstance(item.scores, Failure) and len(item.ballot.texts) > 1
+    ]
+    if not replies:
+        return None
+    most = max(len(item.ballot.texts) for item in replies)
+    names = {
+        name for item in replies for them in shown_by[item.ballot.set].values() for name in them
+    }
+    column = {name: most + at for at, name in enumerate(sorted(names))}
+    # The normal equations, added up reply by reply: corpora have millions of scores.
+    width = most + len(column)
+    matrix, right = np.zeros((width, width)), np.zeros(width)
+    for item in replies:
+        count = len(item.ballot.texts)
+        design = np.zeros((count, width))
+        design[np.arange(count), np.arange(count)] = 1
+        for row, text in enumerate(item.ballot.texts):
+            systems = shown_by[item.ballot.set].get(text, ())
+            for name in systems:
+                design[row, column[name]] = 1 / len(systems)
+        design -= design.mean(axis=0)
+        scores = np.array(item.scores, dtype=float)
+        matrix += design.T @ design
+        right += design.T @ (scores - scores.mean())
+    # Effects are known up to a constant of the positions: any other direction without information
+    # mixes positions with systems.
+    values, vectors = np.linalg.eigh(matrix)
+    unknown = vectors[:most, values < 1e-9 * max(values[-1], 1.0)]
+    if np.abs(unknown - unknown.mean(axis=0)).max(initial=0.0) > 1e-6:
+        return None
+    effects = np.linalg.pinv(matrix, rcond=1e-9, hermitian=True) @ right
+    return [float(value) for value in effects[:most] - effects[:most].mean()]
 
 
 def _histogram(counted: Sequence[Counted]) -> dict[str, int]:
@@ -265,6 +368,13 @@ def merge_audits(audits: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], t
                 f"retries (lines {shown}); they are left out, neither zero nor a tie"
             )
         notes += _window_notes(audit)
+        together = audit["system_positions"]
+        if together and together["cramers_v"] >= _COINCIDE and together["sets"] >= _FEW_SETS:
+            notes.append(
+                f"{audit['model']}: a correction's position and its system coincide (Cramér's V "
+                f"{together['cramers_v']:.2f}, 1: fully): a preference of the judge for a position "
+                "cannot be told from a better system; ask with orders=2"
+            )
     return {"members": [dict(audit) for audit in audits], "rows": rows}, tuple(notes)
 
 
@@ -321,17 +431,30 @@ def _rows(audit: Mapping[str, Any]) -> list[dict[str, str]]:
         "mean score by position": "  ".join(
             f"{row['position']}: {row['mean']:.2f}" for row in audit["positions"]
         ),
+        "position effect, systems held equal": _effects(audit["position_effects"]),
+        "position and system coincide": (
+            "not measured (one only)"
+            if (together := audit["system_positions"]) is None
+            else f"Cramér's V {together['cramers_v']:.2f} over {together['sets']} sets (0: not at "
+            "all, 1: fully)"
+        ),
         "flips when reordered": _share(audit["flips"], "flipped"),
         "equal when repeated": _share(audit["repeat_agreement"], "equal"),
         "tokens read, written": f"{tokens['input']}, {tokens['output']}",
         "cost": (
             "no price known"
             if cost["amount"] is None
-            else f"{cost['amount']:.4f} {cost['currency']} (prices of {cost['prices']})"
+            else f"{cost['amount']:.4f} {cost['currency']} (prices: {cost['prices']})"
         ),
         "wall time": f"{audit['seconds']:.1f} s",
     }
     return [{"model": audit["model"], "what": key, "value": text} for key, text in shown.items()]
+
+
+def _effects(effects: Sequence[float] | None) -> str:
+    if effects is None:
+        return "not measured"
+    return "  ".join(f"{number}: {effect:+.2f}" for number, effect in enumerate(effects, 1))
 
 
 def _share(found: Mapping[str, Any] | None, key: str) -> str:

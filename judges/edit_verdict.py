@@ -36,8 +36,6 @@ from gecjury.scoring.scorer import MeanScorer
 from gecjury.scoring.scores import Plan, Statistics
 from gecjury.scoring.signature import Signature
 
-__all__ = ["VERDICT_SCHEMA", "EditVerdict"]
-
 VERDICT_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"valid": {"type": "boolean"}},
@@ -150,6 +148,9 @@ class EditVerdict(Judge, MeanScorer):
         """The panel's verdict on each case, 1 valid and 0 not, and the audit."""
         by_model, audits = [], []
         sets = [CandidateSet(case.row, case.source, case.context, ("",), ("",)) for case in cases]
+        self.refuse_ended(
+            lambda model: [ballot.question for ballot in self._ballots(cases, model)], runtime
+        )
         for model in self.models():
             start = time.perf_counter()
             ballots = self._ballots(cases, model)
@@ -160,7 +161,7 @@ class EditVerdict(Judge, MeanScorer):
             seconds = time.perf_counter() - start
             audits.append(audit_of(model, counted, asked, sets, runtime, seconds))
         audit, notes = merge_audits(audits)
-        notes = (*self.server_notes(), *notes)
+        notes = (*notes, *self.notes(runtime))
         verdicts = [combine(scores, self.panel) for scores in zip(*by_model, strict=True)]
         return np.array(verdicts), Statistics(np.empty(0), None, {"audit": audit}, notes)
 
@@ -176,7 +177,7 @@ class EditVerdict(Judge, MeanScorer):
             cut = functools.partial(render_cut, *asked)
             for repeat in range(self.repeats):
                 answer = {"valid": True}
-                asking = (model, content, VERDICT_SCHEMA, answer, 0, repeat, cut, wording)
+                asking = (model, content, VERDICT_SCHEMA, answer, repeat, cut, wording)
                 request = self.request(*asking)
                 about = f"line {case.row + 1}, {case.shown['edit'][:60]}"
                 ballots.append(Ballot(number, (0,), 0, repeat, Question(request, read, about)))

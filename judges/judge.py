@@ -13,9 +13,9 @@ from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking.ask import Asked, Connect, Question, Work, ask, count_work
 from gecjury.judges.asking.exchange import Model, Request
-from gecjury.judges.asking.prices import read_prices
-from gecjury.judges.backends.backend import BACKENDS, DEFAULT_MODELS
-from gecjury.judges.backends.capabilities import Capabilities, capabilities
+from gecjury.judges.asking.models import model_table, read_models, today
+from gecjury.judges.backends.backend import BACKENDS
+from gecjury.judges.backends.capabilities import Capabilities, capabilities, is_official
 from gecjury.judges.backends.connect import connect
 from gecjury.judges.replies.expected import TOP_TOKENS
 from gecjury.judges.showing import Context, cut_context, nonce, one_line, read_contexts
@@ -24,8 +24,6 @@ from gecjury.runtime import SERVER_VARIABLE, Runtime, default_server, public_add
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 from gecjury.scoring.signature import Setting, Signature
-
-__all__ = ["Judge", "Wording", "context_lines", "load_wording", "render_cut", "render_fenced"]
 
 _THINKING_TOKENS = 8192
 _REASONING_TOKENS = 4096
@@ -62,8 +60,9 @@ class Judge(Scorer):
 
     Attributes:
         backend: `openai` (also for any server that speaks its protocol) or `vllm`.
-        model: by default gpt-4-1106-preview (Kobayashi et al. 2024) and Qwen/Qwen3-8B. Several,
-            joined by `+`, are a panel; backends and servers are then one for all or one each.
+        model: as the server or the hub calls it, or a folder; has to be named. Several, joined by
+            `+`, are a panel; backends and servers are then one for all or one each. Kobayashi et
+            al. (2024) asked gpt-4-1106-preview, which was shut down in 2026.
         base_url: server for `openai`; several, joined by `+`, share one model's work. Where none
             is named, the one that `$OPENAI_BASE_URL` says, else OpenAI's.
         context: `corpus`, `neighbours`, `none` or a file; see
@@ -84,6 +83,7 @@ class Judge(Scorer):
     """
 
     family: ClassVar[str] = "judges"
+    must_name: ClassVar[Mapping[str, str]] = {"model": "model"}
     connect: ClassVar[Connect] = staticmethod(connect)
 
     backend: str = "openai"
@@ -104,14 +104,11 @@ class Judge(Scorer):
     max_model_len: int | None = field(default=None, metadata=_PLACE)
 
     def __post_init__(self) -> None:
-        backends = self.backend.split("+")
-        for backend in backends:
+        for backend in self.backend.split("+"):
             if backend not in BACKENDS:
                 raise OptionError(
                     f"{self.name}: unknown backend {backend!r}; expected {' or '.join(BACKENDS)}"
                 )
-        if self.model is None:
-            object.__setattr__(self, "model", "+".join(DEFAULT_MODELS[b] for b in backends))
         for name, low in (("repeats", 1), ("tries", 1), ("seed", 0), ("tensor_parallel", 1)):
             if getattr(self, name) < low:
                 raise OptionError(
@@ -128,7 +125,8 @@ class Judge(Scorer):
             raise OptionError(
                 f"{self.name}: temperature={self.temperature} is out of range; expected 0 to 2"
             )
-        self.models()
+        if self.model:
+            self.models()
         self.wording()
 
     @abstractmethod
@@ -143,9 +141,21 @@ class Judge(Scorer):
         """The models of the panel; one for a judge that is none.
 
         Raises:
-            OptionError: backends, models and servers do not pair up.
+            OptionError: no model is named, or backends, models and servers do not pair up.
         """
-        names = str(self.model).split("+")
+        if not self.model:
+            own = (
+                f"{self.name}:backend=vllm,model=FOLDER, or a name of the hub as Qwen/Qwen3-8B",
+                f"{self.name}:base_url=http://HOST:PORT/v1,model=NAME",
+            )
+            if "openai" not in self.backend:
+                raise OptionError(f"{self.name}: name the model to ask: -m {own[0]}")
+            raise OptionError(
+                f"{self.name}: name the model to ask, e.g. -m {self.name}:"
+                f"{read_models().suggestion()}; with --dry-run the command counts requests, tokens "
+                f"and cost and sends nothing. A model of your own: -m {own[1]}, or -m {own[0]}"
+            )
+        names = self.model.split("+")
         backends = self._each("backend", self.backend, len(names))
         address = self.address or ""
         urls = [address] if len(names) == 1 else self._each("base_url", address, len(names))
@@ -175,14 +185,46 @@ class Judge(Scorer):
             return self.base_url
         return "+".join(part or default for part in (self.base_url or "").split("+"))
 
-    def server_notes(self) -> tuple[str, ...]:
-        """What is to be told of a server that the command does not name."""
-        if (self.address or "") == (self.base_url or ""):
-            return ()
-        return (
-            f"{self.name}: requests go to {public_address(default_server())}, as "
-            f"${SERVER_VARIABLE} says; its replies are kept apart from OpenAI's",
-        )
+    def check(self, corpus: Corpus) -> None:
+        """Refuse what `Scorer.check` does, and a judge without a model."""
+        super().check(corpus)
+        self.models()
+
+    def notes(self, runtime: Runtime) -> tuple[str, ...]:
+        """Return notes on a server that the command does not name, and on OpenAI's models."""
+        told = []
+        if (self.address or "") != (self.base_url or ""):
+            told.append(
+                f"{self.name}: requests go to {public_address(default_server())}, as "
+                f"${SERVER_VARIABLE} says; its replies are kept apart from OpenAI's"
+            )
+        if official := [model.name for model in self.models() if is_official(model)]:
+            told += model_table(runtime).notes(official)
+        return tuple(told)
+
+    def refuse_ended(self, pose: Callable[[Model], list[Question]], runtime: Runtime) -> None:
+        """Refuse to ask OpenAI for a model that is shut down; stored replies are still read.
+
+        Args:
+            pose: gives the questions to a model.
+            runtime: for the table of models and the stored replies.
+
+        Raises:
+            OptionError: such a model has something left to answer; nothing was sent to any model.
+        """
+        table = model_table(runtime)
+        for model in self.models():
+            end = table.end(model.name) if is_official(model) else None
+            if end is None or today() <= end:
+                continue
+            left = count_work(pose(model), model, runtime, self.tries - 1).requests
+            if left:
+                raise OptionError(
+                    f"{self.name}: OpenAI shut {model.name} down on {end} (table of models of "
+                    f"{table.date}), and {left} questions have no stored reply; nothing was sent. "
+                    f"Name a model that is served, e.g. {table.suggestion()}, and try it with "
+                    "--dry-run first; if the date is wrong, give another table with --prices FILE"
+                )
 
     def _each(self, name: str, text: str, count: int) -> list[str]:
         given = text.split("+")
@@ -225,13 +267,20 @@ class Judge(Scorer):
 
     def plan_of(self, pose: Callable[[Model], list[Question]], runtime: Runtime) -> Plan:
         """The plan for the questions that are posed to each model."""
+        self.refuse_ended(pose, runtime)
         parts: list[Work] = []
         posed = 0
         for model in self.models():
             questions = pose(model)
             posed += len(questions)
             parts.append(count_work(questions, model, runtime, self.tries - 1))
-        table = read_prices(runtime.prices)
+        table = model_table(runtime)
+        notes = self.notes(runtime) + tuple(
+            f"{model.name} reasons before it answers: hidden tokens are paid for as output and are "
+            "not in this estimate; --max-cost counts them"
+            for model in self.models()
+            if capabilities(model).reasons
+        )
         costs = [part.cost for part in parts]
         known = [cost for cost in costs if cost is not None]
         amount = sum(known) if len(known) == len(costs) else None
@@ -241,14 +290,14 @@ class Judge(Scorer):
                 "input": sum(part.input_tokens for part in parts),
                 "output": sum(part.output_tokens for part in parts),
             },
-            {"amount": amount, "currency": table.currency, "prices": table.date},
+            {"amount": amount, "currency": table.currency, "prices": table.source},
             {
                 "metric": self.name,
                 "model": self.model,
                 "posed": posed,
                 "stored": sum(part.stored for part in parts),
                 "counted": "; ".join(dict.fromkeys(part.counted for part in parts)),
-                **({"notes": list(notes)} if (notes := self.server_notes()) else {}),
+                **({"notes": list(notes)} if notes else {}),
             },
         )
 
@@ -285,7 +334,6 @@ class Judge(Scorer):
         content: str,
         schema: Mapping[str, Any],
         answer: Mapping[str, Any],
-        order: int,
         repeat: int,
         cut: Callable[[int], str] | None = None,
         wording: Wording | None = None,
@@ -297,7 +345,6 @@ class Judge(Scorer):
             content: the rendered prompt.
             schema: of the answer.
             answer: a typical one.
-            order: number of the permutation.
             repeat: number of the repetition.
             cut: renders the prompt with so many words of context on each side.
             wording: that was rendered; by default the one for English.
@@ -316,7 +363,6 @@ class Judge(Scorer):
             messages=({"role": "user", "content": content},),
             schema=schema if structured else None,
             sampling=self._sampling(able, len(expect), repeat),
-            order=order,
             repeat=repeat,
             prompt=(wording or self.wording()).id,
             expect=expect,
@@ -333,6 +379,8 @@ class Judge(Scorer):
         sampling: dict[str, Any] = {"max_tokens": self.max_tokens or cap}
         if able.sampling:
             sampling |= {"temperature": self.temperature, "seed": self.seed + repeat}
+        if able.effort:
+            sampling["reasoning_effort"] = able.effort
         if able.template_options:
             sampling["thinking"] = self.thinking
         if self.scoring == "expected":

@@ -20,7 +20,7 @@ from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import OptionError, nearest_of
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model
-from gecjury.judges.audit import audit_of, merge_audits
+from gecjury.judges.audit import audit_of, merge_audits, systems_by_text
 from gecjury.judges.judge import Judge, Wording, load_wording
 from gecjury.judges.protocols.ballots import Ballot, MakeBallots, Options, combine, count_ballots
 from gecjury.judges.protocols.listwise import listwise_ballots
@@ -41,8 +41,6 @@ from gecjury.scoring.scorer import GroupScorer
 from gecjury.scoring.scores import Statistics
 from gecjury.scoring.signature import Signature
 
-__all__ = ["LLME", "LLMS"]
-
 _PROTOCOLS: Mapping[str, MakeBallots] = {
     "listwise": listwise_ballots,
     "pointwise": pointwise_ballots,
@@ -58,6 +56,9 @@ Places = list[tuple[int, tuple[int, ...]]]
 class _GroupJudge(Judge, GroupScorer):
     """Judges the corrections of a source side by side; see `LLMS` and `LLME`.
 
+    Annotators' sets are shown in the annotators' order. Other corrections are shown in an order
+    drawn for every sentence by `seed`, so that a preference for a position is no system's gain.
+
     Attributes:
         criterion: what to focus on, one of those published for the prompt.
         protocol: `listwise` as published; `pointwise`; `pairwise`.
@@ -66,6 +67,7 @@ class _GroupJudge(Judge, GroupScorer):
 
     wording_name: ClassVar[str]
     subject: ClassVar[str]
+    version: ClassVar[int] = 2
 
     criterion: str | None = None
     protocol: Literal["listwise", "pointwise", "pairwise"] = "listwise"
@@ -94,6 +96,11 @@ class _GroupJudge(Judge, GroupScorer):
         """The published prompt, or the protocol's own."""
         name = self.wording_name if self.protocol == "listwise" else self.protocol
         return load_wording(name, self.criterion, language)
+
+    @property
+    def draw_seed(self) -> int:
+        """The judge's seed."""
+        return self.seed
 
     @abstractmethod
     def shown(self, corpus: Corpus, groups: Sequence[Group], runtime: Runtime) -> Mapping[Any, str]:
@@ -141,7 +148,13 @@ class _GroupJudge(Judge, GroupScorer):
         """See `GroupScorer.judge`; the audit stands in the details."""
         sets, places = self.sets(corpus, groups, runtime)
         sizes = [len(candidates.texts) for candidates in sets]
+        shown_by = systems_by_text(groups, places, len(sets))
         by_model, audits = [], []
+
+        def pose(model: Model) -> list[Question]:
+            return [ballot.question for ballot in self.ballots(sets, model, corpus.language)]
+
+        self.refuse_ended(pose, runtime)
         for model in self.models():
             start = time.perf_counter()
             ballots = self.ballots(sets, model, corpus.language)
@@ -150,13 +163,13 @@ class _GroupJudge(Judge, GroupScorer):
             counted, means = count_ballots(ballots, asked.answers, sizes)
             by_model.append(means)
             seconds = time.perf_counter() - start
-            audits.append(audit_of(model, counted, asked, sets, runtime, seconds))
+            audits.append(audit_of(model, counted, asked, sets, runtime, seconds, shown_by))
         scores = [
             [combine([means[number][index] for means in by_model], self.panel) for index in indices]
             for number, indices in places
         ]
         audit, notes = merge_audits(audits)
-        notes = (*self.server_notes(), *notes)
+        notes = (*notes, *self.notes(runtime))
         return scores, Statistics(np.empty(0), None, {"audit": audit}, notes)
 
 

@@ -31,23 +31,6 @@ from gecjury.scoring.signature import Signature
 from gecjury.textfiles import read_lines
 from gecjury.wording import letters
 
-__all__ = [
-    "ARROW",
-    "CandidateSet",
-    "Context",
-    "collect_sets",
-    "cut_context",
-    "edits_of_pairs",
-    "extraction_parts",
-    "mark_safe",
-    "marked",
-    "nonce",
-    "one_line",
-    "permutations",
-    "read_contexts",
-    "with_tagger",
-]
-
 Context = tuple[str, str] | None
 """Previous and next sentence, empty at the edge of a document; None where nothing is known."""
 

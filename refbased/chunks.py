@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from gecjury.corpus.edits import Edit, ordered_edits
 
-__all__ = ["ChunkText", "Partition", "partition"]
-
 ChunkText = tuple[str, ...] | None
 """What a set of edits makes of a chunk; None where it leaves the chunk as it is."""
 

@@ -23,20 +23,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.scoring.signature import Signature
 
-__all__ = [
-    "BestReference",
-    "EditMetric",
-    "Edits",
-    "ScoreLevel",
-    "TypedEditMetric",
-    "Types",
-    "by_type",
-    "check_beta",
-    "chosen_types",
-    "distinct_corrections",
-    "words",
-]
-
 ScoreLevel = Literal["sentence", "corpus"]
 
 Types = Mapping[tuple[str, int], float]

@@ -10,10 +10,9 @@ import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import Edit, counted_edits
+from gecjury.corpus.edits import Edit, Edits, counted_edits
 from gecjury.refbased.edit_metric import (
     BestReference,
-    Edits,
     ScoreLevel,
     TypedEditMetric,
     Types,
@@ -29,8 +28,6 @@ from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, edit_labe
 from gecjury.scoring.scorer import Scorer, mean_of_totals, mean_totals
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f
-
-__all__ = ["ERRANT", "SentenceERRANT", "count_edits", "count_types", "edit_keys"]
 
 Mode = Literal["correction", "span", "token"]
 _Key = tuple[int, int] | tuple[int, int, str]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import ratio
 
-__all__ = ["GLEU", "OfficialGLEU"]
-
 Choices = Literal["seeded", "script", "script2"]
 
 _Chooser = Callable[[int], NDArray[np.int16]]
@@ -28,6 +26,11 @@ _Chooser = Callable[[int], NDArray[np.int16]]
 
 # Choices of references held at once (draws × sentences), so that memory does not grow with both.
 _CELLS = 10_000_000
+
+# Choices over which scores of resampled corpora are averaged: so many that all sentences together
+# are given this number of references, or this many choices, but each reference once.
+_CHOSEN = 3_000
+_MOST_CHOICES = 100
 
 _MOST_DRAWS = 1_000_000
 _MOST_GENERATORS = 100_000  # one a draw, of 2.5 kB each, where the script's choices are made
@@ -82,8 +85,8 @@ class GLEU(Scorer):
         seed: of the choices.
         choices: `seeded` by `seed`; `script` makes the authors' script's own, whose generator is
             seeded with 101·j for the j-th choice, as Python 3 draws them (gec-metrics does the
-            same), `script2` as Python 2 does, for which it was written. Resampled corpora always
-            draw by `seed`.
+            same), `script2` as Python 2 does, for which it was written. Resampled and permuted
+            corpora always choose by `seed`, see `by_choice`.
     """
 
     name: ClassVar[str] = "gleu"
@@ -148,30 +151,74 @@ class GLEU(Scorer):
         return Scores(self._sentence(statistics.values).mean(axis=2))
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Mean over the choices of references; with resampled corpora one choice each."""
+        """Mean over choices of one reference a sentence, the same choices for all systems.
+
+        The corpus takes the mean over `draws` random choices. Resampled corpora take the mean over
+        the few choices of `by_choice`, shifted so that a resample with every sentence once has the
+        score of the corpus.
+        """
         values = statistics.values
+        single = values.shape[2] == 1
+        whole = self._sum_scores(values[:, :, 0]) if single else self._mean_over_draws(values)
+        if draws is None:
+            return Scores(whole)
+        weights = draw_weights(draws, values.shape[1])
+        if single:
+            return Scores(self._sum_scores(values[:, :, 0], weights))
+        # Differences from the corpus itself: what few choices miss is the same in both.
+        gains = [
+            self._sum_scores(choice.values[:, :, 0], weights)
+            - self._sum_scores(choice.values[:, :, 0])
+            for choice in self.by_choice(statistics)
+        ]
+        return Scores(np.clip(whole + sum(gains) / len(gains), 0.0, 1.0))
+
+    def by_choice(self, statistics: Statistics) -> Iterator[Statistics]:
+        """Yield the statistics under a few choices of one reference a sentence.
+
+        A choice gives every sentence a random reference; over as many choices as there are
+        references a sentence has each of them once. The mean of the summed statistics is therefore
+        their mean over all combinations of references, and choosing adds no noise to the scores to
+        first order. What it adds to second order grows as sentences become fewer, and so do the
+        choices.
+        """
+        values = statistics.values
+        lines, references = values.shape[1:3]
+        rng = np.random.default_rng(self.seed)
+        fewest = min(_MOST_CHOICES, _CHOSEN // max(lines, 1))
+        for _ in range(0, max(fewest, 1), references):
+            for chosen in rng.random((references, lines)).argsort(axis=0):
+                yield Statistics(values[:, np.arange(lines), chosen][:, :, None])
+
+    def _mean_over_draws(self, values: NDArray[Any]) -> FloatArray:
+        """Return the mean score over `draws` random choices of references, shape (systems,)."""
         systems, count, references, width = values.shape
-        if draws is None and references == 1:
-            return Scores(self._corpus(values.sum(axis=1, dtype=np.int64)[:, 0]))
-        repeats = self.draws if draws is None else len(draws)
-        how = self.choices if draws is None else "seeded"
-        draw = _CHOOSERS[how](self.seed, repeats, references)
-        times = None if draws is None else draw_weights(draws, count)
-        sums = np.zeros((repeats, systems * width))
-        for start in range(0, count, max(1, _CELLS // repeats)):
-            part = values[:, start : start + max(1, _CELLS // repeats)].swapaxes(0, 1)
+        draw = _CHOOSERS[self.choices](self.seed, self.draws, references)
+        sums = np.zeros((self.draws, systems * width))
+        for start in range(0, count, max(1, _CELLS // self.draws)):
+            part = values[:, start : start + max(1, _CELLS // self.draws)].swapaxes(0, 1)
             chosen = draw(len(part))
-            weights = None if times is None else times[:, start : start + len(part)]
             for reference in range(references):
                 flat = part[:, :, reference].reshape(len(part), -1).astype(np.float64)
-                picked = (chosen == reference).astype(np.float64)
-                sums += (picked if weights is None else picked * weights) @ flat
-        scores = self._corpus(sums.reshape(repeats, systems, width))
-        if draws is not None:
-            return Scores(scores)
+                sums += (chosen == reference).astype(np.float64) @ flat
+        scores = self._corpus(sums.reshape(self.draws, systems, width))
         # Summed system by system, so that a score is the same to the last bit whatever systems
         # are scored with it.
-        return Scores(np.ascontiguousarray(scores.T).mean(axis=1))
+        mean: FloatArray = np.ascontiguousarray(scores.T).mean(axis=1)
+        return mean
+
+    def _sum_scores(self, values: NDArray[Any], weights: FloatArray | None = None) -> FloatArray:
+        """Return scores of summed statistics, shape (systems,), or B × systems with weights.
+
+        Args:
+            values: systems × sentences × (2 + 2n).
+            weights: B × sentences, how often each stands in each resampled corpus.
+        """
+        systems, count, width = values.shape
+        if weights is None:
+            return self._corpus(values.sum(axis=1, dtype=np.int64))
+        flat = values.swapaxes(0, 1).reshape(count, -1).astype(np.float64)
+        return self._corpus((weights @ flat).reshape(-1, systems, width))
 
     def totals(self, statistics: Statistics) -> FloatArray | None:
         """Summed statistics; none with several references, which are drawn for the whole corpus."""

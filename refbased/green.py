@@ -17,8 +17,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import f_beta, ratio
 
-__all__ = ["GREEN"]
-
 _TIE_DIGITS = 12
 
 

@@ -22,9 +22,6 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import Int32Array
 
-__all__ = ["UNITS", "Overlaps", "Unit", "count_overlaps"]
-
-
 Unit = Literal["word", "char", "line"]
 """Words; characters, those of white space at the ends left out; characters of the line as it is."""
 

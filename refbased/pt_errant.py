@@ -36,8 +36,6 @@ from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f
 
-__all__ = ["PTERRANT"]
-
 
 @dataclass(frozen=True)
 class PTERRANT(BestReference, TypedEditMetric):
@@ -85,6 +83,11 @@ class PTERRANT(BestReference, TypedEditMetric):
     def weight_model(self) -> WeightModel:
         """What weighs edits."""
         return weight_model(self.weights, self.model, self.layer, self.revision, self.dtype)
+
+    @property
+    def loaded_models(self) -> tuple[str, ...]:
+        """The model that weighs edits."""
+        return (self.weight_model.model,)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """What decides edits, and the model's files."""

@@ -19,8 +19,6 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Statistics
 
-__all__ = ["PTM2"]
-
 _Key = tuple[int, int, str]
 
 
@@ -67,6 +65,11 @@ class PTM2(M2):
     def weight_model(self) -> WeightModel:
         """What weighs edits."""
         return weight_model(self.weights, self.model, self.layer, self.revision, self.dtype)
+
+    @property
+    def loaded_models(self) -> tuple[str, ...]:
+        """The model that weighs edits."""
+        return (self.weight_model.model,)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """The weight model's files."""

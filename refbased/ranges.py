@@ -19,8 +19,6 @@ import numpy as np
 
 from gecjury.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["MOST", "Quotients", "Ranges", "find_ranges", "surely_alike", "surely_best"]
-
 MOST = 4.0
 """Scores of counts that may be negative above which the short formula is not relied on: what its
 denominator sums may cancel out by then."""

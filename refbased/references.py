@@ -15,16 +15,6 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.refbased.ranges import MOST, Quotients, find_ranges, surely_alike, surely_best
 from gecjury.stats.counts import precision_recall_f
 
-__all__ = [
-    "FirstBest",
-    "RatioRule",
-    "SumRule",
-    "best_f",
-    "choose_best",
-    "choose_running",
-    "sum_draws",
-]
-
 FirstBest = Callable[[FloatArray, FloatArray], Sequence[FloatArray]]
 """From running sums and a sentence's own counts (both ... × references × K) to keys, compared one
 after another, higher is better."""

@@ -21,15 +21,6 @@ from gecjury.arrays import IntArray
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs, RankedItem
 from gecjury.errors import OptionError
 
-__all__ = [
-    "AnnotatorAgreement",
-    "Kappa",
-    "annotator_agreement",
-    "annotator_kappa",
-    "cohen_kappa",
-    "doubly_judged",
-]
-
 _Key = tuple[int, str, str]
 
 
@@ -43,8 +34,8 @@ class AnnotatorAgreement:
         decided: number of those comparisons.
         with_ties: share of equal judgments (first, second, tie) among all; NaN without any.
         pairs: number of all comparisons.
-        kappa: Cohen's κ over all of them, the agreement by chance taken from the judgments of both
-            together; NaN where it is not defined.
+        kappa: Cohen's κ over all of them, each in both directions, the agreement by chance taken
+            from the judgments of both together; NaN where it is not defined.
     """
 
     accuracy: float
@@ -95,7 +86,8 @@ def annotator_agreement(pairs: JudgmentPairs | JudgedEntries) -> AnnotatorAgreem
         decided=int(np.count_nonzero(decided)),
         with_ties=float(equal.mean()) if len(equal) else float("nan"),
         pairs=len(equal),
-        kappa=cohen_kappa(x, y, pooled=True),
+        # In one direction alone, which systems are named first would decide the chance agreement.
+        kappa=cohen_kappa(np.concatenate([x, -x]), np.concatenate([y, -y]), pooled=True),
     )
 
 
@@ -190,14 +182,17 @@ class Kappa:
     counts: dict[tuple[str, str], int]
 
 
-def _labels(items: Sequence[RankedItem], within: bool) -> dict[str, dict[_Key, list[int]]]:
-    """Judgments (-1, 0, 1) of each annotator on each pair of corrections of each sentence.
+def _labels(
+    items: Sequence[RankedItem], within: bool, directed: bool
+) -> dict[str, dict[_Key, list[int]]]:
+    """Return each annotator's judgments (-1, 0, 1) of each pair of corrections of each sentence.
 
     Items that nothing can be compared with are left out: a rating of 2,000 systems has 2 million
     pairs.
 
-    A correction is named by its systems as the file lists them, and a pair takes the two names in
-    alphabetical order, which decides what counts as -1 and as 1.
+    A correction is named by its systems, in alphabetical order or, where `directed`, as the file
+    lists them. The two names of a pair stand in alphabetical order, which decides what counts as -1
+    and as 1.
     """
     found: dict[str, dict[_Key, list[int]]] = {item.annotator: {} for item in items}
     judged = Counter((item.sentence, item.annotator) for item in items)
@@ -207,30 +202,40 @@ def _labels(items: Sequence[RankedItem], within: bool) -> dict[str, dict[_Key, l
         if others < 2:
             continue
         mine = found[item.annotator]
-        named = sorted(zip((" ".join(g) for g in item.groups), item.ranks, strict=True))
-        for (a, rank_a), (b, rank_b) in combinations(named, 2):
+        # One annotator's file may list the systems of a correction in another order than another's.
+        names = (" ".join(group if directed else sorted(group)) for group in item.groups)
+        for (a, rank_a), (b, rank_b) in combinations(
+            sorted(zip(names, item.ranks, strict=True)), 2
+        ):
             label = (rank_b > rank_a) - (rank_a > rank_b)
             mine.setdefault((item.sentence, a, b), []).append(label)
     return found
 
 
-def annotator_kappa(items: Sequence[RankedItem], *, within: bool = False) -> Kappa:
-    """κ between annotators, or within them, over pairs of corrections (unexpanded).
+def annotator_kappa(
+    items: Sequence[RankedItem], *, within: bool = False, directed: bool = False
+) -> Kappa:
+    """Return κ between annotators, or within them, over pairs of corrections (unexpanded).
 
     The labels are better, worse and tie. Between two annotators each judgment of one is compared
     with each judgment of the other on the same pair of corrections of a sentence; within one, each
-    two judgments of the same pair. The expected agreement comes from the labels of both together.
-    The means over annotators give the figures of the SEEDA paper (table 3: between .28 and .41,
-    within .61 and .71), the weighted means those of Grundkiewicz et al. (2015).
+    two judgments of the same pair. The agreement expected by chance comes from the labels of both
+    together. A pair is taken in both directions, so that better and worse are equally frequent and
+    κ does not depend on the systems' names.
 
     Args:
         items: ranking items.
         within: compare annotators with themselves, on items that they judged more than once.
+        directed: take a pair in one direction alone, the correction whose systems, as the file
+            lists them, come first in the alphabet against the other. Published figures come back
+            so: those of the SEEDA paper as means over annotators (table 3: between .28 and .41,
+            within .61 and .71), those of Grundkiewicz et al. (2015, table 2a: .29 and .46) as
+            weighted means. In both directions they are .28, .41, .61, .72 and .30, .46.
 
     Returns:
         κ by pair of annotators and its means.
     """
-    labels = _labels(items, within)
+    labels = _labels(items, within, directed)
     values: dict[tuple[str, str], float] = {}
     counts: dict[tuple[str, str], int] = {}
     duos = [(a, a) for a in labels] if within else list(combinations(labels, 2))
@@ -240,7 +245,9 @@ def annotator_kappa(items: Sequence[RankedItem], *, within: bool = False) -> Kap
         else:
             couples, pool = _crossed(labels[a], labels[b])
         if couples:
-            values[a, b] = _pooled_kappa(couples, pool)
+            values[a, b] = _pooled_kappa(
+                couples, pool if directed else [*pool, *(-x for x in pool)]
+            )
             counts[a, b] = len(couples)
     defined = [duo for duo, value in values.items() if not np.isnan(value)]
     if not defined:

@@ -8,6 +8,7 @@ files are read is told in the module that its table row names.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,8 +28,6 @@ from gecjury.errors import DataError, InputError, OptionError
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, VerdictProblem
-
-__all__ = ["Benchmark", "CorrectionLabels", "LoadRequest", "ranked_groups"]
 
 if TYPE_CHECKING:
     Verdicts = tuple[tuple[HumanVerdict, ...], tuple[JudgedSource, ...], tuple[VerdictProblem, ...]]
@@ -82,6 +81,8 @@ class Benchmark:
             then the first, second, ... correction of each source, and no level of systems exists.
             A source with fewer has its first one again, without rating, verdict or label.
         labels: what annotators called whole corrections; None where they were not labelled.
+        directed_kappa: True where κ of annotators is computed as the benchmark's paper did, see
+            `gecjury.benchmarks.annotators.annotator_kappa`.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Benchmark:
     raters: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     places: bool = False
     labels: CorrectionLabels | None = None
+    directed_kappa: bool = False
     _verdicts: Callable[[], Verdicts] | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -151,6 +153,13 @@ class Benchmark:
     def judged_whole(self) -> bool:
         """Whether people ranked, rated or labelled whole corrections."""
         return bool(self.rated or self.labels or any(self.rankings.values()))
+
+    @property
+    def edits_alone(self) -> bool:
+        """True where people judged single edits and nothing else."""
+        columns = (column for kinds in self.human.values() for column in kinds.values())
+        unknown = all(math.isnan(score) for column in columns for score in column.values())
+        return self.has_verdicts and unknown and not self.judged_whole
 
     @property
     def has_verdicts(self) -> bool:

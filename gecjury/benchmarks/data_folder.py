@@ -24,18 +24,6 @@ from gecjury.benchmarks.download import Download, Unreachable, download_all, sha
 from gecjury.errors import DataError, OptionError, nearest_of
 from gecjury.wording import visible
 
-__all__ = [
-    "BASE_URL",
-    "DATASETS",
-    "DataFile",
-    "DataFolder",
-    "cache_folder",
-    "dataset_files",
-    "manifest",
-    "open_data",
-    "own_folder",
-]
-
 BASE_URL = "https://raw.githubusercontent.com"
 
 Origin = Literal["--data", "$GECJURY_DATA", "cache"]

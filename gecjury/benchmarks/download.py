@@ -30,8 +30,6 @@ from gecjury.runtime import check_address, public_address
 from gecjury.textfiles import OPEN_FILES_STAY, lock
 from gecjury.wording import visible
 
-__all__ = ["Download", "Unreachable", "download_all", "sha256_of"]
-
 CHUNK = 1 << 16
 TIMEOUT = 30.0
 """Seconds without a byte after which a connection counts as cut."""

@@ -16,8 +16,6 @@ from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError
 from gecjury.textfiles import read_text
 
-__all__ = ["HumanVerdict", "JudgedSource", "VerdictProblem", "read_edit_verdicts"]
-
 _MARK = re.compile(
     r"\[(?P<inner>[^\[\]]*)\](?:\s?\|(?P<outside>True|False))?"
     # A bracket left open: it ends with its verdict if the next bracket is an opening one.
@@ -48,6 +46,7 @@ class HumanVerdict:
         new: tokens put there; empty for a deletion.
         valid: True where the annotator accepted the edit.
         repaired: True where the mark was malformed and read by the rule named in its problem.
+        row: row of the source in the benchmark's corpus; -1 where the files give its text alone.
     """
 
     annotator: str
@@ -61,6 +60,7 @@ class HumanVerdict:
     new: str
     valid: bool
     repaired: bool = False
+    row: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,7 @@ class JudgedSource:
         after: the sentence after it; empty at the end of a document.
         corrections: texts of the corrections in file order; those that cannot be read are left
             out, and so is, by the annotation's design, a correction without edits.
+        row: as of a `HumanVerdict`.
     """
 
     annotator: str
@@ -83,6 +84,7 @@ class JudgedSource:
     before: str
     after: str
     corrections: tuple[str, ...]
+    row: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,6 @@ from gecjury.errors import OptionError
 from gecjury.stats.ranking import Ranking, wins_to_scores
 from gecjury.stats.trueskill import Game, Outcome, rate
 
-__all__ = ["human_expected_wins", "human_trueskill", "human_trueskill_sampled"]
-
 
 def _wins(pairs: JudgmentPairs | JudgedEntries) -> IntArray:
     """How often the row was preferred to the column."""

@@ -24,22 +24,6 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.textfiles import read_bytes
 
-__all__ = [
-    "FIRST_SENTENCE",
-    "MOST_RANK",
-    "PAIRS_AT_ONCE",
-    "RATING_DIGITS",
-    "SKIP_UNKNOWN",
-    "JudgedEntries",
-    "JudgmentPairs",
-    "RankedItem",
-    "expand_pairs",
-    "judged_entries",
-    "mean_over_raters",
-    "rank_ratings",
-    "read_rankings",
-]
-
 FIRST_SENTENCE = "for judgments that count from 0 put first_sentence = 0 into benchmark.toml"
 """What to do about a sentence number below the first."""
 

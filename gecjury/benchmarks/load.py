@@ -18,9 +18,8 @@ from gecjury.benchmarks.table import (
     looks_like_path,
 )
 from gecjury.corpus.language import Language, language_of
-from gecjury.errors import OptionError, known_name
-
-__all__ = ["load_benchmark"]
+from gecjury.corpus.tokens import runs_pipeline
+from gecjury.errors import InputError, OptionError, known_name
 
 
 def load_benchmark(
@@ -104,7 +103,18 @@ def _language(
     fold: str | None,
     tagger: str | None,
 ) -> Language:
-    """The language of a benchmark's texts; what is told of another one is not asked of it."""
+    """Return the language of a benchmark's texts; what is told of another one is not asked of it.
+
+    Raises:
+        InputError: the benchmark's own table names a spaCy pipeline, which is a package or a folder
+            of programs; those are chosen by the user alone.
+    """
+    if info.path is not None and tokens is None and runs_pipeline(info.tokens):
+        raise InputError(
+            f"{info.path}: tokens = {info.tokens!r:.60} names a spaCy pipeline, which a "
+            f"benchmark's file cannot choose: if it is wanted, say --tokens {info.tokens:.60} "
+            "(in Python tokens=...)"
+        )
     same = lang is None or language_of(lang).code == info.language
     own = (info.tokens or None, info.fold or None) if same else (None, None)
     return language_of(lang or info.language, tokens or own[0], fold or own[1], tagger)

@@ -14,8 +14,6 @@ from itertools import accumulate
 
 from gecjury.corpus.edits import Edit
 
-__all__ = ["Mark", "TokenEdit", "token_edits"]
-
 
 @dataclass(frozen=True, slots=True)
 class Mark:

@@ -29,9 +29,6 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, nearest_of
 from gecjury.textfiles import csv_rows, read_text
 
-__all__ = ["FORMS", "OwnJudgments", "known_items", "read_judgments", "read_own_verdicts"]
-
-
 FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ratings": (("sentence", "system", "score"), ("annotator", "aspect")),
     "preferences": (("sentence", "system_a", "system_b", "preference"), ("annotator",)),
@@ -133,11 +130,6 @@ def read_judgments(
         "rankings": _rankings,
     }
     judged = readers[form](rows, corpus, first)
-    if not any(len(place.groups) > 1 or len(place.groups[0]) > 1 for place in judged.items):
-        raise InputError(
-            f"{path}: no sentence has judgments of two systems by one annotator, so that nothing "
-            "can be compared; judge several systems on the same sentences"
-        )
     return replace(judged, notes=(*judged.notes, *notes))
 
 
@@ -424,10 +416,10 @@ def read_own_verdicts(
     found: dict[tuple[object, ...], HumanVerdict] = {}
     judged: dict[tuple[str, int], dict[str, int]] = {}
     for row in rows:
-        verdict, sentence = _verdict(row, corpus, first)
-        texts = judged.setdefault((verdict.annotator, sentence), {})
+        verdict = _verdict(row, corpus, first)
+        texts = judged.setdefault((verdict.annotator, verdict.row), {})
         target = texts.setdefault(verdict.correction, len(texts) + 1)
-        key = (verdict.annotator, sentence, target, verdict.start, verdict.end, verdict.new)
+        key = (verdict.annotator, verdict.row, target, verdict.start, verdict.end, verdict.new)
         known = found.setdefault(key, replace(verdict, target=target))
         if known.valid != verdict.valid:
             row.fail(
@@ -440,15 +432,15 @@ def read_own_verdicts(
     sources = tuple(
         JudgedSource(
             annotator, str(sentence + first), _tokens(corpus.sources[sentence]),
-            *(corpus.contexts[sentence] if corpus.contexts else ("", "")), tuple(texts),
+            *(corpus.contexts[sentence] if corpus.contexts else ("", "")), tuple(texts), sentence,
         )
         for (annotator, sentence), texts in judged.items()
     )  # fmt: skip
     return tuple(found.values()), sources, ()
 
 
-def _verdict(row: _Row, corpus: Corpus, first: int) -> tuple[HumanVerdict, int]:
-    """One row, and the sentence that it is of."""
+def _verdict(row: _Row, corpus: Corpus, first: int) -> HumanVerdict:
+    """Return what one row says; its number among the corrections of the source is left at 0."""
     sentence = row.sentence(first, len(corpus))
     text = corpus.systems[row.system("system", corpus.systems)].lines[sentence]
     tokens = corpus.sources[sentence].split()
@@ -456,7 +448,7 @@ def _verdict(row: _Row, corpus: Corpus, first: int) -> tuple[HumanVerdict, int]:
     end = row.number("end", start, len(tokens))
     if row["valid"].lower() not in _WORDS:
         row.fail(f"valid {row['valid']!r:.60} is not understood", f"expected {', '.join(_WORDS)}")
-    verdict = HumanVerdict(
+    return HumanVerdict(
         row["annotator"] or _ONE,
         str(sentence + first),
         " ".join(tokens),
@@ -467,8 +459,8 @@ def _verdict(row: _Row, corpus: Corpus, first: int) -> tuple[HumanVerdict, int]:
         " ".join(tokens[start:end]),
         _tokens(row["correction"]),
         _WORDS[row["valid"].lower()],
+        row=sentence,
     )
-    return verdict, sentence
 
 
 def _tokens(text: str) -> str:

@@ -17,8 +17,6 @@ from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.tokens import in_language
 
-__all__ = ["Layout", "lay_out", "placed_benchmark", "placed_corpus"]
-
 
 @dataclass(frozen=True)
 class Layout:

@@ -10,8 +10,6 @@ from typing import Literal
 
 from gecjury.errors import known_name
 
-__all__ = ["BENCHMARKS", "BenchmarkInfo", "View", "benchmark_info", "looks_like_path"]
-
 View = Literal["edit", "sentence"]
 
 

@@ -15,8 +15,6 @@ from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
 from gecjury.errors import InputError, OptionError
 from gecjury.refbased.errant import count_edits, count_types
 
-__all__ = ["CompareOptions", "Unit", "compare_lines"]
-
 Unit = Literal["tokens", "spans", "corrections", "typed"]
 """What has to agree: tokens that are to be changed, their spans, the corrections too, or the types
 as well."""
@@ -42,7 +40,7 @@ class CompareOptions:
 
     Attributes:
         unit: see `Unit`.
-        beta: weight of recall.
+        beta: weight of recall; 0 gives precision wherever something is recalled, and 0 elsewhere.
         verbose: show every sentence with every pair of annotators.
         sizes: `single` leaves out edits of several tokens, `multi` those of one.
         left_out: error types that do not count.
@@ -199,12 +197,15 @@ def _add(categories: _Categories, kind: str, row: Sequence[int]) -> None:
 
 
 def _scores(counts: Sequence[int], beta: float) -> tuple[float, float, float]:
-    """Precision, recall and F, each rounded to four digits."""
+    """Return precision, recall and F, each rounded to four digits.
+
+    With β = 0 and recall 0 F is 0, its limit as β falls to 0; `errant_compare` divides by zero.
+    """
     tp, fp, fn = counts
     precision = tp / (tp + fp) if fp else 1.0
     recall = tp / (tp + fn) if fn else 1.0
     both = (beta**2 * precision) + recall
-    score = (1 + beta**2) * precision * recall / both if precision + recall else 0.0
+    score = (1 + beta**2) * precision * recall / both if both else 0.0
     return round(precision, 4), round(recall, 4), round(score, 4)
 
 

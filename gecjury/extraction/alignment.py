@@ -43,8 +43,6 @@ from gecjury.extraction.alignment_large import (
 )
 from gecjury.extraction.parsing import Operation, Parsed
 
-__all__ = ["Aligner"]
-
 _INFINITY = float("inf")
 # Up to this many cells a bound is taken from an alignment of unit costs, beyond it is tried.
 _MEASURED = LARGEST

@@ -13,15 +13,6 @@ from gecjury.arrays import FloatArray, IntArray
 if TYPE_CHECKING:
     from gecjury.extraction.parsing import Operation, Parsed
 
-__all__ = [
-    "LARGEST",
-    "LONGEST",
-    "align_coarsely",
-    "align_large",
-    "distances",
-    "substitution_matrix",
-]
-
 # Cells aligned exactly: about a second and 350 MB.
 LARGEST = 9_000_000
 # Anti-diagonals of a matrix aligned exactly: about a second however short they are.

@@ -10,9 +10,10 @@ across systems and references, skips unchanged pairs, and remembers edits on dis
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from importlib import metadata
 from itertools import islice
@@ -34,17 +35,6 @@ from gecjury.extraction.taggers import (
 )
 from gecjury.runtime import Runtime
 
-__all__ = [
-    "CorpusEdits",
-    "Extraction",
-    "cache_parts",
-    "corpus_edits",
-    "extract",
-    "extract_edits",
-    "extraction_signature",
-    "tagging_pipeline",
-]
-
 Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 
 # The errant releases, as (major, minor), whose edits the tests compare with ours.
@@ -55,6 +45,10 @@ _FORMAT = "1"
 _FEW = 200
 # Pairs whose edits are written to disk at once.
 _AT_ONCE = 2000
+# Letters of a token from which its spelling is no longer compared: ERRANT's distance of two
+# spellings takes time that grows with the product of their lengths.
+_GIANT = 2000
+_SEEN = 1000  # first letters of such a token that the tagger and the aligner see
 
 
 @dataclass(frozen=True)
@@ -140,9 +134,10 @@ def extract(
                 f"{name} has {len(lines)} lines, but there are {len(sources)} sources: "
                 "edits need one line for each source"
             )
-    plain = [" ".join(source.split()) for source in sources]
+    giants: dict[str, str] = {}
+    plain = [_without_giants(source, giants) for source in sources]
     columns = [
-        [(source, " ".join(line.split())) for source, line in zip(plain, lines, strict=True)]
+        [(source, _without_giants(line, giants)) for source, line in zip(plain, lines, strict=True)]
         for _, lines in named
     ]
     # In the order of the sources, so that a source's parse is soon done with.
@@ -150,6 +145,8 @@ def extract(
         pair for row in zip(*columns, strict=True) for pair in row if pair[0] != pair[1]
     )
     known, cached = _edits_of(list(wanted), tagger, pos_scheme, runtime)
+    if giants:
+        known = {pair: _with_giants(extracted, giants) for pair, extracted in known.items()}
     unchanged = ExtractedEdits(())
     coarse = {pair for pair, found in known.items() if found.coarse}
     return Extraction(
@@ -163,6 +160,36 @@ def extract(
             if coarse and not coarse.isdisjoint(row)
         ),
     )
+
+
+def _without_giants(line: str, giants: dict[str, str]) -> str:
+    """Return a line with single blanks and a stand-in for every token of `_GIANT` letters or more.
+
+    Args:
+        line: a sentence.
+        giants: token by stand-in; is added to.
+    """
+    tokens = line.split()
+    for place, token in enumerate(tokens if len(line) >= _GIANT else ()):
+        if len(token) >= _GIANT:
+            digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+            # Letters alone, so that the rules take the stand-in for the word that the token is.
+            stand_in = token[:_SEEN] + digest.translate(_AS_LETTERS)
+            giants[stand_in] = token
+            tokens[place] = stand_in
+    return " ".join(tokens)
+
+
+_AS_LETTERS = str.maketrans("0123456789", "ghijklmnop")
+
+
+def _with_giants(extracted: ExtractedEdits, giants: Mapping[str, str]) -> ExtractedEdits:
+    """Return edits with the tokens in place of their stand-ins."""
+    edits = tuple(
+        replace(edit, correction=" ".join(giants.get(t, t) for t in edit.correction.split()))
+        for edit in extracted.edits
+    )
+    return extracted._replace(edits=edits)
 
 
 def extraction_signature(tagger: str = "embedded", pos_scheme: str = "spacy2") -> dict[str, str]:

@@ -21,8 +21,6 @@ import numpy as np
 if TYPE_CHECKING:
     from gecjury.extraction.parsing import Operation, Parsed
 
-__all__ = ["LONGEST_RUN", "Rules", "Span", "errant_rules", "merge_operations"]
-
 Span = tuple[int, int, int, int]
 """Start and end in the source, start and end in the correction."""
 

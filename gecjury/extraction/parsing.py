@@ -12,8 +12,6 @@ import numpy as np
 from gecjury.arrays import IntArray
 from gecjury.extraction.tagger.fast import FastPipeline
 
-__all__ = ["LONGEST_WHOLE", "Operation", "Parsed", "Parser", "mark"]
-
 # Sentences of like length are parsed together; the size changes the speed alone.
 _BATCH = 128
 # Tokens parsed at once: spaCy's parser takes some 15 kB for each, ours some 6.

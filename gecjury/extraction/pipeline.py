@@ -20,18 +20,6 @@ from gecjury.extraction.merging import (
 )
 from gecjury.extraction.parsing import LONGEST_WHOLE, Parsed, Parser
 
-__all__ = [
-    "Analyser",
-    "Classifier",
-    "ExtractedEdits",
-    "Extractor",
-    "Reader",
-    "TextPair",
-    "Typer",
-    "errant_analyser",
-]
-
-
 # Types remembered at once, some 600 bytes each.
 _REMEMBERED = 100_000
 

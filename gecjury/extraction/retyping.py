@@ -42,15 +42,6 @@ from gecjury.extraction.pipeline import (
 )
 from gecjury.runtime import Runtime
 
-__all__ = [
-    "GoldTypes",
-    "is_retyped",
-    "reextracted_blocks",
-    "retype",
-    "retyped_blocks",
-    "typed_corpus_edits",
-]
-
 GoldTypes = Literal["auto", "gold", "errant"]
 """What becomes of the types of gold edits: `auto` types those anew that are not ERRANT's while
 hypotheses have ERRANT's, `gold` keeps all, `errant` types all anew."""

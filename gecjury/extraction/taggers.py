@@ -16,8 +16,6 @@ from typing import Any
 from gecjury.errors import MissingExtraError, install_hint
 from gecjury.extraction import plain, universal
 
-__all__ = ["Kind", "analyser_of", "folder_parts", "kind_of", "own_parts", "own_signature"]
-
 
 class Kind(Enum):
     """What makes the edits of a tagger."""

@@ -36,8 +36,6 @@ from gecjury.errors import GecjuryError
 from gecjury.extraction.pipeline import ExtractedEdits, Extractor, TextPair
 from gecjury.extraction.taggers import analyser_of
 
-__all__ = ["extract_in_workers"]
-
 _SMALLEST, _LARGEST = 50, 2000
 
 

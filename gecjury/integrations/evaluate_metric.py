@@ -20,8 +20,6 @@ from typing import Any
 from gecjury.errors import MissingExtraError
 from gecjury.integrations.scoring import RowScorer
 
-__all__ = ["GecjuryMetric"]
-
 _DESCRIPTION = "Scores of corrections by a metric for grammatical error correction."
 _INPUTS = """
 Args:

@@ -17,8 +17,6 @@ from typing import Any
 from gecjury.errors import InputError, MissingExtraError
 from gecjury.integrations.scoring import RowScorer
 
-__all__ = ["gec_scorer"]
-
 
 def gec_scorer(metric: str = "green", *, source: str = "source", device: str = "auto") -> Any:
     """A scorer for `Task(scorer=...)`.

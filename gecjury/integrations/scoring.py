@@ -13,8 +13,6 @@ from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 
-__all__ = ["RowScorer"]
-
 
 @dataclass(frozen=True)
 class RowScorer:

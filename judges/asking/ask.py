@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from gecjury.errors import GecjuryError, IncompleteError, OptionError
 from gecjury.judges.asking.exchange import TOO_LONG, Attempt, Model, Reply, Request
-from gecjury.judges.asking.prices import FREE, Price, PriceTable, read_prices
+from gecjury.judges.asking.models import FREE, ModelTable, Price, model_table
 from gecjury.judges.asking.store import Identity, Store, store_path
 from gecjury.judges.asking.tokens import Counter, counter_for
 from gecjury.judges.asking.verdicts import verdict_from_json, verdict_to_json
@@ -25,8 +25,6 @@ from gecjury.judges.backends.completion import MALFORMED
 from gecjury.judges.backends.connect import connect
 from gecjury.judges.replies.reply import Failure
 from gecjury.runtime import Bar, Runtime
-
-__all__ = ["Answer", "Asked", "Connect", "Question", "Work", "ask", "count_work", "price_of"]
 
 _REFUSAL = ("i'm sorry", "i am sorry", "i can't", "i cannot", "i’m sorry", "i can’t")
 # An estimate may be too low; the budget must hold all the same.
@@ -110,8 +108,8 @@ def read_reply(question: Question, reply: Reply) -> Any:
     return value
 
 
-def price_of(model: Model, table: PriceTable, *, batch: bool = False) -> Price | None:
-    """What a model's tokens cost; a model in process is free."""
+def price_of(model: Model, table: ModelTable, *, batch: bool = False) -> Price | None:
+    """Return the price of a model's tokens; a model in process is free."""
     return FREE if model.backend == "vllm" else table.price(model.name, batch=batch)
 
 
@@ -153,12 +151,13 @@ def ask(
     if runtime.max_cost is not None and not 0 <= runtime.max_cost < float("inf"):
         raise OptionError(f"--max-cost {runtime.max_cost} is no amount; expected 0 or more")
     # Without a price the limit could not be kept, so that is settled before anything is asked.
-    table = read_prices(runtime.prices)
+    table = model_table(runtime)
     price = price_of(model, table, batch=runtime.batch)
     if runtime.max_cost is not None and price is None:
         raise OptionError(
-            f"--max-cost: no price is known for {model.name!r}; add it to a price table and "
-            f"name that with --prices FILE (the table in use is {table.path.name}, {table.date})"
+            f"--max-cost: no price is known for {model.name!r}: give it with --price IN,OUT "
+            f"({table.currency} per million tokens read and written), or name a price table with "
+            f"--prices FILE (the table in use is {table.path.name}, {table.date})"
         )
     with _opened(Identity.of(next(iter(distinct.values())).request), runtime) as store:
         run = _Run(distinct, store, retries, _Budget(runtime, price, counter_for(model.name)))
@@ -352,7 +351,7 @@ class Work:
 
 def count_work(questions: Sequence[Question], model: Model, runtime: Runtime, retries: int) -> Work:
     """Count what `ask` would send, sending nothing and changing no store."""
-    from gecjury.judges.asking.store import read_store
+    from gecjury.judges.asking.store import content_key, read_store
 
     distinct = {question.request.key: question for question in questions}
     counter = counter_for(model.name, _thinking(distinct))
@@ -363,8 +362,9 @@ def count_work(questions: Sequence[Question], model: Model, runtime: Runtime, re
         path = store_path(folder, Identity.of(next(iter(distinct.values())).request))
         if path.exists():
             for record in read_store(path)[1]:
-                kept.setdefault(record["key"], []).append(Reply.from_json(record["reply"]))
-                read_as[record["key"]] = record.get("read")
+                key = content_key(record)
+                kept.setdefault(key, []).append(Reply.from_json(record["reply"]))
+                read_as[key] = record.get("read")
     todo = [
         question
         for key, question in distinct.items()
@@ -372,7 +372,7 @@ def count_work(questions: Sequence[Question], model: Model, runtime: Runtime, re
     ]
     read = sum(counter.input(question.request) for question in todo)
     written = sum(counter.output(question.request) for question in todo)
-    price = price_of(model, read_prices(runtime.prices), batch=runtime.batch)
+    price = price_of(model, model_table(runtime), batch=runtime.batch)
     return Work(
         len(todo),
         len(distinct) - len(todo),

@@ -8,22 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Protocol
 
-__all__ = [
-    "CONTEXT_WORDS",
-    "CUT",
-    "TOO_LONG",
-    "WINDOW",
-    "Attempt",
-    "Deliver",
-    "Message",
-    "Model",
-    "Reply",
-    "Request",
-    "TokenLogprob",
-    "key_of",
-    "logprob",
-]
-
 Message = Mapping[str, str]
 """`role` and `content`."""
 
@@ -36,7 +20,7 @@ TOO_LONG: Literal["too-long"] = "too-long"
 
 
 def key_of(parts: Mapping[str, Any]) -> str:
-    """Hash of a request's key parts: 32 hexadecimal digits."""
+    """Return the hash of a request's key parts: 32 hexadecimal digits."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -52,7 +36,6 @@ class Request:
         messages: what is sent, fully rendered.
         schema: JSON schema of the answer; None where none is asked of the model.
         sampling: temperature, seed, token cap and whatever else decides the answer.
-        order: number of the permutation shown.
         repeat: number of the repetition.
         prompt: name, version and digest of the wording.
         expect: text of a typical answer, for estimates; no part of the key.
@@ -66,7 +49,6 @@ class Request:
     messages: tuple[Message, ...]
     schema: Mapping[str, Any] | None
     sampling: Mapping[str, Any]
-    order: int = 0
     repeat: int = 0
     prompt: str = ""
     expect: str = field(default="", compare=False)
@@ -82,7 +64,6 @@ class Request:
             "messages": [dict(message) for message in self.messages],
             "schema": None if self.schema is None else dict(self.schema),
             "sampling": dict(self.sampling),
-            "order": self.order,
             "repeat": self.repeat,
             "prompt": self.prompt,
         }

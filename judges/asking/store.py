@@ -24,19 +24,6 @@ from gecjury.errors import InputError, OutputError
 from gecjury.judges.asking.exchange import Reply, Request, key_of
 from gecjury.textfiles import file_name, lock, parse_json, read_bytes
 
-__all__ = [
-    "ASIDE",
-    "STORE_FORMAT",
-    "Damage",
-    "Found",
-    "Identity",
-    "Store",
-    "find_lines",
-    "read_segments",
-    "read_store",
-    "store_path",
-]
-
 STORE_FORMAT = "gecjury-judgments/1"
 ASIDE = ".set-aside"
 """Ending of the file with a store's lines that could not be read."""
@@ -73,6 +60,18 @@ def store_path(folder: Path, identity: Identity) -> Path:
     """The file of a store: prompt and model for people, a hash for uniqueness."""
     prompt = identity.prompt.partition(":")[0]
     return folder / file_name(prompt, identity.model, key_of(identity.parts)[:12], ending=".jsonl")
+
+
+def content_key(record: Mapping[str, Any]) -> str:
+    """Return the key of a record's question.
+
+    Earlier versions kept the number of the permutation (`order`) among the key parts, although the
+    prompt says all of it: the same prompt under another number is the same question.
+    """
+    parts: Mapping[str, Any] = record["parts"]
+    if "order" not in parts:
+        return str(record["key"])
+    return key_of({name: value for name, value in parts.items() if name != "order"})
 
 
 @dataclass(frozen=True)
@@ -341,7 +340,7 @@ class Store(AbstractContextManager["Store"]):
         self._take(record)
 
     def _take(self, record: Mapping[str, Any]) -> None:
-        key = record["key"]
+        key = content_key(record)
         self._replies.setdefault(key, []).append(Reply.from_json(record["reply"]))
         self._read[key] = record.get("read")
 

@@ -11,10 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from gecjury.errors import InputError, nearest
-from gecjury.judges.asking.store import Store, find_lines, read_segments, read_store, store_path
+from gecjury.judges.asking.store import (
+    Store,
+    content_key,
+    find_lines,
+    read_segments,
+    read_store,
+    store_path,
+)
 from gecjury.textfiles import write_text
-
-__all__ = ["export_stores", "import_stores", "list_stores"]
 
 
 def list_stores(folder: Path) -> list[dict[str, Any]]:
@@ -95,9 +100,10 @@ def import_stores(file: Path, folder: Path) -> tuple[int, int]:
 def _new(store: Store, records: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The records that a store does not hold: of each key those beyond its own replies."""
     seen: dict[str, int] = {}
-    have = {record["key"]: len(store.replies(record["key"])) for record in records}
-    for record in records:
-        place = seen.get(record["key"], 0)
-        seen[record["key"]] = place + 1
-        if place >= have[record["key"]]:
+    keys = [content_key(record) for record in records]
+    have = {key: len(store.replies(key)) for key in keys}
+    for key, record in zip(keys, records, strict=True):
+        place = seen.get(key, 0)
+        seen[key] = place + 1
+        if place >= have[key]:
             yield record

@@ -11,8 +11,6 @@ from typing import Any
 
 from gecjury.judges.replies.reply import FAILURES, Failure
 
-__all__ = ["verdict_from_json", "verdict_to_json"]
-
 
 def verdict_to_json(verdict: Any) -> dict[str, Any] | None:
     """A verdict as JSON values; None where it is neither scores nor a failure."""

@@ -7,22 +7,15 @@ or a server is known outside the backends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from gecjury.judges.asking.exchange import Attempt, Deliver
-from gecjury.judges.asking.prices import Price
+from gecjury.judges.asking.models import Price
 from gecjury.runtime import Runtime
 
-__all__ = ["BACKENDS", "DEFAULT_MODELS", "Assignment", "Backend"]
-
 BACKENDS = ("openai", "vllm")
-DEFAULT_MODELS: Mapping[str, str] = {
-    # Kobayashi et al. (2024); Goto et al. (2026) for the local one.
-    "openai": "gpt-4-1106-preview",
-    "vllm": "Qwen/Qwen3-8B",
-}
 
 
 @dataclass(frozen=True, kw_only=True)

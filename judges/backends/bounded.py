@@ -18,8 +18,6 @@ from typing import Any, TypeVar
 from gecjury.errors import OptionError
 from gecjury.wording import visible
 
-__all__ = ["Limits", "Moved", "Unusable", "bounded_client", "run_to_end"]
-
 _T = TypeVar("_T")
 
 

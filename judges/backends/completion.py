@@ -7,10 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from gecjury.judges.asking.exchange import Reply, TokenLogprob, logprob
-from gecjury.judges.asking.prices import Price
+from gecjury.judges.asking.models import Price
 from gecjury.runtime import masked
-
-__all__ = ["MALFORMED", "mask_reply", "read_completion"]
 
 MALFORMED = "malformed"
 """How a reply ended whose parts have another shape; its text says which."""

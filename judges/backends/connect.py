@@ -6,8 +6,6 @@ from gecjury.errors import OptionError
 from gecjury.judges.asking.exchange import Model
 from gecjury.judges.backends.backend import BACKENDS, Backend
 
-__all__ = ["connect"]
-
 
 def connect(model: Model, *, batch: bool = False) -> Backend:
     """The backend of a model; opens nothing before the first request.

@@ -10,7 +10,9 @@ often is tried depends on whether the server ever answered, so that every part o
 from __future__ import annotations
 
 import asyncio
+import difflib
 import random
+import re
 import time
 import urllib.parse
 from collections import deque
@@ -28,13 +30,14 @@ from gecjury.errors import (
     install_hint,
 )
 from gecjury.judges.asking.exchange import Attempt, Model, Reply
-from gecjury.judges.asking.prices import Price
+from gecjury.judges.asking.models import Price
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable, bounded_client, run_to_end
 from gecjury.judges.backends.capabilities import capabilities, no_template
 from gecjury.judges.backends.completion import mask_reply, read_completion
 from gecjury.judges.backends.pacing import Pace, backoff, retry_after
 from gecjury.judges.backends.window import (
+    listed_models,
     listed_window,
     narrower,
     said_window,
@@ -54,18 +57,28 @@ from gecjury.runtime import (
 from gecjury.textfiles import parse_json
 from gecjury.wording import visible
 
-__all__ = ["OpenAIBackend", "clean", "make_client", "refused_key", "request_body"]
-
 _TRIES = 8
 # A server that has never answered is probably not there: say so soon.
 _FIRST_TRIES = 3
 # Settings that some servers refuse and an answer can do without.
-_OPTIONAL = ("temperature", "seed", "response_format", "chat_template_kwargs", "max_tokens")
+_OPTIONAL = (
+    "temperature",
+    "seed",
+    "response_format",
+    "chat_template_kwargs",
+    "reasoning_effort",
+    "max_tokens",
+)
 # How OpenAI's protocol names a schema; llama-cpp-python wants it beside "json_object".
 _SCHEMA = "json_schema"
 # Bytes that a server takes to write the probabilities of one token and of its alternatives.
 _TOKEN_BYTES = 5_000
 _MOST_MESSAGE = 4_000
+# How servers that do not answer 404 say that they do not know a model.
+_UNKNOWN_CODES = ("model_not_found", "invalid_model")
+_UNKNOWN = re.compile(r"model.{0,80}(not found|not exist|not a valid model)|invalid model")
+# Of the models that an error lists, and the characters of a name.
+_MOST_LISTED, _MOST_NAME = 40, 100
 
 
 class _Transient(Exception):
@@ -84,6 +97,14 @@ class _TooLong(Exception):
         self.window = window
 
 
+class _Unknown(Exception):
+    """The server does not know the model; says what it answered."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
 class _Refused(Exception):
     """The server does not know a setting that the request can do without."""
 
@@ -99,8 +120,9 @@ class OpenAIBackend:
         self._random = random.Random(0)
         self._stop: BaseException | None = None
         self._full = False
-        self._window: int | None = None
-        self._window_asked = False
+        self._listing: Any = None
+        self._listing_asked = False
+        self._listing_lock = asyncio.Lock()
         self._named: str | None = None
         self._secrets = tuple(s for url in model.base_url.split("+") for s in secrets_of(url))
 
@@ -170,12 +192,14 @@ class OpenAIBackend:
             except _TooLong as error:
                 answered = True
                 self._answered += 1
-                window = error.window or await self._listed(client)
+                window = error.window or listed_window(await self._listed(client), self.model.name)
                 less = narrower(attempt, window)
                 if less is None:
                     return too_long(attempt, window)
                 attempt = less
                 continue
+            except _Unknown as error:
+                raise await self._unknown(client, error) from None
             except _Transient as error:
                 tries += 1
                 if error.wait is not None and error.wait > self.limits.wait:
@@ -200,16 +224,37 @@ class OpenAIBackend:
             if not limited:  # a pause for all is kept at the entrance
                 await self.pace.rest(wait)
 
-    async def _listed(self, client: Any) -> int | None:
-        """The window that the server's list of models names, asked for once."""
-        if not self._window_asked:
-            self._window_asked = True
-            # An answer that tells nothing is as good as none: the refusal stands without it.
-            with suppress(Exception):
-                raw = await client.models.with_raw_response.list()
-                listing = parse_json(raw.http_response.text, "the list", "an object", halves=True)
-                self._window = listed_window(listing, self.model.name)
-        return self._window
+    async def _listed(self, client: Any) -> Any:
+        """The server's list of models (`/v1/models`), asked for once; None where it has none."""
+        async with self._listing_lock:  # others that were refused at once wait for the answer
+            if not self._listing_asked:
+                self._listing_asked = True
+                # An answer that tells nothing is as good as none: the refusal stands without it.
+                with suppress(Exception):
+                    raw = await client.models.with_raw_response.list()
+                    text = raw.http_response.text
+                    self._listing = parse_json(text, "the list", "an object", halves=True)
+        return self._listing
+
+    async def _unknown(self, client: Any, error: _Unknown) -> OptionError:
+        """Return the error for a model that the server does not know, with the nearest names."""
+        names = [
+            self._clean(name)[:_MOST_NAME] for name in listed_models(await self._listed(client))
+        ]
+        said = f"{self._server()} knows no model {self.model.name!r} ({error.status}): {error}"
+        if not names:
+            return OptionError(
+                f"{said}; check model=..., and that base_url ends as the server wants it "
+                "(usually /v1)"
+            )
+        # The nearest first: a hosted service lists a hundred.
+        name = self.model.name
+        close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        rest = [other for other in names if other not in close]
+        shown = ", ".join([*close, *rest[: _MOST_LISTED - len(close)]])
+        more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+        meant = f"did you mean {' or '.join(close)}? It has" if close else "it has"
+        return OptionError(f"{said}; {meant}: {shown}{more}")
 
     async def _once(self, client: Any, attempt: Attempt, price: Price | None) -> Reply:
         import openai
@@ -273,12 +318,14 @@ class OpenAIBackend:
         if status == 500 and (refused := self._refused(error, lowered, body, ("response_format",))):
             self._leave_out(refused)
             raise _Refused from None
-        if status == 500 and "logprobs" in body and "logprobs" in lowered:
+        if status in (400, 500) and "logprobs" in body and "logprobs" in lowered:
             raise OptionError(
                 f"{self._server()} gives no probabilities of tokens ({text}), which "
                 "scoring=expected needs: start it so that it does (llama-cpp-python: --logits_all "
                 "true), or take scoring=argmax"
             ) from None
+        if status in (400, 404, 422) and _says_unknown(error, status, lowered):
+            raise _Unknown(status, text) from None
         if status in (408, 409, 425) or status >= 500:
             wait = retry_after(error.response.headers)
             raise _Transient(f"status {status}", wait, limited=status == 503) from None
@@ -322,11 +369,6 @@ class OpenAIBackend:
             return OptionError(f"{self._server()} {refused_key(self.model.base_url, self._named)}")
         if status == 403:
             return OptionError(f"{self._server()} does not allow this (403): {text}")
-        if status == 404:
-            return OptionError(
-                f"{self._server()} knows no model {self.model.name!r} (404): {text}; check "
-                "model=..., and that base_url ends as the server wants it (usually /v1)"
-            )
         if status == 429:
             return OptionError(f"{self._server()}: the account's quota is used up: {text}")
         return InputError(f"{self._server()} refuses the request ({status}): {text}")
@@ -347,6 +389,11 @@ class OpenAIBackend:
 
     def _clean(self, text: str) -> str:
         return clean(text, self._secrets)
+
+
+def _says_unknown(error: Any, status: int, text: str) -> bool:
+    """Return whether a server does not know the model that was asked for."""
+    return status == 404 or error.code in _UNKNOWN_CODES or bool(_UNKNOWN.search(text))
 
 
 def clean(text: str, secrets: tuple[str, ...]) -> str:
@@ -450,7 +497,7 @@ def _idempotency(attempt: Attempt) -> str:
 
 
 def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str, Any]:
-    """The settings of `chat.completions.create` for a attempt, less what the server refused."""
+    """Return the settings of `chat.completions.create`, less what the server refused."""
     able = capabilities(model)
     sampling = attempt.sampling
     body: dict[str, Any] = {
@@ -473,6 +520,8 @@ def request_body(model: Model, attempt: Attempt, left_out: set[str]) -> dict[str
             body["response_format"] = {"type": "json_object", "schema": schema}
     if sampling.get("logprobs"):
         body["logprobs"], body["top_logprobs"] = True, sampling["logprobs"]
+    if "reasoning_effort" in sampling:
+        body["reasoning_effort"] = sampling["reasoning_effort"]
     if able.template_options and "thinking" in sampling:
         options = {"enable_thinking": sampling["thinking"]}
         if "chat_template_kwargs" not in left_out:

@@ -25,8 +25,6 @@ from gecjury.judges.backends.openai import clean, make_client, refused_key, requ
 from gecjury.runtime import key_variable, public_address, read_key, secrets_of
 from gecjury.textfiles import parse_json
 
-__all__ = ["BatchBackend"]
-
 _MARK = "gecjury"
 # The service's limits are 50,000 lines and 200 MB.
 _MOST_LINES = 50_000
@@ -44,11 +42,15 @@ _MOST_BATCHES = 5_000
 
 @dataclass(frozen=True)
 class _Batch:
-    """What is told of a batch; files that there are not yet are empty."""
+    """The state of a batch as the server tells it; names of files that are missing are empty.
+
+    `refusal` is why the server failed the batch as a whole, e.g. an unknown model.
+    """
 
     status: str
     input: str
     files: tuple[str, ...]
+    refusal: str = ""
 
 
 class BatchBackend:
@@ -163,7 +165,8 @@ class BatchBackend:
             if isinstance(told, Mapping) and told.get(_MARK) == mark:
                 files = _name(batch, "output_file_id"), _name(batch, "error_file_id")
                 status, given = _name(batch, "status"), _name(batch, "input_file_id")
-                found.append(_Batch(status, given, tuple(filter(None, files))))
+                refusal = _refusal(getattr(batch, "errors", None))
+                found.append(_Batch(status, given, tuple(filter(None, files)), refusal))
         return found
 
     def _wait(self, client: Any, mark: str) -> None:
@@ -194,6 +197,7 @@ class BatchBackend:
                     lines = self._lines(client, batch.input)
                     running |= {str(line.get("custom_id")) for line in lines}
                 continue
+            self._refused = clean(batch.refusal, self._secrets)[:120] or self._refused
             for file in batch.files:
                 for line in self._lines(client, file):
                     self._take(line, waiting, work)
@@ -244,6 +248,13 @@ def _name(thing: Any, attribute: str) -> str:
     """A name among what a server tells of something; empty where it is none."""
     value = getattr(thing, attribute, None)
     return value if isinstance(value, str) else ""
+
+
+def _refusal(errors: Any) -> str:
+    """The first of a batch's errors; empty where there is none."""
+    data = getattr(errors, "data", None)
+    first = data[0] if isinstance(data, list) and data else None
+    return _name(first, "message") or _name(first, "code")
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -12,8 +12,6 @@ import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
-__all__ = ["Pace", "backoff", "retry_after"]
-
 _LONGEST_WAIT = 120.0
 
 

@@ -21,8 +21,6 @@ from gecjury.judges.backends.capabilities import no_template
 from gecjury.judges.backends.window import fitted, less_context, too_long
 from gecjury.textfiles import parse_json
 
-__all__ = ["OPTIONS_VARIABLE", "VLLMBackend", "check_canary"]
-
 OPTIONS_VARIABLE = "GECJURY_VLLM"
 """Environment variable with more arguments of `vllm.LLM`, as a JSON object."""
 

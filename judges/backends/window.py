@@ -14,17 +14,6 @@ from typing import Any
 
 from gecjury.judges.asking.exchange import CUT, TOO_LONG, WINDOW, Attempt, Reply
 
-__all__ = [
-    "fitted",
-    "least_tokens",
-    "less_context",
-    "listed_window",
-    "narrower",
-    "said_window",
-    "says_too_long",
-    "too_long",
-]
-
 # Without these a model that thinks would be cut off in the middle of it.
 _LEAST_THINKING = 1024
 # What servers say of a prompt that is longer than their window: OpenAI and what follows its
@@ -39,6 +28,7 @@ _CODES = ("context_length_exceeded", "exceed_context_size_error")
 _SAID_WINDOW = re.compile(
     r"(?:context (?:length|window|size)|model length)(?: is only| is| of only| of)? \(?(\d{2,9})"
 )
+_MOST_ENTRIES = 1_000
 # Where listings of models name the window: vLLM, hosted services, llama.cpp as it was started.
 _LISTED = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
 
@@ -121,10 +111,15 @@ def said_window(error: Mapping[str, Any] | None, text: str) -> int | None:
     return _count(int(found[1])) if found else None
 
 
+def listed_models(listing: Any) -> list[str]:
+    """Return the names in a server's list of models (`/v1/models`), sorted."""
+    names = [entry.get("id") for entry in _entries(listing)]
+    return sorted({name for name in names if isinstance(name, str) and name.strip()})
+
+
 def listed_window(listing: Any, model: str) -> int | None:
     """The window that a server's list of models (`/v1/models`) names for a model, if any."""
-    data = listing.get("data") if isinstance(listing, Mapping) else None
-    entries = [e for e in data if isinstance(e, Mapping)] if isinstance(data, list) else []
+    entries = _entries(listing)
     named = [entry for entry in entries if entry.get("id") == model]
     # A server of one model answers whatever name it is asked under.
     for entry in named or (entries if len(entries) == 1 else []):
@@ -134,6 +129,13 @@ def listed_window(listing: Any, model: str) -> int | None:
                 if (count := _count(place.get(name))) is not None:
                     return count
     return None
+
+
+def _entries(listing: Any) -> list[Mapping[str, Any]]:
+    data = listing.get("data") if isinstance(listing, Mapping) else None
+    if not isinstance(data, list):
+        return []
+    return [entry for entry in data[:_MOST_ENTRIES] if isinstance(entry, Mapping)]
 
 
 def _count(value: Any) -> int | None:

@@ -24,8 +24,6 @@ from gecjury.judges.judge import Wording
 from gecjury.judges.replies.reply import Failure
 from gecjury.judges.showing import CandidateSet
 
-__all__ = ["Ballot", "Counted", "MakeBallots", "Options", "RequestFor", "combine", "count_ballots"]
-
 
 class RequestFor(Protocol):
     """Makes a request of a rendered prompt; see `gecjury.judges.judge.Judge.request`."""
@@ -35,7 +33,6 @@ class RequestFor(Protocol):
         content: str,
         schema: Mapping[str, Any],
         answer: Mapping[str, Any],
-        order: int,
         repeat: int,
         cut: Callable[[int], str] | None = None,
     ) -> Request:

@@ -18,8 +18,6 @@ from gecjury.judges.replies.expected import expected_scores
 from gecjury.judges.replies.reply import Failure, read_scores, target_key
 from gecjury.judges.showing import CandidateSet, cut_context, permutations
 
-__all__ = ["listwise_ballots", "listwise_schema", "render_listwise"]
-
 
 def render_listwise(
     wording: Wording, candidates: CandidateSet, order: Sequence[int] | None = None
@@ -63,7 +61,7 @@ def listwise_ballots(sets: Sequence[CandidateSet], options: Options) -> list[Bal
             cut = functools.partial(_cut, options.wording, candidates, shown)
             content = render_listwise(options.wording, candidates, shown)
             for repeat in range(options.repeats):
-                request = options.request(content, schema, answer, order, repeat, cut)
+                request = options.request(content, schema, answer, repeat, cut)
                 read = functools.partial(_read, count=count, expected=options.expected)
                 about = f"line {candidates.row + 1}, {count} corrections"
                 question = Question(request, read, about, count)

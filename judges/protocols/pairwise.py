@@ -19,8 +19,6 @@ from gecjury.judges.protocols.ballots import Ballot, Options
 from gecjury.judges.replies.reply import Failure, read_choice
 from gecjury.judges.showing import CandidateSet
 
-__all__ = ["CHOICE_SCHEMA", "pairwise_ballots"]
-
 CHOICE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"better": {"type": "string", "enum": ["A", "B", "tie"]}},
@@ -50,7 +48,7 @@ def pairwise_ballots(sets: Sequence[CandidateSet], options: Options) -> list[Bal
                 cut = functools.partial(render_cut, *shown, subject=options.subject)
                 for repeat in range(options.repeats):
                     answer = {"better": "A"}
-                    request = options.request(content, CHOICE_SCHEMA, answer, order, repeat, cut)
+                    request = options.request(content, CHOICE_SCHEMA, answer, repeat, cut)
                     about = f"line {candidates.row + 1}, two of them"
                     question = Question(request, _read, about, 2)
                     ballots.append(Ballot(number, (a, b), order, repeat, question))

@@ -14,8 +14,6 @@ from gecjury.judges.replies.expected import expected_score
 from gecjury.judges.replies.reply import Failure, read_score
 from gecjury.judges.showing import CandidateSet
 
-__all__ = ["SCORE_SCHEMA", "pointwise_ballots"]
-
 SCORE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"score": {"type": "integer", "enum": [1, 2, 3, 4, 5]}},
@@ -33,7 +31,7 @@ def pointwise_ballots(sets: Sequence[CandidateSet], options: Options) -> list[Ba
             content = render_fenced(*asked, subject=options.subject)
             cut = functools.partial(render_cut, *asked, subject=options.subject)
             for repeat in range(options.repeats):
-                request = options.request(content, SCORE_SCHEMA, {"score": 3}, 0, repeat, cut)
+                request = options.request(content, SCORE_SCHEMA, {"score": 3}, repeat, cut)
                 read = functools.partial(_read, expected=options.expected)
                 question = Question(request, read, f"line {candidates.row + 1}, {shown[:60]!r}")
                 ballots.append(Ballot(number, (index,), 0, repeat, question))

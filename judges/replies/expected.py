@@ -17,8 +17,6 @@ from gecjury.errors import OptionError
 from gecjury.judges.asking.exchange import Reply, TokenLogprob
 from gecjury.judges.replies.reply import Failure, read_score, read_scores, read_validity
 
-__all__ = ["TOP_TOKENS", "expected_score", "expected_scores", "expected_validity"]
-
 TOP_TOKENS = 20
 """Alternatives asked for at every token: the most that the OpenAI API gives."""
 

@@ -3,8 +3,9 @@
 Unlike a JSON parser it keeps every value of a repeated key, because a reply that gives a score
 twice must not have one of them chosen for it, and it says whether the text ends inside an object.
 
-Its time grows with the length of the text, whatever stands there: strings and comments are
-stepped over without being read, and braces that lead nowhere are tried again within bounds only.
+Its time grows linearly with the length of the text, whatever the text is: strings and comments are
+stepped over without being read, an object at one brace is read once, however many objects surround
+it, and what is read again in spite of this (braces inside strings) has a limit.
 
 Not json-repair, which keeps the last value of a repeated key and the last of objects with the same
 keys, and completes what was cut off: a score of 1 that was to be 15 would count.
@@ -18,31 +19,33 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping
 
-__all__ = ["TooTangled", "Value", "read_objects"]
-
 Value = str | float | int | bool | None | list["Value"] | Mapping[str, list["Value"]]
 
 _WHITE = re.compile(r"\s*")
 _BARE = re.compile(r"[^\s,:{}\[\]\"'`]+")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-_DEEPEST = 20
-# How often each character of a text is read, on average: once for each object around it that
-# turns out to be none. Eight unfinished objects around each other are no answer of a model's.
+_DEEPEST = 20  # levels of objects and lists that a reply may nest
+# How often each character of a text may be read, on average. Objects inside each other are read
+# once; a brace inside a string of an object that proves to be none is read again on its own.
 _READINGS = 8
 _FEWEST = 10_000
 
 
 class TooTangled(Exception):
-    """So many braces lead nowhere that a text is not read to its end."""
+    """So many braces inside strings lead nowhere that a text is not read to its end."""
 
 
-class _Cut(Exception):
+class _Failure(Exception):
+    """No object can be read here."""
+
+
+class _Cut(_Failure):
     """The text ends inside an object."""
 
 
-class _Odd(Exception):
-    """What stands here is not an object."""
+class _Odd(_Failure):
+    """The text here is not an object."""
 
 
 def read_objects(text: str) -> tuple[list[Mapping[str, list[Value]]], bool]:
@@ -55,20 +58,18 @@ def read_objects(text: str) -> tuple[list[Mapping[str, list[Value]]], bool]:
     Raises:
         TooTangled: see there; no text of a few thousand characters is.
     """
-    found: list[Mapping[str, list[Value]]] = []
+    objects: list[Mapping[str, list[Value]]] = []
     reader = _Reader(text)
     at = text.find("{")
     cut = False
     while at >= 0:
         try:
-            found.append(reader.read(at))
+            objects.append(reader.read(at))
             at = text.find("{", reader.at)
-        except _Cut:
-            cut = True
+        except _Failure as failure:
+            cut |= isinstance(failure, _Cut)
             at = text.find("{", at + 1)
-        except _Odd:
-            at = text.find("{", at + 1)
-    return found, cut
+    return objects, cut
 
 
 class _Span:
@@ -80,53 +81,113 @@ class _Span:
         self.start, self.end = start, end
 
 
-# Values as they are read first. Objects are lists of keys and values, so that strings are made of
-# spans only where an object is whole: each piece of the text is then copied once.
-class _Raw:
-    """An object before its strings are made."""
+class _Container:
+    """An object or a list before its strings are made.
 
-    __slots__ = ("pairs",)
+    Objects are lists of keys and values, so that strings are made of spans only where an object is
+    whole: each piece of the text is then copied once.
 
-    def __init__(self) -> None:
-        self.pairs: list[tuple[_Span | str, _Part]] = []
+    Attributes:
+        keys: of an object, beside its values; None for a list.
+        values: in order.
+        levels: of nesting, with its own.
+        end: position behind the closing bracket.
+    """
+
+    __slots__ = ("end", "keys", "levels", "start", "values")
+
+    def __init__(self, start: int, keys: list[_Span | str] | None) -> None:
+        self.start, self.end, self.levels = start, start, 1
+        self.keys = keys
+        self.values: list[_Part] = []
 
 
-_Part = _Span | str | float | int | bool | None | list["_Part"] | _Raw
+_Part = _Span | str | float | int | bool | None | _Container
 
 
 class _Reader:
-    """Reads one value after the other from a position on."""
+    """Reads one object after the other."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.at, self._depth = text, 0, 0
+        self.text, self.at = text, 0
         self._left = max(_READINGS * len(text), _FEWEST)
+        # By the position of its brace: what reading an object came to.
+        self._read: dict[int, _Container | type[_Failure]] = {}
 
     def read(self, at: int) -> Mapping[str, list[Value]]:
-        """The object that begins at a brace; `at` stands behind it then."""
-        self.at, self._depth = at, 0
-        return self._made(self._object().pairs)
+        """Return the object that begins at a brace; `at` stands behind it then.
 
-    def _object(self) -> _Raw:
-        self._deeper()
-        self.at += 1
-        record = _Raw()
-        while (first := self._peek()) != "}":
-            if first == "," and record.pairs:
-                self.at += 1
-                continue
+        Raises:
+            _Odd: there is none, or it has more than `_DEEPEST` levels.
+            _Cut: the text ends before it does.
+        """
+        if at not in self._read:
+            self._read_nested(at)
+        outcome = self._read[at]
+        if not isinstance(outcome, _Container):
+            raise outcome
+        if outcome.levels > _DEEPEST:
+            raise _Odd
+        self.at = outcome.end
+        return self._made(outcome)
+
+    def _read_nested(self, start: int) -> None:
+        """Read an object and all objects in it, and note what each came to.
+
+        What an object comes to depends on the text behind its brace alone. So an object that was
+        read already is not read again, and one that fails fails for all objects around it.
+        """
+        self.at = start + 1
+        around = [_Container(start, [])]  # the containers that are open, the innermost last
+        try:
+            while around:
+                self._step(around)
+        except _Failure as failure:
+            for container in around:
+                if container.keys is not None:
+                    self._read[container.start] = type(failure)
+
+    def _step(self, around: list[_Container]) -> None:
+        """Read the next value of the innermost container, or its end."""
+        inner = around[-1]
+        first = self._peek()
+        if first == ("]" if inner.keys is None else "}"):
+            self._close(around)
+            return
+        if first == "," and (inner.keys is None or inner.keys):
+            self.at += 1
+            return
+        if inner.keys is not None:
             key = self._string(first) if first in "\"'" else self._bare()
             if self._peek() != ":":
                 raise _Odd
             self.at += 1
-            record.pairs.append((key, self._value()))
-        self.at += 1
-        self._depth -= 1
-        return record
+            inner.keys.append(key)
+            first = self._peek()
+        if first not in "{[":
+            inner.values.append(self._scalar(first))
+            return
+        known = self._read.get(self.at) if first == "{" else None
+        if known is None:
+            container = _Container(self.at, [] if first == "{" else None)
+            inner.values.append(container)
+            around.append(container)
+            self.at += 1
+        elif isinstance(known, _Container):
+            inner.values.append(known)
+            inner.levels = max(inner.levels, known.levels + 1)
+            self.at = known.end
+        else:
+            raise known
 
-    def _deeper(self) -> None:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise _Odd
+    def _close(self, around: list[_Container]) -> None:
+        container = around.pop()
+        self.at += 1
+        container.end = self.at
+        if container.keys is not None:
+            self._read[container.start] = container
+        if around:
+            around[-1].levels = max(around[-1].levels, container.levels + 1)
 
     def _spend(self, characters: int) -> None:
         self._left -= characters
@@ -155,31 +216,14 @@ class _Reader:
             else:
                 return here
 
-    def _value(self) -> _Part:
-        first = self._peek()
-        if first == "{":
-            return self._object()
-        if first == "[":
-            return self._list()
+    def _scalar(self, first: str) -> _Part:
+        """Read a string, a number or a word."""
         if first in "\"'":
             return self._string(first)
         word = self._bare()
         if self.at >= len(self.text):
             raise _Cut  # the rest of a number or word may be missing
         return _read_word(word)
-
-    def _list(self) -> list[_Part]:
-        self._deeper()
-        self.at += 1
-        values: list[_Part] = []
-        while (first := self._peek()) != "]":
-            if first == ",":
-                self.at += 1
-                continue
-            values.append(self._value())
-        self.at += 1
-        self._depth -= 1
-        return values
 
     def _string(self, quote: str) -> _Span:
         start = self.at + 1
@@ -198,19 +242,21 @@ class _Reader:
         self.at = match.end()
         return match[0]
 
-    def _made(self, pairs: list[tuple[_Span | str, _Part]]) -> Mapping[str, list[Value]]:
+    def _made(self, container: _Container) -> Mapping[str, list[Value]]:
         record: dict[str, list[Value]] = {}
-        for key, value in pairs:
+        for key, value in zip(container.keys or (), container.values, strict=True):
             name = self._text(key) if isinstance(key, _Span) else key
             record.setdefault(name, []).append(self._made_value(value))
         return record
 
     def _made_value(self, part: _Part) -> Value:
-        if isinstance(part, _Raw):
-            return self._made(part.pairs)
         if isinstance(part, _Span):
             return self._text(part)
-        return [self._made_value(value) for value in part] if isinstance(part, list) else part
+        if not isinstance(part, _Container):
+            return part
+        if part.keys is None:
+            return [self._made_value(value) for value in part.values]
+        return self._made(part)
 
     def _text(self, span: _Span) -> str:
         return _ESCAPED.sub(_unescaped, self.text[span.start : span.end])

@@ -15,18 +15,6 @@ from typing import Literal, TypeVar, get_args
 
 from gecjury.judges.replies.json_reader import TooTangled, Value, read_objects
 
-__all__ = [
-    "FAILURES",
-    "Failure",
-    "FailureKind",
-    "answer_text",
-    "read_choice",
-    "read_score",
-    "read_scores",
-    "read_validity",
-    "target_key",
-]
-
 FailureKind = Literal[
     "empty", "refused", "truncated", "no-json", "missing-target", "extra-target", "not-a-number",
     "out-of-range", "conflict", "not-a-choice", "malformed", "too-long",

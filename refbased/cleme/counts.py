@@ -34,27 +34,6 @@ from gecjury.corpus.edits import Edit
 from gecjury.errors import InputError
 from gecjury.refbased.chunks import ChunkText, partition
 
-__all__ = [
-    "CLEME_COUNTS",
-    "CORPUS_WEIGHTS",
-    "HIT_QUOTIENTS",
-    "HIT_WEIGHTS",
-    "PUBLISHED_WEIGHTS_DEPENDENT",
-    "PUBLISHED_WEIGHTS_INDEPENDENT",
-    "SENTENCE_HIT_WEIGHTS",
-    "SENTENCE_WEIGHTS_DEPENDENT",
-    "SENTENCE_WEIGHTS_INDEPENDENT",
-    "UNWEIGHTED",
-    "Change",
-    "LengthWeight",
-    "Verdicts",
-    "Weighting",
-    "combined",
-    "components",
-    "confusion",
-    "judge_chunks",
-]
-
 CLEME_COUNTS = ("tp", "fp_needed", "fp_needless", "fn", "tn")
 """Names of the last axis of every count array of this module."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import counted_edits
+from gecjury.corpus.edits import Edits, counted_edits
 from gecjury.errors import OptionError
 from gecjury.refbased.chunks import partition
 from gecjury.refbased.cleme.counts import (
@@ -35,7 +35,6 @@ from gecjury.refbased.cleme.counts import (
 from gecjury.refbased.edit_metric import (
     BestReference,
     EditMetric,
-    Edits,
     ScoreLevel,
     check_beta,
     distinct_corrections,
@@ -49,8 +48,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.scoring.signature import package_versions
 from gecjury.stats.counts import precision_recall_f
-
-__all__ = ["CLEME", "CLEME2"]
 
 # Where statistics keep the counts of each level.
 _COLUMNS = {
@@ -299,6 +296,11 @@ class CLEME2(CLEME):
     def bertscore(self) -> BERTScore:
         """What weighs chunks under `weights=bertscore`; weights are relative, so not rescaled."""
         return BERTScore(self.model or BERTScore.model, self.layer, self.revision, rescale=False)
+
+    @property
+    def loaded_models(self) -> tuple[str, ...]:
+        """The encoder of `weights=bertscore`."""
+        return (self.bertscore.model,) if self.weights == "bertscore" else ()
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """What decides edits and, with weights by BERTScore, the model's files and its packages."""

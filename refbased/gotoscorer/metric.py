@@ -25,8 +25,6 @@ from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f
 
-__all__ = ["GoToScorer"]
-
 
 @dataclass(frozen=True)
 class GoToScorer(EditMetric):

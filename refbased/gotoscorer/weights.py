@@ -33,16 +33,6 @@ from gecjury.corpus.edits import Edit, counted_edits, ordered_edits
 from gecjury.errors import InputError, OutputError
 from gecjury.textfiles import read_json
 
-__all__ = [
-    "Chunk",
-    "ChunkWeights",
-    "JudgedChunks",
-    "chunk_accuracy",
-    "chunk_sequence",
-    "judge_systems",
-    "verdicts",
-]
-
 _COUNTS = ("tp", "fp", "fn", "tn", "weight")
 """Names of the last axis of every count array of this module; `weight` is that of all chunks."""
 

@@ -16,8 +16,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AlignedColumn", "align_many"]
-
 _MISMATCH = 3
 _GAP = 2
 

@@ -35,17 +35,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import ratio
 
-__all__ = [
-    "IMeasure",
-    "accuracy",
-    "choose_references",
-    "detection",
-    "improvement",
-    "sentence_counts",
-    "source_counts",
-    "weighted_accuracy",
-]
-
 _COUNTS = ("tp", "tn", "fp", "fn", "fpn", "source_tn", "source_fn")
 """Names of the last axis of every count array of this module; the last two are of the source."""
 

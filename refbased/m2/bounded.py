@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from gecjury.refbased.m2.lattice import EditLattice, Vertex
 from gecjury.refbased.m2.paths import GoldEdit, State, SystemEdit, seen_gold
 
-__all__ = ["bounded_path"]
-
 _EDGE = 10**6  # one base edge in edits: no sentence that fits the limits has as many
 _MATCHED = -(10**12)
 _FAR = 10**15

@@ -15,17 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Arcs",
-    "EditLattice",
-    "Limits",
-    "Window",
-    "close_arcs",
-    "is_match",
-    "length",
-    "listings",
-]
-
 # An arc is one integer. From the high end: length in base edges; whether it begins with an
 # insertion before the first source token; number of times the official scorer lists it (every
 # listing costs one epsilon); unchanged tokens.

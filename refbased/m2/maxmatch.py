@@ -15,14 +15,6 @@ from gecjury.refbased.m2.lattice import EditLattice, Limits, close_arcs, listing
 from gecjury.refbased.m2.official import OfficialSearch
 from gecjury.refbased.m2.paths import GoldEdit, State, SystemEdit, WindowPaths
 
-__all__ = [
-    "Counts",
-    "GoldEdit",
-    "SystemEdit",
-    "extract_system_edits",
-    "match",
-]
-
 # Up to this size the official search is repeated, beyond it bounded. The largest pair of the SEEDA
 # outputs has 1,176 vertices and 251,000 arcs; the official scorer's time grows with the product.
 LIMITS = Limits(vertices=8_000, arcs=600_000)

@@ -23,8 +23,6 @@ from gecjury.scoring.scorer import mean_of_totals, mean_totals
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import f_of_counts, ratio
 
-__all__ = ["M2", "SentenceM2", "gold_edits"]
-
 
 @dataclass(frozen=True)
 class M2(BestReference):

@@ -18,8 +18,6 @@ from gecjury.refbased.m2.paths import (
     weigh_insertions,
 )
 
-__all__ = ["EPSILON", "OfficialSearch"]
-
 EPSILON = 0.001  # levenshtein.py, set_weights
 
 

@@ -25,17 +25,6 @@ from gecjury.refbased.m2.lattice import (
     listings,
 )
 
-__all__ = [
-    "UNIT",
-    "Edge",
-    "GoldEdit",
-    "State",
-    "SystemEdit",
-    "WindowPaths",
-    "seen_gold",
-    "weigh_insertions",
-]
-
 UNIT = 1000  # one base edge in epsilons
 _MATCHED = -(10**12)
 

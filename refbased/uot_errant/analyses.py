@@ -26,20 +26,6 @@ from gecjury.refbased.uot_errant.vectors import (
 )
 from gecjury.runtime import Runtime
 
-__all__ = [
-    "EditTable",
-    "Layout",
-    "MapPoint",
-    "SolverReport",
-    "TypeNorm",
-    "compare_with_pot",
-    "edit_map",
-    "edit_table",
-    "sentence_scores_by_layer",
-    "short_type",
-    "type_norms",
-]
-
 Layout = Literal["pca", "tsne"]
 """How vectors are laid out in the plane."""
 

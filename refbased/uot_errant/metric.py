@@ -10,13 +10,12 @@ import numpy as np
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
-from gecjury.corpus.edits import counted_edits
+from gecjury.corpus.edits import Edits, counted_edits
 from gecjury.errors import OptionError
 from gecjury.models.encoder import EncoderSpec, Pooling, load_encoder
 from gecjury.models.precision import DType
 from gecjury.refbased.edit_metric import (
     BestReference,
-    Edits,
     ScoreLevel,
     TypedEditMetric,
     check_beta,
@@ -46,8 +45,6 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, HeatMap, edit_label
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f
-
-__all__ = ["UOTERRANT", "best_scores", "problems_of", "sentence_scores_by_lambda"]
 
 # Sentences whose vectors are held at once; bounds memory on large corpora.
 _WINDOW = 1500
@@ -80,9 +77,11 @@ class UOTERRANT(BestReference, TypedEditMetric):
         lambda2: weight of the reference's unreceived mass (unbalanced).
         beta: weight of recall.
         solver: `published` takes the true optimum, but POT's plan where a reference edit has no
-            mass: POT stops before its first step there, and published scores rest on what it
-            leaves. `optimum` takes the true optimum there too, `pot` POT's plans as they come,
-            even where it does not converge (unbalanced).
+            mass: POT stops at iteration 0 there, and published scores rest on what it leaves.
+            Where POT has multiplied a scaling above 1e5 into that plan, which may then hold a
+            million times the mass there is, the optimum is taken all the same. `optimum` takes
+            the true optimum everywhere, `pot` POT's plans as they come, even where it does not
+            converge (unbalanced).
         clip: count negative FP and FN as 0, so that no score passes 1.
         max_length: word pieces of a sentence that the encoder reads.
         dtype: numbers the encoder computes with; `bfloat16` is several times as fast on processors
@@ -136,6 +135,11 @@ class UOTERRANT(BestReference, TypedEditMetric):
         return EncoderSpec(
             self.encoder, self.pooling, self.layer, self.revision, self.max_length, self.dtype
         )
+
+    @property
+    def loaded_models(self) -> tuple[str, ...]:
+        """The encoder."""
+        return (self.encoder,)
 
     def extra_signature(self, runtime: Runtime) -> Mapping[str, str]:
         """What decides edits, and the encoder's files."""
@@ -218,7 +222,11 @@ class UOTERRANT(BestReference, TypedEditMetric):
         return plans
 
     def _published(self, problem: Problem, optimum: FloatArray | None) -> FloatArray | None:
-        """The published plan at a reference edit without mass, unless it is out of proportion."""
+        """Return the published plan at a reference edit without mass, or the optimum.
+
+        The published figures are not followed where POT has multiplied a scaling above its
+        threshold into the plan: they may then be thousands and say nothing of the correction.
+        """
         plan, sound = abandoned_plan(problem, self.penalties)
         return _finite(plan) if sound else optimum
 

@@ -18,8 +18,6 @@ from gecjury.refbased.edit_metric import Types, by_type, chosen_types
 from gecjury.refbased.uot_errant.vectors import EditSet, Vectorise, edit_vectors, masses
 from gecjury.runtime import Runtime
 
-__all__ = ["Alignment", "EditSets", "Place", "Tally"]
-
 EditSets = tuple[EditSet, EditSet]
 Place = tuple[int, int, int]  # system, sentence, reference
 
@@ -172,8 +170,9 @@ class Tally:
                 f"{name}: {self._massless} of {self._edits} distinct edits do not move the "
                 "encoder's vector (e.g. case, for a lower-casing one) and have no mass"
                 + (
-                    "; a reference with such an edit is scored by POT's plan, as published "
-                    "(solver=optimum: they count neither for nor against)"
+                    "; a reference with such an edit is scored by POT's plan, as published, unless "
+                    "that plan is out of proportion to the masses (solver=pot: always by POT's "
+                    "plan; solver=optimum: they count neither for nor against)"
                     if self.scorer.solver == "published"
                     else ": they count neither for nor against"
                 )

@@ -22,16 +22,6 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.errors import MissingExtraError, OptionError, install_hint
 
-__all__ = [
-    "Penalties",
-    "Problem",
-    "abandoned_plan",
-    "balanced_plan",
-    "objective",
-    "pot_plan",
-    "solve",
-]
-
 # Potentials may be off by this share of ε, hence plans by twice this share of themselves.
 TOLERANCE = 1e-12
 MAX_STEPS = 20_000

@@ -12,19 +12,6 @@ from gecjury.arrays import Float32Array, FloatArray
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.models.encoder import Encoded, Encoder
 
-__all__ = [
-    "Cost",
-    "EditSet",
-    "Mass",
-    "Vectorise",
-    "all_texts",
-    "costs",
-    "differences",
-    "edit_texts",
-    "edit_vectors",
-    "masses",
-]
-
 Vectorise = Literal["remove", "add"]
 Mass = Literal["norm", "uniform"]
 Cost = Literal["euclidean", "cosine"]

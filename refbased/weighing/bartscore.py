@@ -26,8 +26,6 @@ from gecjury.models.networks import (
 )
 from gecjury.runtime import Runtime
 
-__all__ = ["BARTScore"]
-
 _Pair = tuple[str, str]
 _Pieces = tuple[int, ...]
 Direction = tuple[_Pieces, _Pieces]  # word pieces given, word pieces predicted

@@ -18,8 +18,6 @@ from gecjury.models.encoder import Encoder, EncoderSpec, load_encoder
 from gecjury.models.precision import DType
 from gecjury.runtime import Runtime
 
-__all__ = ["BERTScore", "baseline_f", "customary_layer"]
-
 _Pair = tuple[str, str]
 
 # The bert-score package's default layers, by model name without its owner.

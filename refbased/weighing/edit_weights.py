@@ -13,16 +13,6 @@ from gecjury.refbased.weighing.bartscore import BARTScore
 from gecjury.refbased.weighing.bertscore import BERTScore
 from gecjury.runtime import Runtime
 
-__all__ = [
-    "EditKey",
-    "EditWeights",
-    "Kinds",
-    "WeightModel",
-    "Weights",
-    "edit_kinds",
-    "weight_model",
-]
-
 Weights = Literal["bertscore", "bartscore"]
 
 
@@ -32,6 +22,10 @@ class WeightModel(Protocol):
     @property
     def label(self) -> str:
         """Name of the score."""
+
+    @property
+    def model(self) -> str:
+        """The model, as `gecjury.models.checkpoints.resolve` takes it."""
 
     @property
     def identity(self) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.judges import judge as judge_module
+from gecjury.judges.asking import models
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
@@ -25,6 +28,13 @@ SYSTEMS = {
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-key-of-nobody")
+
+
+@pytest.fixture(autouse=True)
+def _today(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model table is new, and what it says of a model does not change while time goes by."""
+    for module in (models, judge_module):
+        monkeypatch.setattr(module, "today", lambda: date(2026, 11, 20))
 
 
 @pytest.fixture

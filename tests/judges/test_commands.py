@@ -162,7 +162,7 @@ def test_clear_lines_for_bad_input(
     pytest.importorskip("openai")
     cache = ["--cache", str(tmp_path / "c")]
     monkeypatch.delenv("OPENAI_API_KEY")
-    status, out, err = call(capsys, "score", *files, "-m", "llm-s", *cache)
+    status, out, err = call(capsys, "score", *files, "-m", "llm-s:model=gpt-6-luna", *cache)
     assert (status, out) == (2, "")
     assert err.count("\n") == 1
     assert err.startswith("gecjury: no key for OpenAI: set $OPENAI_API_KEY")
@@ -173,11 +173,48 @@ def test_clear_lines_for_bad_input(
     # the failed run left no store without replies
     assert not list((tmp_path / "c" / "judgments").iterdir())
     prompt = load_wording("sentence").id
-    identity = Identity("openai", "gpt-4-1106-preview", "", prompt)
+    identity = Identity("openai", "gpt-6-luna", "", prompt)
     store_path(tmp_path / "c" / "judgments", identity).write_text("{}\n")
-    status, _, err = call(capsys, "score", *files, "-m", "llm-s", *cache)
+    status, _, err = call(capsys, "score", *files, "-m", "llm-s:model=gpt-6-luna", *cache)
     assert status == 2
     assert "not a store of judgments" in err
+
+
+def test_a_judge_without_a_model_is_refused_before_anything_else(
+    capsys: pytest.CaptureFixture[str], files: list[str], tmp_path: Path
+) -> None:
+    cache = ["--cache", str(tmp_path / "c")]
+    for command in (["score", *files], ["rank", *files], ["compare", "sample"]):
+        for more in ([], ["--dry-run"]):
+            status, out, err = call(capsys, *command, "-m", "llm-s", *more, *cache)
+            assert (status, out, err.count("\n")) == (2, "", 1)
+            assert "name the model to ask, e.g. -m llm-s:model=gpt-6-luna" in err
+            assert "--dry-run" in err
+    assert not (tmp_path / "c").exists()
+    assert "needs model (model=…)" in " ".join(call(capsys, "metrics", "llm-s")[1].split())
+
+
+def test_a_price_on_the_command_line(
+    capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
+) -> None:
+    server = serve()
+    argv = ["score", *files, "-m", f"llm-s:model=m,base_url={server.url}"]
+    argv += ["--cache", str(tmp_path / "c"), "--price", "2,8"]
+    record = json.loads(call(capsys, *argv, "--dry-run")[1])
+    cost = 2e-6 * record["tokens"]["input"] + 8e-6 * record["tokens"]["output"]
+    assert record["cost"]["amount"] == pytest.approx(cost)
+    status, _, err = call(capsys, *argv, "--max-cost", "0.0000001")
+    assert status == 1
+    assert "stopped before --max-cost" in err
+    assert not server.bodies
+    status, out, _ = call(capsys, *argv, "--max-cost", "1")
+    assert status == 0
+    assert "USD (prices: --price)" in out
+    assert len(server.bodies) == 2
+    for wrong in ("2", "2,8,1", "a,b", "-1,2", "nan,1", "", "2;8"):
+        with pytest.raises(SystemExit, match="2"):
+            main([*argv[:-1], wrong])
+        assert "argument --price: " in capsys.readouterr().err
 
 
 def test_a_missing_client_names_the_extra(
@@ -189,13 +226,14 @@ def test_a_missing_client_names_the_extra(
     import sys
 
     monkeypatch.setitem(sys.modules, "openai", None)
-    argv = ["score", *files, "-m", "llm-s", "--cache", str(tmp_path / "c")]
+    argv = ["score", *files, "-m", "llm-s:model=gpt-6-luna", "--cache", str(tmp_path / "c")]
     status, _, err = call(capsys, *argv)
     assert status == 2
     assert install_hint("judges") in err
     assert err.count("\n") == 1
 
 
+@pytest.mark.security
 def test_what_a_server_says_does_nothing_to_the_terminal(
     capsys: pytest.CaptureFixture[str], serve: Serve, files: list[str], tmp_path: Path
 ) -> None:

@@ -16,6 +16,8 @@ from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from tests.judges.faultserver import FaultServer, Said, completion, sound_reply
 
+pytestmark = pytest.mark.security
+
 Serve = Callable[..., FaultServer]
 KEY = "sk-test-key-of-nobody"
 

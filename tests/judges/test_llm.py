@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import language_of
 from gecjury.errors import OptionError
 from gecjury.judges import Judge
+from gecjury.judges import judge as judge_module
+from gecjury.judges.asking import models
+from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Attempt, Reply, TokenLogprob
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.judge import load_wording
@@ -43,7 +47,13 @@ class FakeModel:
         self.attempts: list[Attempt] = []
 
     def load(self, name: str, **options: object) -> Judge:
-        """A judge that asks this model."""
+        """A judge that asks this model; called `m` at an address of its own unless named."""
+        if "model" not in options and "model=" not in name:
+            options["model"] = "m"
+            if not {"base_url", "backend"} & {*options} and not re.search(
+                r"base_url=|backend=", name
+            ):
+                options["base_url"] = "http://judge.example/v1"
         judge = load(name, **options)
         assert isinstance(judge, Judge)
         return judge.asking(lambda model, *, batch=False: self)
@@ -140,12 +150,12 @@ def test_llm_e_shows_edits_in_brackets_with_the_context(
     model: FakeModel, marked_corpus: Corpus, runtime: Runtime
 ) -> None:
     model.load("llm-e").score_corpus(marked_corpus, runtime)
-    assert [targets_of(prompt) for prompt in model.prompts] == [
+    assert [sorted(targets_of(prompt)) for prompt in model.prompts] == [
         ["She [go→goes] to school .", "She go to [→the] school ."],
         # an arrow of the text's own is no edit
         ["I [likes→like] [ sic ] cats .", "I likes [[ sic ]→] cats [→->] ."],
         # a correction without edits is a line of its own, not a blank one
-        ["He is here .", "He [is→] here ."],
+        ["He [is→] here .", "He is here ."],
     ]
     context = "# context\nShe go .\nI likes [ sic ] cats .\nHe is .\n\n# targets"
     assert context in model.prompts[1]
@@ -183,9 +193,9 @@ def test_bad_context_files(
 ) -> None:
     (tmp_path / "c.txt").write_text(text)
     with pytest.raises(ValueError, match=message):
-        load("llm-s", context=str(tmp_path / "c.txt")).score_corpus(corpus, runtime)
+        load("llm-s:model=m", context=str(tmp_path / "c.txt")).score_corpus(corpus, runtime)
     with pytest.raises(ValueError, match="no such file; expected corpus, neighbours"):
-        load("llm-s", context="nowhere").plan(corpus, runtime)
+        load("llm-s:model=m", context="nowhere").plan(corpus, runtime)
 
 
 def test_more_than_five_are_split_and_all_are_judged(model: FakeModel, runtime: Runtime) -> None:
@@ -200,6 +210,149 @@ def test_more_than_five_are_split_and_all_are_judged(model: FakeModel, runtime: 
     assert table.sentences[:, 0].tolist() == [score_of(text) for text in [*texts, texts[0]]]
     # candidates do not stand in alphabetical order throughout
     assert any(targets != sorted(targets) for targets in shown)
+
+
+def drawn_corpus(*names: str) -> Corpus:
+    """Forty sources, with one text a system and source."""
+    count = range(40)
+    return Corpus(
+        tuple(f"Source {row} ." for row in count),
+        {name: Version(tuple(f"{name} {row} ." for row in count)) for name in names},
+    )
+
+
+@pytest.mark.parametrize("protocol", ["listwise", "pairwise"])
+@pytest.mark.parametrize("names", [("mine", "theirs"), tuple("abcdefg")])
+def test_no_system_owns_a_position(
+    model: FakeModel, runtime: Runtime, protocol: str, names: tuple[str, ...]
+) -> None:
+    name = f"llm-s:protocol={protocol}"
+    corpus = drawn_corpus(*names)
+    table = model.load(name).score_corpus(corpus, runtime)
+    asked = len(model.attempts)
+    if protocol == "listwise":
+        first = {targets_of(prompt)[0].split()[0] for prompt in model.prompts}
+        assert first == set(names)
+    together = table.statistics.details["audit"]["members"][0]["system_positions"]
+    assert together["cramers_v"] < 0.35
+    assert together["sets"] == len(corpus) * (1 if len(names) < 6 else 2)
+    # The names' order and the place in the corpus change no question, another seed does.
+    swapped = model.load(name).score_corpus(drawn_corpus(*names[::-1]), runtime)
+    assert len(model.attempts) == asked
+    assert np.array_equal(swapped.sentences[::-1], table.sentences)
+    part = Corpus(corpus.sources[7:9], {name: v.take([7, 8]) for name, v in corpus.systems.items()})
+    model.load(name).score_corpus(part, runtime)
+    assert len(model.attempts) == asked
+    if protocol == "listwise":
+        order = [targets_of(prompt) for prompt in model.prompts]
+        model.attempts.clear()
+        model.load(name, seed=1).score_corpus(corpus, runtime)
+        assert [targets_of(prompt) for prompt in model.prompts] != order
+
+
+def test_a_preference_for_a_position_is_no_systems_gain(model: FakeModel, runtime: Runtime) -> None:
+    model.say = positional
+    table = model.load("llm-s").score_corpus(drawn_corpus("mine", "theirs"), runtime)
+    mine, theirs = table.sentences.mean(axis=1)
+    assert abs(mine - theirs) < 0.5  # in the order of the files it was 1
+    audit = table.statistics.details["audit"]
+    assert audit["members"][0]["position_effects"] == pytest.approx([0.5, -0.5])
+    said = {row["what"]: row["value"] for row in audit["rows"]}
+    assert said["position effect, systems held equal"] == "1: +0.50  2: -0.50"
+    assert said["position and system coincide"].startswith("Cramér's V 0.")
+
+
+def test_annotators_order_is_kept_and_told_where_it_is_the_systems(
+    model: FakeModel, runtime: Runtime
+) -> None:
+    corpus = drawn_corpus("theirs", "mine")
+    groups = tuple(Group(str(row), row, (("theirs",), ("mine",))) for row in range(len(corpus)))
+    table = model.load("llm-s").score_corpus(replace(corpus, groups=groups), runtime)
+    assert {targets_of(prompt)[0].split()[0] for prompt in model.prompts} == {"theirs"}
+    assert any("position and its system coincide" in note for note in table.statistics.notes)
+    member = table.statistics.details["audit"]["members"][0]
+    assert member["system_positions"] == {"cramers_v": pytest.approx(1.0), "sets": 40}
+    assert member["position_effects"] is None
+
+
+def test_a_judge_without_a_model_is_refused_with_one_that_is_served(corpus: Corpus) -> None:
+    with pytest.raises(OptionError, match="name the model to ask: -m llm-s:backend=vllm,model="):
+        load("llm-s:backend=vllm").check(corpus)
+    for name in ("llm-s", "llm-e", "edit-verdict", "llm-s:backend=openai+vllm"):
+        scorer = load(name)
+        assert scorer.settings()["model"] is None
+        message = (
+            rf"{scorer.name}: name the model to ask, e\.g\. -m {scorer.name}:model=gpt-6-luna "
+            r"\(0\.10 in, 0\.50 out, USD per million tokens, prices of \d{4}-\d\d-\d\d\); "
+            r"with --dry-run"
+        )
+        for work in (scorer.score_corpus, scorer.check, lambda c, s=scorer: s.plan(c, Runtime())):
+            with pytest.raises(OptionError, match=message):
+                work(corpus)
+
+
+@pytest.mark.parametrize("name", ["llm-s", "edit-verdict", "llm-s:scoring=expected"])
+def test_a_model_that_is_shut_down_is_read_and_not_asked(
+    model: FakeModel,
+    marked_corpus: Corpus,
+    runtime: Runtime,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    if "expected" in name:
+        text = '{"target1_score":4,"target2_score":2}'
+        model.say = lambda attempt: Reply(text, "stop", 1, 1, tokens_with(text, {}))
+    judge = model.load(name, model="gpt-4o")
+    answered = judge.score_corpus(marked_corpus, runtime)
+    asked = len(model.attempts)
+    assert asked
+    note = "gpt-4o is shut down on 2027-01-14, 55 days from now"
+    assert [n for n in answered.statistics.notes if note in n]
+    for module in (models, judge_module):
+        monkeypatch.setattr(module, "today", lambda: date(2027, 1, 15))
+    again = judge.score_corpus(marked_corpus, runtime)
+    assert np.array_equal(again.sentences, answered.sentences, equal_nan=True)
+    empty = replace(runtime, cache=runtime.cache_folder("other"))
+    panel = model.load(name, model="gpt-6-luna+gpt-4o")
+    for refused in (judge, panel):
+        with pytest.raises(OptionError, match=r"OpenAI shut gpt-4o down on 2027-01-14.*gpt-6-luna"):
+            refused.score_corpus(marked_corpus, empty)
+        with pytest.raises(OptionError, match="shut gpt-4o down"):
+            refused.plan(marked_corpus, replace(empty, dry_run=True))
+    assert len(model.attempts) == asked
+    # The same name behind another address is that server's.
+    own = model.load(name, model="gpt-4o", base_url="http://judge.example/v1")
+    own.score_corpus(marked_corpus, empty)
+    assert len(model.attempts) == 2 * asked
+
+
+def test_hidden_reasoning_has_room_and_is_turned_off_for_probabilities(
+    model: FakeModel, corpus: Corpus, runtime: Runtime
+) -> None:
+    usual = model.load("llm-s:model=gpt-4o")
+    (known,) = {q.request.sampling["max_tokens"] for q in posed(usual, corpus, runtime)}
+    assert known < 200
+    for name in ("gpt-6-luna", "gpt-6.1-terra", "unheard-of"):
+        judge = model.load("llm-s", model=name)
+        for question in posed(judge, corpus, runtime):
+            assert question.request.sampling["max_tokens"] > 4_000
+            assert not {"temperature", "reasoning_effort"} & set(question.request.sampling)
+        plan = judge.plan(corpus, runtime)
+        assert any("hidden tokens are paid for" in note for note in plan.details["notes"])
+        for question in posed(replace(judge, scoring="expected"), corpus, runtime):
+            assert question.request.sampling == {
+                "max_tokens": known,
+                "temperature": 0.0,
+                "seed": 0,
+                "reasoning_effort": "none",
+                "logprobs": 20,
+            }
+
+
+def posed(judge: Judge, corpus: Corpus, runtime: Runtime) -> list[Question]:
+    """What a judge asks its one model."""
+    (one,) = judge.models()
+    return judge.questions(corpus, one, runtime)
 
 
 def test_identical_sets_are_asked_once_whatever_their_order(
@@ -271,9 +424,13 @@ def test_repeats_have_seeds_of_their_own_and_are_averaged(
     model: FakeModel, runtime: Runtime
 ) -> None:
     corpus = Corpus(("S .",), {"x": Version(("v 1",)), "y": Version(("v 2",))})
-    model.say = lambda attempt: Reply(
-        json.dumps({"target1_score": 2 + attempt.request.repeat, "target2_score": 1})
-    )
+
+    def say(attempt: Attempt) -> Reply:
+        targets = targets_of(str(attempt.request.messages[0]["content"]))
+        scores = {"v 1": 2 + attempt.request.repeat, "v 2": 1}
+        return Reply(json.dumps({f"target{n}_score": scores[t] for n, t in enumerate(targets, 1)}))
+
+    model.say = say
     table = model.load("llm-s:repeats=3,temperature=0.7").score_corpus(corpus, runtime)
     assert [p.sampling["seed"] for p in model.attempts] == [0, 1, 2]
     assert table.sentences[:, 0].tolist() == [3.0, 1.0]  # (2 + 3 + 4) / 3, 1
@@ -329,8 +486,10 @@ def test_expected_scores_weigh_the_score_tokens(model: FakeModel, runtime: Runti
     model.say = lambda attempt: Reply(text, "stop", 1, 1, tokens_with(text, places))
     corpus = Corpus(("S .",), {"x": Version(("v 1",)), "y": Version(("v 2",))})
     table = model.load("llm-s:scoring=expected").score_corpus(corpus, runtime)
-    assert table.sentences[0, 0] == pytest.approx(13 / 3, abs=1e-12)
-    assert table.sentences[1, 0] == 2
+    shown = targets_of(model.prompts[0])
+    scores = dict(zip(("v 1", "v 2"), table.sentences[:, 0], strict=True))
+    assert scores[shown[0]] == pytest.approx(13 / 3, abs=1e-12)
+    assert scores[shown[1]] == 2
     assert model.attempts[0].sampling["logprobs"] == 20
 
 
@@ -432,11 +591,12 @@ def _root() -> Path:
 def test_requests_on_seeda_before_and_after_removing_duplicates(
     seeda: Any, runtime: Runtime
 ) -> None:
-    plan = load("llm-s").plan(seeda.corpus, runtime)
+    plan = load("llm-s:model=m").plan(seeda.corpus, runtime)
     assert plan is not None
     assert (plan.details["posed"], plan.requests) == (600, 555)
 
 
+@pytest.mark.slow
 def test_edit_verdicts_are_held_against_the_annotators(
     model: FakeModel, seeda: Any, data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

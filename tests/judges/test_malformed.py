@@ -59,6 +59,7 @@ def attacked(serve: Serve, judge: Make, folder: Path, said: Callable[[int], Said
     return "scored" if not table.missing else "missing"
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("lasting", [False, True])
 def test_every_kind_ends_in_a_result_or_one_line(
@@ -114,6 +115,7 @@ WRAPPED = (
 )
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_readers_take_time_by_the_length(pattern: str) -> None:
     # A reader whose work grows with the square took 6 seconds for 20,000 characters.
@@ -134,6 +136,7 @@ def test_readers_of_long_texts(pattern: str) -> None:
         assert time.process_time() - start < 15, form
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("pattern", ["target1", "score", "target ", "score: ", "target1:\n", "x"])
 def test_expected_scores_take_time_by_the_length(pattern: str) -> None:
     from gecjury.judges.asking.exchange import TokenLogprob
@@ -145,6 +148,7 @@ def test_expected_scores_take_time_by_the_length(pattern: str) -> None:
     assert time.process_time() - start < 2.0
 
 
+@pytest.mark.security
 def test_texts_of_ill_will_raise_nothing() -> None:
     for seed in range(300):
         text = malformed_text(seed)
@@ -152,6 +156,7 @@ def test_texts_of_ill_will_raise_nothing() -> None:
             read(text)
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("digits", [300, 400, 4_000, 5_000, 100_000])
 def test_numbers_of_many_digits(digits: int) -> None:
     number = "9" * digits

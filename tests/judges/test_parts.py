@@ -9,6 +9,8 @@ import random
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from datetime import date
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
@@ -20,11 +22,18 @@ from hypothesis import strategies as st
 
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.errors import InputError, OptionError
+from gecjury.judges.asking import models
 from gecjury.judges.asking.ask import Question
 from gecjury.judges.asking.exchange import Model, Request
-from gecjury.judges.asking.prices import read_prices
+from gecjury.judges.asking.models import read_models
 from gecjury.judges.asking.tokens import counter_for
-from gecjury.judges.audit import order_flips, position_means, repeat_agreement
+from gecjury.judges.audit import (
+    order_flips,
+    position_effects,
+    position_means,
+    repeat_agreement,
+    system_positions,
+)
 from gecjury.judges.backends.capabilities import capabilities
 from gecjury.judges.backends.pacing import Pace, backoff, retry_after
 from gecjury.judges.backends.vllm import check_canary
@@ -75,7 +84,7 @@ def test_the_limit_halves_once_for_a_burst_and_grows_back() -> None:
 
 
 def test_prices() -> None:
-    table = read_prices()
+    table = read_models()
     price = table.price("gpt-4-1106-preview")
     assert price is not None
     # 10 and 30 dollars a million: 0.01 · 259.91 + 0.03 · 16.956
@@ -89,15 +98,64 @@ def test_prices() -> None:
 
 
 @pytest.mark.parametrize(
+    ("model", "prices"),
+    [
+        ("gpt-6-luna", (0.1, 0.5)),
+        ("gpt-6.1-terra", (1, 5)),
+        ("gpt-6.1-sol", (2, 10)),
+        ("gpt-6-astra", (10, 50)),
+    ],
+)
+def test_current_models_have_prices_and_no_end(model: str, prices: tuple[float, float]) -> None:
+    table = read_models()
+    price = table.price(model)
+    assert price is not None
+    assert (price.cost(1e6, 0), price.cost(0, 1e6)) == pytest.approx(prices)
+    assert table.end(model) is None
+
+
+def test_shut_down_dates_hold_for_snapshots_and_fine_tuned_models() -> None:
+    table = read_models()
+    assert table.end("gpt-4-1106-preview") == date(2026, 10, 23)
+    assert table.end("gpt-5-2025-08-07") == table.end("gpt-5") == date(2026, 12, 11)
+    assert table.end("ft:gpt-4o-mini-2024-07-18:me::x") == date(2027, 1, 14)
+    ended = [name for name, end in table.ends.items() if end < date.fromisoformat(table.date)]
+    assert {"gpt-4", "gpt-4-turbo", "gpt-4.1-nano", "o4-mini"} <= set(ended)
+
+
+def test_a_table_is_old_after_120_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = replace(read_models(), date="2026-11-05")
+    for day, told in ((date(2027, 3, 5), False), (date(2027, 3, 6), True)):
+        monkeypatch.setattr(models, "today", lambda day=day: day)
+        assert [note for note in table.notes(["gpt-6-luna"]) if "2026-11-05" in note] == (
+            [
+                "prices and shut-down dates of models are of 2026-11-05, 121 days ago: check them, "
+                "or name a newer table with --prices FILE"
+            ]
+            if told
+            else []
+        )
+    assert replace(table, date="some day").notes([]) == []
+
+
+def test_a_model_that_ends_soon_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    (note,) = read_models().notes(["gpt-5", "gpt-6-luna", "unheard-of", "gpt-4"])
+    assert note.startswith("gpt-5 is shut down on 2026-12-11, 21 days from now")
+    assert "model=gpt-6-luna (0.10 in, 0.50 out" in note
+    monkeypatch.setattr(models, "today", lambda: date(2026, 8, 1))
+    assert read_models().notes(["gpt-5"]) == []
+
+
+@pytest.mark.parametrize(
     "text",
     ["", "[]", "{}", '{"date": "d", "currency": "c", "models": {"m": {"input": -1, "output": 1}}}'],
 )
 def test_bad_price_tables(tmp_path: Path, text: str) -> None:
     (tmp_path / "p.json").write_text(text)
     with pytest.raises(InputError, match=r"p\.json: not a price table"):
-        read_prices(tmp_path / "p.json")
+        read_models(tmp_path / "p.json")
     with pytest.raises(InputError, match="cannot be read"):
-        read_prices(tmp_path / "none.json")
+        read_models(tmp_path / "none.json")
 
 
 @pytest.mark.parametrize(
@@ -115,12 +173,14 @@ def test_bad_price_tables(tmp_path: Path, text: str) -> None:
         '{"date": "d", "currency": "c", "models": {"m": {"input": NaN, "output": 1}}}',
         '{"date": "d", "currency": "c", "models": {"m": {"input": [[[]]], "output": 1}}}',
         '{"date": "d", "currency": "c", "models": {}, "batch_factor": {}}',
+        '{"date": "d", "currency": "c", "models": {"m": {"input": 1, "output": 1, "ends": "x"}}}',
+        '{"date": "d", "currency": "c", "models": {}, "families": {"m": {"reasoning": "x"}}}',
     ],
 )
 def test_hostile_price_tables(tmp_path: Path, text: str) -> None:
     (tmp_path / "p.json").write_text(text)
     with pytest.raises(InputError, match=r"p\.json: not a price table") as caught:
-        read_prices(tmp_path / "p.json")
+        read_models(tmp_path / "p.json")
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 500
 
@@ -142,18 +202,58 @@ def test_a_model_that_is_not_at_hand_costs_no_import() -> None:
     assert done.stdout.split() == ["False", "False", "False"]
 
 
-def test_a_tokenizer_in_a_folder_is_used(tmp_path: Path) -> None:
+def with_template(folder: Path, template: str) -> str:
+    """A folder with a tokenizer of two words and a chat template."""
     tokenizers = pytest.importorskip("tokenizers")
     transformers = pytest.importorskip("transformers")
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "?": 1}, unk_token="?"))
     words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?")
-    fast.chat_template = "{% for message in messages %}{{ message['content'] }} {% endfor %}"
-    fast.save_pretrained(tmp_path)
-    counter = counter_for(str(tmp_path))
+    fast.chat_template = template
+    fast.save_pretrained(folder)
+    return str(folder)
+
+
+def test_a_tokenizer_in_a_folder_is_used(tmp_path: Path) -> None:
+    template = "{% for message in messages %}{{ message['content'] }} {% endfor %}"
+    counter = counter_for(with_template(tmp_path, template))
     assert counter.exact
     assert counter.prompt([{"role": "user", "content": "a b c"}]) == 3
     assert counter.text("a a") == 2
+
+
+HOSTILE = """
+{%- set asked = messages[0]['content'] -%}
+{%- if asked == 'code' -%} {{ ''.__class__.__mro__[1].__subclasses__() }}
+{%- elif asked == 'role' -%} {{ raise_exception('no such role') }}
+{%- elif asked == 'memory' -%} {{ 'a' * 10 ** 11 }}
+{%- elif asked == 'time' -%}
+{%- for i in range(99999) -%}{%- for j in range(99999) -%}{%- endfor -%}{%- endfor -%}
+{%- else -%} a a {%- endif -%}
+"""
+
+
+@pytest.mark.security
+def test_a_chat_template_that_fails_or_does_not_end_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counter = counter_for(with_template(tmp_path, HOSTILE))
+
+    def tokens(content: str) -> int:
+        return counter.prompt([{"role": "user", "content": content}])
+
+    for asked, said in (
+        ("code", r"cannot be used \(SecurityError: .*anew"),
+        ("role", r"cannot be used \(TemplateError: no such role\)"),
+        ("memory", r"cannot be used \(MemoryError"),
+    ):
+        with pytest.raises(InputError, match=said):
+            tokens(asked)
+    assert tokens("other") == 2
+    monkeypatch.setattr("gecjury.judges.asking.tokens._PROMPT_SECONDS", 0.5)
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"template does not end within 0\.5 seconds"):
+            tokens("time")
 
 
 @given(st.integers(1, 6), st.integers(1, 12), st.integers(0, 5))
@@ -176,7 +276,6 @@ def counted(texts: tuple[int, ...], scores: Any, order: int = 0, repeat: int = 0
         messages=(),
         schema=None,
         sampling={"max_tokens": 1},
-        order=order,
         repeat=repeat,
     )
     ballot = Ballot(0, texts, order, repeat, Question(request, lambda reply: None))
@@ -190,6 +289,45 @@ def test_flips_are_counted_by_pair() -> None:
     assert order_flips(ballots) == {"compared": 3, "flipped": 1 / 3, "changed": 1.0}
     assert order_flips(ballots[:1]) is None
     assert order_flips([ballots[0], counted((2, 1, 0), Failure("empty"), order=1)]) is None
+
+
+def test_the_same_permutation_twice_is_no_other_order() -> None:
+    ballots = [counted((0, 1), (5, 4)), counted((0, 1), (5, 4), order=2)]
+    assert order_flips(ballots) is None
+    ballots.append(counted((1, 0), (5, 4), order=1))
+    assert order_flips(ballots) == {"compared": 1, "flipped": 1.0, "changed": 1.0}
+
+
+def judged(orders: list[tuple[int, ...]], quality: list[float], bias: list[float]) -> list[Counted]:
+    """One set an order, whose judge adds a bias of the position to each text's quality."""
+    found = []
+    for number, texts in enumerate(orders):
+        item = counted(texts, tuple(quality[text] + bias[at] for at, text in enumerate(texts)))
+        found.append(Counted(replace(item.ballot, set=number), item.scores))
+    return found
+
+
+def test_position_and_system_are_told_apart_where_the_order_is_drawn() -> None:
+    orders = [(0, 1, 2), (2, 0, 1), (1, 0), (0, 2), (2, 1, 0)]
+    shown = [{0: ("a",), 1: ("b", "c"), 2: ("d",)}] * len(orders)
+    items = judged(orders, [4.0, 2.0, 3.0], [0.5, 0.0, -0.5])
+    effects = position_effects(items, shown)
+    assert effects == pytest.approx([0.5, 0.0, -0.5])
+    together = system_positions(items, shown)
+    assert together is not None
+    assert together["sets"] == 5
+    assert together["cramers_v"] < 0.3
+
+
+def test_a_system_that_owns_its_position_is_told() -> None:
+    items = judged([(0, 1)] * 4, [4.0, 2.0], [0.5, -0.5])
+    shown = [{0: ("mine",), 1: ("theirs",)}] * 4
+    assert system_positions(items, shown) == {"cramers_v": pytest.approx(1.0), "sets": 4}
+    # the difference may be the systems' or the positions'
+    assert position_effects(items, shown) is None
+    # what stands alone has no order
+    assert system_positions(judged([(0,)] * 3, [4.0], [0.0]), shown) is None
+    assert position_effects(judged([(0,)] * 3, [4.0], [0.0]), shown) is None
 
 
 def test_repeats_and_positions() -> None:
@@ -211,22 +349,53 @@ def test_panels_by_hand() -> None:
     assert math.isnan(combine([NAN], "majority"))
 
 
+OWN = "http://localhost:8000/v1"
+
+
 @pytest.mark.parametrize(
-    ("model", "url", "schema", "sampling", "cap"),
+    ("model", "url", "schema", "sampling", "cap", "reasons"),
     [
-        ("gpt-4-1106-preview", "", False, True, "max_completion_tokens"),
-        ("gpt-4o-2024-08-06", "", True, True, "max_completion_tokens"),
-        ("gpt-4o", "https://api.openai.com/v1", True, True, "max_completion_tokens"),
-        ("gpt-4.1-mini", "", True, True, "max_completion_tokens"),
-        ("o4-mini", "", True, False, "max_completion_tokens"),
-        ("gpt-5", "", True, False, "max_completion_tokens"),
-        ("gpt-5", "http://localhost:8000/v1", True, True, "max_tokens"),
-        ("Qwen/Qwen3-8B", "http://localhost:8000/v1", True, True, "max_tokens"),
+        ("gpt-4-1106-preview", "", False, True, "max_completion_tokens", False),
+        ("gpt-4o-2024-08-06", "", True, True, "max_completion_tokens", False),
+        ("gpt-4o-2024-05-13", "", False, True, "max_completion_tokens", False),
+        ("gpt-4o", "https://api.openai.com/v1", True, True, "max_completion_tokens", False),
+        ("ft:gpt-4o-mini-2024-07-18:me::x", "", True, True, "max_completion_tokens", False),
+        ("gpt-4.1-mini", "", True, True, "max_completion_tokens", False),
+        ("o4-mini", "", True, False, "max_completion_tokens", True),
+        ("gpt-5", "", True, False, "max_completion_tokens", True),
+        ("gpt-5.1", "", True, False, "max_completion_tokens", True),
+        ("gpt-6-luna", "", True, False, "max_completion_tokens", True),
+        ("gpt-6.1-terra", "", True, False, "max_completion_tokens", True),
+        ("unheard-of", "", True, False, "max_completion_tokens", True),
+        ("gpt-5", OWN, True, True, "max_tokens", True),
+        ("openai/gpt-6-luna", OWN, True, True, "max_tokens", True),
+        ("gpt-4o", OWN, True, True, "max_tokens", False),
+        ("Qwen/Qwen3-8B", OWN, True, True, "max_tokens", False),
     ],
 )
-def test_capabilities(model: str, url: str, schema: bool, sampling: bool, cap: str) -> None:
+def test_capabilities(
+    model: str, url: str, schema: bool, sampling: bool, cap: str, reasons: bool
+) -> None:
     found = capabilities(Model(backend="openai", name=model, base_url=url))
-    assert (found.schema, found.sampling, found.cap) == (schema, sampling, cap)
+    assert (found.schema, found.sampling, found.cap, found.reasons) == (
+        schema, sampling, cap, reasons,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "effort"),
+    [("gpt-5.1", "none"), ("gpt-5.6-luna", "none"), ("gpt-6-luna", "none"), ("gpt-7", "none"),
+     ("gpt-4o", "")],
+)  # fmt: skip
+def test_probabilities_come_where_reasoning_can_be_turned_off(model: str, effort: str) -> None:
+    found = capabilities(Model(backend="openai", name=model, logprobs=True))
+    assert (found.logprobs, found.sampling, found.reasons) == (True, True, False)
+    assert found.effort == effort
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "gpt-5-mini", "o3", "gpt-6-astra"])
+def test_models_that_always_reason_give_no_probabilities(model: str) -> None:
+    assert not capabilities(Model(backend="openai", name=model, logprobs=True)).logprobs
 
 
 @pytest.mark.parametrize("text", ["Hello!", '{"word": "hello"}', "", '{"word":"zq7-canary"'])
@@ -268,7 +437,7 @@ def test_edit_agreement_by_hand() -> None:
 
 def test_the_price_file_names_its_date() -> None:
     record = json.loads(
-        (Path(__file__).parents[2] / "judges" / "asking" / "prices.json").read_text()
+        (Path(__file__).parents[2] / "judges" / "asking" / "models.json").read_text()
     )
     assert record["date"]
     assert record["currency"] == "USD"

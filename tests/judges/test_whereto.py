@@ -11,13 +11,16 @@ import pytest
 
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import OptionError
+from gecjury.errors import InputError, OptionError
 from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.backends.openai import make_client
 from gecjury.jury.model import JuryModel, Member, identity, write_jury
+from gecjury.refless.nets.bundle import BUNDLE_FORMAT
 from gecjury.runtime import Runtime, key_variable
 from gecjury.scoring.registry import load
 from tests.judges.faultserver import FaultServer, Said
+
+pytestmark = pytest.mark.security
 
 Serve = Callable[..., FaultServer]
 
@@ -217,6 +220,59 @@ def test_a_model_of_the_hub_needs_the_word(tmp_path: Path, metric: str) -> None:
     with pytest.raises(OptionError, match=r"need your word: .*fetches nobody"):
         load("jury", file=str(file))
     assert load("jury", file=str(file), allow_judges=True).name == "jury"
+
+
+@pytest.mark.parametrize(
+    ("metric", "model"),
+    [
+        ("scribendi", "openai-community/gpt2"),
+        ("uot-errant", "google/electra-base-discriminator"),
+        ("pt-errant", "google-bert/bert-base-uncased"),
+        ("pt-m2:weights=bartscore", "facebook/bart-large-cnn"),
+        ("cleme2:weights=bertscore", "google-bert/bert-base-uncased"),
+        ("asano:model=FOLDER", "openai-community/gpt2"),
+        ("impara:model=FOLDER", "bert-base-cased"),
+        ("some:model=FOLDER", "owner/encoder"),
+    ],
+)
+def test_so_does_a_model_that_the_file_need_not_name(
+    tmp_path: Path, metric: str, model: str
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    if metric.startswith("some"):
+        kernel = {"format": BUNDLE_FORMAT, "kernel": {"encoder": "owner/encoder"}}
+        (folder / "gecjury.json").write_text(json.dumps(kernel))
+    file = jury(tmp_path / "x.json", metric.replace("FOLDER", str(folder)))
+    with pytest.raises(OptionError, match=rf"need your word: .*fetches {model} where"):
+        load("jury", file=str(file))
+
+
+@pytest.mark.parametrize("tagger", ["a_package", "spacy:a_package"])
+def test_a_spacy_pipeline_that_is_a_package_needs_the_word(tmp_path: Path, tagger: str) -> None:
+    file = jury(tmp_path / "x.json", f"errant:tagger={tagger}")
+    with pytest.raises(
+        OptionError, match=r"need your word: .*runs the installed package a_package"
+    ):
+        load("jury", file=str(file))
+
+
+def test_scores_elsewhere_need_the_word_and_no_error_quotes_them(
+    tmp_path: Path, corpus: Corpus
+) -> None:
+    private = tmp_path / "private.txt"
+    private.write_text("root:x:0:0:a secret\nanother\n")
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "near.txt").write_text(private.read_text())
+    file = str(jury(tmp_path / "shared" / "x.json", f"scores:file={private}"))
+    with pytest.raises(OptionError, match=r"need your word: .*reads .*private\.txt, outside"):
+        load("jury", file=file)
+    near = str(jury(tmp_path / "shared" / "y.json", f"scores:file={tmp_path}/shared/near.txt"))
+    for found in (load("jury", file=near), load("jury", file=file, allow_judges=True)):
+        with pytest.raises(InputError, match="these scores cannot be used here") as refused:
+            found.score_corpus(corpus)
+        assert "x:0:0" not in str(refused.value)
+        assert "another" not in str(refused.value)
 
 
 def test_plain_members_and_folders_need_none(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import gecjury
 from gecjury.corpus.m2 import read_m2
 from gecjury.errors import OptionError
 from gecjury.refbased.gleu import GLEU, OfficialGLEU
-from gecjury.scoring.scores import ScoreTable
+from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.textfiles import read_lines
 from tests.fakes import Texts, corpora, grams, tokens_of
 
@@ -200,14 +200,50 @@ def test_a_corpus_takes_the_mean_over_choices_of_references() -> None:
     assert same[0] == same[1]
 
 
-def test_resampled_corpora_draw_by_the_seed() -> None:
-    files = (["a d"] * 4, {"x": ["a b"] * 4}, [["a c"] * 4, ["a b"] * 4])
-    draws = np.tile(np.arange(4), (20, 1))
-    statistics = GLEU(n=1).score(*files).statistics
-    seeded = GLEU(n=1, seed=3).corpus_scores(statistics, draws).score
-    scripted = GLEU(n=1, seed=3, choices="script").corpus_scores(statistics, draws).score
-    assert seeded.tolist() == scripted.tolist()
-    assert len(set(seeded[:, 0].tolist())) > 1
+@BOTH
+@pytest.mark.parametrize("choices", ["seeded", "script"])
+def test_a_resample_that_is_the_corpus_has_its_score(name: str, choices: str) -> None:
+    files = (["a d", "b d e"] * 4, {"x": ["a b", "b c e"] * 4}, [["a c"] * 8, ["a b", "b c e"] * 4])
+    scorer = gecjury.load(name, n=1, seed=3, choices=choices)
+    table = scorer.score(*files)
+    resampled = scorer.corpus_scores(table.statistics, np.tile(np.arange(8), (20, 1))).score
+    assert resampled.ravel().tolist() == pytest.approx([table.totals["x"]] * 20, abs=1e-12)
+
+
+@pytest.mark.parametrize(("lines", "references"), [(40, 2), (700, 3), (9_000, 2)])
+def test_every_reference_of_a_sentence_is_chosen_equally_often(lines: int, references: int) -> None:
+    # The statistics hold their reference's number.
+    shape = (1, lines, references, 10)
+    numbers = np.broadcast_to(np.arange(references)[:, None], shape)
+    choices = list(GLEU(seed=5).by_choice(Statistics(numbers)))
+    assert {choice.values.shape for choice in choices} == {(1, lines, 1, 10)}
+    chosen = np.array([choice.values[0, :, 0, 0] for choice in choices])
+    for reference in range(references):
+        assert ((chosen == reference).sum(axis=0) == len(chosen) / references).all()
+    # One choice takes references at random, not one of them for all sentences.
+    assert 0.2 < (chosen[0] == 0).mean() < 0.8
+
+
+@BOTH
+def test_resampled_scores_are_means_over_choices_of_references(name: str) -> None:
+    rng = np.random.default_rng(1)
+    values = rng.integers(3, 9, (2, 60, 3, 10))
+    values[..., 2::2] = np.minimum(values[..., 2::2], values[..., 3::2])
+    scorer = gecjury.load(name)
+    assert isinstance(scorer, GLEU)
+    draws = rng.integers(60, size=(30, 60))
+    found = scorer.corpus_scores(Statistics(values), draws).score
+    # The mean over many choices, each of them the same for all resamples and systems.
+    total = np.zeros((30, 2))
+    for _ in range(400):
+        chosen = values[:, np.arange(60), rng.integers(3, size=60)][:, :, None]
+        total += scorer.corpus_scores(Statistics(chosen), draws).score
+    apart = found - total / 400
+    # The two estimates of the mean over all choices differ by a noise common to all resamples.
+    assert np.abs(np.diff(apart, axis=1)).max() < 0.012
+    assert np.diff(found, axis=1).std() == pytest.approx(
+        np.diff(total / 400, axis=1).std(), rel=0.06
+    )
 
 
 def test_all_systems_meet_the_same_references() -> None:

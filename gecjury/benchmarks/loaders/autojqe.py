@@ -21,8 +21,6 @@ from gecjury.corpus.splits import split_sources
 from gecjury.errors import DataError
 from gecjury.textfiles import csv_rows, read_text
 
-__all__ = ["AUTOJQE_FILES", "RatedCorrection", "load_autojqe", "read_autojqe"]
-
 AUTOJQE_FILES = ("autoJQE/datasets/human_qe_TECJL.csv", "autoJQE/datasets/human_qe_FLUTEC.csv")
 """Their places in a data folder, in the order in which they are read."""
 

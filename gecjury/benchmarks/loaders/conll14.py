@@ -21,8 +21,6 @@ from gecjury.textfiles import read_lines
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Verdicts
 
-__all__ = ["load_gjg15", "load_seeda"]
-
 _OFFICIAL = "conll14/official-2014.combined.m2"
 _TEN = tuple(f"conll14/10gec_annotations/A{number}.m2" for number in range(1, 11))
 _ANNOTATIONS = "reassess-gec/annotations"
@@ -123,6 +121,7 @@ def load_seeda(request: LoadRequest) -> Benchmark:
         sentence_ids=tuple(rows),
         citation=info.citation,
         notes=_notes(request, _CONTEXT_NOTE),
+        directed_kappa=True,
         _verdicts=functools.partial(_read_verdicts, folder),
     )
 
@@ -166,6 +165,7 @@ def load_gjg15(request: LoadRequest) -> Benchmark:
         sentence_ids=tuple(rows),
         citation=info.citation,
         notes=_notes(request, _CONTEXT_NOTE),
+        directed_kappa=True,
     )
 
 

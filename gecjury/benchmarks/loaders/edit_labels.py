@@ -28,8 +28,6 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import DataError
 from gecjury.textfiles import csv_rows, read_json, read_text
 
-__all__ = ["load_aqua", "load_pevdata"]
-
 _AQUA = {"aqua-en": "AQUA/data/eval/gold_en.csv", "aqua-uk": "AQUA/data/eval/gold_ua.csv"}
 _COLUMNS = ("src", "tgt", "label", "alignment_labels", "alignment_labels_detailed")
 _TRUE = "TP"
@@ -103,6 +101,7 @@ def load_aqua(request: LoadRequest) -> Benchmark:
                 end=each.edit.end,
                 old=" ".join(source.split()[each.edit.start : each.edit.end]),
                 new=each.edit.correction,
+                row=number,
             )
             # Votes on several marks are not known to be in one order of annotators.
             votes = marked[0].votes if len(marked) == 1 else ()
@@ -244,6 +243,7 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
                 old=" ".join(old),
                 new=" ".join(new),
                 valid=valid,
+                row=line,
             )
         )
     notes = (
@@ -312,18 +312,16 @@ def _benchmark(
     notes: Sequence[str],
     labels: CorrectionLabels | None = None,
 ) -> Benchmark:
-    texts: dict[str, dict[str, None]] = {}
+    texts: dict[tuple[int, str], dict[str, None]] = {}
     for verdict in verdicts:
-        texts.setdefault(verdict.sentence, {})[verdict.correction] = None
+        texts.setdefault((verdict.row, verdict.sentence), {})[verdict.correction] = None
     sources = tuple(
-        JudgedSource("all", str(number), sentence, "", "", tuple(corrections))
-        for number, (sentence, corrections) in enumerate(texts.items())
+        JudgedSource("all", str(number), sentence, "", "", tuple(corrections), row)
+        for number, ((row, sentence), corrections) in enumerate(texts.items())
     )
     read = tuple(verdicts), sources, tuple(problems)
-    left = Counter(problem.reason for problem in problems)
-    told = (*notes, *(f"{reason}: {count}" for reason, count in left.items()))
     return replace(
-        placed_benchmark(request, corpus, layout, told),
+        placed_benchmark(request, corpus, layout, notes),
         labels=labels,
         _verdicts=lambda: read,
     )

@@ -15,8 +15,6 @@ from gecjury.corpus.m2 import M2Sentence, read_m2
 from gecjury.errors import DataError, known_name
 from gecjury.textfiles import read_lines
 
-__all__ = ["GecccSentences", "GecccSplit", "read_geccc"]
-
 GecccSplit = Literal["dev", "test"]
 
 _FILES = ("input", "gold", "m2", "meta")

@@ -23,8 +23,6 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError, InputError
 from gecjury.textfiles import read_lines, read_text
 
-__all__ = ["load_gmeg"]
-
 _T = TypeVar("_T")
 _COLUMN = {"ref0": "ref"}
 """Columns of the score files that are not called like their system."""

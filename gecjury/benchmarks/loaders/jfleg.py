@@ -21,8 +21,6 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError
 from gecjury.textfiles import read_lines, read_text
 
-__all__ = ["load_jfleg"]
-
 _PAIRS = "jfleg/EACL_exp/mturk/pairwise.csv"
 _SENTENCES = "gug-data/gug_annotations.tsv"
 _SOURCE = "jfleg/dev/dev.src"

@@ -4,13 +4,14 @@ A folder holds `source.txt`, `outputs/` with one file a system, and `judgments.c
 `.xml`; `references/` and `gold.m2` if metrics need them. `judgments_edit` and `judgments_sentence`
 stand for two views. `benchmark.toml` in it, or any `.toml` file, may name other places, a citation,
 system sets, what the judgments call the first sentence, what becomes of unknown systems, and
-verdicts on single edits.
+verdicts on single edits, which may stand without judgments of whole corrections.
 """
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -32,9 +33,8 @@ from gecjury.corpus.language import ENGLISH, Language, language_of
 from gecjury.corpus.reading import read_corpus, system_name
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError, OptionError, nearest_of
-from gecjury.textfiles import read_text
-
-__all__ = ["FolderLayout", "load_own", "own_info", "read_layout"]
+from gecjury.textfiles import lies_in, read_text
+from gecjury.wording import listed
 
 _TABLE = "benchmark.toml"
 _KEYS = (
@@ -60,7 +60,7 @@ class FolderLayout:
         name: how it is called in results.
         source: sentences to correct.
         outputs: one file a system, in the order in which systems are compared.
-        judgments: by view the file of judgments.
+        judgments: by view the file of judgments; none where single edits alone were judged.
         references: reference files in order.
         gold: M2 file with gold edits.
         first_sentence: what the judgments call the first sentence, 1 or 0.
@@ -99,7 +99,7 @@ def own_info(path: Path) -> BenchmarkInfo:
         layout.citation or "judgments of your own",
         sets,
         ("official",) if layout.references or layout.gold else (),
-        tuple(layout.judgments),
+        tuple(layout.judgments) or ("edit",),
         "gecjury.benchmarks.loaders.own:load_own",
         path,
         layout.language.code,
@@ -121,6 +121,10 @@ def load_own(request: LoadRequest) -> Benchmark:
         view: _read_judgments(file, whole, layout.first_sentence, skip)
         for view, file in layout.judgments.items()
     }
+    edits_alone: tuple[str, ...] = ()
+    if layout.verdicts is not None and not any(_compares(j, names) for j in judged.values()):
+        edits_alone = _edits_alone(judged, layout, names)
+        judged = {}
     for view, judgments in judged.items():
         _check_overlap(judgments, names, layout.judgments[view], request.systems)
     rated = next((judgments.raters for judgments in judged.values() if judgments.raters), {})
@@ -134,7 +138,9 @@ def load_own(request: LoadRequest) -> Benchmark:
         gold=whole.gold,
         groups=ranked_groups(
             judged[request.view].items, names, {n: v.lines for n, v in whole.systems.items()}
-        ),
+        )
+        if judged
+        else None,
         reference_name=request.reference_name,
         source_text=whole.source_text,
     )
@@ -143,20 +149,38 @@ def load_own(request: LoadRequest) -> Benchmark:
         name=info.name,
         corpus=corpus,
         rankings={view: judgments.items for view, judgments in judged.items()},
-        human={view: _human(judgments, whole.names) for view, judgments in judged.items()},
+        human={view: _human(judgments, whole.names) for view, judgments in judged.items()}
+        or {view: {"mean": dict.fromkeys(whole.names, math.nan)} for view in info.views},
         view=request.view,
         systems=request.systems,
         system_sets=info.system_sets,
         references=request.reference_name,
         sentence_ids=tuple(range(len(whole))),
         citation=info.citation,
-        notes=tuple(note for judgments in judged.values() for note in judgments.notes),
+        notes=(
+            *(edits_alone or (note for judgments in judged.values() for note in judgments.notes)),
+            *_elsewhere(layout, info.path),
+        ),
         segment_scores=np.mean(list(ratings.values()), axis=0) if ratings else None,
         ratings=ratings if len(ratings) > 1 else {},
         raters=raters,
         _verdicts=None
         if layout.verdicts is None
         else partial(read_own_verdicts, layout.verdicts, whole, layout.first_sentence),
+    )
+
+
+def _elsewhere(layout: FolderLayout, path: Path) -> tuple[str, ...]:
+    """A note on the files that a table names outside its own folder."""
+    root = path if path.is_dir() else path.parent
+    named = [layout.source, *layout.outputs, *layout.references, *layout.judgments.values()]
+    named += [file for file in (layout.gold, layout.verdicts) if file is not None]
+    outside = [str(file) for file in named if not lies_in(file, root)]
+    if not outside:
+        return ()
+    return (
+        f"{path} names files outside its folder: {listed(outside)}; if somebody else wrote it, see "
+        "that they are meant before you share what is made of them",
     )
 
 
@@ -174,14 +198,41 @@ def _read_judgments(path: Path, corpus: Corpus, first: int, skip: bool) -> OwnJu
     return OwnJudgments(kept, notes=notes)
 
 
-def _check_overlap(judged: OwnJudgments, names: Sequence[str], path: Path, chosen: str) -> None:
-    kept = frozenset(names)
+def _compares(judged: OwnJudgments, names: Collection[str]) -> bool:
+    """Return whether one annotator judged two of these systems on one sentence."""
     places = ((system for group in item.groups for system in group) for item in judged.items)
-    if not any(sum(system in kept for system in item) > 1 for item in places):
+    return any(sum(system in names for system in item) > 1 for item in places)
+
+
+def _check_overlap(judged: OwnJudgments, names: Sequence[str], path: Path, chosen: str) -> None:
+    if _compares(judged, names):
+        return
+    every = {system for item in judged.items for group in item.groups for system in group}
+    if not _compares(judged, every):
         raise InputError(
-            f"{path}: no judgment compares two of the systems {', '.join(names)} (set {chosen}); "
-            "choose another set with --systems, or judge more"
+            f"{path}: no sentence has judgments of two systems by one annotator, so that nothing "
+            "can be compared; judge several systems on the same sentences"
         )
+    raise InputError(
+        f"{path}: no judgment compares two of the systems {', '.join(names)} (set {chosen}); "
+        "choose another set with --systems, or judge more"
+    )
+
+
+def _edits_alone(
+    judged: Mapping[View, OwnJudgments], layout: FolderLayout, names: Sequence[str]
+) -> tuple[str, ...]:
+    """Return notes on the levels that are missing where single edits alone can be compared."""
+    left_out = tuple(
+        f"{layout.judgments[view].name}: none of {len(judgments.items)} judged sentences (counted "
+        f"by annotator) has judgments of two of the systems {', '.join(names)}: left out"
+        for view, judgments in judged.items()
+    )
+    return (
+        "single edits alone are compared; the system and sentence levels need judgments of whole "
+        f"corrections of two systems or more ({', '.join(f'judgments{kind}' for kind in _KINDS)})",
+        *left_out,
+    )
 
 
 def _human(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
@@ -270,7 +321,7 @@ def _layout(root: Path, table: Mapping[str, Any], where: Path) -> FolderLayout:
         name,
         _file(root, source, "source", where) if source else _single(root, "source", where),
         outputs,
-        _judgments(root, table.get("judgments"), where),
+        _judgments(root, table.get("judgments"), where, bool(verdicts)),
         _files(root, table.get("references", "references"), "references", where),
         _file(root, gold, "gold", where) if gold else _optional(root / "gold.m2"),
         first,
@@ -396,7 +447,8 @@ def _files(root: Path, given: Any, key: str, where: Path) -> tuple[Path, ...]:
     return tuple(files)
 
 
-def _judgments(root: Path, given: Any, where: Path) -> dict[View, Path]:
+def _judgments(root: Path, given: Any, where: Path, verdicts: bool) -> dict[View, Path]:
+    """Return the files of judgments by view; none may be there where edits have verdicts."""
     if given is None:
         stems: dict[View, str] = {"edit": "judgments_edit", "sentence": "judgments_sentence"}
         found = {view: _one_of_kind(root, stem, where) for view, stem in stems.items()}
@@ -407,8 +459,13 @@ def _judgments(root: Path, given: Any, where: Path) -> dict[View, Path]:
         if plain is None and not both:
             have = [path.name for path in _visible(root)]
             near = [name for name in have if name.lower().startswith("judg")]
+            if verdicts and not near:
+                return {}
             there = f" (there is {near[0]}: another name or ending)" if near else ""
-            raise InputError(f"{where}: no judgments{there}; expected {_SHAPE}")
+            raise InputError(
+                f"{where}: no judgments{there}; expected {_SHAPE}; where single edits alone were "
+                f'judged, name their file in {_TABLE}: verdicts = "edits.csv"'
+            )
         return both if plain is None else {"sentence": plain}
     if isinstance(given, str):
         given = {"sentence": given}

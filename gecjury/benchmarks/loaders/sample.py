@@ -13,8 +13,6 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import DataError
 from gecjury.textfiles import read_lines
 
-__all__ = ["load_sample"]
-
 _VIEWS: tuple[View, ...] = ("edit", "sentence")
 
 

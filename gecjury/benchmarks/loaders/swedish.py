@@ -23,8 +23,6 @@ from gecjury.corpus.tokens import in_language
 from gecjury.errors import DataError, OptionError
 from gecjury.textfiles import read_json
 
-__all__ = ["load_swedish"]
-
 _FOLDER = "gec-evaluation/annotations"
 _LEVELS = ("A", "B", "C")
 # All figures of the paper rest on the first; the second rated some outputs of level A as well.

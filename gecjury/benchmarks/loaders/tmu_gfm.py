@@ -23,8 +23,6 @@ from gecjury.corpus.splits import split_sources
 from gecjury.errors import DataError
 from gecjury.textfiles import read_text
 
-__all__ = ["load_tmu_gfm"]
-
 _FILE = "TMU-GFM-Dataset/tmu-gfm-dataset.csv"
 _COLUMNS = {"grammaticality": "grammer", "fluency": "fluency", "meaning": "meaning"}
 _RATERS = 5

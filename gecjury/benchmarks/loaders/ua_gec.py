@@ -18,8 +18,6 @@ from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
 from gecjury.errors import DataError, MissingExtraError, install_hint, known_name
 
-__all__ = ["UaGecLayer", "UaGecPart", "UaGecSentences", "read_ua_gec"]
-
 UaGecPart = Literal["test", "train"]
 UaGecLayer = Literal["gec-only", "gec-fluency"]
 """What was corrected: grammar, spelling and punctuation, or fluency as well."""

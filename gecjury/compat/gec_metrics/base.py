@@ -16,19 +16,6 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.trueskill import Game, rate
 
-__all__ = [
-    "ByReference",
-    "MetricBase",
-    "MetricBaseForReferenceBased",
-    "MetricBaseForReferenceFree",
-    "MetricBaseForSourceFree",
-    "PairwiseScores",
-    "Score",
-    "Texts",
-    "WithoutReference",
-    "inputs_handler",
-]
-
 PairwiseScores = list[list[list[int | None]]]
 """Sentences × systems × systems: 1 where the first wins, −1 where it loses, 0 for a tie; None
 where the two are not compared."""
@@ -79,11 +66,10 @@ class Score:
 
     @property
     def f(self) -> float:
-        """F-score, 0 to 1."""
+        """F-score, 0 to 1; 0 where recall is 0, also with β = 0."""
         precision, recall, square = self.precision, self.recall, self.beta**2
-        if not precision + recall:
-            return 0.0
-        return (1 + square) * precision * recall / (square * precision + recall)
+        both = square * precision + recall
+        return (1 + square) * precision * recall / both if both else 0.0
 
     @property
     def accuracy(self) -> float:

@@ -24,8 +24,6 @@ from gecjury.errors import known_name
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.windows import window_correlations
 
-__all__ = ["META_EVALUATIONS", "Corr", "MetaEvalBase", "MetaEvalGJG", "MetaEvalSEEDA"]
-
 
 @dataclass
 class Corr:

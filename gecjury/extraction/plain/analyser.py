@@ -15,8 +15,6 @@ from gecjury.extraction.pipeline import Analyser
 from gecjury.extraction.plain.categories import PlainTyper
 from gecjury.extraction.plain.forms import folded, is_punctuation, only_letters, similar
 
-__all__ = ["RULES", "PlainAligner", "PlainReader", "plain_analyser"]
-
 # Classes of tokens, where spaCy has parts of speech.
 _WORD, _PUNCTUATION = 1, 2
 # A class that no token has.

@@ -8,8 +8,6 @@ from gecjury.extraction.merging import Span
 from gecjury.extraction.parsing import Parsed
 from gecjury.extraction.plain.forms import base, folded, is_punctuation, likeness, unmarked
 
-__all__ = ["NEAR", "PlainTyper", "form_type", "is_near", "operation"]
-
 NEAR = 0.7
 """A word of this likeness or more is near the other; see `is_near`.
 

@@ -6,17 +6,6 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-__all__ = [
-    "ALIKE",
-    "base",
-    "folded",
-    "is_punctuation",
-    "likeness",
-    "only_letters",
-    "similar",
-    "unmarked",
-]
-
 ALIKE = 0.75
 """Tokens of a higher likeness are forms of each other: ERRANT's bound, which was best of .6, .67,
 .7, .74, .75, .78, .8 and .9 on Czech and English development data, too."""

@@ -21,8 +21,6 @@ from gecjury.arrays import Float32Array, IntArray
 from gecjury.extraction.tagger.transitions import Transitions
 from gecjury.extraction.tagger.windows import Encoded, Windows
 
-__all__ = ["Attributes", "FastPipeline", "Tagged"]
-
 _PIPES = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"]
 # Attributes a pattern may look at, all known before the ruler runs; all but DEP and TAG follow
 # from the token's text.

@@ -24,14 +24,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = [
-    "import_spacy",
-    "needs_torch",
-    "no_collection",
-    "no_entry_points",
-    "thinc_learns_of_torch",
-]
-
 _SPACYS_PIPES = {
     "attribute_ruler",
     "entity_ruler",

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["POS_SCHEMES", "attribute_patterns"]
-
 POS_SCHEMES = ("spacy2", "spacy3")
 
 Pattern = dict[str, Any]

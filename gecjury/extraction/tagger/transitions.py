@@ -18,8 +18,6 @@ import numpy as np
 from gecjury.arrays import Float32Array, IntArray
 from gecjury.extraction.tagger.windows import Encoded
 
-__all__ = ["Parses", "Transitions"]
-
 # Moves, as spaCy numbers them, and what each does to the top of the stack and to the buffer.
 _SHIFT, _REDUCE, _LEFT, _RIGHT, _BREAK = range(5)
 _MOVES = ["S", "D", "L", "R", "B"]

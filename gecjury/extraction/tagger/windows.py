@@ -16,8 +16,6 @@ import numpy as np
 
 from gecjury.arrays import Float32Array, IntArray
 
-__all__ = ["Encoded", "Windows"]
-
 # Rows of a matrix product at once, so that what follows it finds them in the processor's cache.
 _ROWS = 1024
 # Distinct tokens whose vectors are kept (400 bytes each); beyond, all are forgotten.

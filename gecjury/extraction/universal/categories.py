@@ -8,8 +8,6 @@ from gecjury.extraction.merging import Span
 from gecjury.extraction.parsing import Parsed
 from gecjury.extraction.plain.categories import form_type, is_near, operation
 
-__all__ = ["UniversalTyper"]
-
 # Types remembered at once.
 _REMEMBERED = 100_000
 # Parts of speech that are one verb together.

@@ -21,8 +21,6 @@ from gecjury.extraction.universal.categories import UniversalTyper
 from gecjury.textfiles import read_json
 from gecjury.wording import visible
 
-__all__ = ["UniversalReader", "pipeline_signature", "universal_analyser"]
-
 _LONGEST = 1000  # characters of a name or path
 _WITHOUT_SPACES = frozenset({"ja", "lo", "my", "km", "th", "zh"})
 # Sentences read at once.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -63,8 +64,9 @@ def test_agreement_by_hand() -> None:
     assert pairs.preference[rows].tolist() == [1, 1]
     assert pairs.item[rows].tolist() == [0, 1]
     assert pairs.preference[doubly_judged(pairs, ties=True)].tolist() == [1, 1, 0, 1, 0, -1]
-    # Labels A-B 1, 1; A-C 1, 0; B-C 0, -1: of 1, 0, -1 there are 3, 2, 1 of 6, expected 14/36.
-    assert found.kappa == pytest.approx((12 - 14) / (36 - 14))
+    # Labels A-B 1, 1; A-C 1, 0; B-C 0, -1, and B-A -1, -1 and so on: four each of 1, 0 and -1,
+    # expected 1/3 like the observed one of three.
+    assert found.kappa == pytest.approx(0)
 
 
 @given(st.floats(0.5, 1.0))
@@ -97,13 +99,47 @@ def test_kappa_of_annotators_by_hand() -> None:
     ]
     # A-B: x +1; y +1, +1. A-C: x +1; y 0. B-C: x +1; y -1. 2 of 4 comparisons agree.
     # Labels: A-B three times +1, A-C +1 and 0, B-C +1 and -1: 5, 1, 1 of 7, expected 27/49.
+    directed = annotator_kappa(items, directed=True)
+    assert directed.counts == {("x", "y"): 4}
+    assert directed.mean == pytest.approx((0.5 - 27 / 49) / (1 - 27 / 49))
+    # B-A and so on too: six each of better and worse and two ties of 14, expected 76/196.
     found = annotator_kappa(items)
-    assert found.counts == {("x", "y"): 4}
-    assert found.mean == pytest.approx((0.5 - 27 / 49) / (1 - 27 / 49))
+    assert found.counts == directed.counts
+    assert found.mean == pytest.approx((0.5 - 76 / 196) / (1 - 76 / 196))
     # Within y one pair was judged twice, alike; with one label alone κ is undefined.
-    within = annotator_kappa(items, within=True)
+    within = annotator_kappa(items, within=True, directed=True)
     assert within.counts == {("y", "y"): 1}
     assert np.isnan(within.mean)
+    assert annotator_kappa(items, within=True).mean == 1
+
+
+def test_names_of_systems_decide_nothing() -> None:
+    rng = np.random.default_rng(5)
+    skill = np.array([3.0, 2.0, 1.0, 0.0])  # In the order of the names first given.
+    ranks = np.round(skill[None, None] + rng.normal(0, 1, (3, 40, 4)))
+    found = set()
+    for names in permutations("abcd"):
+        items = [
+            item(
+                who,
+                dict(zip(names, (-ranks[annotator, line]).astype(int).tolist(), strict=True)),
+                line,
+            )
+            for annotator, who in enumerate(("x", "y", "z"))
+            for line in (*range(40), *range(5))
+        ]
+        # Nor does the order in which they are compared.
+        agreement = annotator_agreement(expand_pairs(items, sorted(names)))
+        values = annotator_kappa(items), annotator_kappa(items, within=True)
+        figures = *(v.mean for v in values), values[0].weighted, agreement.kappa, agreement.accuracy
+        found.add(tuple(round(figure, 12) for figure in figures))
+    assert len(found) == 1
+    assert not np.isnan(list(found)).any()
+
+
+def test_a_shared_correction_is_one_in_whatever_order_its_systems_are_listed() -> None:
+    items = [item("x", {"A B": 1, "C": 2}), item("y", {"B A": 1, "C": 2})]
+    assert annotator_kappa(items).counts == {("x", "y"): 1}
 
 
 def seeda(data_dir: Path, kind: str) -> tuple[RankedItem, ...]:
@@ -134,15 +170,17 @@ def test_two_annotators_of_seeda(
 def test_kappa_of_seeda(data_dir: Path, kind: str, between: float, within: float) -> None:
     # Kobayashi et al. 2024, table 3.
     items = seeda(data_dir, kind)
-    assert round(annotator_kappa(items).mean, 2) == between
-    assert round(annotator_kappa(items, within=True).mean, 2) == within
+    assert round(annotator_kappa(items, directed=True).mean, 2) == between
+    assert round(annotator_kappa(items, within=True, directed=True).mean, 2) == within
+    both = annotator_kappa(items).mean, annotator_kappa(items, within=True).mean
+    assert both == pytest.approx({"edit": (0.284, 0.614), "sent": (0.412, 0.718)}[kind], abs=5e-4)
 
 
 def test_kappa_of_gjg15(data_dir: Path) -> None:
     # Grundkiewicz et al. 2015, table 2a: .29 between and .46 within, weighted by comparisons.
     items = read_rankings(data_dir / "GJG15/data/judgments.xml", first_line=0)
-    assert round(annotator_kappa(items).weighted, 2) == 0.29
-    assert round(annotator_kappa(items, within=True).weighted, 2) == 0.46
+    assert round(annotator_kappa(items, directed=True).weighted, 2) == 0.29
+    assert round(annotator_kappa(items, within=True, directed=True).weighted, 2) == 0.46
 
 
 def test_chance_scores() -> None:

@@ -235,6 +235,7 @@ def test_an_answer_without_a_length_counts_by_the_pinned_size(
     assert folder.path(BIG).read_bytes() == FILES[BIG]
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(
     "body",
     [b"A sentence .\n" * 20_000, b"short", FILES[BIG] + b"longer"],
@@ -317,6 +318,7 @@ def one(server: Server, folder: Path, url: str = "") -> Download:
     return Download("big", url or f"{server.url}{BIG_URL}", folder / "big", digest, len(body))
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(
     "fault", ["416", "to ftp://127.0.0.1/x", "to file:///etc/passwd", "to http://[", "to http:///",
               "to http://127.0.0.1:99999/x", "to javascript:x", f"to {BIG_URL}", "to http://a b/"]
@@ -332,6 +334,7 @@ def test_a_server_that_sends_elsewhere_or_never_answers(
     assert not (tmp_path / "big").exists()
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("length", ["abc", "-1", "9" * 6_000, "", "1e3"])
 def test_a_length_that_is_none(server: Server, tmp_path: Path, length: str) -> None:
     server.faults[BIG_URL] = [f"length {length}"]
@@ -360,6 +363,7 @@ def test_a_byte_a_connection_is_no_progress(server: Server, tmp_path: Path) -> N
     assert len(server.requests) == 5
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(
     "url", ["http://[", "http://host:99999/x", "ftp://host/x", "file:///etc/passwd", "http://a b/"]
 )
@@ -415,6 +419,7 @@ def test_an_altered_file_of_a_given_folder_is_an_error_and_stays(
     assert (given / BIG).read_bytes()[:1] == b"X"
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
 def test_what_is_no_file_is_told_and_never_waited_for(
     table: Path, tmp_path: Path, make: Callable[[Path], None]

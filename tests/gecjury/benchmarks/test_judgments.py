@@ -74,6 +74,7 @@ def test_names_the_line_of_bad_input(tmp_path: Path, old: str, new: str, message
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(
     "text",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,13 @@ CORPUS = corpus_of_texts(
     ["He go home .", "A cat  sit ."],
     {"a": ["He goes home .", "A cat sits ."], "b": ["He goes home .", "The cat sat ."]},
 )
+TWICE = {  # Two lines have one source, which two systems correct otherwise each time.
+    "source.txt": "a b c\na b c\nx y z\n",
+    "outputs/o.txt": "a B c\na b C\nx Y z\n",
+    "outputs/p.txt": "a b c\na b c\nx y z\n",
+    "references/r.txt": "a B c\na b c\nx Y z\n",
+    "benchmark.toml": 'verdicts = "edits.csv"\n',
+}
 HEADER = "sentence,system,start,end,correction,valid,annotator\n"
 
 
@@ -102,3 +110,74 @@ def test_metrics_are_compared_with_them(shell: Shell) -> None:
     assert status == 0, err
     edit = json.loads(out)["rows"][0]["edit"]
     assert (edit["cases"], edit["valid"], edit["auc"]) == (2, 1, 0.5)
+
+
+def edit_level(shell: Shell, edits: str, **files: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Compare one metric on the edits of `TWICE`: its row, and the whole document."""
+    for name, text in {**TWICE, **files, "edits.csv": HEADER + edits}.items():
+        shell.write(f"own/{name}", text)
+    status, out, err = shell(
+        "compare", "own", "-m", "errant:tagger=none", "--resamples", "20", "--format", "json"
+    )
+    assert status == 0, err
+    document = json.loads(out)
+    return document["rows"][0]["edit"], document
+
+
+THREE = "1,o,1,2,B,1,x\n2,o,2,3,C,0,x\n3,o,1,2,Y,1,x\n"
+
+
+def test_a_source_that_stands_twice_loses_no_verdict(shell: Shell) -> None:
+    ranked = "sentence,system,rank\n1,o,1\n1,p,2\n2,o,2\n2,p,1\n"
+    edit, document = edit_level(shell, THREE, **{"judgments.csv": ranked})
+    assert (edit["cases"], edit["valid"], edit["missing"], edit["split"]) == (3, 2, 0, 0)
+    # The reference has both valid edits and not the invalid one.
+    assert edit["auc"] == 1.0
+    assert edit["credit"] == "counts"
+    assert not [note for note in document["edit_notes"] if "left out" in note]
+
+
+def test_the_same_edit_of_a_source_that_stands_twice_is_two_cases(shell: Shell) -> None:
+    same = {"outputs/o.txt": "a B c\na B c\nx Y z\n"}
+    edit, _ = edit_level(shell, "1,o,1,2,B,1,x\n2,o,1,2,B,0,x\n3,o,1,2,Y,1,x\n", **same)
+    # One verdict each, where one case of both would be evenly split.
+    assert (edit["cases"], edit["valid"], edit["split"]) == (3, 2, 0)
+
+
+def test_verdicts_of_systems_that_are_not_compared_are_counted(shell: Shell) -> None:
+    sets = {"benchmark.toml": TWICE["benchmark.toml"] + '[system_sets]\nbase = ["p"]\n'}
+    edit, document = edit_level(shell, THREE + "3,p,0,1,x,1,x\n", **sets)
+    assert edit["cases"] == 1
+    told = "verdicts on corrections that none of the systems compared made: left out: 3"
+    assert told in document["edit_notes"]
+
+
+ONE_RATED = "sentence,system,score\n1,o,4\n2,o,2\n3,o,4\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "missing"), [({}, ""), ({"judgments.csv": ONE_RATED}, "none of 3 judged sentences")]
+)
+def test_edits_alone_are_a_benchmark(shell: Shell, files: dict[str, str], missing: str) -> None:
+    edit, document = edit_level(shell, THREE, **files)
+    assert (edit["cases"], edit["auc"]) == (3, 1.0)
+    assert "the system and sentence levels need judgments of whole" in document["notes"][0]
+    assert missing in " ".join(document["notes"])
+    status, out, _ = shell("compare", "own", "-m", "errant:tagger=none")
+    assert status == 0
+    assert "single edits alone are compared" in " ".join(out.split())
+    for option in ("--level=sentence", "--level=system", "--windows", "--pairwise"):
+        status, out, err = shell("compare", "own", "-m", "errant:tagger=none", option)
+        assert (status, out) == (2, "")
+        assert "people judged single edits alone" in err
+    # Without verdicts nothing is left to compare with.
+    shell.write("own/benchmark.toml", "")
+    status, _, err = shell("compare", "own", "-m", "changes")
+    assert (status, "judgments" in err) == (2, True)
+
+
+def test_a_misnamed_file_of_judgments_is_told_beside_verdicts(shell: Shell) -> None:
+    for name, text in {**TWICE, "judgements.csv": ONE_RATED, "edits.csv": HEADER + THREE}.items():
+        shell.write(f"own/{name}", text)
+    status, _, err = shell("compare", "own", "-m", "changes")
+    assert (status, "there is judgements.csv: another name" in err) == (2, True)

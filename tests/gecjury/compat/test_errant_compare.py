@@ -84,6 +84,41 @@ def test_rounding_is_theirs(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
     assert shell("errant-compare", *words)[1] == expected
 
 
+@pytest.mark.parametrize("options", ["", "-v -cat 3", "-dt -cat 1"])
+def test_beta_0_is_theirs_where_they_do_not_divide_by_zero(
+    options: str, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = 0
+    for seed in range(24):
+        mine, gold = made(seed, 1 + seed % 2), made(seed + 100 * (seed % 4), 1 + seed % 2)
+        words = ["-hyp", str(shell.write("h.m2", mine)), "-ref", str(shell.write("r.m2", gold))]
+        words += ["-b", "0", *options.split()]
+        try:
+            expected = theirs(words, monkeypatch, shell)
+        except ZeroDivisionError:
+            stopped += 1
+            shell.capsys.readouterr()
+            assert shell("errant-compare", *words)[0] == 0
+        else:
+            assert shell("errant-compare", *words)[:2] == (0, expected)
+    assert 0 < stopped < 24
+
+
+def test_beta_0_gives_precision_and_0_where_nothing_is_recalled(shell: Shell) -> None:
+    nothing = f"S a b\n{HEAD.format(-1, -1, 'noop', '-NONE-', 0)}\n\n"
+    wrong = BLOCK.replace("|||c|||", "|||d|||")
+    for mine, counts in (
+        (nothing, "0\t0\t1\t1.0\t0.0\t0.0"),
+        (wrong, "0\t1\t1\t0.0\t0.0\t0.0"),
+        (BLOCK, "1\t0\t0\t1.0\t1.0\t1.0"),
+    ):
+        words = ["-hyp", shell.write("h.m2", mine), "-ref", shell.write("r.m2", BLOCK)]
+        for beta in ("0", "1e-200"):
+            status, out, err = shell("errant-compare", *words, "-b", beta)
+            assert (status, err) == (0, "")
+            assert counts in out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("system", ["AMU", "CAMB", "NTHU", "UMC"])
 def test_four_systems_of_conll14(

@@ -119,6 +119,7 @@ def test_counts_of_errant() -> None:
 def test_scores_add_and_compare() -> None:
     total = Score(1, 1, 0) + Score(0, 0, 3, beta=2)
     assert (total.tp, total.fp, total.fn, total.beta) == (1, 1, 3, 0.5)
+    assert Score(0, 0, 3, beta=0.0).f == 0.0
     assert (total.precision, total.recall) == (0.5, 0.25)
     assert total.f == pytest.approx(1.25 * 0.125 / (0.125 + 0.25))
     assert Score().f == 1.0

@@ -258,3 +258,28 @@ def test_signature_names_tagger_and_errant() -> None:
     assert signature["tagger"].startswith("embedded-")
     assert signature["tagger"].endswith("/spacy3")
     assert signature["errant"].startswith("3.0")
+
+
+def test_the_spelling_of_giant_tokens_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The distance of two spellings takes time that grows with the product of their lengths:
+    # minutes for a million letters.
+    seen: list[str] = []
+    real = Extractor.extract
+
+    def watched(self: Extractor, pairs: Any) -> Any:
+        seen.extend(token for pair in pairs for text in pair for token in text.split())
+        return real(self, pairs)
+
+    monkeypatch.setattr(Extractor, "extract", watched)
+    source, target = "x" * 300_000, "x" * 299_999 + "y"
+    found = extract_edits(
+        [f"He see {source} .", f"a {source}"],
+        [[f"He sees {target} .", f"a {source} !"], [f"He see {source} .", f"{target} {source}"]],
+        runtime=FRESH,
+    )
+    assert [[[(e.start, e.end, e.correction) for e in edits] for edits in version]
+            for version in found] == [
+        [[(1, 2, "sees"), (2, 3, target)], [(2, 2, "!")]],
+        [[], [(0, 1, target)]],
+    ]  # fmt: skip
+    assert max(map(len, seen)) < 2_000

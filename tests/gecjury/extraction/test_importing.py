@@ -220,6 +220,7 @@ def test_a_pipeline_that_is_not_understood_may_need_torch(
     assert not needs_torch("en_test_only")
 
 
+@pytest.mark.security
 def test_entry_points_are_hidden_from_one_thread_and_only_meanwhile() -> None:
     import catalogue
 

@@ -134,6 +134,7 @@ def test_zipped_size_is_below_six_megabytes(tmp_path: Path) -> None:
     assert archive.stat().st_size < 6_000_000
 
 
+@pytest.mark.security
 def test_no_pickle_in_the_model() -> None:
     for path in (_FOLDER / "model").rglob("*"):
         if path.is_file():

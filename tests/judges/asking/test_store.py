@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from gecjury.errors import InputError, OutputError
-from gecjury.judges.asking.exchange import Reply, Request, TokenLogprob
+from gecjury.judges.asking.ask import Question, count_work
+from gecjury.judges.asking.exchange import Model, Reply, Request, TokenLogprob, key_of
 from gecjury.judges.asking.store import STORE_FORMAT, Identity, Store, read_store, store_path
 from gecjury.judges.asking.transfer import export_stores, import_stores, list_stores
 from gecjury.judges.asking.verdicts import verdict_from_json, verdict_to_json
 from gecjury.judges.replies.reply import Failure
+from gecjury.runtime import Runtime
 
 REQUEST = Request(
     backend="openai",
@@ -24,16 +26,16 @@ REQUEST = Request(
     messages=({"role": "user", "content": "Score « this » \u2028 please"},),
     schema={"type": "object"},
     sampling={"temperature": 0.0, "seed": 0, "max_tokens": 10},
-    order=0,
     repeat=0,
     prompt="sentence.v1:abc",
 )
 REPLY = Reply('{"score": 3}', "stop", 10, 5, None, 0.1 + 0.2, 0.123456789)
 IDENTITY = Identity.of(REQUEST)
+MODEL = Model(backend="openai", name="tiny", base_url="http://x/v1")
 
 
 def other(number: int) -> Request:
-    return replace(REQUEST, order=number)
+    return replace(REQUEST, repeat=number)
 
 
 @pytest.fixture
@@ -65,7 +67,6 @@ CHANGES = {
     "messages": ({"role": "user", "content": "another prompt"},),
     "schema": None,
     "sampling": {"temperature": 0.5, "seed": 0, "max_tokens": 10},
-    "order": 1,
     "repeat": 1,
     "prompt": "sentence.v2:def",
 }
@@ -81,6 +82,24 @@ def test_the_key_is_listed_openly_and_holds_nothing_else(path: Path) -> None:
     assert replace(REQUEST, expect="an estimate").key == REQUEST.key
     record = json.loads(path.read_text().splitlines()[1])
     assert record["parts"] == json.loads(json.dumps(other(0).parts))
+
+
+def test_a_prompt_kept_under_the_number_of_a_permutation_is_answered(path: Path) -> None:
+    """Stores of earlier versions; the drawn order may show first what was the reverse order."""
+    parts = {**other(7).parts, "order": 1}
+    record = {"key": key_of(parts), "parts": parts, "reply": REPLY.to_json()}
+    with Store(path, IDENTITY) as store:
+        store.append_record(record)
+        assert store.replies(other(7).key) == [REPLY]
+    with Store(path, IDENTITY) as store:
+        assert store.replies(other(7).key) == [REPLY]
+        assert len(store) == 4
+    question = Question(other(7), lambda reply: 3.0)
+    folder = path.parent / "cache" / "judgments"
+    folder.mkdir(parents=True)
+    path.rename(store_path(folder, IDENTITY))
+    work = count_work([question], MODEL, Runtime(cache=path.parent / "cache"), 2)
+    assert (work.requests, work.stored) == (0, 1)
 
 
 @pytest.mark.parametrize("cut", [1, 5, 60, 200])
@@ -150,6 +169,7 @@ UNREADABLE = {
 }
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("how", UNREADABLE)
 def test_a_line_that_cannot_be_read_is_set_aside(path: Path, how: str) -> None:
     lines = path.read_bytes().split(b"\n")
@@ -230,6 +250,7 @@ VERDICTS = [
 ]
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(("record", "count", "verdict"), VERDICTS)
 def test_a_kept_verdict_is_taken_only_in_its_form(
     record: object, count: int, verdict: object
@@ -272,6 +293,7 @@ def test_two_runs_cannot_write_one_store(path: Path) -> None:
         assert len(store) == 3
 
 
+@pytest.mark.security
 def test_a_file_that_is_no_store_is_left(tmp_path: Path) -> None:
     file = tmp_path / "notes.jsonl"
     file.write_text("my notes\n")
@@ -342,6 +364,7 @@ def test_export_and_import_move_stores_bit_for_bit(path: Path, tmp_path: Path) -
     assert [row["replies"] for row in list_stores(folder)] == [2, 2]
 
 
+@pytest.mark.security
 def test_a_damaged_export_changes_nothing(path: Path, tmp_path: Path) -> None:
     (tmp_path / "out.jsonl").write_bytes(path.read_bytes()[:-9])
     with pytest.raises(InputError, match="ends in a damaged line"):
@@ -356,6 +379,7 @@ def test_a_damaged_export_changes_nothing(path: Path, tmp_path: Path) -> None:
 FOREIGN = ["../../outside:1", "/tmp/outside:1", "..:1", "a/b/c:1", "x" * 500, ""]
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("part", ["prompt", "model"])
 @pytest.mark.parametrize("name", FOREIGN)
 def test_an_import_writes_in_its_folder_alone(tmp_path: Path, part: str, name: str) -> None:
@@ -370,6 +394,7 @@ def test_an_import_writes_in_its_folder_alone(tmp_path: Path, part: str, name: s
     assert import_stores(tmp_path / "given.jsonl", folder) == (0, 1)
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("part", ["backend", "model", "base_url", "prompt"])
 @pytest.mark.parametrize(
     ("value", "shown"),
@@ -394,6 +419,7 @@ def test_an_identity_of_another_shape_is_named(
     assert not (tmp_path / "cache").exists()  # nothing is written before all is checked
 
 
+@pytest.mark.security
 def test_a_line_nested_too_deeply_is_damage(path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole + b"[" * 100_000 + b"\n")

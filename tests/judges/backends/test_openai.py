@@ -17,10 +17,11 @@ import pytest
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
-from gecjury.judges.asking.exchange import Model
+from gecjury.judges.asking.exchange import Attempt, Model, Reply
+from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits
 from gecjury.judges.backends.openai import OpenAIBackend
-from gecjury.runtime import Runtime
+from gecjury.runtime import Runtime, Spending
 from gecjury.scoring.scorer import Scorer
 from tests.judges.faultserver import FaultServer, Said, completion, score_of, sound_reply
 
@@ -264,13 +265,102 @@ def test_lasting_faults_end_the_run_with_one_line(
     assert sorted(answered) == [1, 1, 2]
 
 
+UNKNOWN = [
+    (404, {"message": "The model `tiny` does not exist or you do not have access to it."}),
+    (404, {"message": "model 'tiny' not found", "type": "not_found_error"}),
+    (400, {"message": "tiny is not available", "code": "model_not_found"}),
+    (400, {"message": "tiny is not a valid model ID. Model tiny not found"}),
+]
+
+
+@pytest.mark.parametrize(("status", "error"), UNKNOWN)
+def test_an_unknown_model_is_told_with_those_of_the_server(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, status: int, error: dict[str, str]
+) -> None:
+    server = serve(lambda n, body: Said(status, {"error": error}), latency=0.02)
+    key = "sk-test-key-of-nobody"
+    names = [f"other-{number:02}" for number in range(60)]
+    server.models = {
+        "data": [{"id": name} for name in ["tiny-8b", "Tiny", "x\x1b[2J", key, *names]]
+    }
+    with pytest.raises(OptionError) as caught:
+        judge(server).score_corpus(corpus, replace(runtime, api_key_env="OPENAI_API_KEY"))
+    said = str(caught.value)
+    assert f"knows no model 'tiny' ({status})" in said
+    assert "did you mean " in said
+    nearest = said.partition("did you mean ")[2].partition("?")[0].split(" or ")
+    assert {"tiny-8b", "Tiny"} <= set(nearest)
+    assert "other-07" in said
+    assert said.endswith("and 24 more")
+    assert said.isprintable()
+    assert key not in said
+    assert server.listed == 1  # several requests were refused at once
+    assert not list(runtime.cache_folder("judgments").glob("*.jsonl"))
+
+
+@pytest.mark.security
+@pytest.mark.parametrize(
+    "listing", [None, [], {"data": "x"}, {"data": [{"id": 5}, {"id": []}, 7, {"id": ""}]}]
+)
+def test_an_unknown_model_of_a_server_that_lists_none(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, listing: Any
+) -> None:
+    server = serve(lambda n, body: Said(404, {"error": {"message": "no such page"}}))
+    server.models = listing
+    with pytest.raises(OptionError, match=r"\(404\): no such page; check model=.*usually /v1"):
+        judge(server).score_corpus(corpus, runtime)
+
+
+def test_a_refused_effort_is_left_out(serve: Serve, corpus: Corpus, runtime: Runtime) -> None:
+    """A model that the table does not know may take no effort, and give probabilities."""
+    from gecjury.judges.backends.openai import request_body
+    from gecjury.judges.judge import Judge
+    from gecjury.scoring.registry import load
+
+    scorer = load("llm-s:model=unheard-of,scoring=expected")
+    assert isinstance(scorer, Judge)
+    (model,) = scorer.models()
+    attempt = Attempt(scorer.questions(corpus, model, runtime)[0].request)
+    assert request_body(model, attempt, set())["reasoning_effort"] == "none"
+    assert "reasoning_effort" not in request_body(model, attempt, {"reasoning_effort"})
+
+    def behave(number: int, body: dict[str, Any]) -> Said | None:
+        if "reasoning_effort" in body:
+            message = "Unrecognized request argument supplied: reasoning_effort"
+            return Said(400, {"error": {"message": message}})
+        return completion(body, sound_reply(body))
+
+    server = serve(behave)
+    answered: list[Reply] = []
+    backend = OpenAIBackend(replace(model, base_url=server.url))
+    backend.run(
+        Assignment(
+            attempts=[attempt],
+            deliver=lambda attempt, reply: answered.append(reply),
+            may_send=lambda attempt: True,
+            price=None,
+            runtime=runtime,
+        )
+    )
+    assert [reply.sent["left_out"] for reply in answered] == [["reasoning_effort"]]
+
+
+def test_a_model_that_gives_no_probabilities_says_so(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    message = "logprobs are not supported with this model"
+    server = serve(lambda n, body: Said(400, {"error": {"message": message, "param": "logprobs"}}))
+    with pytest.raises(OptionError, match=r"gives no probabilities of tokens .*scoring=argmax"):
+        judge(server, scoring="expected").score_corpus(corpus, runtime)
+
+
 def test_no_key(monkeypatch: pytest.MonkeyPatch, corpus: Corpus, runtime: Runtime) -> None:
     pytest.importorskip("openai")
     from gecjury.scoring.registry import load
 
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(OptionError, match=r"no key for OpenAI: set \$OPENAI_API_KEY"):
-        load("llm-s").score_corpus(corpus, runtime)
+        load("llm-s:model=gpt-6-luna").score_corpus(corpus, runtime)
 
 
 def test_an_unreachable_server(corpus: Corpus, runtime: Runtime) -> None:
@@ -357,9 +447,27 @@ def test_the_cap_holds(
 
 def test_a_cap_needs_a_price(serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime) -> None:
     server = serve()
-    with pytest.raises(OptionError, match="no price is known for 'tiny'"):
+    with pytest.raises(OptionError, match=r"no price is known for 'tiny': .*--price IN,OUT"):
         judge(server).score_corpus(corpus, replace(runtime, max_cost=1.0))
     assert not server.bodies
+
+
+def test_a_price_that_was_given_holds_the_cap(
+    serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
+) -> None:
+    server = serve()
+    priced = replace(runtime, price=(1e6, 0.0), spending=Spending())
+    plan = judge(server).plan(corpus, priced)
+    assert plan is not None
+    assert plan.cost == {"amount": plan.tokens["input"], "currency": "USD", "prices": "--price"}
+    # room for one of three prompts of about 275 tokens at 1 USD each, with a margin of 30%
+    with pytest.raises(IncompleteError, match=r"stopped before --max-cost 500.*2 of 3 questions"):
+        judge(server).score_corpus(corpus, replace(priced, max_cost=500.0, spending=Spending()))
+    assert len(server.bodies) == 1
+    table = judge(server).score_corpus(corpus, replace(priced, spending=Spending()))
+    cost = table.statistics.details["audit"]["members"][0]["cost"]
+    tokens = table.statistics.details["audit"]["members"][0]["tokens"]
+    assert cost == {"amount": tokens["input"], "currency": "USD", "prices": "--price"}
 
 
 def test_a_dry_run_sends_nothing(
@@ -399,6 +507,7 @@ def limited(scorer: Scorer, limits: Limits) -> Scorer:
 ENDLESS = b'{"choices": "' + b"x" * 60_000_000
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("status", [200, 400, 500])
 @pytest.mark.parametrize("packed", [False, True])
 def test_an_oversized_reply_is_left_at_once(
@@ -416,6 +525,7 @@ def test_an_oversized_reply_is_left_at_once(
     assert judge(server).score_corpus(corpus, runtime).missing == 0
 
 
+@pytest.mark.security
 def test_a_reply_that_drips_runs_out_of_time(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
 ) -> None:
@@ -445,6 +555,7 @@ def test_less_is_under_way_where_the_time_runs_out(
     assert pace.lowest <= 2
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(
     ("status", "header", "value", "told"),
     [
@@ -490,6 +601,7 @@ def test_a_wait_that_is_none_is_no_wait(
     assert judge(server).score_corpus(corpus, runtime).missing == 0
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_takes_neither_key_nor_sentences_along(
     serve: Serve,
@@ -519,6 +631,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_completion_of_another_shape_is_counted(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime, shape: str
@@ -557,6 +670,7 @@ def test_counts_of_tokens_that_are_none(
     assert tokens == {"input": 0, "output": 0}
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("logprobs", ['"x"', "[1]", '{"content": 5}', '{"content": [7]}',
                                       '{"content": [{"token": "3", "top_logprobs": [{}]}]}',
                                       '{"content": [{"token": "3", "top_logprobs": '
@@ -616,6 +730,7 @@ def test_a_stored_reply_is_not_read_again(
     assert len(server.bodies) == 3
 
 
+@pytest.mark.security
 def test_a_stored_reply_that_cannot_be_read_is_asked_once_more(
     serve: Serve, judge: Make, corpus: Corpus, runtime: Runtime
 ) -> None:
@@ -636,6 +751,7 @@ def test_a_stored_reply_that_cannot_be_read_is_asked_once_more(
     assert not third.statistics.notes
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(
     "url",
     ["http://[", "http://host:99999/v1", "http://host:0/v1", "ftp://host/v1", "file:///etc/passwd",

@@ -137,15 +137,22 @@ def test_a_server_that_never_answers_is_given_up(
     serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
 ) -> None:
     server = serve()
-    server.finish_batch = lambda server, batch: finish_with(server, batch, [], "failed")
-    with pytest.raises(InputError, match=r"3 requests came back unanswered from 4 batches"):
+    said = {"object": "list", "data": [{"code": "x", "message": "The model tiny does not exist"}]}
+
+    def fail(server: FaultServer, batch: dict[str, Any]) -> None:
+        finish_with(server, batch, [], "failed")
+        batch["errors"] = said
+
+    server.finish_batch = fail
+    message = r"3 requests came back unanswered from 4 batches \(The model tiny does not exist\)"
+    with pytest.raises(InputError, match=message):
         judge(server).score_corpus(corpus, batched)
     assert len(server.batches) <= 6
 
 
 def test_where_there_is_no_batch(corpus: Corpus, batched: Runtime) -> None:
     with pytest.raises(OptionError, match="--batch is for backend=openai"):
-        load("llm-s:backend=vllm").score_corpus(corpus, batched)
+        load("llm-s:backend=vllm,model=m").score_corpus(corpus, batched)
     pytest.importorskip("openai")
     with pytest.raises(OptionError, match="--batch takes one base_url"):
         load("llm-s:model=m,base_url=http://a/v1+http://b/v1").score_corpus(corpus, batched)
@@ -162,6 +169,7 @@ ODD_LINES = [
 ]
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("number", range(len(ODD_LINES)))
 def test_lines_of_another_shape_are_no_answers(
     serve: Serve, judge: Make, corpus: Corpus, batched: Runtime, number: int
@@ -245,6 +253,7 @@ def test_lists_of_another_shape(
         judge(server).score_corpus(corpus, batched)
 
 
+@pytest.mark.security
 def test_an_oversized_list_of_batches(
     serve: Serve, judge: Make, corpus: Corpus, batched: Runtime
 ) -> None:

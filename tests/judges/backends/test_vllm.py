@@ -155,10 +155,11 @@ def test_three_families_in_one_table(
 
 def test_an_unknown_model_on_a_server(served: str, tmp_path: Path) -> None:
     corpus = Corpus(("S .",), {"x": Version(("T .",))})
-    with pytest.raises(ValueError, match=r"knows no model 'nobody/nothing' \(404\)"):
+    with pytest.raises(ValueError, match=r"knows no model 'nobody/nothing' \(404\)") as caught:
         load("llm-s", base_url=served, model="nobody/nothing").score_corpus(
             corpus, Runtime(cache=tmp_path)
         )
+    assert "It has: " in str(caught.value) or "it has: " in str(caught.value)
 
 
 def test_a_prompt_longer_than_the_model_is_left_out_alone(

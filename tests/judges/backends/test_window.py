@@ -245,6 +245,7 @@ def test_what_is_no_such_refusal(status: int, text: str) -> None:
     assert not says_too_long(status, {"message": text}, text)
 
 
+@pytest.mark.security
 def test_listings_of_models() -> None:
     def listing(**entry: Any) -> dict[str, Any]:
         return {"data": [{"id": "other", "max_model_len": 1}, {"id": "m", **entry}]}

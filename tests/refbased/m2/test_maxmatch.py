@@ -267,6 +267,7 @@ SEEDA_M2 = {
 }
 
 
+@pytest.mark.slow
 def test_published_scores_of_seeda(conll14, data_dir):
     outputs = systems(data_dir)
     stats = np.full((len(outputs), len(conll14), 2, 3), np.nan)

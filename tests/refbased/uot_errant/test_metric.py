@@ -77,6 +77,38 @@ def test_a_published_plan_out_of_proportion_is_not_taken() -> None:
     assert abs(raw.counts[0] - moved) > 1e-9
 
 
+def test_edits_without_mass_follow_pot_but_for_plans_out_of_proportion() -> None:
+    pytest.importorskip("ot")
+    zero = [0.0, 0.0]
+    near, far = [0.6, 0.0], [-2.0, 2.0]
+
+    def scores(mine: list[list[float]], theirs: list[list[float]]) -> dict[str, float]:
+        first, second = sets(*(E1, E2)[: len(mine)]), sets(*(E2, E3)[: len(theirs)])
+        vectors = {first: np.array(mine), second: np.array(theirs)}
+        found = {}
+        for solver in ("published", "optimum", "pot"):
+            (alignment,) = UOTERRANT(encoder="embedded", solver=solver).transported(
+                [(first, second)], vectors
+            )
+            counts = np.array(alignment.counts)
+            found[solver] = float(precision_recall_f(*counts, beta=0.5)[2])
+        return found
+
+    # In the hypothesis: POT finds the optimum, and all three agree.
+    found = scores([zero, near], [[0.5, 0.1]])
+    assert found["published"] == found["optimum"] == pytest.approx(found["pot"], abs=1e-5)
+    # In the reference: POT stops at iteration 0, and its plan is taken.
+    found = scores([near], [[0.5, 0.1], zero])
+    assert found["published"] == pytest.approx(found["pot"], rel=1e-12)
+    assert abs(found["published"] - found["optimum"]) > 0.1
+    # And beside an edit that is 3.14 away from the only mass of the reference: its kernel is
+    # 1.44 exp(−31.4) ≈ 3e-14 and its first scaling √(2.83 / 3e-14) ≈ 1e7 > 1e5, which POT
+    # multiplies into the whole plan that it leaves.
+    found = scores([near, far], [[0.5, 0.1], zero])
+    assert found["published"] == found["optimum"] < 1
+    assert found["pot"] > 1000
+
+
 def test_texts_of_vectors() -> None:
     assert edit_texts(sets(E1, E2), "remove") == [
         "he went home yesterday .",
@@ -236,7 +268,8 @@ def test_edits_without_mass_are_reported(tiny_bert: Path) -> None:
     # The tiny encoder lower-cases, so that He → he changes nothing it can see.
     case = Edit(0, 1, "He", "R:ORTH")
     scorer, statistics = run(tiny_bert, corpus([[case], [case, E1]], [[[], [E1]]]))
-    assert any("2 of 4 distinct edits do not move" in note for note in statistics.notes)
+    (note,) = (n for n in statistics.notes if "2 of 4 distinct edits do not move" in n)
+    assert "by POT's plan, as published, unless that plan is out of proportion" in note
     # Alone it has no mass: nothing was proposed that counts, P = R = 1.
     assert scorer.sentence_scores(statistics).score[0, 0] == 1
     whole = run(tiny_bert, corpus([[E1]], [[[E1]]]))[1]

@@ -15,7 +15,7 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.edit_labels import load_aqua, load_pevdata
 from gecjury.cli import main
 from gecjury.errors import DataError
-from gecjury.metaeval.edits.cases import annotator_pairs, edit_cases
+from gecjury.metaeval.edits.cases import annotator_pairs, edit_cases, unused_verdicts
 from tests.made_up import data_folder, request
 
 HEAD = ["idx", "src", "tgt", "label", "aligned", "alignment_labels", "alignment_labels_detailed"]
@@ -112,7 +112,8 @@ def test_marks_that_do_not_fit_are_told(tmp_path: Path) -> None:
     made = load_aqua(request("aqua-en", data_folder(tmp_path, {EN: aqua(row)})))
     verdicts, sources, problems = made.verdicts()
     assert (verdicts, sources) == ((), ())
-    assert "the marks do not turn the source into the correction: left out: 1" in made.notes
+    told = ("the marks do not turn the source into the correction: left out: 1",)
+    assert unused_verdicts(made) == told
     assert not problems[0].read
 
 

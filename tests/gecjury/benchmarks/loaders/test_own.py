@@ -269,6 +269,7 @@ def write_table(folder: Path, text: str) -> None:
     (folder / "benchmark.toml").write_text(text)
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -352,6 +353,7 @@ def test_a_published_file_of_appraise_gives_the_published_scores(
     )
 
 
+@pytest.mark.security
 def test_what_stands_in_the_place_of_a_file_is_refused(folder: Path) -> None:
     """A folder, or a link to itself, called as the table; a folder named as a reference."""
     (folder / "judgments.csv").write_text("sentence,system,rating\n1,good,3\n1,none,1\n")
@@ -367,3 +369,36 @@ def test_what_stands_in_the_place_of_a_file_is_refused(folder: Path) -> None:
     (folder / "benchmark.toml").mkdir()
     with pytest.raises(InputError, match=r"benchmark\.toml: is no file"):
         load_benchmark(str(folder))
+
+
+@pytest.mark.security
+def test_files_outside_the_folder_of_a_table_are_told(folder: Path, tmp_path: Path) -> None:
+    private = tmp_path / "private.txt"
+    (folder / "source.txt").rename(private)
+    write_table(folder, f"source = {json.dumps(str(private))}\n")
+    (note,) = [n for n in load_benchmark(str(folder)).notes if "outside its folder" in n]
+    assert str(private) in note
+    private.rename(folder / "source.txt")
+    write_table(folder, "")
+    assert not [n for n in load_benchmark(str(folder)).notes if "outside its folder" in n]
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("name", ["a_package_of_mine", "FOLDER"])
+def test_a_table_does_not_choose_a_spacy_pipeline(
+    folder: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spacy = pytest.importorskip("spacy")
+
+    def run(wanted: str) -> None:
+        raise AssertionError(f"loaded {wanted}")
+
+    monkeypatch.setattr(spacy, "load", run)
+    name = str(tmp_path / "pipeline") if name == "FOLDER" else name
+    write_table(folder, f'language = "sv"\ntokens = "spacy:{name}"\n')
+    with pytest.raises(InputError, match=r"names a spaCy pipeline, .* say --tokens spacy:"):
+        load_benchmark(str(folder))
+    # spaCy's own rules for a language are no pipeline, and the user may name another one.
+    assert load_benchmark(str(folder), tokens="space").corpus.language.tokens == "space"
+    write_table(folder, 'language = "sv"\ntokens = "spacy:sv"\n')
+    assert load_benchmark(str(folder)).corpus.language.tokens == "spacy:sv"

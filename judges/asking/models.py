@@ -1,0 +1,247 @@
+"""Known models: prices, reasoning and shut-down dates, in a dated file that a user may override."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from gecjury.errors import InputError
+from gecjury.runtime import Runtime
+from gecjury.textfiles import parse_json, read_text
+from gecjury.wording import visible
+
+_TABLE = Path(__file__).with_name("models.json")
+_MOST_BYTES = 4_000_000
+# A dated snapshot costs what its model costs: gpt-4o-2024-08-06, gpt-4-0613.
+_SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4})$")
+_OLD_DAYS = 120
+_SOON_DAYS = 90
+
+Reasoning = Literal["never", "optional", "always"]
+"""How a model spends hidden tokens before it answers; `optional` can be turned off."""
+
+
+def today() -> datetime.date:
+    """Return the current date."""
+    return datetime.date.today()
+
+
+@dataclass(frozen=True)
+class Price:
+    """Cost of one token in each direction, in the table's currency."""
+
+    input: float
+    output: float
+
+    def cost(self, input_tokens: float, output_tokens: float) -> float:
+        """Return the cost of some tokens."""
+        return self.input * input_tokens + self.output * output_tokens
+
+    def __str__(self) -> str:
+        return f"{1e6 * self.input:.2f} in, {1e6 * self.output:.2f} out"
+
+
+FREE = Price(0.0, 0.0)
+"""The price of a model on one's own machine."""
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Properties of a model that decide how it can be asked.
+
+    Attributes:
+        reasoning: whether it reasons before it answers.
+        schema: whether it obeys a JSON schema.
+    """
+
+    reasoning: Reasoning = "optional"
+    schema: bool = True
+
+
+@dataclass(frozen=True)
+class ModelTable:
+    """Known models by name.
+
+    Attributes:
+        date: when the prices and shut-down dates were taken down.
+        currency: e.g. `USD`.
+        prices: list prices by model.
+        ends: shut-down dates by model, of models that have one.
+        families: properties of models by how their names begin.
+        batch_factor: what a batch costs, as a share of the price.
+        path: the file.
+        fixed: the price that the user gave for every model, if any.
+    """
+
+    date: str
+    currency: str
+    prices: Mapping[str, Price]
+    ends: Mapping[str, datetime.date]
+    families: Mapping[str, Traits]
+    batch_factor: float
+    path: Path
+    fixed: Price | None = None
+
+    def price(self, model: str, *, batch: bool = False) -> Price | None:
+        """Return the price of a model or of a dated snapshot; None where it is unknown.
+
+        A price that the user gave is taken as it is, for batches as well.
+        """
+        if self.fixed is not None:
+            return self.fixed
+        listed = self.prices.get(model) or self.prices.get(_SNAPSHOT.sub("", model))
+        if listed is None or not batch:
+            return listed
+        return Price(listed.input * self.batch_factor, listed.output * self.batch_factor)
+
+    @property
+    def source(self) -> str:
+        """Where prices come from: the table's date, or the option that gave the price."""
+        return self.date if self.fixed is None else "--price"
+
+    def end(self, model: str) -> datetime.date | None:
+        """Return the date on which OpenAI shuts a model down; None where none is known."""
+        return self.ends.get(model) or self.ends.get(_SNAPSHOT.sub("", _tuned_from(model)))
+
+    def traits_of(self, model: str) -> Traits | None:
+        """Return the properties of a model's family; None where the family is unknown."""
+        name = f"{_tuned_from(model)}-"
+        near = [family for family in self.families if name.startswith(f"{family}-")]
+        return self.families[max(near, key=len)] if near else None
+
+    def suggestion(self) -> str:
+        """Name the cheapest model without a shut-down date, with its price; for errors."""
+        lasting = {name: p for name, p in self.prices.items() if name not in self.ends}
+        if not lasting:
+            return "model=NAME"
+        name = min(lasting, key=lambda name: lasting[name].output)
+        return (
+            f"model={name} ({lasting[name]}, {self.currency} per million tokens, prices of "
+            f"{self.date})"
+        )
+
+    def notes(self, models: list[str]) -> list[str]:
+        """Say what may be out of date: the table itself, or models that end soon.
+
+        Args:
+            models: names of models that OpenAI serves.
+        """
+        told = []
+        with_date = _iso(self.date)
+        if with_date is not None and (age := (today() - with_date).days) > _OLD_DAYS:
+            told.append(
+                f"prices and shut-down dates of models are of {self.date}, {age} days ago: check "
+                "them, or name a newer table with --prices FILE"
+            )
+        for model in models:
+            end = self.end(model)
+            if end is not None and 0 <= (days := (end - today()).days) <= _SOON_DAYS:
+                told.append(
+                    f"{model} is shut down on {end}, {days} days from now; replies that are "
+                    f"stored by then stay readable. For later runs: {self.suggestion()}"
+                )
+        return told
+
+
+def _tuned_from(model: str) -> str:
+    """The model that a fine-tuned one was made of (ft:gpt-4o-2024-08-06:me::x); else itself."""
+    return model.split(":")[1] if model.startswith("ft:") else model
+
+
+def _iso(text: str) -> datetime.date | None:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def model_table(runtime: Runtime) -> ModelTable:
+    """Return the table of a run: the package's or the user's, with the price that was given.
+
+    Raises:
+        InputError: the user's file is not such a table.
+    """
+    table = read_models(runtime.prices)
+    if runtime.price is None:
+        return table
+    read, written = (number / 1e6 for number in runtime.price)
+    return replace(table, fixed=Price(read, written))
+
+
+@functools.cache
+def _packaged() -> ModelTable:
+    return _read(_TABLE)
+
+
+def read_models(path: str | Path | None = None) -> ModelTable:
+    """Read a table of models.
+
+    Args:
+        path: a file such as the package's `models.json`, which is read by default. Prices in the
+            file are for a million tokens. A model needs `input` and `output` alone.
+
+    Raises:
+        InputError: the file is not such a table; says what is wrong.
+    """
+    return _packaged() if path is None else _read(Path(path))
+
+
+def _read(path: Path) -> ModelTable:
+    expected = '{"date", "currency", "models": {"NAME": {"input": X, "output": Y}}}'
+    try:
+        text = read_text(path, most=_MOST_BYTES)
+    except InputError as error:
+        raise InputError(f"the price table cannot be read: {error}") from None
+    try:
+        record = parse_json(text, "JSON", "a price table")
+        rows: dict[str, Any] = {str(name): row for name, row in record["models"].items()}
+        return ModelTable(
+            _word(record["date"]),
+            _word(record["currency"]),
+            {
+                name: Price(_positive(row["input"]) / 1e6, _positive(row["output"]) / 1e6)
+                for name, row in rows.items()
+            },
+            {
+                name: datetime.date.fromisoformat(_word(row["ends"]))
+                for name, row in rows.items()
+                if "ends" in row
+            },
+            {str(name): _traits(row) for name, row in record.get("families", {}).items()},
+            _positive(record.get("batch_factor", 1.0)),
+            path,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        said = str(error) if isinstance(error, InputError) else repr(error)
+        raise InputError(
+            f"{path}: not a price table ({visible(said[:200])}); expected {expected}"
+        ) from None
+
+
+def _traits(row: Mapping[str, Any]) -> Traits:
+    reasoning = row["reasoning"]
+    if reasoning not in get_args(Reasoning):
+        raise ValueError(f"reasoning is {str(reasoning)[:60]!r}, expected never, optional, always")
+    return Traits(reasoning, bool(row.get("schema", True)))
+
+
+def _word(value: object) -> str:
+    """A date or a currency: one short line."""
+    text = str(value)
+    if not isinstance(value, str | int) or len(text) > 60 or not text.isprintable():
+        raise ValueError(f"{text[:60]!r} is no date or currency")
+    return text
+
+
+def _positive(value: object) -> float:
+    number = float(str(value))
+    # More than any price, so that no sum of costs is infinite.
+    if not math.isfinite(number) or not 0 <= number <= 1e15:
+        raise ValueError(f"{str(value)[:60]!r} is not a price")
+    return number
