@@ -7,7 +7,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test test-slow test-all test-browser test-vllm test-documented lint format wheel docs release-check clean
+.PHONY: demo test test-slow test-all test-browser test-vllm test-minimum test-documented lint format wheel docs release-check clean
 
 demo: $(VENV)/.core
 	$(BIN)/gecjury demo
@@ -42,6 +42,25 @@ $(VENV)-vllm/.ready: pyproject.toml
 		torchvision torchaudio torchcodec
 	$(VENV)-vllm/bin/python -m pip --disable-pip-version-check install --quiet \
 		-e '.[judges]' pytest hypothesis
+	touch $@
+
+# What docs/security.md promises, with the oldest packages that pyproject.toml allows: uv reads the
+# lower bounds there. Without the extra `embedded`, whose own packages want newer ones, and without
+# Ray. Several GB, since this torch comes with CUDA's libraries.
+test-minimum: $(VENV)-minimum/.ready
+	$(VENV)-minimum/bin/python -m pytest -m security \
+		-W ignore::DeprecationWarning -W ignore::FutureWarning
+
+$(VENV)-minimum/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-minimum
+	$(VENV)-minimum/bin/python -m pip --disable-pip-version-check install --quiet uv
+	$(VENV)-minimum/bin/uv pip install --quiet --python $(VENV)-minimum/bin/python \
+		--resolution lowest-direct --requirements pyproject.toml --extra refbased \
+		--extra refless --extra judges --extra report --extra web --extra scale --extra ja
+	$(VENV)-minimum/bin/uv pip install --quiet --python $(VENV)-minimum/bin/python \
+		pytest hypothesis httpx trueskill
+	$(VENV)-minimum/bin/uv pip install --quiet --python $(VENV)-minimum/bin/python \
+		--no-deps --editable .
 	touch $@
 
 lint: $(VENV)/.dev
@@ -94,4 +113,4 @@ $(VENV)-release/.ready: constraints.txt constraints-docs.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-vllm $(VENV)-release build dist site *.egg-info
+	rm -rf $(VENV) $(VENV)-vllm $(VENV)-minimum $(VENV)-release build dist site *.egg-info

@@ -11,6 +11,8 @@ is rejected wrongly.
 - Level and power: PERM-SYS (whole systems swapped), PERM-BOTH (cells swapped), each at .05; where
   no metric has a bias also PERM-BOTH without the correction for the noise that goes with the
   sentences' means (`within_sentences`).
+- Shapes: level and power of PERM-SYS where biases are skewed or have heavy tails, or where some
+  systems are far better than the others. Humans give the quality itself.
 - Coverage: 95% bootstrap intervals of r and of the difference of two metrics' r, bias-corrected
   and plain; the truth is that of the population of systems (`both`) or of these systems on all
   sentences (`sentences`).
@@ -20,7 +22,7 @@ is rejected wrongly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +30,7 @@ import numpy as np
 from gecjury.arrays import FloatArray
 from gecjury.stats.bootstrap import Over, interval, make_resampled
 from gecjury.stats.correlation import correlations, pearson
-from gecjury.stats.permutation import perm_both
+from gecjury.stats.permutation import perm_both, perm_systems
 from speed.harness import Claim, Options, checked
 
 __all__ = ["measure"]
@@ -79,6 +81,7 @@ def measure(options: Options) -> list[Claim]:
     """Simulate all."""
     trials = 20 if options.quick else TRIALS
     claims = [_tested(what, world, trials) for what, world in _TESTED]
+    claims += [_shaped(*shapes, trials) for shapes in _SHAPES]
     claims += [_covered(over, world, trials) for over, world in _COVERED]
     return claims
 
@@ -109,16 +112,69 @@ def _tested(what: str, world: World, trials: int) -> Claim:
         human, metrics, _ = world.draw(rng)
         scores = human.mean(axis=1)
         for name in rejected:
-            cells = metrics
+            options = {"permutations": PERMUTATIONS, "seed": trial}
             if name == "PERM-SYS":
-                cells = [table.mean(axis=1)[:, None] for table in metrics]
-            elif name != "PERM-BOTH":
-                cells = [_uncorrected(table) for table in metrics]
-            _, p = perm_both(scores, cells, permutations=PERMUTATIONS, seed=trial)
+                _, p = perm_systems(scores, np.stack(metrics).mean(axis=2), **options)
+            else:
+                cells = metrics if name == "PERM-BOTH" else [_uncorrected(each) for each in metrics]
+                _, p = perm_both(scores, cells, **options)
             rejected[name] += bool(p[0, 1] <= _LEVEL)
     found = ", ".join(f"{name} {count / trials:.3f}" for name, count in rejected.items())
     where = f"{world.systems} systems × {world.sentences} sentences"
     return checked(f"share rejected at .05: {what} ({where})", found)
+
+
+_SYSTEMS = 12
+
+_Drawn = Callable[[np.random.Generator], FloatArray]
+_DRAWN: dict[str, _Drawn] = {
+    "normal": lambda rng: rng.normal(size=_SYSTEMS),
+    "uniform": lambda rng: rng.uniform(-np.sqrt(3), np.sqrt(3), _SYSTEMS),
+    "skewed": lambda rng: rng.exponential(size=_SYSTEMS) - 1,
+    "heavy-tailed": lambda rng: rng.standard_t(2.5, _SYSTEMS) / np.sqrt(5),
+    "lognormal": lambda rng: rng.lognormal(size=_SYSTEMS) / np.sqrt((np.e - 1) * np.e),
+    "two outlying systems": lambda rng: rng.normal(size=_SYSTEMS) + np.repeat((0, 4), (10, 2)),
+}
+"""Distributions of a quality or of a bias, of variance 1 but for the outlying systems."""
+
+_EQUAL, _UNEQUAL = (0.5, 0.5), (0.2, 1.0)
+# The distribution of quality and of each metric's biases, and the deviations of the biases.
+_SHAPES: Sequence[tuple[str, tuple[str, str], tuple[float, float]]] = (
+    ("normal", ("normal", "normal"), _EQUAL),
+    ("normal", ("uniform", "uniform"), _EQUAL),
+    ("normal", ("skewed", "skewed"), _EQUAL),
+    ("normal", ("heavy-tailed", "heavy-tailed"), _EQUAL),
+    ("normal", ("normal", "skewed"), _EQUAL),
+    ("lognormal", ("normal", "normal"), _EQUAL),
+    ("lognormal", ("skewed", "skewed"), _EQUAL),
+    ("lognormal", ("heavy-tailed", "heavy-tailed"), _EQUAL),
+    ("lognormal", ("normal", "skewed"), _EQUAL),
+    ("two outlying systems", ("normal", "normal"), _EQUAL),
+    ("two outlying systems", ("skewed", "skewed"), _EQUAL),
+    ("normal", ("normal", "normal"), _UNEQUAL),
+    ("normal", ("skewed", "skewed"), _UNEQUAL),
+    ("normal", ("heavy-tailed", "heavy-tailed"), _UNEQUAL),
+    ("lognormal", ("normal", "normal"), _UNEQUAL),
+)
+
+
+def _shaped(
+    quality: str, biases: tuple[str, str], deviations: tuple[float, float], trials: int
+) -> Claim:
+    """Share of corpora in which PERM-SYS rejects at .05, by what quality and biases look like."""
+    rng = np.random.default_rng(3)
+    rejected = 0
+    for _ in range(trials):
+        human = _DRAWN[quality](rng)
+        metrics = [
+            human + deviation * _DRAWN[bias](rng)
+            for bias, deviation in zip(biases, deviations, strict=True)
+        ]
+        _, p = perm_systems(human, np.stack(metrics))
+        rejected += bool(p[0, 1] <= _LEVEL)
+    truth = "equal r" if deviations == _EQUAL else "r .98 against .71"
+    what = f"share rejected at .05: {truth}, quality {quality}, biases {' and '.join(biases)}"
+    return checked(f"{what} ({_SYSTEMS} systems)", f"PERM-SYS {rejected / trials:.3f}")
 
 
 def _uncorrected(table: FloatArray) -> FloatArray:

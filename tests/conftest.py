@@ -38,10 +38,6 @@ def _make_bert(folder: Path, seed: int, layers: int = 3) -> Path:
     folder.mkdir(parents=True)
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_WORDS.split()]
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
-    tokenizer = transformers.BertTokenizer(
-        vocab=str(folder / "vocab.txt"), model_max_length=32, do_lower_case=True
-    )
-    tokenizer.save_pretrained(folder)
     config = transformers.BertConfig(
         vocab_size=len(vocabulary),
         hidden_size=16,
@@ -54,6 +50,11 @@ def _make_bert(folder: Path, seed: int, layers: int = 3) -> Path:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         transformers.BertModel(config).save_pretrained(folder)
+    # Read by the model's type, since the arguments of tokenizer classes differ between releases.
+    tokenizer = transformers.AutoTokenizer.from_pretrained(
+        folder, model_max_length=32, do_lower_case=True
+    )
+    tokenizer.save_pretrained(folder)
     return folder
 
 

@@ -29,7 +29,7 @@ DATA = (
     "gecjury/benchmarks/manifest.tsv",
     "gecjury/benchmarks/sample/outputs/careful.txt",
     "gecjury/extraction/tagger/model/tok2vec/model",
-    "gecjury/judges/asking/prices.json",
+    "gecjury/judges/asking/models.json",
     "gecjury/prompts/pairwise.v1.txt",
     "gecjury/py.typed",
     "gecjury/report/citations.bib",
@@ -226,7 +226,7 @@ def test_packages_of_our_folders_names_come_and_go(installed: Installed, tmp_pat
         ["metrics"],
         ["demo"],
         ["score", "source.txt", "mine.txt", "-r", "mine.txt", "-m", "green", "-m", "gleu"],
-        ["score", "source.txt", "mine.txt", "-m", "llm-s:model=gpt-4o-mini", "--dry-run"],
+        ["score", "source.txt", "mine.txt", "-m", "llm-s:model=gpt-6-luna", "--dry-run"],
     ],
     ids=" ".join,
 )

@@ -103,7 +103,8 @@ def _range_in(text: str) -> list[str]:
 
 def command(found: type[Scorer]) -> str:
     """A command line that scores files with a metric."""
-    named = {"model": "model=DIR", "file": "file=FILE"}
+    model = "model=NAME" if found.family == "judges" else "model=DIR"
+    named = {"model": model, "file": "file=FILE"}
     option = ",".join(named.get(key, f"{key}=VALUE") for key in found.must_name)
     files = "source.txt mine.txt theirs.txt" if "rivals" in found.needs else "source.txt mine.txt"
     given = " -r ref.txt" if "references" in found.needs else ""

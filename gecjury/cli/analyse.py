@@ -36,8 +36,6 @@ from gecjury.scoring.registry import load
 if TYPE_CHECKING:
     from gecjury.refbased.uot_errant.metric import UOTERRANT
 
-__all__ = ["ANALYSES", "Analysis", "add_arguments", "run"]
-
 Shown = tuple[list[Table], dict[str, Any]]
 """Tables for people, and what the JSON document holds besides the analysis' name."""
 

@@ -7,8 +7,6 @@ import argparse
 from gecjury.cli.inputs import add_metrics, add_reference, up_to
 from gecjury.cli.pages import add_server_options, serve_page
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
@@ -92,12 +90,13 @@ def run(args: argparse.Namespace) -> int:
         serve_page(annotate_app(study), listening, args)
     study.journal.close()
     now = len(study.journal.answers())
-    tell(f"gecjury: {now} answers in {args.output}")
+    if study.journal.behind:
+        tell(
+            f"gecjury: {now} answers in {study.journal.path}, and fewer in {args.output} "
+            f"({study.journal.behind}): start the command again to have it written"
+        )
+    else:
+        tell(f"gecjury: {now} answers in {args.output}")
     if study.command:
         tell(f"gecjury: try metrics against them with {study.command}")
-    elif args.task == "edits" and now:
-        tell(
-            f'gecjury: put verdicts = "{args.output}" into the .toml of rankings of these outputs, '
-            "and `gecjury compare` tries metrics on single edits"
-        )
     return 0

@@ -32,8 +32,6 @@ from gecjury.rewards.guards import GUARDS
 from gecjury.rewards.hackability import Hackability, alarms, hackability
 from gecjury.wording import number
 
-__all__ = ["add_arguments", "document", "reward_tables", "run", "tables"]
-
 _TOLD = 60.0  # seconds from which it is said
 
 

@@ -7,8 +7,6 @@ import argparse
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import print_data
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the names."""

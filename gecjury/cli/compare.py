@@ -22,8 +22,6 @@ from gecjury.wording import number
 if TYPE_CHECKING:
     from gecjury.metaeval.settings import Settings
 
-__all__ = ["add_arguments", "add_study_options", "compare_metrics", "run"]
-
 _MOST_PAIRED = 200  # systems whose pairs make a table that somebody can use
 
 

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import print_data
 
-__all__ = ["SHELLS", "add_arguments", "run"]
-
 _EPILOG = """\
 for every new shell:
   bash   echo 'eval "$(gecjury completion bash)"' >> ~/.bashrc
@@ -60,17 +58,20 @@ def _words_of_all() -> list[_Words]:
     from gecjury.benchmarks.data_folder import DATASETS
     from gecjury.benchmarks.table import BENCHMARKS
     from gecjury.cli import command_parser
+    from gecjury.experiments.maege.references import CORPORA
     from gecjury.refless.data.labelled import LABELLED_SETS
+    from gecjury.refless.data.pairs import PARALLEL_NAMES
+    from gecjury.refless.data.rated_sets import NAMED_SETS
     from gecjury.scoring.registry import METRICS, metric_names
 
     lists = {
         "metric": tuple(metric_names()),
         "benchmark": tuple(BENCHMARKS),
         "dataset": (*DATASETS, "all"),
-        "rated": ("tmu-gfm", "gug"),
-        "parallel": ("jfleg", "gmeg-dev"),
+        "rated": tuple(NAMED_SETS),
+        "parallel": PARALLEL_NAMES,
         "labelled": tuple(LABELLED_SETS),
-        "annotated": ("conll14",),
+        "annotated": CORPORA,
         "cited": (*METRICS, *BENCHMARKS),
     }
     # Names of other packages' metrics stand in a script that a shell runs.

@@ -11,8 +11,6 @@ from gecjury.cli.streams import print_data, tell
 if TYPE_CHECKING:
     from gecjury.benchmarks.data_folder import DataFile, DataFolder
 
-__all__ = ["add_arguments", "run"]
-
 _EPILOG = """\
 Data is looked for in --data DIR, then $GECJURY_DATA, then the cache, and is fetched into the cache
 as commands need it. `fetch` fills whichever of these is in use (and makes --data DIR), for

@@ -15,8 +15,6 @@ from gecjury.report.tables import Column, Table, print_result
 if TYPE_CHECKING:
     from gecjury.datasets.run import DatasetScores
 
-__all__ = ["add_dataset_options", "run_dataset", "wants_dataset"]
-
 _FOR_DATASETS = ("column", "keep", "output_format", "strict", "shard_rows", "address", "num_gpus")
 
 

@@ -10,8 +10,6 @@ from gecjury.cli.inputs import add_metrics
 from gecjury.cli.streams import tell
 from gecjury.errors import install_hint
 
-__all__ = ["add_arguments", "run"]
-
 _METRICS = ["green", "gleu"]
 EDIT_METRICS = ["errant", "cleme"]
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Scorer
 
-__all__ = ["TRIPPED", "add_arguments", "document", "run", "tables"]
-
 TRIPPED = 3
 """Exit status where a condition of `--fail-if` holds."""
 

@@ -6,8 +6,6 @@ import argparse
 
 from gecjury.cli.streams import print_data
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""

@@ -8,8 +8,6 @@ from typing import Literal
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import print_data, tell
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the options, which are that program's."""

@@ -22,8 +22,6 @@ from gecjury.scoring.by_edit import Explanation
 from gecjury.scoring.registry import load
 from gecjury.textfiles import write_text
 
-__all__ = ["add_arguments", "document", "run", "tables"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""

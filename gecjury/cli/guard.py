@@ -11,8 +11,6 @@ from importlib import metadata
 
 from gecjury.runtime import __version__
 
-__all__ = ["UNFORESEEN", "tell_unforeseen"]
-
 UNFORESEEN = 70
 """Exit status: a fault of the program itself."""
 

@@ -17,31 +17,6 @@ if TYPE_CHECKING:
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import Plan
 
-__all__ = [
-    "MOST_DRAWS",
-    "MOST_SEED",
-    "add_files",
-    "add_gold",
-    "add_metrics",
-    "add_reference",
-    "add_references",
-    "benchmark_or_files",
-    "decimal",
-    "dry_run",
-    "files_to_score",
-    "language_from",
-    "language_options",
-    "load_scorers",
-    "named_benchmark",
-    "read_files",
-    "runtime_from",
-    "told_names",
-    "up_to",
-    "whole",
-    "with_servers",
-]
-
-
 MOST_DRAWS = 1_000_000
 """Resamples, permutations and the like; their own error is long below what is shown."""
 
@@ -408,6 +383,7 @@ def runtime_from(args: argparse.Namespace) -> Runtime:
         dry_run=args.dry_run,
         max_cost=args.max_cost,
         prices=None if args.prices is None else Path(args.prices),
+        price=args.price,
         api_key_env=args.api_key_env,
         batch=args.batch,
         progress=SilentProgress() if args.quiet else TerminalProgress(),
@@ -441,6 +417,17 @@ def decimal(text: str) -> float:
     if not math.isfinite(number):
         raise argparse.ArgumentTypeError(f"{text:.30} is no finite number; expected one")
     return number
+
+
+def two_prices(text: str) -> tuple[float, float]:
+    """Two prices, of tokens read and written, as an option's type."""
+    numbers = [decimal(part) for part in text.split(",")]
+    if len(numbers) != 2 or not all(0 <= number <= 1e9 for number in numbers):
+        raise argparse.ArgumentTypeError(
+            f"{text!r:.60}: expected two prices per million tokens, of input and output, e.g. "
+            "0.10,0.50"
+        )
+    return numbers[0], numbers[1]
 
 
 def up_to(most: int, least: int = 1) -> Callable[[str], int]:

@@ -7,9 +7,6 @@ from pathlib import Path
 
 from gecjury.cli.parsers import CommandParser, add_actions
 
-__all__ = ["add_arguments", "run"]
-
-
 _ACTIONS = {
     "list": "the stores in the cache folder",
     "export": "write stores into one file",

@@ -11,8 +11,6 @@ from gecjury.cli.streams import print_data
 if TYPE_CHECKING:
     from gecjury.corpus.m2 import M2Sentence
 
-__all__ = ["add_arguments", "run"]
-
 _ACTIONS = {
     "apply": "the corrected sentences of one annotator",
     "text": "the source sentences",

@@ -24,8 +24,6 @@ from gecjury.experiments.maege.experiment import (
 )
 from gecjury.report.tables import Column, Table, print_result
 
-__all__ = ["add_arguments", "document", "run", "tables"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""

@@ -10,8 +10,6 @@ from gecjury.cli.streams import tell
 if TYPE_CHECKING:
     from gecjury.report.tables import Table
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""

@@ -10,9 +10,7 @@ from gecjury.cli.inputs import up_to
 from gecjury.cli.streams import tell
 
 if TYPE_CHECKING:
-    from gecjury.web.guards import App
-
-__all__ = ["add_server_options", "serve_page"]
+    from gecjury.web.guards import Guard
 
 
 def add_server_options(parser: argparse.ArgumentParser) -> None:
@@ -28,11 +26,11 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def serve_page(app: App, listening: socket.socket, args: argparse.Namespace) -> None:
-    """Tell the address and answer until the program is interrupted.
+def serve_page(app: Guard, listening: socket.socket, args: argparse.Namespace) -> None:
+    """Tell the address with its secret, and answer until the program is interrupted.
 
     Args:
-        app: with its guard.
+        app: the pages.
         listening: from `listen`, before anything is read: a port that is taken costs nothing then.
         args: as `add_server_options` declared them.
     """

@@ -12,13 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from gecjury.cli.inputs import decimal, up_to, whole
+from gecjury.cli.inputs import decimal, two_prices, up_to, whole
 from gecjury.cli.streams import tell
 from gecjury.errors import OptionError, nearest
 from gecjury.report.tables import FORMATS
 from gecjury.wording import listed, visible
-
-__all__ = ["DRY_RUNS", "CommandParser", "Declare", "add_actions", "leaves", "readers_of"]
 
 DRY_RUNS = ("score", "rank", "diff", "pick", "power", "compare", "demo", "attack", "maege")
 """Commands that count what judges would be asked, and stop."""
@@ -154,6 +152,15 @@ _SHARED = (
     ),
     _Shared("--prices", _ANY_METRIC, {"metavar": "FILE", "help": "judges: another price table"}),
     _Shared(
+        "--price",
+        _ANY_METRIC,
+        {
+            "type": two_prices,
+            "metavar": "IN,OUT",
+            "help": "judges: the model's price per million tokens read and written (USD)",
+        },
+    ),
+    _Shared(
         "--batch",
         _ANY_METRIC,
         {
@@ -211,6 +218,7 @@ class CommandParser(argparse.ArgumentParser):
         self.path = path
         self.actions: Mapping[str, CommandParser] = {}
         self.beside: Mapping[str, CommandParser] = {}
+        self.presets: Mapping[str, Mapping[str, object]] = {}
         self._declare = declare
 
     def declared(self) -> CommandParser:
@@ -262,6 +270,10 @@ class CommandParser(argparse.ArgumentParser):
         elif not {"-h", "--help"} & set(words):
             self._refuse_foreign(words)
         found: tuple[Any, list[str]] = super().parse_known_args(words, namespace)
+        if self.presets and found[0].recipe:
+            # As defaults, a recipe's values give way to options that were typed.
+            self.set_defaults(**self.presets[found[0].recipe])
+            found = super().parse_known_args(words)
         return found
 
     def _action_first(self, words: list[str]) -> list[str]:

@@ -24,8 +24,6 @@ from gecjury.report.tables import Column, Table, print_json, print_result
 from gecjury.textfiles import write_text
 from gecjury.wording import number
 
-__all__ = ["add_arguments", "document", "run", "score_lines", "table"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
@@ -214,7 +212,8 @@ def table(found: Picked, inputs: list[str]) -> Table:
     ]
     best = "; ".join(f"{name}: {system}" for name, system in found.best.items())
     notes = [
-        f"best system ({best}): the highest by these references, which nobody knows beforehand",
+        "best system: chosen for each half of the sentences by the references of the other half, "
+        f"ten pairs of halves, anew in every resample; by all sentences {best}",
         f"[low, high]: 95% paired bootstrap over sentences, {found.settings.resamples} resamples, "
         f"seed {found.settings.seed}; random pick: the mean of ten; oracle: of every sentence the "
         "text that the measure scores highest by itself",

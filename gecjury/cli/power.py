@@ -27,8 +27,6 @@ from gecjury.errors import OptionError
 from gecjury.report.tables import Column, Table, print_result
 from gecjury.scoring.given_scores import GivenScores
 
-__all__ = ["add_arguments", "document", "run", "tables"]
-
 _SCORES = (".json", ".csv", ".tsv")
 
 

@@ -13,8 +13,6 @@ from gecjury.cli.streams import tell
 from gecjury.runtime import Bar, SilentBar
 from gecjury.wording import visible
 
-__all__ = ["RowProgress", "TerminalProgress"]
-
 _DELAY_SECONDS = 2.0
 _MINUTE = 60.0
 

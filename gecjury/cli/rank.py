@@ -13,8 +13,6 @@ from gecjury.report.tables import Column, Table, print_result
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.ranking import Aggregate
 
-__all__ = ["add_arguments", "document", "run", "table"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""

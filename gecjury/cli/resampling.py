@@ -11,8 +11,6 @@ from gecjury.cli.inputs import MOST_DRAWS, up_to
 if TYPE_CHECKING:
     from gecjury.metaeval.settings import Resampling
 
-__all__ = ["add_resampling", "resampling_from"]
-
 
 def add_resampling(parser: argparse.ArgumentParser, over: Sequence[str] | None = None) -> None:
     """Declare the options of resampling.

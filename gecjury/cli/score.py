@@ -17,8 +17,6 @@ from gecjury.experiments.score import (
 )
 from gecjury.report.tables import Column, Table, audit_tables, print_result
 
-__all__ = ["add_arguments", "document", "run", "tables", "worst_table"]
-
 _ON_PAGE = 20  # sentences of each system that cost most
 
 

@@ -7,8 +7,6 @@ import argparse
 from gecjury.cli.inputs import add_metrics
 from gecjury.cli.pages import add_server_options, serve_page
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""

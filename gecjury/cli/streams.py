@@ -13,8 +13,6 @@ import sys
 
 from gecjury.wording import visible
 
-__all__ = ["hold_streams", "print_data", "reader_has_gone", "set_aside", "tell"]
-
 
 def tell(message: str) -> None:
     """A message for people, on stderr; what cannot be written there is dropped.

@@ -8,8 +8,6 @@ from types import ModuleType
 
 from gecjury.cli.parsers import CommandParser, add_actions
 
-__all__ = ["TARGETS", "add_arguments", "run"]
-
 TARGETS = {
     "some": "regressors of grammaticality, fluency and meaning, or of quality, on rated sentences",
     "weights": "weights α, β, γ of a trained SOME, found on a benchmark",
@@ -21,8 +19,8 @@ TARGETS = {
 
 _EPILOG = """\
 examples:
-  gecjury train some tmu-gfm -o my-some --encoder embedded
-  gecjury train impara jfleg gmeg-dev -o my-impara --encoder embedded
+  gecjury train some tmu-gfm -o my-some --recipe small
+  gecjury train impara jfleg gmeg-dev -o my-impara --recipe small
   gecjury train detector multiged-en -o my-detector --encoder embedded
   gecjury train weights gjg15 --model my-some --share 0.1
   gecjury train jury gjg15 -m gleu@10refs -m green -m errant --exclude seeda -o my-jury.json

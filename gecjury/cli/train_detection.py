@@ -14,18 +14,6 @@ if TYPE_CHECKING:
 
     from gecjury.refless.data.labelled import LabelledSentence, LabelledText
 
-__all__ = [
-    "add_detection",
-    "add_detector",
-    "add_step_options",
-    "detection_origin",
-    "error_weight",
-    "labelled_code",
-    "labelled_text",
-    "step_choices",
-    "unread_of_detection",
-]
-
 
 def add_detection(group: argparse._ActionsContainer, *, named: bool = True) -> None:
     """Declare what detection learns from.

@@ -19,12 +19,11 @@ from gecjury.cli.train_options import (
     settings_from,
     told_of_reading,
 )
+from gecjury.cli.train_recipes import add_recipe, chosen_recipe
 from gecjury.cli.train_watching import add_watching, draw_history, watching_choices
 
 if TYPE_CHECKING:
     from gecjury.cli.parsers import CommandParser
-
-__all__ = ["add_options", "train"]
 
 _EPOCHS, _BATCH = 3, 32
 
@@ -46,6 +45,7 @@ examples:
     add_check(group)
     add_optimisation(parser.add_argument_group("model and optimisation"))
     add_watching(parser)
+    add_recipe(parser, "detector")
     parser.set_defaults(epochs=_EPOCHS, train_batch=_BATCH)
 
 
@@ -79,6 +79,7 @@ def train(args: argparse.Namespace) -> int:
         error_weight=error_weight(args),
         origin={"data": " ".join(map(shown_name, args.inputs))},
         language=language,
+        recipe_name=chosen_recipe(args),
         **telling,
     )
     figures = train_detector(job)

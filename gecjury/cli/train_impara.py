@@ -27,20 +27,20 @@ from gecjury.cli.train_options import (
     told_of_reading,
     training_language,
     warn_of_leaks,
+    with_worth,
 )
+from gecjury.cli.train_recipes import add_recipe, chosen_recipe, refuse_without_detector
 from gecjury.cli.train_watching import add_watching, draw_history, watching_choices
 
 if TYPE_CHECKING:
     from gecjury.cli.parsers import CommandParser
-
-__all__ = ["add_options", "train"]
 
 
 def add_options(parser: CommandParser) -> None:
     """Declare data and model."""
     parser.epilog = """\
 examples:
-  gecjury train impara jfleg gmeg-dev -o my-impara --encoder embedded
+  gecjury train impara jfleg gmeg-dev -o my-impara --recipe small
   gecjury train impara jfleg gmeg-dev -o my-impara-ged --encoder embedded \\
       --detection multiged-en --pooling mean
 """
@@ -61,6 +61,7 @@ examples:
     add_optimisation(parser.add_argument_group("model and optimisation"))
     _add_improvements(parser)
     add_watching(parser)
+    add_recipe(parser, "impara")
 
 
 def _add_improvements(parser: CommandParser) -> None:
@@ -96,8 +97,9 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.refless.training.model_card import shown_name
     from gecjury.refless.training.steps.intermediate import IntermediateData, step_settings
     from gecjury.refless.training.trainer import is_main_process
-    from gecjury.report.tables import Column, print_table
+    from gecjury.report.tables import Column, Table, print_result
 
+    refuse_without_detector(args)
     refuse_unread(args, _unread(args))
     steps = bool(args.intermediate or args.detection)
     telling = watching_choices(args)
@@ -132,17 +134,19 @@ def train(args: argparse.Namespace) -> int:
         origin={"data": name, **detection_origin(args)},
         notes=notes,
         language=language.code,
+        recipe_name=chosen_recipe(args),
         **telling,
     )
-    figures = train_impara(job)
+    report = train_impara(job)
     draw_history(args, job.folder)
     if is_main_process():
         metric = ranker_metric(args.output, args.pooling)
-        print_table(
-            [Column(key) for key in ("part", "accuracy", "pairs")],
-            figures,
+        columns = [Column(key) for key in ("part", "accuracy", "pairs")]
+        model = f"model: {args.output}; score with -m {metric}"
+        print_result(
+            with_worth(args, [Table(columns, report.figures)], report.worth, model),
+            {"rows": report.figures, "worth": report.worth},
             args.format,
-            notes=[f"model: {args.output}; score with -m {metric}"],
         )
     return 0
 

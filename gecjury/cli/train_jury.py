@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from gecjury.report.tables import Table
     from gecjury.runtime import Runtime
 
-__all__ = ["add_options", "train"]
-
 _EPILOG = """\
 example:
   gecjury train jury gjg15 -m gleu@10refs -m green -m errant --exclude seeda -o my-jury.json

@@ -15,20 +15,8 @@ if TYPE_CHECKING:
     from gecjury.corpus.corpus import Corpus
     from gecjury.corpus.language import Language
     from gecjury.refless.training.recipe import TrainSettings
-
-__all__ = [
-    "add_check",
-    "add_inputs",
-    "add_judged",
-    "add_optimisation",
-    "data_folder",
-    "refuse_unread",
-    "settings_from",
-    "tested_corpora",
-    "told_of_reading",
-    "training_language",
-    "warn_of_leaks",
-]
+    from gecjury.refless.training.worth import Worth
+    from gecjury.report.tables import Table
 
 
 def add_inputs(parser: CommandParser, help: str, output: str) -> None:
@@ -267,3 +255,30 @@ def warn_of_leaks(args: argparse.Namespace, texts: list[str], what: str) -> list
             found.append(line)
             tell(f"warning: {line}")
     return found + [f"Leakage into {name} was not checked, for lack of its data" for name in absent]
+
+
+def with_worth(
+    args: argparse.Namespace, tables: list[Table], worth: Worth | None, model: str
+) -> list[Table]:
+    """Return the tables, then that of the held-out pairs with its verdict.
+
+    Args:
+        args: of the target.
+        tables: one or more.
+        worth: None for folders of earlier versions, which do not have it.
+        model: the note that names the model, which stands last.
+    """
+    from dataclasses import replace
+
+    from gecjury.report.tables import Column, Table
+
+    notes = [model]
+    if worth is not None:
+        if not worth["above_changes"] and args.encoder == "embedded" and not args.recipe:
+            notes = ["the best measured settings for the packaged encoder: --recipe small", model]
+        notes = [worth["verdict"], *notes]
+    if worth is None or not worth["rows"]:
+        return [*tables[:-1], replace(tables[-1], notes=[*tables[-1].notes, *notes])]
+    title = f"Held-out pairs of corrections of one source, by {worth['judged']}"
+    columns = [Column("what"), Column("accuracy", "in the right order", interval="interval")]
+    return [*tables, Table(columns, [dict(row) for row in worth["rows"]], title, notes)]

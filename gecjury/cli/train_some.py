@@ -28,7 +28,9 @@ from gecjury.cli.train_options import (
     told_of_reading,
     training_language,
     warn_of_leaks,
+    with_worth,
 )
+from gecjury.cli.train_recipes import add_recipe, chosen_recipe, refuse_without_detector
 from gecjury.cli.train_watching import add_watching, draw_history, watching_choices
 
 if TYPE_CHECKING:
@@ -41,8 +43,6 @@ if TYPE_CHECKING:
     from gecjury.refless.training.some import Report
     from gecjury.refless.training.steps.intermediate import IntermediateData
 
-__all__ = ["add_options", "print_grid", "train"]
-
 _PARALLEL = ("jfleg", "gmeg-dev")
 
 
@@ -50,7 +50,7 @@ def add_options(parser: CommandParser) -> None:
     """Declare data, model and improvements beyond the paper."""
     parser.epilog = """\
 examples:
-  gecjury train some tmu-gfm -o my-some --encoder embedded
+  gecjury train some tmu-gfm -o my-some --recipe small
   gecjury train some ratings.tsv -o my-some --column output=hyp --column source=src \\
       --column grammaticality=g1,g2,g3
   torchrun --nproc_per_node 4 -m gecjury train some tmu-gfm -o my-some
@@ -64,6 +64,7 @@ examples:
     _add_model(parser)
     _add_improvements(parser)
     add_watching(parser, "; with --kernel also dev scores by amount of data")
+    add_recipe(parser, "some")
 
 
 def _add_data(parser: CommandParser) -> None:
@@ -170,6 +171,7 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.refless.training.model_card import shown_name
     from gecjury.refless.training.some import Job, train_some
 
+    refuse_without_detector(args)
     if args.detection and "detection" not in args.intermediate:
         args.intermediate = ["detection", *args.intermediate]
     if len(args.inputs) > 1:
@@ -192,7 +194,7 @@ def train(args: argparse.Namespace) -> int:
     name = shown_name(args.inputs[0])
     notes = warn_of_leaks(args, [*data.sources, *data.outputs], name)
     notes += told_of_reading(args.encoder, data.outputs, language)
-    steps = _steps(args, language) if recipe.intermediate else None
+    steps = _recipe_steps(args, language) if recipe.intermediate else None
     job = Job(
         data=data,
         split=split,
@@ -207,12 +209,13 @@ def train(args: argparse.Namespace) -> int:
             **detection_origin(args),
         },
         notes=notes,
+        recipe_name=chosen_recipe(args),
         **telling,
     )
     if args.grid:
         from gecjury.refless.training.grid import train_grid
 
-        return print_grid(args, train_grid(job))
+        return print_grid(args, *train_grid(job))
     report = train_some(job)
     draw_history(args, report.folder)
     return _print_report(args, report)
@@ -264,7 +267,8 @@ def _refuse_english(args: argparse.Namespace, language: Language) -> None:
     if "ratings" in args.intermediate:
         raise OptionError(f"--intermediate ratings learns from English sentences, and {where}")
     if args.clean:
-        raise OptionError(f"--clean is spoilt by rules of English, and {where}")
+        named = f"--recipe {args.recipe} sets --clean, which" if args.recipe else "--clean"
+        raise OptionError(f"{named} is spoilt by rules of English, and {where}")
     parallel = {"ranking"} if args.detection else {"ranking", "detection"}
     if parallel & set(args.intermediate) and not args.parallel:
         raise OptionError(
@@ -340,6 +344,21 @@ def _read(
     return choose_aspects(found, aspects)
 
 
+def _recipe_steps(args: argparse.Namespace, language: Language) -> IntermediateData:
+    """Return `_steps`; the error about missing data says which recipe wants it, and the remedy."""
+    from gecjury.errors import DataError
+
+    try:
+        return _steps(args, language)
+    except DataError as error:
+        if not args.recipe:
+            raise
+        raise DataError(
+            f"--recipe {args.recipe} learns error detection beforehand, from jfleg, gmeg-dev and "
+            f"en-ewt: {error}; or name text of your own with --parallel SOURCE,REF and --clean FILE"
+        ) from None
+
+
 def _steps(args: argparse.Namespace, language: Language) -> IntermediateData:
     from gecjury.refless.data.pairs import read_parallel
     from gecjury.refless.data.rated_sets import read_rated_sets, read_treebank_text
@@ -365,7 +384,6 @@ def _steps(args: argparse.Namespace, language: Language) -> IntermediateData:
 
 
 def _print_report(args: argparse.Namespace, report: Report) -> int:
-    from gecjury.refless.nets.bundle import metric_for
     from gecjury.refless.training.trainer import is_main_process
     from gecjury.report.tables import Column, Table, print_result
 
@@ -381,17 +399,16 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
     columns = [Column("what")] * bool(report.alone)
     columns += [Column(key) for key in ("part", "aspect", "pearson", "spearman", "rmse")]
     columns.append(Column("rows", digits=0))
-    aspects = [aspect for part in report.figures.values() for aspect in part]
-    notes = [f"model: {report.folder}; score with -m {metric_for(str(report.folder), aspects)}"]
     document: dict[str, object] = {
         "model": str(report.folder),
         "figures": report.figures,
         "trained": report.trained,
         "steps": report.steps,
+        "worth": report.worth,
     }
     if report.alone:
         document |= {"alone": report.alone, "shares": report.shares}
-    tables = [Table(columns, rows, notes=notes)]
+    tables = [Table(columns, rows)]
     if report.beside:
         document["beside"] = list(report.beside)
         shown = [Column("what"), Column("of", "agrees with")]
@@ -399,12 +416,12 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
         shown.append(Column("rows", digits=0))
         title = "On held-out sources (the test part), intervals of 95% by bootstrap over sources"
         tables.append(Table(shown, [dict(row) for row in report.beside], title))
-    print_result(tables, document, args.format)
+    print_result(with_worth(args, tables, report.worth, _model(report)), document, args.format)
     return 0
 
 
-def print_grid(args: argparse.Namespace, trials: Sequence[GridTrial]) -> int:
-    """Print what each combination of the grid reached."""
+def print_grid(args: argparse.Namespace, trials: Sequence[GridTrial], report: Report) -> int:
+    """Print what each combination of the grid reached, and what the chosen one is worth."""
     from gecjury.refless.training.trainer import is_main_process
     from gecjury.report.tables import Column, Table, print_result
 
@@ -416,5 +433,16 @@ def print_grid(args: argparse.Namespace, trials: Sequence[GridTrial]) -> int:
         {key: getattr(trial, key) for key in (*keys, "chosen")} | {"chosen": "*" * trial.chosen}
         for trial in trials
     ]
-    print_result([Table([*columns, Column("chosen")], rows)], {"rows": rows}, args.format)
+    tables = with_worth(
+        args, [Table([*columns, Column("chosen")], rows)], report.worth, _model(report)
+    )
+    print_result(tables, {"rows": rows, "worth": report.worth}, args.format)
     return 0
+
+
+def _model(report: Report) -> str:
+    """Return where the model is and how to score with it."""
+    from gecjury.refless.nets.bundle import metric_for
+
+    aspects = [aspect for part in report.figures.values() for aspect in part]
+    return f"model: {report.folder}; score with -m {metric_for(str(report.folder), aspects)}"

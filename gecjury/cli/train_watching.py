@@ -12,8 +12,6 @@ from gecjury.cli.streams import tell
 if TYPE_CHECKING:
     from gecjury.cli.parsers import CommandParser
 
-__all__ = ["add_watching", "draw_history", "watching_choices"]
-
 
 def add_watching(parser: CommandParser, drawn: str = "") -> None:
     """Declare --figure, --report-to, --logging-dir and --license.

@@ -10,8 +10,6 @@ from gecjury.cli.train_options import add_check, add_inputs, add_judged, refuse_
 if TYPE_CHECKING:
     from gecjury.cli.parsers import CommandParser
 
-__all__ = ["add_options", "train"]
-
 
 def add_options(parser: CommandParser) -> None:
     """Declare the model and the judgments that are searched on."""

@@ -18,8 +18,6 @@ from gecjury.scoring.options import parse
 from gecjury.scoring.registry import scorer_class
 from gecjury.stats.ranking import Aggregate
 
-__all__ = ["add_arguments", "document", "run", "tables"]
-
 _EPILOG = """\
 what to tune:
   green:beta=0:5:0.01      any numeric option of any metric, start:stop:step

@@ -17,8 +17,6 @@ from gecjury.errors import OptionError, nearest
 from gecjury.runtime import __version__
 from gecjury.scoring.registry import METRICS
 
-__all__ = ["CITED", "Entry", "citations", "entries"]
-
 _FILE = Path(__file__).with_name("citations.bib")
 _HEAD = re.compile(r"@(\w+)\{([\w-]+),")
 _FIELD = re.compile(r"  (\w+) = \{(.*)\},")

@@ -23,8 +23,6 @@ from gecjury.metaeval.uncertainty import Significance
 from gecjury.report.tables import Column, Table
 from gecjury.wording import listed, number
 
-__all__ = ["document", "tables"]
-
 # Metrics named beside the annotators; the others stand in JSON.
 _BESIDE = 6
 _TESTS = {"perm-systems": "PERM-SYS", "perm-both": "PERM-BOTH"}
@@ -231,6 +229,8 @@ def _annotator_notes(found: Comparison) -> list[str]:
     if not parts:
         return []
     kappas = f"κ between annotators and within one, over all ranked systems: {', '.join(parts)}"
+    if found.benchmark.directed_kappa:
+        kappas += "; as published, each pair in the alphabetical order of its systems alone"
     return [*_beside_annotators(found), kappas]
 
 
@@ -265,7 +265,7 @@ def _beside_annotators(found: Comparison) -> list[str]:
 
 
 def _kappas(people: Annotators) -> dict[str, Any]:
-    """κ as the papers give it (over all ranked systems), and on the pairs compared here."""
+    """Return κ over all ranked systems, and on the pairs compared here."""
     between, within, ceiling = people.between, people.within, people.agreement
     return {
         "kappa": {"between": between.mean, "within": within.mean, "ceiling": ceiling.kappa},
@@ -480,6 +480,7 @@ def _edit_record(edits: EditComparison) -> dict[str, Any]:
             for name, each in edits.chance.items()
         },
         "edit_untried": list(edits.untried),
+        "edit_notes": list(edits.notes),
     }
 
 
@@ -543,7 +544,9 @@ def _edit_table(found: Comparison, edits: EditComparison) -> Table:
         f"{benchmark.name}: single edits against the annotators' verdicts, "
         f"references {benchmark.references or 'none'}"
     )
-    notes = dict.fromkeys([*_edit_notes(edits), *edits.notes])
+    # Where whole corrections are compared, the benchmark's notes stand below their table.
+    of_benchmark = [] if found.tables else benchmark.notes
+    notes = dict.fromkeys([*_edit_notes(edits), *of_benchmark, *edits.notes])
     return Table(columns, rows, title, list(notes))
 
 

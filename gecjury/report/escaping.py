@@ -12,15 +12,6 @@ import re
 
 from gecjury.wording import visible
 
-__all__ = [
-    "json_text",
-    "latex",
-    "latex_comment",
-    "markdown",
-    "markdown_cell",
-    "markdown_line",
-]
-
 # What CommonMark and GitHub's dialect act on within a line, and only where they do: `[.84, .96]`,
 # `per_sentence` and `p < .05` are text.
 _MARKDOWN = re.compile(

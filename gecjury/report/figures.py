@@ -18,16 +18,6 @@ from gecjury.errors import MissingExtraError, OptionError, OutputError, install_
 from gecjury.scoring.by_edit import HeatMap
 from gecjury.wording import shortened
 
-__all__ = [
-    "bars",
-    "check_figure",
-    "check_place",
-    "heat_map",
-    "learning_curves",
-    "lines",
-    "points",
-]
-
 _KINDS = (".png", ".pdf", ".svg")
 
 

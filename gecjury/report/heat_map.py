@@ -8,8 +8,6 @@ from gecjury.report.page.markup import lang_attribute, render_page
 from gecjury.scoring.by_edit import HeatMap
 from gecjury.wording import shortened
 
-__all__ = ["heat_map_html"]
-
 
 def heat_map_html(
     heat_map: HeatMap, heading: str, lines: Sequence[tuple[str, str]], language: str = "en"

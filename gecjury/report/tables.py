@@ -25,25 +25,11 @@ from gecjury.report.escaping import (
     markdown_cell,
     markdown_line,
 )
-from gecjury.wording import chopped, letters, number, visible
+from gecjury.wording import chopped, letters, shortened, visible
 from gecjury.wording import width as width_of
 
 if TYPE_CHECKING:
     from gecjury.scoring.scores import ScoreTable
-
-__all__ = [
-    "FORMATS",
-    "Column",
-    "Table",
-    "audit_tables",
-    "number",
-    "print_json",
-    "print_result",
-    "print_table",
-    "records_text",
-    "shown_cells",
-    "to_json",
-]
 
 FORMATS = ("table", "json", "tsv", "markdown", "latex")
 
@@ -313,6 +299,7 @@ def _panel(table: Table, laid: _Layout, columns: Sequence[int]) -> Any:
 
 
 _GAP = 3  # between two columns of a drawn table
+_LONGEST = 4_000  # columns of a cell; no sentence has as many, and drawing takes long for more
 _FOLDED = 24  # a column of running text may be folded down to this width
 _SENTENCE = 16  # letters of two columns: longer than a name
 _NAMES = (40, 24, 12)  # names, and words of running text, to the first of these that will do
@@ -329,7 +316,9 @@ def _laid_out(table: Table, numbers: Mapping[str, int], width: int) -> _Layout:
         numbers: of the signatures below it.
         width: of a terminal or a line.
     """
-    cells = [[_text(row, c, table) for c in table.columns] for row in table.rows]
+    cells = [
+        [shortened(_text(row, c, table), _LONGEST) for c in table.columns] for row in table.rows
+    ]
     if numbers:
         at = [index for index, column in enumerate(table.columns) if column.key == "metric"]
         for row, line in zip(table.rows, cells, strict=True):

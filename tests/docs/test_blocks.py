@@ -56,7 +56,7 @@ RULES = (
     Rule(r"^gecjury data fetch", When.NEVER, "the network"),
     Rule(r"trl import", When.NEVER, "another project's trainer"),
     Rule(r"^# refbased/foo.py", When.NEVER, "a class without its bodies"),
-    Rule(r"judgments.toml", When.NEVER, "answers that people gave to `gecjury annotate`"),
+    Rule(r"(judgments|edits).toml", When.NEVER, "answers that people gave to `gecjury annotate`"),
     Rule(r"\bgerman\b", When.NEVER, "a folder that a program of the repository makes"),
     Rule(
         r"train (some autojqe|impara (geccc|ua-gec)|detector multiged-sv)"
@@ -106,9 +106,18 @@ PUT_IN = (
     (r"--encoder \S+", ""),
     (r"--epochs \d+", ""),
     (r"--freeze-layers \d+", "--freeze-layers 1"),
+    (r"--recipe base", "--recipe base --freeze-layers 1"),
+    (
+        r"^(train some .*--recipe small)",
+        r"\1 --parallel texts.src,texts.trg --clean texts.trg",
+    ),
+    (r"^(train impara (?!.*--pairs).*)", r"\1 --pairs 64"),
     (r"^(train (some|impara|detector) .*)", r"\1 --encoder tiny-encoder"),
     # Kernel regression alone has no epochs, nor has a jury.
-    (r"^(train (?!jury )(?!.*--kernel(?!.*--fine-tune)).*tiny-encoder)", r"\1 --epochs 1"),
+    (
+        r"^(train (?!jury |some .*--recipe small)(?!.*--kernel(?!.*--fine-tune)).*tiny-encoder)",
+        r"\1 --epochs 1",
+    ),
     (r"impara:model=DIR", "impara:model=my-impara"),
     (r"asano:model=my-gug", "asano:model=my-gug,language_model=tiny-lm"),
 )

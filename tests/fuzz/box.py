@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import shutil
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -83,15 +84,55 @@ class Shelf:
         self._servers: dict[str, Any] = {}
 
     def models(self) -> Path:
-        """A folder with `some`, `impara` and `encoder`."""
-        made = self.folder / "models"
-        if not made.is_dir():
+        """A folder with `some`, `impara`, `encoder`, `language` and `detector`."""
+
+        def make(folder: Path) -> None:
             import torch
 
             torch.set_num_threads(1)
+            fixtures.make_models(folder)
+
+        return self._made("models", make)
+
+    def results(self, form: str) -> Path:
+        """The finished folder of results of a dataset, which lies beside it, in a form."""
+        from gecjury.cli import main
+
+        data = self.folder / "rows.jsonl"
+        if not data.exists():
+            data.write_bytes(b"".join(dumps(row) + b"\n" for row in fixtures.DATASET))
+
+        def make(folder: Path) -> None:
+            with contextlib.redirect_stdout(io.StringIO()):
+                main([*fixtures.dataset_words(data, form), "-o", str(folder), "--quiet"])
+
+        return self._made(f"results-{form}", make)
+
+    def answers(self, task: str) -> Mapping[str, bytes]:
+        """What `annotate` leaves beside the texts when two annotators have answered, by name."""
+
+        def make(folder: Path) -> None:
+            folder.mkdir()
+            for name, seed in texts().items():
+                (folder / name).write_bytes(seed.plain())
+            here = Path.cwd()
+            os.chdir(folder)  # the table names files from there
+            try:
+                fixtures.make_answers(task)
+            finally:
+                os.chdir(here)
+
+        folder = self._made(f"answers-{task}", make)
+        names = ("j.answers.jsonl", "j.csv", "j.toml")
+        return {name: (folder / name).read_bytes() for name in names}
+
+    def _made(self, name: str, make: Callable[[Path], None]) -> Path:
+        """A folder of the shelf, made where it is not there, whole or not at all."""
+        made = self.folder / name
+        if not made.is_dir():
             begun = self.folder / "begun"
             shutil.rmtree(begun, ignore_errors=True)
-            fixtures.make_models(begun)
+            make(begun)
             begun.rename(made)
         return made
 

@@ -239,16 +239,18 @@ def model_folders(box: Box) -> Case:
     """9: folders of trained SOME and IMPARA models."""
     name = box.rng.choice(("some", "some", "impara"))
     shelf = box.shelf.models()
-    shutil.copytree(shelf / name, box.folder / "model")
-    manifest = json.loads((box.folder / "model/gecjury.json").read_bytes())
+    # Always another name, since a process keeps models by name.
+    folder = f"model{box.rng.randrange(10**9)}"
+    shutil.copytree(shelf / name, box.folder / folder)
+    manifest = json.loads((box.folder / folder / "gecjury.json").read_bytes())
     if name == "some" and box.rng.random() < 0.4:
         manifest["features"] = {"meaning": {k: [1.0] * 9 for k in ("mean", "deviation", "weights")}}
         if box.rng.random() < 0.5:
             manifest["kernel"] = {"encoder": "embedded", "base": "embedded", "models": {},
                                   "file": "kernel.safetensors", "layers": [1]}  # fmt: skip
         box.spoiled.append("features")
-    seeds = {"model/gecjury.json": Seed(manifest, "json", paths=True)}
-    for path in sorted((box.folder / "model").rglob("*")):
+    seeds = {f"{folder}/gecjury.json": Seed(manifest, "json", paths=True)}
+    for path in sorted((box.folder / folder).rglob("*")):
         inner = str(path.relative_to(box.folder))
         if path.suffix == ".json" and path.name != "gecjury.json":
             seeds[inner] = Seed(json.loads(path.read_bytes()), "json", paths=True)
@@ -266,12 +268,12 @@ def model_folders(box: Box) -> Case:
     else:
         for key in seeds.keys() - plain.keys():
             box.put(key, seeds[key].data)
-        box.lay(plain, likely=("model/gecjury.json",) * 2)
+        box.lay(plain, likely=(f"{folder}/gecjury.json",) * 2)
     for key, seed in texts().items():
         box.put(key, seed.plain())
     # Only these are sure to be wanted: a tokenizer's files stand in for each other.
     sure = box.broken if "gecjury.json" in box.broken and "absent" not in box.broken else ""
-    argv = ["score", "source.txt", "a.txt", "-m", f"{name}:model=model", "--device", "cpu"]
+    argv = ["score", "source.txt", "a.txt", "-m", f"{name}:model={folder}", "--device", "cpu"]
     return Case(box.tail(*argv), unusable=sure)
 
 

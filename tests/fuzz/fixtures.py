@@ -10,6 +10,7 @@ from tests.fuzz.mutate import dumps
 
 __all__ = [
     "BENCHMARK_TOML",
+    "DATASET",
     "GMEG",
     "GOLD",
     "JUDGMENTS_XML",
@@ -26,6 +27,8 @@ __all__ = [
     "A",
     "B",
     "C",
+    "dataset_words",
+    "make_answers",
     "make_models",
     "make_store",
     "numbers",
@@ -113,7 +116,11 @@ PRICES = {
     "currency": "EUR",
     "note": "of nobody",
     "batch_factor": 0.5,
-    "models": {"m": {"input": 1.0, "output": 2.0}, "gpt-4o": {"input": 2.5, "output": 10}},
+    "families": {"gpt-4o": {"reasoning": "never", "schema": True}, "m": {"reasoning": "optional"}},
+    "models": {
+        "m": {"input": 1.0, "output": 2.0, "ends": "2027-01-14"},
+        "gpt-4o": {"input": 2.5, "output": 10},
+    },
 }
 JURY = {
     "format": "gecjury-jury/1",
@@ -147,6 +154,41 @@ GMEG = {
 }  # fmt: skip
 
 
+DATASET = [
+    {"id": f"r{n}", "source": source, "a": a, "b": b, "references": [ref]}
+    for n, (source, a, b, ref) in enumerate(zip(SOURCE, A, B, REF, strict=True))
+]
+
+
+def dataset_words(path: Path, form: str) -> list[str]:
+    """The command line that scores `DATASET` in a file, but for its folder of results."""
+    roles = ("id=id", "source=source", "hypothesis=a", "hypothesis=b", "references=references")
+    columns = [word for role in roles for word in ("--column", role)]
+    return ["score", str(path), *columns, "-m", "gleu", "-m", "changes", "--output-format", form,
+            "--shard-rows", "2"]  # fmt: skip
+
+
+def make_answers(task: Any) -> None:
+    """Judgments of two annotators in the current folder, one taken back and one set aside."""
+    from gecjury.web.answers import Answer
+    from gecjury.web.study import open_study
+
+    study = open_study("source.txt", ["a.txt", "b.txt"], "j.csv", references=["ref.txt"], task=task)
+    try:
+        for name in ("anna", "ben"):
+            for number, item in enumerate(study.items):
+                time = f"2026-01-01T00:00:{number:02}"
+                values = tuple(1 + (number + place) % 2 for place in range(item.values))
+                study.journal.save(
+                    Answer(f"key{number}", name, item.id, item.row + 1, item.systems, values,
+                           comment="so" * (number % 2), seconds=2.5, time=time)
+                )  # fmt: skip
+        study.journal.undo("ben", time)
+        study.journal.skip("ben", study.items[-1].id, time)
+    finally:
+        study.journal.close()
+
+
 def text(lines: list[str]) -> bytes:
     """A text file."""
     return ("\n".join(lines) + "\n").encode()
@@ -163,13 +205,15 @@ def numbers() -> dict[str, list[float | None]]:
 
 
 def make_models(folder: Path) -> None:
-    """A tiny trained SOME, a tiny IMPARA and a tiny encoder, written once."""
+    """A tiny SOME, IMPARA, encoder, language model and error detector, written once."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 
     from tests import tiny
 
     tiny.encoder(folder / "encoder")
+    tiny.language_model(folder / "language")
+    tiny.encoder(folder / "detector", outputs=2)
     words = tiny.tokenizer()
 
     def head(path: Path, labels: tuple[str, ...]) -> None:

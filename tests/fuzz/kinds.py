@@ -1,10 +1,10 @@
-"""The seventeen kinds of input by name."""
+"""The kinds of input by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.fuzz import files, served, words
+from tests.fuzz import files, folders, served, words
 from tests.fuzz.box import Box, Case
 
 __all__ = ["KINDS"]
@@ -27,5 +27,10 @@ KINDS: Mapping[str, Callable[[Box], Case]] = {
     "arguments": words.command_lines,
     "downloads": served.downloads,
     "sentences": words.sentences,
+    "results": folders.results,
+    "journals": folders.journals,
+    "groups": folders.groups,
+    "encoders": folders.encoders,
+    "detectors": folders.detectors,
 }
 """By the name that `--kind` takes."""

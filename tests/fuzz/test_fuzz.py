@@ -16,16 +16,20 @@ from tests.fuzz.run import run, tell
 # What the extras bring is not missed where they are not installed, but is not tried either.
 _NEEDS = {
     "models": "transformers", "rows": "transformers", "replies": "openai", "prices": "openai",
+    "encoders": "transformers", "detectors": "transformers", "results": "pyarrow",
     "text": "errant", "json": "errant", "judgments": "errant", "sentences": "errant",
+    "groups": "errant", "journals": "starlette",
 }  # fmt: skip
 INSTALLED = [
     kind for kind in KINDS
     if kind not in _NEEDS or importlib.util.find_spec(_NEEDS[kind]) is not None
 ]  # fmt: skip
 # These import torch or wait for servers.
-QUICK = [kind for kind in INSTALLED if kind not in ("models", "rows", "replies", "downloads")]
+_SLOW = ("models", "rows", "replies", "downloads", "encoders", "detectors")
+QUICK = [kind for kind in INSTALLED if kind not in _SLOW]
 
 
+@pytest.mark.security
 def test_some_inputs_of_every_quick_kind() -> None:
     result = run(QUICK, 3 * len(QUICK), seed=1, confirm=False)
     assert not result.failures, tell(result)

@@ -175,10 +175,13 @@ class Worker:
 
     @staticmethod
     def _impatient() -> None:
-        """Waiting for what will not come is not what is tried here."""
+        """Waiting for what will not come is not what is tried here, and a page has no end."""
         from gecjury import textfiles
         from gecjury.benchmarks import data_folder, download
+        from gecjury.web import running
+        from tests.fuzz.folders import visit
 
+        running.serve = visit
         textfiles.PIPE_SECONDS = 0.3
         download.TIMEOUT = 2.0
         download.GRACE = 0.3

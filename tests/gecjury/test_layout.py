@@ -9,6 +9,7 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -122,6 +123,45 @@ def test_the_front_door_alone_reads_options(name: str) -> None:
     assert "argparse" not in set(imports(ast.parse(path.read_text(encoding="utf-8")), name, path))
 
 
+def layers() -> list[set[str]]:
+    """The rooms of pyproject.toml, the uppermost layer first."""
+    table = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    order = table["tool"]["importlinter"]["contracts"][0]["layers"]
+    return [set(re.findall(r"gecjury\.(\w+)", layer)) for layer in order]
+
+
+def allowed(cell: str, order: list[set[str]]) -> set[str]:
+    """The rooms that a cell "may import" of docs/house.md names."""
+    found: set[str] = set()
+    for words in re.split("[,;] ", cell):
+        name = words.removesuffix(" and below").replace("the families", "refbased")
+        if words == "everything":
+            found |= set().union(*order)
+        elif words.endswith(" and below"):
+            (top,) = (number for number, rooms in enumerate(order) if name in rooms)
+            found |= set().union(*order[top:])
+        elif words != "–":
+            found.add(name.rpartition(" ")[2])  # "judges also prompts"
+    return found
+
+
+def test_the_page_of_the_house_says_what_each_room_imports() -> None:
+    page = (REPOSITORY / "docs" / "house.md").read_text(encoding="utf-8")
+    order = layers()
+    everywhere = set(re.findall(r"\w+", page.partition("besides ")[2].partition(")")[0]))
+    table = page.partition("| room | rule |")[2].partition("\n\n")[0]
+    cells = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+    rules = {room: allowed(may, order) for rooms, _, may in cells for room in rooms.split(", ")}
+    assert set().union(*order) == set(rules)
+    for name, path in MODULES.items():
+        room = name.split(".")[1] if "." in name else ""
+        if room in rules and path.name != "__main__.py":
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            used = {i.split(".")[1] for i in imports(tree, name, path) if i.startswith("gecjury.")}
+            strange = used & set(rules) - rules[room] - everywhere - {room}
+            assert not strange, f"{name}: {strange}"
+
+
 def test_no_module_is_called_utils() -> None:
     assert not [name for name in MODULES if re.search(r"util|helper|misc|common", name)]
 
@@ -133,6 +173,10 @@ def test_families_have_no_main() -> None:
             assert "__main__" not in path.read_text(encoding="utf-8"), name
 
 
+# Modules that offer names of other packages' modules in their place.
+FOREIGN_NAMES = {"gecjury.compat.gec_metrics.metrics"}
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_public_surface(name: str) -> None:
     path = MODULES[name]
@@ -140,14 +184,18 @@ def test_public_surface(name: str) -> None:
     docstring = ast.get_docstring(tree)
     assert docstring
     assert docstring.splitlines()[0].endswith((".", ":")), "the first line is a sentence"
-    if path.name in ("__main__.py", "__init__.py") and name != "gecjury":
-        return
     module = importlib.import_module(name)
-    public = module.__all__
-    assert len(set(public)) == len(public)
-    for entry in public:
-        value = getattr(module, entry)  # resolves
-        if inspect.isclass(value) or inspect.isfunction(value):
+    if path.name == "__init__.py":
+        public = getattr(module, "__all__", [])
+        assert len(set(public)) == len(public)
+        for entry in public:
+            getattr(module, entry)  # resolves
+        return
+    # In a module every name without an underscore is public: a list of them is for packages.
+    assert not hasattr(module, "__all__") or name in FOREIGN_NAMES
+    for entry, value in vars(module).items():
+        own = getattr(value, "__module__", None) == name and not entry.startswith("_")
+        if own and (inspect.isclass(value) or inspect.isfunction(value)):
             assert inspect.getdoc(value), f"{name}.{entry} has no docstring"
 
 

@@ -7,6 +7,8 @@ import pytest
 from gecjury.errors import OptionError
 from gecjury.runtime import masked, public_address, read_key, secrets_of
 
+pytestmark = pytest.mark.security
+
 KEY = "sk-secret/of+nobody"
 
 

@@ -14,7 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecjury.errors import InputError, OutputError
-from gecjury.textfiles import file_name, lock, read_lines, read_text, write_text
+from gecjury.textfiles import (
+    file_name,
+    lies_in,
+    lock,
+    read_lines,
+    read_text,
+    refuse_special_files,
+    write_text,
+)
 
 
 def made(folder: Path, data: bytes) -> Path:
@@ -83,6 +91,7 @@ def test_lines_of_old_macs_are_not_read_as_one(tmp_path: Path, data: bytes) -> N
         read_lines(made(tmp_path, data))
 
 
+@pytest.mark.security
 def test_damaged_gzip_is_refused(tmp_path: Path) -> None:
     whole = gzip.compress(b"a b c\n" * 1000, mtime=0)
     damaged = [whole[:20], whole[:-4], whole[:12] + b"\xff\xff\xff" + whole[15:], b"\x1f\x8b"]
@@ -176,6 +185,7 @@ def test_a_file_beside_is_locked_where_the_file_itself_cannot_be(tmp_path: Path)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "file.lock"]
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(
     ("parts", "name"),
     [
@@ -191,6 +201,7 @@ def test_a_file_name_is_a_plain_name(parts: tuple[str, ...], name: str) -> None:
     assert file_name(*parts, ending=".x") == name
 
 
+@pytest.mark.security
 @given(st.lists(st.text(max_size=300), max_size=3))
 def test_any_text_gives_the_name_of_a_file_in_its_folder(parts: list[str]) -> None:
     path = Path("/folder", file_name(*parts, "0123", ending=".json"))
@@ -199,6 +210,7 @@ def test_any_text_gives_the_name_of_a_file_in_its_folder(parts: list[str]) -> No
     assert len(path.name) <= 3 * 61 + 9
 
 
+@pytest.mark.security
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices of its own")
 def test_a_device_or_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
@@ -218,3 +230,31 @@ def test_a_device_or_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> No
         with pytest.raises(OutputError, match="No space left"):
             write_text(full, "x")
         assert full.is_symlink()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices of its own")
+@pytest.mark.parametrize("kind", ["pipe", "link to a device"])
+def test_folders_with_pipes_and_devices_are_refused(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "loop").symlink_to("loop")
+    refuse_special_files(tmp_path, tmp_path / "missing", remedy="delete it")
+    if kind == "pipe":
+        os.mkfifo(tmp_path / "folder" / "x")
+    else:
+        (tmp_path / "folder" / "x").symlink_to("/dev/null")
+    with pytest.raises(InputError, match=r"folder/x: is a pipe or a device; .*: delete it"):
+        refuse_special_files(tmp_path, tmp_path / "folder", remedy="delete it")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own")
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [("b", True), ("../beside", False), ("link", True), ("../folder/link", True), ("/dev", False)],
+)
+def test_links_are_followed_before_a_file_lies_in_a_folder(
+    tmp_path: Path, target: str, expected: bool
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "link").symlink_to(target)
+    assert lies_in(tmp_path / "folder" / "link", tmp_path / "folder") is expected

@@ -1,5 +1,6 @@
 """What is shown of foreign text: nothing that a terminal would act on."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from gecjury.wording import (
 )
 
 
+@pytest.mark.security
 def test_what_acts_is_shown() -> None:
     assert visible("a\x1b]0;title\x07b\r\n") == r"a\x1b]0;title\x07b\x0d\x0a"
     assert visible("txt.\u202eexe") == r"txt.\u202eexe"
@@ -58,6 +60,14 @@ def test_cut_between_letters() -> None:
     assert chopped("", 3) == []
 
 
+@pytest.mark.security
+@pytest.mark.parametrize("mark", ["\ufe0f", "\u200d", "\u0301"])
+def test_texts_may_begin_with_a_mark(mark: str) -> None:
+    for text in (mark, f"{mark}a", f"{mark}{mark}日"):
+        assert "".join(letter for letter, _ in letters(text)) == text
+
+
+@pytest.mark.security
 def test_marks_without_end_are_left_out() -> None:
     piled = "a" + "\u0301" * 10_000
     assert len(cut(piled, 20)) < 200

@@ -19,9 +19,7 @@ from gecjury.metaeval.disagreement import SentenceView, ShownCorrection
 from gecjury.report.page.markup import lang_attribute, render
 from gecjury.report.page.tables import Heading
 from gecjury.report.page.words import FAMILY_NAMES
-from gecjury.report.tables import number
-
-__all__ = ["Part", "mark_edits", "sentence_browser"]
+from gecjury.wording import number
 
 
 @dataclass(frozen=True)

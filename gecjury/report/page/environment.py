@@ -10,8 +10,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 
-__all__ = ["environment"]
-
 _BREAK_BETWEEN_WORDS = re.compile(r"(?<=[^\s>])\s*\n\s*(?=[^\s<])")
 _BREAK = re.compile(r"\s*\n\s*")
 

@@ -9,8 +9,6 @@ from typing import Any
 from gecjury.errors import MissingExtraError, OptionError
 from gecjury.scoring.registry import METRICS, scorer_class
 
-__all__ = ["ADDRESSES", "NAMES", "TERMS", "MetricName", "Term", "metric_names", "term"]
-
 
 @dataclass(frozen=True)
 class Term:

@@ -14,8 +14,6 @@ from markupsafe import Markup
 
 from gecjury.runtime import __version__
 
-__all__ = ["clean", "finalize", "lang_attribute", "render", "render_page"]
-
 # Control characters are not allowed in HTML, surrogates not in UTF-8; a reader sees that
 # something stood there.
 _REPLACED = dict.fromkeys((*range(9), 11, *range(14, 32), *range(127, 160)), "�")

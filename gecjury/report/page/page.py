@@ -47,16 +47,15 @@ from gecjury.report.page.words import (
     edit_statement,
     headline,
     is_compared,
+    significance_level,
     summarise,
 )
-from gecjury.report.tables import number, to_json
+from gecjury.report.tables import to_json
 from gecjury.runtime import __version__
 from gecjury.scoring.registry import paper_of
 from gecjury.scoring.scores import ScoreTable
 from gecjury.textfiles import write_text
-from gecjury.wording import shortened
-
-__all__ = ["check_page", "report_page", "write_page"]
+from gecjury.wording import number, shortened
 
 # The whole page stays below 3 MB; what tables and figures leave is for sentences.
 _BYTES = 2_600_000
@@ -341,7 +340,8 @@ def _significance(document: Document) -> Markup | None:
     listed = []
     for view in dict.fromkeys(str(test["human"]) for test in tests):
         heading = VIEWS.get(view, view).capitalize()
-        listed += significance_tables([t for t in tests if t["human"] == view], heading)
+        here = [test for test in tests if test["human"] == view]
+        listed += significance_tables(here, heading, significance_level(document))
     return render("tabled", note=note, terms=[], listed=listed, folded="All p-values")
 
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-__all__ = ["Picture", "picture"]
-
 # The style of the page's light scheme, by class; a page's own style does not go with a picture.
 _STYLE: Mapping[str, str] = {
     "t": "fill:#1d1f23;font-family:system-ui,sans-serif",

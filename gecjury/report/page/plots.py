@@ -28,14 +28,11 @@ from gecjury.report.page.words import (
     VIEWS,
     Document,
     best_rows,
-    percent,
     tested_measure,
     value_of,
 )
-from gecjury.report.tables import number
 from gecjury.scoring.scores import ScoreTable
-
-__all__ = ["Overview", "overviews", "pairs", "scatters", "windows"]
+from gecjury.wording import number, percent
 
 _WINDOWS = (4, 8)
 

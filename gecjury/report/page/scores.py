@@ -9,8 +9,6 @@ from gecjury.report.page.markup import lang_attribute, render_page
 from gecjury.report.tables import Table, shown_cells
 from gecjury.scoring.scores import ScoreTable
 
-__all__ = ["scores_html", "tables_html"]
-
 
 class Scores(Protocol):
     """What `gecjury.experiments.score.score` gives, as far as the page reads it."""

@@ -18,9 +18,7 @@ from gecjury.report.page.tables import (
     family_cell,
     measure_cell,
 )
-from gecjury.report.tables import number
-
-__all__ = ["edit_section", "rating_section", "segment_section"]
+from gecjury.wording import number
 
 _Row = Mapping[str, Any]
 

@@ -16,22 +16,7 @@ from xml.etree.ElementTree import Element, tostring
 from markupsafe import Markup
 
 from gecjury.report.page.markup import clean
-from gecjury.report.tables import number
-from gecjury.wording import cut, letters
-
-__all__ = [
-    "MOST_DRAWN",
-    "MOST_NAMED",
-    "Box",
-    "Estimate",
-    "intervals",
-    "mark",
-    "place_labels",
-    "scatter",
-    "text_width",
-    "ticks",
-    "window_lines",
-]
+from gecjury.wording import cut, letters, number
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""

@@ -16,30 +16,12 @@ from gecjury.report.page.svg import mark
 from gecjury.report.page.words import (
     FAMILY_NAMES,
     SHOWN_MEASURES,
-    SIGNIFICANT,
     generalises,
     is_compared,
     proper,
     value_of,
 )
-from gecjury.report.tables import number
-
-__all__ = [
-    "Cell",
-    "FamilyGroup",
-    "FamilyMark",
-    "Heading",
-    "PageTable",
-    "TableRow",
-    "extents_of",
-    "family_cell",
-    "family_mark",
-    "family_table",
-    "judge_costs",
-    "measure_cell",
-    "pair_matrix",
-    "significance_tables",
-]
+from gecjury.wording import number
 
 _Row = Mapping[str, Any]
 
@@ -307,9 +289,20 @@ def _float(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def significance_tables(tests: Sequence[Mapping[str, Any]], heading: str) -> list[PageTable]:
-    """One table a test, the first of them below a heading."""
-    return [_significance_table(test, "" if place else heading) for place, test in enumerate(tests)]
+def significance_tables(
+    tests: Sequence[Mapping[str, Any]], heading: str, level: float
+) -> list[PageTable]:
+    """Return one table a test.
+
+    Args:
+        tests: as a result document has them.
+        heading: above the first of them.
+        level: of significance; p values up to it are marked.
+    """
+    return [
+        _significance_table(test, "" if place else heading, level)
+        for place, test in enumerate(tests)
+    ]
 
 
 def extents_of(tests: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -324,7 +317,7 @@ def extents_of(tests: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(told))
 
 
-def _significance_table(test: Mapping[str, Any], heading: str) -> PageTable:
+def _significance_table(test: Mapping[str, Any], heading: str, level: float) -> PageTable:
     """p-values of all pairs of metrics; significant ones say whether the row's metric is better."""
     names = list(test["metrics"])
     table = test.get("adjusted") or test["p"]
@@ -333,7 +326,7 @@ def _significance_table(test: Mapping[str, Any], heading: str) -> PageTable:
     rows = []
     for i, name in enumerate(names):
         cells = [
-            Cell("") if i == j else _p_cell(table[i][j], values[i], values[j])
+            Cell("") if i == j else _p_cell(table[i][j], values[i], values[j], level)
             for j in range(len(names))
         ]
         if clusters:
@@ -342,7 +335,7 @@ def _significance_table(test: Mapping[str, Any], heading: str) -> PageTable:
         rows.append(TableRow(name, cells))
     measure = SHOWN_MEASURES.get(str(test["statistic"]), str(test["statistic"]))
     label = f"{str(test['level']).capitalize()} level, {measure}: {proper(test['test'])}"
-    caption = f"{label}; p, ▲ the row is better than the column (p < .05), ▼ worse"
+    caption = f"{label}; p, ▲ the row is better than the column (p ≤ {level:g}), ▼ worse"
     columns = [*names, "cluster"] if clusters else names
     return PageTable(
         label=label,
@@ -354,11 +347,11 @@ def _significance_table(test: Mapping[str, Any], heading: str) -> PageTable:
     )
 
 
-def _p_cell(p: float | None, own: float | None, other: float | None) -> Cell:
+def _p_cell(p: float | None, own: float | None, other: float | None, level: float) -> Cell:
     if p is None:
         return Cell("–")
     shown = "<.001" if p < 0.0005 else number(float(p))
-    if p >= SIGNIFICANT:
+    if p > level:
         return Cell(shown)
     if own is None or other is None or own > other:
         return Cell(f"{shown} ▲", "n sig", strong=True)

@@ -10,26 +10,6 @@ from typing import Any
 from gecjury.metaeval.disagreement import Consensus
 from gecjury.wording import listed, number, percent
 
-__all__ = [
-    "FAMILY_NAMES",
-    "SHOWN_MEASURES",
-    "VIEWS",
-    "Statement",
-    "best_rows",
-    "confidence_level",
-    "edit_statement",
-    "generalises",
-    "headline",
-    "is_compared",
-    "listed",
-    "p_value",
-    "percent",
-    "proper",
-    "summarise",
-    "tested_measure",
-    "value_of",
-]
-
 FAMILY_NAMES: Mapping[str, str] = {
     "refbased": "reference-based",
     "refless": "reference-free",
@@ -49,7 +29,6 @@ SHOWN_MEASURES: Mapping[str, str] = {
     "spa": "soft pairwise accuracy",
     "accuracy": "sentence accuracy",
 }
-SIGNIFICANT = 0.05
 # Shown values that are equal to a reader are not told apart in words either.
 SAME = 0.0005
 
@@ -131,6 +110,11 @@ def _paired(document: Document, view: str, level: str, key: str, one: str, other
 def confidence_level(document: Document) -> str:
     """The confidence of the document's intervals, such as `95%`."""
     return f"{100 * float((document.get('uncertainty') or {}).get('confidence', 0.95)):g}%"
+
+
+def significance_level(document: Document) -> float:
+    """Return the level at which the document's clusters and tests were made; 0.05 by default."""
+    return float((document.get("uncertainty") or {}).get("level", 0.05))
 
 
 def proper(name: object) -> str:
@@ -223,12 +207,13 @@ def _significance(document: Document, view: str, level: str, rows: Sequence[_Row
         return "not tested"
     how = f"p = {number(p)}" if p >= 0.0005 else "p < 0.001"
     how += f", {proper(test['test'])}"
-    if p < SIGNIFICANT:
+    limit = significance_level(document)
+    if p <= limit:
         return f"significant ({how})"
     level_with = [
         str(row["metric"])
         for row in rows[1:]
-        if (q := p_value(document, view, level, first, row["metric"])) is None or q >= SIGNIFICANT
+        if (q := p_value(document, view, level, first, row["metric"])) is None or q > limit
     ]
     if len(level_with) == len(rows) - 1 and len(rows) > 2:
         return f"not significant ({how}), nor against any other"
@@ -355,7 +340,8 @@ def _lead_verb(document: Document, view: str, level: str, rows: Sequence[_Row]) 
     p = p_value(document, view, level, rows[0]["metric"], rows[1]["metric"])
     if p is None:
         return "leads"
-    return "leads significantly" if p < SIGNIFICANT else "is highest (not significantly)"
+    significant = p <= significance_level(document)
+    return "leads significantly" if significant else "is highest (not significantly)"
 
 
 def edit_statement(document: Document) -> Statement | None:

@@ -10,6 +10,8 @@ import pytest
 
 from gecjury.cli.guard import tell_unforeseen
 
+pytestmark = pytest.mark.security
+
 
 def test_the_report_has_places_and_no_texts(tmp_path: Path) -> None:
     try:

@@ -15,6 +15,8 @@ import pytest
 from gecjury.cli import main
 from tests.shell import Shell
 
+pytestmark = pytest.mark.security
+
 DEEP = "[" * 100_000 + "]" * 100_000
 NINES = "9" * 5_000
 TABLE = "system,line,score\n"

@@ -90,3 +90,52 @@ def test_edits_need_no_tagger_of_english(swedish: Path, capsys: pytest.CaptureFi
     assert main(["score", "s.txt", "a.txt", "-r", "r.txt", "-m", "errant", "--lang", "sv",
                  "--tagger", "embedded"]) == 2  # fmt: skip
     assert "--tagger embedded is for English" in capsys.readouterr().err
+
+
+UNPARTED = "1 of 1 longer lines have no blank, so that each is one token: name the language"
+
+
+@pytest.fixture
+def japanese(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("s.txt").write_text("私は昨日学校を行きました。\n", encoding="utf-8")
+    Path("h.txt").write_text("私は昨日学校に行きました。\n", encoding="utf-8")
+    Path("r.txt").write_text("私は昨日学校へ行きました。\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["score", "s.txt", "h.txt"],
+        ["rank", "s.txt", "h.txt", "r.txt"],
+        ["diff", "s.txt", "h.txt", "r.txt"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_japanese_without_its_language_is_told_under_the_score(
+    japanese: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    command = [*words, "-r", "r.txt", "-m", "green", "-m", "gleu"]
+    assert main(command) == 0
+    table = " ".join(capsys.readouterr().out.split())
+    assert table.count(f"{UNPARTED} (--lang ja)") == 1
+    assert main([*command, "--format", "json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert [note for note in notes if UNPARTED in note] == [
+        f"s.txt: {UNPARTED} (--lang ja), or give tokenised text"
+    ]
+    assert main([*command, "--lang", "ja", "--tokens", "char", "--format", "json"]) == 0
+    assert UNPARTED not in capsys.readouterr().out
+
+
+def test_japanese_rows_without_their_language_are_told(
+    japanese: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {
+        name: Path(f"{name[0]}.txt").read_text(encoding="utf-8").strip()
+        for name in ("source", "hypothesis")
+    }
+    Path("d.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert main(["score", "d.jsonl", "-o", "out", "-m", "changes", "--format", "json"]) == 0
+    assert f"{UNPARTED} (--lang ja)" in capsys.readouterr().out

@@ -17,7 +17,10 @@ from tests.shell import REPOSITORY, Shell
 EVIL = "a\x1b]0;owned\x07\n\x9b31mgecjury: all is well\u202e"
 SHOWN = r"a\x1b]0;owned\x07\x0a\x9b31mgecjury: all is well\u202e"
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="streams of its own")
+pytestmark = [
+    pytest.mark.security,
+    pytest.mark.skipif(sys.platform == "win32", reason="streams of its own"),
+]
 
 
 class Terminal(io.StringIO):

@@ -13,6 +13,10 @@ import pytest
 from gecjury.benchmarks.table import BENCHMARKS
 from gecjury.cli import COMMANDS, command_parser
 from gecjury.cli.parsers import leaves, readers_of
+from gecjury.experiments.maege.references import CORPORA
+from gecjury.refless.data.labelled import LABELLED_SETS
+from gecjury.refless.data.pairs import PARALLEL_NAMES
+from gecjury.refless.data.rated_sets import NAMED_SETS
 from gecjury.scoring.registry import METRICS, load
 from tests.documented import PAGES, command_lines, variants
 from tests.shell import FIXED, SOURCE, Shell
@@ -224,7 +228,7 @@ def test_explain_takes_references_with_or_without_a_flag(shell: Shell) -> None:
 
 def test_explain_asks_the_server_that_is_named(shell: Shell) -> None:
     """--base-url was read for -m that repeats, and not for explain's one."""
-    words = ["explain", "a b .", "a c .", "-m", "edit-verdict", "--base-url", "nowhere"]
+    words = ["explain", "a b .", "a c .", "-m", "edit-verdict:model=m", "--base-url", "nowhere"]
     status, _, err = shell(*words, "--attribution", "remove")
     assert status == 2
     assert "it does not begin with http:// or https://" in err
@@ -284,6 +288,11 @@ def test_bash_completes(shell: Shell) -> None:
             ["gecjury", "tune", "green", "gjg15", "--test", "seeda", "jf"],
             ["gecjury", "data", "fetch", "jf"],
             ["gecjury", "score", "a.txt", "-r", ""],
+            ["gecjury", "train", "some", ""],
+            ["gecjury", "train", "impara", ""],
+            ["gecjury", "train", "some", "x", "--parallel", ""],
+            ["gecjury", "train", "detector", ""],
+            ["gecjury", "maege", ""],
         ],
     )
     assert found == [
@@ -298,4 +307,9 @@ def test_bash_completes(shell: Shell) -> None:
         ["jfleg"],
         ["jfleg"],
         [],
+        list(NAMED_SETS),
+        list(PARALLEL_NAMES),
+        list(PARALLEL_NAMES),
+        list(LABELLED_SETS),
+        list(CORPORA),
     ]

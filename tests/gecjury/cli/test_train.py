@@ -140,11 +140,12 @@ def test_both_ways_in_one_run_and_their_curves(
 
 def test_the_grid_s_table_marks_the_chosen_combination(capsys: pytest.CaptureFixture[str]) -> None:
     from gecjury.refless.training.grid import GridTrial
+    from gecjury.refless.training.some import Report
 
     args = argparse.Namespace(format="table")
     trials = [GridTrial("fluency", 128, 8, 2e-5, 3, 0.5, 0.25), GridTrial("fluency", 256, 8, 3e-5,
               1, 0.75, 0.5, chosen=True)]  # fmt: skip
-    assert train_some.print_grid(args, trials) == 0
+    assert train_some.print_grid(args, trials, Report(Path("some"), {}, {}, {})) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["fluency", "128", "8", "0.00002", "3", "0.500", "0.250"] in lines
     assert ["fluency", "256", "8", "0.00003", "1", "0.750", "0.500", "*"] in lines
@@ -508,3 +509,122 @@ def test_detectors_of_one_language_and_of_several(
     )  # fmt: skip
     assert "language: it" in (folder / "README.md").read_text()
     assert json.loads((folder / "gecjury.json").read_text())["language"] == "it"
+
+
+def pairs_of(path: Path, count: int, seed: int) -> Path:
+    """Write ratings of two corrections a source, as a table with the columns of `COLUMNS`."""
+    rows = ["src\thyp\tg\tf\tm"]
+    for number, source in enumerate(tiny.sentences(count, seed)):
+        for place in range(2):
+            rating = 1 + (number + 3 * place) % 4
+            output = f"{source} {number} {'the ' * place}"
+            rows.append(f"{source} {number}\t{output}\t{rating}\t{rating}\t3.{place}")
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_training_says_what_the_metric_is_worth(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
+) -> None:
+    folder = tmp_path / "some"
+    sizes = {"train": 12, "dev": 4, "test": 20}
+    parts = {n: str(pairs_of(tmp_path / n, c, seed=c)) for n, c in sizes.items()}
+    command = ["train", "some", parts["train"], "--dev", parts["dev"], "--test", parts["test"]]
+    command += ["-o", str(folder), "--encoder", encoder, *QUICK[:4], "--kernel", *COLUMNS]
+    out = " ".join(run(capsys, *command)[0].split())
+    assert "Held-out pairs of corrections of one source, by people's ratings" in out
+    assert "counting changes, " in out
+    record = json.loads((folder / "gecjury.json").read_text())
+    worth = record["worth"]
+    assert (worth["pairs"], worth["sources"]) == (20, 20)
+    assert worth["verdict"] in out
+    assert f"**{worth['verdict']}.**" in (folder / "README.md").read_text()
+    # The finished folder gives the same again.
+    again = json.loads(run(capsys, *command, "--format", "json")[0])
+    assert again["worth"] == worth
+
+
+def test_a_ranker_is_held_against_counting_changes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
+) -> None:
+    sources = tiny.sentences(80, 9)
+    (tmp_path / "s").write_text("".join(f"{s} {n}\n" for n, s in enumerate(sources)))
+    (tmp_path / "t").write_text("".join(f"the {s} {n} .\n" for n, s in enumerate(sources)))
+    folder, text = tmp_path / "impara", f"{tmp_path / 's'},{tmp_path / 't'}"
+    out, _ = run(
+        capsys, "train", "impara", text, "-o", str(folder), "--encoder", encoder, "--pairs", "64",
+        *QUICK, "--format", "json",
+    )  # fmt: skip
+    found = json.loads(out)
+    model, changes, _ = found["worth"]["rows"]
+    test = found["rows"][1]
+    assert (test["part"], test["accuracy"]) == ("test", pytest.approx(model["accuracy"]))
+    assert changes["what"].startswith("counting changes")
+    assert "no person judged these pairs" in found["worth"]["judged"]
+    assert found["worth"]["verdict"] in (folder / "README.md").read_text()
+
+
+def parsed(*words: str) -> argparse.Namespace:
+    from gecjury.cli import command_parser
+
+    args: argparse.Namespace = command_parser().parse_args(["train", *words])
+    return args
+
+
+def test_a_recipe_sets_options_and_gives_way_to_those_typed() -> None:
+    from gecjury.cli.train_recipes import RECIPES, chosen_recipe
+
+    for target, recipes in RECIPES.items():
+        for name, values in recipes.items():
+            args = parsed(target, "x", "-o", "y", "--recipe", name)
+            assert {key: getattr(args, key) for key in values} == values
+            assert chosen_recipe(args) == name
+    # Before the recipe or after it, and also where the value is the option's own default.
+    args = parsed("some", "x", "--within", "0", "--recipe", "small", "--encoder", "bert-base-cased")
+    assert (args.within, args.encoder, args.intermediate_epochs) == (0, "bert-base-cased", 1)
+    assert chosen_recipe(args) == "small, but for --encoder, --within"
+    assert parsed("some", "x").intermediate == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["some", "r.tsv", "--recipe", "base"], "train detector multiged-en -o my-detector --rec"),
+        (["impara", "s,t", "--recipe", "base"], "train detector multiged-en -o my-detector --rec"),
+        (["some", "r.tsv", "--recipe", "small", "--epochs", "3"], "--epochs would do nothing"),
+        (["some", "r.tsv", "--recipe", "small", "--lang", "sv", *COLUMNS], "small sets --clean"),
+        (["some", "r.tsv", "--recipe", "small", "--data", ".", *COLUMNS], "with --parallel SOURCE"),
+    ],
+)
+def test_a_recipe_whose_needs_are_missing_is_refused_with_the_remedy(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    argv: list[str],
+    message: str,
+) -> None:
+    ratings(tmp_path / "r.tsv", 40)
+    monkeypatch.chdir(tmp_path)
+    _, err = run(capsys, "train", *argv, "-o", "out", "--check", "--device", "cpu", status=2)
+    assert message in " ".join(err.split())
+
+
+def test_a_recipe_stands_in_the_help_the_card_and_the_manifest(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, encoder: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", "some", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "--intermediate detection --intermediate-epochs 1 --clean en-ewt" in shown
+    sources = tiny.sentences(60, 9)
+    (tmp_path / "s").write_text("\n".join(sources) + "\n")
+    (tmp_path / "t").write_text("\n".join(f"the {s} ." for s in sources) + "\n")
+    folder = tmp_path / "some"
+    run(
+        capsys, "train", "some", str(ratings(tmp_path / "r.tsv", 40)), "-o", str(folder),
+        "--recipe", "small", "--encoder", encoder, *QUICK[:4], "--clean", str(tmp_path / "t"),
+        "--parallel", f"{tmp_path / 's'},{tmp_path / 't'}", *COLUMNS,
+    )  # fmt: skip
+    name = "small, but for --encoder, --clean, --parallel"
+    assert json.loads((folder / "gecjury.json").read_text())["recipe"] == name
+    assert f'"recipe": "{name}"' in (folder / "README.md").read_text()

@@ -19,6 +19,8 @@ from gecjury.report.escaping import json_text, latex, markdown, markdown_line
 from gecjury.report.tables import Column, Table, print_result, to_json
 from gecjury.wording import visible
 
+pytestmark = pytest.mark.security
+
 TAGS = (
     "<script>alert(1)</script> <img/src=x/onerror=a> <http://e.x> <1@b.c> <!-- --> <?php </table>"
 )

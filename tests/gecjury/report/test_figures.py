@@ -23,6 +23,7 @@ from gecjury.report.figures import (  # after the check
 NAMES = ["$\\frac{", "$(rm)$", "a\x1b]0;t\x07\nb\u202e", "n" * 100_000]
 
 
+@pytest.mark.security
 def test_hostile_names_are_drawn(tmp_path: Path) -> None:
     plan = HeatMap(NAMES[0], tuple(NAMES), tuple(NAMES), np.eye(4))
     heat_map(plan, tmp_path / "plan.svg")

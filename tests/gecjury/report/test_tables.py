@@ -342,3 +342,16 @@ def test_notes_and_titles_of_wide_letters_are_wrapped(capsys: pytest.CaptureFixt
     note = " ".join(["説明の言葉です"] * 10)
     print_table([Column("a")], [{"a": 1}], "table", title=note, notes=[note])
     assert max(map(width, capsys.readouterr().out.splitlines())) <= 100
+
+
+def test_a_cell_longer_than_any_sentence_is_shortened_for_people_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # rich goes over every letter dozens of times: a minute for a million.
+    cell = "é" * 100_000
+    for form in ("table", "tsv"):
+        print_table([Column("edit")], [{"edit": cell}], form)
+    shown, whole = capsys.readouterr().out.split("edit\n")
+    assert shown.count("é") == 4_000 - 1
+    assert "…" in shown
+    assert whole == cell + "\n"

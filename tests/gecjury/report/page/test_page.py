@@ -27,16 +27,17 @@ from gecjury.report.page.glossary import ADDRESSES, NAMES, TERMS, metric_names
 from gecjury.report.page.markup import render
 from gecjury.report.page.page import report_page
 from gecjury.report.page.tables import PageTable, extents_of, significance_tables
-from gecjury.report.tables import number
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
+from gecjury.wording import number
 
 JAPANESE = language_of("ja")
 EVIL = '<script>alert("x")</script>'
 SOURCE = "He go </script><img src=x onerror=alert(1)> & home \u202e\x00 ."
 
 
+@pytest.mark.security
 def test_a_data_block_cannot_be_ended_from_inside() -> None:
     given = {"</script>": "<!-- & \u2028", "b": 1, "a": 2}
     block = render("numbers", numbers=given)
@@ -245,6 +246,7 @@ def study_of(name: str) -> tuple[dict[str, Any], Study, list[ScoreTable], list[C
     return document, study, [table], [Caution(EVIL, EVIL), Caution("Notes", EVIL)]
 
 
+@pytest.mark.security
 def test_hostile_names_and_texts_stay_text() -> None:
     page = report_page(*study_of(EVIL))
     check_self_contained(page)
@@ -259,6 +261,7 @@ def test_hostile_names_and_texts_stay_text() -> None:
     assert "</script><img" not in page
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("name", ["N" * 100_000, "\"<&>'" * 5_000, "\u202e" * 30_000])
 def test_long_names_are_shortened(name: str) -> None:
     page = report_page(*study_of(name))
@@ -350,6 +353,7 @@ def test_metrics_are_spelt_out_with_their_papers() -> None:
     assert all(re.fullmatch(r"https://[a-z.]+/[\w./-]+", each) for each in ADDRESSES.values())
 
 
+@pytest.mark.security
 def test_a_name_does_not_turn_the_text_around_it() -> None:
     page = report_page(*study_of("a\u202eb"))
     assert "a\u202eb" not in page
@@ -390,7 +394,7 @@ def test_a_significant_difference_says_who_is_better() -> None:
         "metrics": ["a", "b", "c"], "values": [0.9, 0.5, None], "correction": "holm",
         "p": [[None, 0.01, 0.2], [0.01, None, None], [0.2, None, None]], "clusters": [1, 2, None],
     }  # fmt: skip
-    (table,) = significance_tables([test], "By edits")
+    (table,) = significance_tables([test], "By edits", 0.05)
     assert shown(table) == [
         "a: |0.010 ▲|0.200|1",
         "b: 0.010 ▼||–|2",
@@ -398,7 +402,7 @@ def test_a_significant_difference_says_who_is_better() -> None:
     ]
     assert [cell.css for cell in table.rows[0].cells] == ["n", "n sig", "n", "n cluster"]
     test["adjusted"] = [[None, 0.06, 0.4], [0.06, None, None], [0.4, None, None]]
-    first, second = significance_tables([test, test], "By edits")
+    first, second = significance_tables([test, test], "By edits", 0.05)
     assert "▲" not in "".join(shown(first))
     assert "System level, Pearson r: PERM-BOTH;" in first.caption
     assert extents_of([test, test | {"resamples": 9999}]) == [
@@ -407,6 +411,9 @@ def test_a_significant_difference_says_who_is_better() -> None:
         "by these systems.",
     ]
     assert (first.heading, second.heading) == ("By edits", "")
+    (wide,) = significance_tables([test], "", 0.06)
+    assert shown(wide)[0] == "a: |0.060 ▲|0.400|1"
+    assert "(p ≤ 0.06)" in wide.caption
 
 
 def shown(table: PageTable) -> list[str]:

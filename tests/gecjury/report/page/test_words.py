@@ -70,6 +70,15 @@ def test_the_headline_says_what_is_significant() -> None:
     )
 
 
+def test_differences_are_significant_at_the_level_of_the_comparison() -> None:
+    strict, lenient = ({**with_test(0.012), "uncertainty": {"level": x}} for x in (0.01, 0.012))
+    assert "is highest (not significantly)" in headline(strict, ["edit"])
+    assert "not significant (p = 0.012" in said(strict, "System level")
+    # As in the clusters, a p equal to the level is significant.
+    assert "leads significantly" in headline(lenient, ["edit"])
+    assert "errant, significant (p = 0.012" in said(lenient, "System level")
+
+
 def test_the_headline_tells_the_judgments_apart_where_they_differ() -> None:
     rows = [row("gleu", 0.95, 0.66), row("errant", 0.9, 0.6)]
     rows += [row("gleu", 0.8, 0.66, human="sentence"), row("errant", 0.9, 0.6, human="sentence")]
