@@ -17,9 +17,10 @@ test: $(VENV)/.dev
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -m ray tests/gecjury/datasets
 
 test-all: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m 'not vllm and not browser and not documented'
+	$(BIN)/python -m pytest -n 2 -m 'not vllm and not browser and not documented and not ray'
 
 # Commands of README and docs on real data, a quarter of an hour.
 test-documented: $(VENV)/.dev

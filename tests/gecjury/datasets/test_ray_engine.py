@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ import pytest
 
 from gecjury.datasets.engines import LocalEngine
 from gecjury.datasets.output import UNFINISHED
-from gecjury.datasets.ray_engine import RayEngine, ShardActor, check_cluster_address
+from gecjury.datasets.ray_engine import _QUIET, RayEngine, ShardActor, check_cluster_address
 from gecjury.datasets.run import score_dataset
 from gecjury.datasets.shards import InputFile, Job, Shard, ShardSummary, shards_of
 from gecjury.errors import (
@@ -32,7 +33,7 @@ from gecjury.errors import (
 
 FILE = InputFile("/data/mine.jsonl", "mine.jsonl", "jsonl", 60)
 with_ray = [
-    pytest.mark.slow,
+    pytest.mark.ray,
     pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed"),
     pytest.mark.filterwarnings("ignore"),  # Ray warns of its own settings, threads and sockets
 ]
@@ -258,7 +259,12 @@ def cluster_of(nodes: list[dict[str, float]]) -> Any:
 
 
 class TestOnRay:
-    """On a cluster of this machine; every run of one's own starts Ray anew."""
+    """Runs on a cluster of this machine.
+
+    These tests have a process of their own (`make test-slow`), in which Ray is started once. Ray
+    ends the process that started it, without a word, where its own processes do not answer in time
+    on a machine that is busy with other tests.
+    """
 
     pytestmark = with_ray
 
@@ -275,27 +281,31 @@ class TestOnRay:
 
     @pytest.fixture(scope="class")
     def cluster(self) -> Iterator[Any]:
-        """Ray as somebody's own program has it already."""
+        """A session of Ray that a program started before it called gecjury."""
         import ray
 
-        ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
-        yield ray
-        ray.shutdown()
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in _QUIET.items():
+                patch.setenv(name, value)
+            ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+            yield ray
+            ray.shutdown()
 
-    def test_parts_are_those_of_the_local_engine(
-        self, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-    ) -> None:
-        found = {}
-        for engine in (LocalEngine(1), RayEngine("local", 2)):
-            folder = tmp_path / type(engine).__name__
-            scores = score_dataset(
-                data, folder, metrics=["green", "changes"], shard_rows=10, engine=engine
-            )
-            parts = {path.name: path.read_bytes() for path in folder.glob("part-*")}
-            found[type(engine).__name__] = scores.to_json(), parts
-        assert found["LocalEngine"] == found["RayEngine"]
-        assert len(found["RayEngine"][1]) == 6
-        assert capfd.readouterr() == ("", "")
+    def test_parts_are_those_of_the_local_engine(self, data: Path, tmp_path: Path) -> None:
+        command = [sys.executable, "-m", "gecjury", "score", str(data), "-m", "green"]
+        command += ["-m", "changes", "--shard-rows", "10", "--workers", "2", "--format", "json"]
+        parts = {}
+        for engine, place in (("local", ()), ("ray", ("--address", "local"))):
+            folder = tmp_path / engine
+            ran = subprocess.run(
+                [*command, "--quiet", "--engine", engine, *place, "-o", str(folder)],
+                capture_output=True, text=True, timeout=300, check=False,
+            )  # fmt: skip
+            assert (ran.returncode, ran.stderr) == (0, "")
+            parts[engine] = {path.name: path.read_bytes() for path in folder.glob("part-*")}
+            parts[engine]["scores"] = json.dumps(json.loads(ran.stdout)["rows"]).encode()
+        assert parts["local"] == parts["ray"]
+        assert len(parts["ray"]) == 7
 
     def test_errors_come_back_as_themselves(
         self, data: Path, tmp_path: Path, cluster: Any, capfd: pytest.CaptureFixture[str]
