@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     from gecjury.benchmarks import load_benchmark
     from gecjury.corpus import Corpus, in_language, language_of, read_corpus
     from gecjury.datasets.run import score_dataset
-    from gecjury.decisions.diff import DiffSettings, diff
     from gecjury.experiments.attack import AttackSettings, attack
     from gecjury.experiments.explain import explain
     from gecjury.experiments.maege.experiment import MaegeSettings, maege
-    from gecjury.experiments.rank import RankSettings, rank
     from gecjury.experiments.score import score
     from gecjury.experiments.tune import TuneSettings, tune
     from gecjury.metaeval import Comparison, Resampling, Settings, compare
     from gecjury.runtime import Runtime
     from gecjury.scoring import METRICS, ScoreTable, load
     from gecjury.scoring.given_scores import scores
+    from gecjury.studies.diff import Diff, diff
+    from gecjury.studies.rank import Rank, rank
 
 __all__ = [
     "METRICS",
     "AttackSettings",
     "Comparison",
     "Corpus",
-    "DiffSettings",
+    "Diff",
     "MaegeSettings",
-    "RankSettings",
+    "Rank",
     "Resampling",
     "Runtime",
     "ScoreTable",
@@ -73,10 +73,10 @@ _HOMES = {
     "AttackSettings": "gecjury.experiments.attack",
     "Comparison": "gecjury.metaeval",
     "Corpus": "gecjury.corpus",
-    "DiffSettings": "gecjury.decisions.diff",
+    "Diff": "gecjury.studies.diff",
     "METRICS": "gecjury.scoring",
     "MaegeSettings": "gecjury.experiments.maege.experiment",
-    "RankSettings": "gecjury.experiments.rank",
+    "Rank": "gecjury.studies.rank",
     "Resampling": "gecjury.metaeval",
     "Runtime": "gecjury.runtime",
     "ScoreTable": "gecjury.scoring",
@@ -84,14 +84,14 @@ _HOMES = {
     "TuneSettings": "gecjury.experiments.tune",
     "attack": "gecjury.experiments.attack",
     "compare": "gecjury.metaeval",
-    "diff": "gecjury.decisions.diff",
+    "diff": "gecjury.studies.diff",
     "explain": "gecjury.experiments.explain",
     "in_language": "gecjury.corpus",
     "language_of": "gecjury.corpus",
     "load": "gecjury.scoring",
     "load_benchmark": "gecjury.benchmarks",
     "maege": "gecjury.experiments.maege.experiment",
-    "rank": "gecjury.experiments.rank",
+    "rank": "gecjury.studies.rank",
     "read_corpus": "gecjury.corpus",
     "score": "gecjury.experiments.score",
     "score_dataset": "gecjury.datasets.run",

@@ -15,41 +15,60 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from gecjury.cli.parsers import CommandParser, add_actions, leaves
+from gecjury.cli import studies
+from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.cli.streams import hold_streams, reader_has_gone, set_aside, tell
 from gecjury.errors import GecjuryError, family_of, install_hint
 from gecjury.runtime import __version__
 
-__all__ = ["COMMANDS", "command_parser", "main"]
+__all__ = ["COMMANDS", "GROUPS", "command_parser", "main"]
 
-# A command is a module in gecjury.cli with add_arguments(parser) and run(args) -> int;
-# modules are imported only when their command is named, so that help comes at once.
-COMMANDS: dict[str, str] = {
-    "metrics": "every metric: name, family, what it needs, signature",
-    "check": "input doctor: counts, alignment, tokenisation, identical files",
-    "score": "score hypotheses with any metrics",
-    "rank": "rank systems by their scores",
-    "diff": "two systems compared: what a new output gains and loses, and a gate for releases",
-    "pick": "the best of several corrections of every sentence, and what choosing gains",
-    "power": "how many sentences, systems or judgments tell a difference",
-    "compare": "try metrics against the human judgments of a benchmark",
-    "annotate": "collect judgments of your own on a page of this machine",
-    "serve": "a page of this machine: score pasted texts, open comparisons, a leaderboard",
-    "maege": "try metrics against chains of one annotator's edits, whose order is known",
-    "attack": "damage corrections and see which metrics prefer the damaged text",
-    "explain": "why a hypothesis scored what it did, edit by edit",
-    "analyse": "norms, maps, costs and other analyses over any corpus, as table and figure",
-    "train": "train reference-free metrics on your own ratings or parallel text",
-    "tune": "find an option's value on one benchmark and try it on others",
-    "errant-compare": "two M2 files compared, with errant_compare's options and output",
-    "edits": "ERRANT edits between a source and corrections, as M2",
-    "m2": "apply, show, check and convert edits in the M2 format",
-    "data": "find, fetch and verify benchmark data",
-    "judgments": "move the stored replies of LLM judges from one machine to another",
-    "demo": "the main job on the embedded sample: no data, no network",
-    "cite": "what to cite for metrics and benchmarks, as BibTeX",
-    "completion": "a script with which a shell completes commands, options and names",
+GROUPS: dict[str, dict[str, str]] = {
+    "score": {
+        "score": "score hypotheses with any metrics",
+        "rank": "rank systems by their scores",
+        "diff": "two systems compared: what a new output gains and loses, and a gate for releases",
+        "pick": "the best of several corrections of every sentence, and what choosing gains",
+        "explain": "why a hypothesis scored what it did, edit by edit",
+        "metrics": "every metric: name, family, what it needs, signature",
+    },
+    "compare": {
+        "compare": "try metrics against the human judgments of a benchmark",
+        "power": "how many sentences, systems or judgments tell a difference",
+        "maege": "try metrics against chains of one annotator's edits, whose order is known",
+        "attack": "damage corrections and see which metrics prefer the damaged text",
+        "analyse": "norms, maps, costs and other analyses over any corpus, as table and figure",
+        "demo": "the main job on the embedded sample: no data, no network",
+    },
+    "train": {
+        "train": "train reference-free metrics on your own ratings or parallel text",
+        "tune": "find an option's value on one benchmark and try it on others",
+    },
+    "judge": {
+        "annotate": "collect judgments of your own on a page of this machine",
+        "judgments": "move the stored replies of LLM judges from one machine to another",
+    },
+    "data": {
+        "data": "find, fetch and verify benchmark data",
+        "check": "input doctor: counts, alignment, tokenisation, identical files",
+        "edits": "ERRANT edits between a source and corrections, as M2",
+        "m2": "apply, show, check and convert edits in the M2 format",
+    },
+    "tools": {
+        "serve": "a page of this machine: score pasted texts, open comparisons, a leaderboard",
+        "errant-compare": "two M2 files compared, with errant_compare's options and output",
+        "cite": "what to cite for metrics and benchmarks, as BibTeX",
+        "completion": "a script with which a shell completes commands, options and names",
+    },
 }
+"""Commands with a line of help each, in the groups of `gecjury --help`.
+
+A command is one of the studies of `gecjury.cli.studies`, or a module of this package with
+`add_arguments(parser)` and `run(args) -> int`. Either is imported only when its command is named,
+so that help comes at once.
+"""
+
+COMMANDS: dict[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
 
 _REFUSED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP)
 """What the system says of a file's name or of a folder's rights, wherever it is met."""
@@ -159,15 +178,11 @@ def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
     if not word.startswith("-"):
         return f"{word!r} is one word too many (an option that takes one is repeated: -m A -m B)"
     from gecjury.errors import nearest
-    from gecjury.wording import listed
 
     known = [name for action in parser._actions for name in action.option_strings]
     if word in ("-r", "--reference") and "--references" in known:
         return f"unknown option {word}: references of a benchmark are named by --references"
     flag = word.partition("=")[0]
-    readers = [each.path for each in leaves(command_parser()) if each.reads(flag)]
-    if readers:
-        return f"unknown option {word}: it is one of {listed([f'`{each}`' for each in readers])}"
     close = nearest(flag, [name for name in known if len(name) > 2])
     return f"unknown option {word}" + (f": {close}" if close.startswith("did") else "")
 
@@ -199,6 +214,7 @@ def command_parser() -> CommandParser:
         description="Score grammatical error correction with reference-based metrics, trained "
         "reference-free metrics and LLM judges, and try them against human judgments.",
         epilog="`gecjury COMMAND --help` tells a command's options.",
+        groups=GROUPS,
     )
     parser.add_argument("--version", action="version", version=f"gecjury {__version__}")
     commands = {name: (summary, _declare) for name, summary in COMMANDS.items()}
@@ -207,7 +223,11 @@ def command_parser() -> CommandParser:
 
 
 def _declare(parser: CommandParser) -> None:
-    """Import a command's module, which declares its arguments."""
+    """Declare the arguments of a command: of a study, or as its module does."""
+    if parser.path in studies.STUDIES:
+        studies.declare(parser)
+        parser.set_defaults(run=studies.run)
+        return
     module = import_module(f"gecjury.cli.{parser.path.replace('-', '_')}")
     module.add_arguments(parser)
     parser.set_defaults(run=module.run)

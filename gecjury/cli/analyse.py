@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import gecjury.report.figures as draw
 from gecjury.benchmarks.benchmark import Benchmark
-from gecjury.cli.inputs import (
-    MOST_SEED,
-    add_metrics,
-    add_reference,
-    benchmark_or_files,
-    runtime_from,
-    up_to,
-)
+from gecjury.cli.inputs import add_metrics, add_reference, benchmark_or_files, runtime_from
+from gecjury.cli.numbers import MOST_SEED, up_to
 from gecjury.cli.parsers import CommandParser, add_actions
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError, nearest
@@ -29,7 +23,8 @@ from gecjury.experiments.analyses import (
     try_variants,
 )
 from gecjury.models.encoder import Pooling
-from gecjury.report.tables import Column, Table, print_result
+from gecjury.report.result import Column, Table
+from gecjury.report.tables import print_tables
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 
@@ -49,6 +44,9 @@ def add_arguments(parser: CommandParser) -> None:
 def _declare(parser: CommandParser) -> None:
     """What the kind of this parser takes."""
     kind = parser.path.rpartition(" ")[2]
+    parser.needs = ("texts", "data", "judges" if kind in ("scatter", "cost") else "models")
+    if kind == "edits":
+        parser.needs = ("texts", "data", "edits")
     judged = kind in ("scatter", "lambda", "layers")  # which compare with human scores
     parser.add_argument(
         "corpus",
@@ -97,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         AnalysisTask(args, corpus, benchmark, runtime_from(args))
     )
     about = {"analysis": args.kind, "corpus": args.corpus}
-    print_result(shown, about | document, args.format)
+    print_tables(shown, about | document, args.format)
     return 0
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from gecjury.cli.inputs import add_metrics, add_reference, up_to
+from gecjury.cli.inputs import add_metrics, add_reference
+from gecjury.cli.numbers import up_to
 from gecjury.cli.pages import add_server_options, serve_page
+from gecjury.cli.parsers import CommandParser
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the command's options."""
+    parser.needs = ("texts", "judges")
     from gecjury.web import MOST_SET, ORDERS, TASKS
 
     parser.add_argument("source", metavar="SOURCE", help="sentences to correct: text, M2 or JSON")

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gecjury.cli.inputs import (
-    MOST_DRAWS,
     add_metrics,
     add_references,
     benchmark_or_files,
     dry_run,
     load_scorers,
     runtime_from,
-    up_to,
 )
+from gecjury.cli.numbers import MOST_DRAWS, up_to
+from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import tell
 from gecjury.errors import OptionError
 from gecjury.experiments.attack import (
@@ -27,7 +27,8 @@ from gecjury.experiments.attack import (
     expected_seconds,
 )
 from gecjury.metaeval.effort import duration
-from gecjury.report.tables import Column, Table, print_result
+from gecjury.report.result import Column, Table
+from gecjury.report.tables import print_tables
 from gecjury.rewards.guards import GUARDS
 from gecjury.rewards.hackability import Hackability, alarms, hackability
 from gecjury.wording import number
@@ -35,8 +36,9 @@ from gecjury.wording import number
 _TOLD = 60.0  # seconds from which it is said
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the command's options."""
+    parser.needs = ("texts", "judges", "plans", "data")
     usual = AttackSettings()
     parser.add_argument(
         "inputs",
@@ -122,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
         rises, rate = hackability(found, corpus), alarms(corpus)
         shown += reward_tables(rises, rate)
         printed |= {"rewards": [each.row() for each in rises], "alarms": rate}
-    print_result(shown, printed, args.format)
+    print_tables(shown, printed, args.format)
     return 1 if found.missing else 0
 
 

@@ -15,7 +15,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Report on all files; exit 2 if any finding makes scoring impossible."""
     from gecjury.corpus.doctor import examine
-    from gecjury.report.tables import Column, Table, print_result
+    from gecjury.report.result import Column, Table
+    from gecjury.report.tables import print_tables
 
     reports, findings = examine(args.source, args.hypotheses, args.references, args.m2)
     files = [
@@ -36,5 +37,5 @@ def run(args: argparse.Namespace) -> int:
     if found:
         shown = [Column(key) for key in ("level", "file", "message")]
         tables.append(Table(shown, found, title="Findings"))
-    print_result(tables, {"files": files, "findings": found}, args.format)
+    print_tables(tables, {"files": files, "findings": found}, args.format)
     return 2 if any(finding.level == "error" for finding in findings) else 0

@@ -7,14 +7,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
-from gecjury.cli.inputs import (
-    add_metrics,
-    dry_run,
-    language_options,
-    load_scorers,
-    runtime_from,
-    up_to,
-)
+from gecjury.cli.inputs import add_metrics, dry_run, language_options, load_scorers, runtime_from
+from gecjury.cli.numbers import up_to
+from gecjury.cli.parsers import CommandParser
 from gecjury.cli.resampling import add_resampling, resampling_from
 from gecjury.errors import OptionError
 from gecjury.wording import number
@@ -25,8 +20,9 @@ if TYPE_CHECKING:
 _MOST_PAIRED = 200  # systems whose pairs make a table that somebody can use
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the command's options."""
+    parser.needs = ("texts", "judges", "plans", "data")
     parser.add_argument(
         "benchmark",
         help="seeda, gjg15, gmeg-{dev,test}-{fce,wiki,yahoo}, jfleg, tmu-gfm[-test], "
@@ -37,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study_options(parser)
 
 
-def add_study_options(parser: argparse.ArgumentParser) -> None:
+def add_study_options(parser: CommandParser) -> None:
     """Declare what `compare` and `demo` share; the settings' types say which values there are."""
     from gecjury.benchmarks.table import UNKNOWN_SYSTEMS
     from gecjury.metaeval.settings import ClusterTest, CreditKind, Human, HumanKind, Level
@@ -151,7 +147,7 @@ def compare_metrics(args: argparse.Namespace, name: str, metrics: Sequence[str])
     from gecjury.metaeval.comparison import check, compare, plans
     from gecjury.metaeval.effort import effort, told
     from gecjury.report.comparison import document, tables
-    from gecjury.report.tables import print_result
+    from gecjury.report.tables import print_tables
 
     settings = _settings(args)
     # Metrics first: a typing error costs nothing then.
@@ -190,7 +186,7 @@ def compare_metrics(args: argparse.Namespace, name: str, metrics: Sequence[str])
         from gecjury.report.page.page import write_page
 
         write_page(args.html, found)
-    print_result(tables(found), document(found), args.format)
+    print_tables(tables(found), document(found), args.format)
     return 1 if found.incomplete else 0
 
 

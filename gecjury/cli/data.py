@@ -42,6 +42,7 @@ def add_arguments(parser: CommandParser) -> None:
 def _declare(parser: CommandParser) -> None:
     """What the action of this parser takes."""
     action = parser.path.rpartition(" ")[2]
+    parser.needs = ("data",)
     meaning = {
         "list": argparse.SUPPRESS,  # refused with a reason
         "fetch": "data sets, or `all`",
@@ -111,7 +112,8 @@ def _present(folder: DataFolder, files: tuple[DataFile, ...]) -> int:
 
 def _list(folder: DataFolder, form: str) -> int:
     from gecjury.benchmarks.table import BENCHMARKS
-    from gecjury.report.tables import Column, print_table
+    from gecjury.report.result import Column
+    from gecjury.report.tables import print_table
 
     where = "cache" if folder.origin == "cache" else "data"
     rows: list[dict[str, object]] = []

@@ -7,10 +7,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gecjury.cli.inputs import language_from, runtime_from, up_to
+from gecjury.cli.inputs import language_from, runtime_from
+from gecjury.cli.numbers import up_to
 from gecjury.cli.streams import tell
 from gecjury.errors import OptionError
-from gecjury.report.tables import Column, Table, print_result
+from gecjury.report.result import Column, Table
+from gecjury.report.tables import print_tables
 
 if TYPE_CHECKING:
     from gecjury.datasets.run import DatasetScores
@@ -137,7 +139,7 @@ def run_dataset(args: argparse.Namespace) -> int:
         runtime=runtime,
         tell=None if args.quiet else tell,
     )
-    print_result(_tables(found), found.to_json(), args.format)
+    print_tables(_tables(found), found.to_json(), args.format)
     if found.done and not args.quiet:
         rate = found.done / max(found.seconds, 1e-9)
         tell(f"{found.done} rows in {found.seconds:.1f} s, {rate:,.0f} rows/s")

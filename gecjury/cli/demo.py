@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from gecjury.cli.compare import add_study_options, compare_metrics
 from gecjury.cli.inputs import add_metrics
+from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import tell
 from gecjury.errors import install_hint
 
@@ -14,8 +15,9 @@ _METRICS = ["green", "gleu"]
 EDIT_METRICS = ["errant", "cleme"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the command's options."""
+    parser.needs = ("judges", "plans")
     add_metrics(parser, f"metrics to try (default: {', '.join(_METRICS + EDIT_METRICS)})")
     add_study_options(parser)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 
+from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import print_data
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the command's options."""
+    parser.needs = ("texts", "edits")
     parser.add_argument("source", metavar="SOURCE", help="sentences to correct")
     parser.add_argument(
         "corrections",

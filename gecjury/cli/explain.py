@@ -7,7 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from gecjury.cli.inputs import MOST_DRAWS, add_reference, language_from, runtime_from, up_to
+from gecjury.cli.inputs import add_reference, language_from, runtime_from
+from gecjury.cli.numbers import MOST_DRAWS, up_to
+from gecjury.cli.parsers import CommandParser
 from gecjury.cli.score import worst_table
 from gecjury.corpus.corpus import Version
 from gecjury.corpus.reading import read_corpus, read_sources, read_versions
@@ -17,14 +19,16 @@ from gecjury.experiments.score import costly_sentences, score
 from gecjury.metaeval.edits.attribution import Method
 from gecjury.report.figures import check_figure, heat_map
 from gecjury.report.heat_map import heat_map_html
-from gecjury.report.tables import Column, Table, print_result
+from gecjury.report.result import Column, Table
+from gecjury.report.tables import print_tables
 from gecjury.scoring.by_edit import Explanation
 from gecjury.scoring.registry import load
 from gecjury.textfiles import write_text
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the command's options."""
+    parser.needs = ("texts", "judges")
     parser.add_argument("source", metavar="SOURCE", help="a sentence, or a file with --line")
     parser.add_argument("hypothesis", metavar="HYP", help="its correction: a sentence or a file")
     parser.add_argument(
@@ -67,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     found = _explained(args)
     if args.html or args.png:
         _draw(found, args.html, args.png, language_from(args).code)
-    print_result(tables(found), document(found), args.format)
+    print_tables(tables(found), document(found), args.format)
     return 1 if found.missing else 0
 
 
@@ -104,7 +108,7 @@ def _explain_worst(args: argparse.Namespace) -> int:
         missing = missing or found.missing
         shown += [replace(t, title=f"line {each.line}, {t.title}") for t in tables(found)]
         documents.append({**vars(each), **document(found)})
-    print_result(shown, {"worst": documents, "notes": list(scored.notes)}, args.format)
+    print_tables(shown, {"worst": documents, "notes": list(scored.notes)}, args.format)
     return 1 if missing or scored.unanswered else 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +15,6 @@ if TYPE_CHECKING:
     from gecjury.runtime import Runtime
     from gecjury.scoring.scorer import Scorer
     from gecjury.scoring.scores import Plan
-
-MOST_DRAWS = 1_000_000
-"""Resamples, permutations and the like; their own error is long below what is shown."""
-
-MOST_SEED = 2**32 - 1
-"""Seeds of scikit-learn and transformers have 32 bits."""
 
 
 class _Source(argparse.Action):
@@ -66,6 +59,14 @@ def add_files(parser: argparse.ArgumentParser, *, datasets: bool = False) -> Non
         help="system outputs, called by their file names" + ("; or more files" if datasets else ""),
     )
     add_gold(parser, ". NAME=REF adds it to a set that members of a jury may name")
+
+
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    """Declare SOURCE, OLD, NEW, -r and --m2."""
+    parser.add_argument("source", metavar="SOURCE", help="sentences to correct: text, M2 or JSON")
+    parser.add_argument("old", metavar="OLD", help="output of the system that was: text, M2, JSON")
+    parser.add_argument("new", metavar="NEW", help="output of the system that is to be")
+    add_gold(parser)
 
 
 def add_gold(parser: argparse.ArgumentParser, more: str = "") -> None:
@@ -185,6 +186,41 @@ def read_files(args: argparse.Namespace) -> Corpus:
     return read_corpus(*files, language_from(args))
 
 
+def read_two_outputs(args: argparse.Namespace) -> Corpus:
+    """Read the files that `add_outputs` declared; OLD and NEW may have one name in two folders.
+
+    Raises:
+        InputError: both are the same file, or NEW holds the edits of several annotators.
+    """
+    from dataclasses import replace
+    from pathlib import Path
+
+    from gecjury.corpus.reading import read_corpus, read_versions, system_name
+    from gecjury.corpus.tokens import in_language
+    from gecjury.errors import InputError
+
+    old, new = Path(args.old), Path(args.new)
+    if args.old == args.new or (old.is_file() and new.is_file() and old.samefile(new)):
+        raise InputError(
+            f"OLD and NEW are the same file ({args.old}); name the outputs of two systems"
+        )
+    language = language_from(args)
+    rest = (args.references, args.m2, language)
+    if system_name(old) != system_name(new):
+        return read_corpus(args.source, [args.old, args.new], *rest)
+    # Outputs of one name are called by their paths.
+    corpus = read_corpus(args.source, [args.old], *rest)
+    (mine,) = corpus.systems.values()
+    versions = read_versions(args.new)
+    if len(versions) != 1:
+        raise InputError(
+            f"{args.new}: an M2 file of {len(versions)} annotators; "
+            "a hypothesis file holds the edits of one"
+        )
+    both = {args.old: mine, args.new: versions[0]}
+    return in_language(replace(corpus, systems=both), language)
+
+
 def language_from(args: argparse.Namespace) -> Language:
     """The language of files, as --lang, --tokens, --fold and --tagger say."""
     from gecjury.corpus.language import language_of
@@ -293,30 +329,34 @@ def dry_run(
     """
     if not runtime.dry_run:
         return False
+    asked = (scorer.plan(scorer.read(corpus), runtime) for scorer in scorers)
+    print_plans([*(plan for plan in asked if plan is not None), *more])
+    return True
+
+
+def print_plans(plans: Sequence[Plan]) -> None:
+    """Print what would be asked of services that cost money, and the cost."""
     from gecjury.report.tables import print_json
 
-    asked = (scorer.plan(scorer.read(corpus), runtime) for scorer in scorers)
-    plans = [plan for plan in asked if plan is not None]
-    plans += more
     amounts = [plan.cost["amount"] for plan in plans]
     known = [float(amount) for amount in amounts if amount is not None]
     first = plans[0].cost if plans else {}
-    document = {
-        "requests": sum(plan.requests for plan in plans),
-        "tokens": {key: sum(plan.tokens[key] for plan in plans) for key in ("input", "output")},
-        "cost": {**first, "amount": sum(known) if len(known) == len(amounts) else None},
-        "metrics": [
-            {
-                **plan.details,
-                "requests": plan.requests,
-                "tokens": dict(plan.tokens),
-                "cost": dict(plan.cost),
-            }
-            for plan in plans
-        ],
-    }
-    print_json(document)
-    return True
+    print_json(
+        {
+            "requests": sum(plan.requests for plan in plans),
+            "tokens": {key: sum(plan.tokens[key] for plan in plans) for key in ("input", "output")},
+            "cost": {**first, "amount": sum(known) if len(known) == len(amounts) else None},
+            "metrics": [
+                {
+                    **plan.details,
+                    "requests": plan.requests,
+                    "tokens": dict(plan.tokens),
+                    "cost": dict(plan.cost),
+                }
+                for plan in plans
+            ],
+        }
+    )
 
 
 def files_to_score(
@@ -334,12 +374,12 @@ def files_to_score(
     corpus = read(args)
     for scorer in scorers:
         scorer.check(corpus)
-    _tell_two_golds(args, scorers, corpus)
+    tell_two_golds(args, scorers, corpus)
     runtime = runtime_from(args)
     return None if dry_run(scorers, corpus, runtime) else (scorers, corpus, runtime)
 
 
-def _tell_two_golds(args: argparse.Namespace, scorers: Sequence[Scorer], corpus: Corpus) -> None:
+def tell_two_golds(args: argparse.Namespace, scorers: Sequence[Scorer], corpus: Corpus) -> None:
     """Say where some metrics read other corrections as gold edits than others as references."""
     import sys
 
@@ -357,7 +397,8 @@ def _tell_two_golds(args: argparse.Namespace, scorers: Sequence[Scorer], corpus:
     )
     if one == two:
         return
-    where = visible(args.m2) if args.m2 else "the M2 files among -r"
+    m2 = getattr(args, "m2", None)
+    where = visible(m2) if m2 else "the M2 files among -r"
     print(
         f"note: {listed(list(dict.fromkeys(by_edits)))} by the gold edits of {where} "
         f"({len(annotators)}), {listed(list(dict.fromkeys(by_text)))} by the references of -r "
@@ -388,72 +429,3 @@ def runtime_from(args: argparse.Namespace) -> Runtime:
         batch=args.batch,
         progress=SilentProgress() if args.quiet else TerminalProgress(),
     )
-
-
-_LARGEST = 2**63 - 1
-
-
-def whole(text: str) -> int:
-    """A whole number that fits 64 bits, as an option's type."""
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"invalid int value: {text!r:.60}{_quoted(text)}"
-        ) from None
-    if abs(number) > _LARGEST:
-        raise argparse.ArgumentTypeError(f"{text:.30}... is too large; expected at most {_LARGEST}")
-    return number
-
-
-def decimal(text: str) -> float:
-    """A finite number, as an option's type."""
-    try:
-        number = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"invalid float value: {text!r:.60}{_quoted(text)}"
-        ) from None
-    if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text:.30} is no finite number; expected one")
-    return number
-
-
-def two_prices(text: str) -> tuple[float, float]:
-    """Two prices, of tokens read and written, as an option's type."""
-    numbers = [decimal(part) for part in text.split(",")]
-    if len(numbers) != 2 or not all(0 <= number <= 1e9 for number in numbers):
-        raise argparse.ArgumentTypeError(
-            f"{text!r:.60}: expected two prices per million tokens, of input and output, e.g. "
-            "0.10,0.50"
-        )
-    return numbers[0], numbers[1]
-
-
-def up_to(most: int, least: int = 1) -> Callable[[str], int]:
-    """A whole number within bounds, as an option's type.
-
-    Args:
-        most: what is more would take the machine's memory or days, not give a better result.
-        least: 1 says so itself; below any other the command's settings do.
-    """
-
-    def read(text: str) -> int:
-        try:
-            number = int(text) if least == 1 else whole(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(
-                f"{text!r:.60} is not a whole number; expected 1 or more{_quoted(text)}"
-            ) from None
-        if number < least == 1:
-            raise argparse.ArgumentTypeError(f"{text:.60} is too small; expected 1 or more")
-        if number > most:
-            raise argparse.ArgumentTypeError(f"{text:.30} is too large; expected at most {most}")
-        return number
-
-    return read
-
-
-def _quoted(text: str) -> str:
-    """What to do about quotation marks that a word processor put around a number."""
-    return "; leave out the quotation marks" if set(text) & set("“”„‟‘’‚‛«»\"'") else ""

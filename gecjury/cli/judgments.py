@@ -23,6 +23,7 @@ def add_arguments(parser: CommandParser) -> None:
 def _declare(parser: CommandParser) -> None:
     """What the action of this parser takes."""
     action = parser.path.rpartition(" ")[2]
+    parser.needs = ("cache",)
     if action != "list":
         parser.add_argument("file", metavar="FILE", help="JSON lines")
     if action == "export":

@@ -44,6 +44,7 @@ def _declare(parser: CommandParser) -> None:
         )
     parser.add_argument("-o", "--output", metavar="FILE", help="write here, not to stdout")
     if action in ("retype", "reextract"):  # both keep overlapping edits
+        parser.needs = ("edits",)
         parser.add_argument(
             "--tagger",
             default="embedded",
@@ -172,7 +173,8 @@ def _check(args: argparse.Namespace) -> int:
     """Report on every file; a malformed one does not hide the others."""
     from gecjury.corpus.m2 import read_m2
     from gecjury.errors import GecjuryError
-    from gecjury.report.tables import Column, Table, print_result
+    from gecjury.report.result import Column, Table
+    from gecjury.report.tables import print_tables
 
     files, problems = [], []
     first: tuple[str, tuple[M2Sentence, ...]] | None = None
@@ -224,7 +226,7 @@ def _check(args: argparse.Namespace) -> int:
     if problems:
         shown = [Column(key) for key in ("level", "file", "message")]
         tables.append(Table(shown, problems, title="Findings"))
-    print_result(tables, {"files": files, "findings": problems}, args.format)
+    print_tables(tables, {"files": files, "findings": problems}, args.format)
     return 2 if any(problem["level"] == "error" for problem in problems) else 0
 
 

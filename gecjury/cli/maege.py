@@ -5,15 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any, get_args
 
-from gecjury.cli.inputs import (
-    MOST_DRAWS,
-    add_metrics,
-    dry_run,
-    language_from,
-    load_scorers,
-    runtime_from,
-    up_to,
-)
+from gecjury.cli.inputs import add_metrics, dry_run, language_from, load_scorers, runtime_from
+from gecjury.cli.numbers import MOST_DRAWS, up_to
+from gecjury.cli.parsers import CommandParser
 from gecjury.experiments.maege.chains import MEANS, SourceChoice
 from gecjury.experiments.maege.experiment import (
     CorpusScore,
@@ -22,11 +16,13 @@ from gecjury.experiments.maege.experiment import (
     draw_texts,
     measure,
 )
-from gecjury.report.tables import Column, Table, print_result
+from gecjury.report.result import Column, Table
+from gecjury.report.tables import print_tables
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the command's options."""
+    parser.needs = ("texts", "judges", "plans", "data")
     usual = MaegeSettings()
     parser.add_argument(
         "corpus",
@@ -130,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
         dry_run([], texts, runtime, drawn.plans(scorers, runtime))
         return 0
     found = measure(drawn, scorers, folder=args.output, runtime=runtime)
-    print_result(tables(found), document(found), args.format)
+    print_tables(tables(found), document(found), args.format)
     return 1 if found.unanswered else 0
 
 

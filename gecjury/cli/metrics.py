@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gecjury.cli.streams import tell
 
 if TYPE_CHECKING:
-    from gecjury.report.tables import Table
+    from gecjury.report.result import Table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List metrics; one whose package is missing or that is broken is listed with the reason."""
-    from gecjury.report.tables import Column, Table, print_result
+    from gecjury.report.result import Column, Table
+    from gecjury.report.tables import print_tables
     from gecjury.scoring.registry import metric_names, outside_metrics
 
     rows = [_row(name) for name in args.names or metric_names()]
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     tables = [Table([Column(key) for key in keys], rows, notes=notes)]
     if args.names:
         tables = [_option_table(row) for row in rows]
-    print_result(tables, rows, args.format)
+    print_tables(tables, rows, args.format)
     return 0
 
 
@@ -81,7 +82,7 @@ def _row(name: str) -> dict[str, Any]:
 
 
 def _option_table(row: dict[str, Any]) -> Table:
-    from gecjury.report.tables import Column, Table
+    from gecjury.report.result import Column, Table
 
     if "explained" not in row:
         return Table([Column("name"), Column("needs")], [row])

@@ -6,7 +6,7 @@ import argparse
 import socket
 from typing import TYPE_CHECKING
 
-from gecjury.cli.inputs import up_to
+from gecjury.cli.numbers import up_to
 from gecjury.cli.streams import tell
 
 if TYPE_CHECKING:

@@ -8,44 +8,27 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
-from gecjury.cli.inputs import decimal, two_prices, up_to, whole
+from gecjury.cli.numbers import decimal, two_prices, up_to, whole
 from gecjury.cli.streams import tell
 from gecjury.errors import OptionError, nearest
 from gecjury.report.tables import FORMATS
 from gecjury.wording import listed, visible
 
-DRY_RUNS = ("score", "rank", "diff", "pick", "power", "compare", "demo", "attack", "maege")
-"""Commands that count what judges would be asked, and stop."""
+Need = Literal["language", "texts", "data", "cache", "edits", "models", "judges", "plans"]
+"""What a command works with; it reads the shared options of its needs."""
 
-# Commands that score with any metric, judges and juries among them.
-_ANY_METRIC = (
-    *("score", "rank", "diff", "compare", "maege", "attack", "explain"),
-    *("analyse scatter", "analyse cost"),
-    *("train jury", "tune", "demo"),
-    *("pick", "power", "annotate"),
-)
-_MODELS = (
-    *_ANY_METRIC,
-    "serve",
-    *("analyse norms", "analyse map", "analyse lambda", "analyse layers", "analyse solver"),
-    *("train some", "train impara", "train detector", "train weights"),
-)
-_EDITS = (*_MODELS, "edits", "analyse edits", "m2 retype", "m2 reextract")
-_DATA = (
-    *("compare", "maege", "attack", "analyse", "train", "tune", "data list", "data fetch"),
-    *("data verify", "data path"),
-    *("pick", "power"),
-)
-_TEXTS = (
-    *("score", "rank", "diff", "compare", "explain", "edits", "pick", "power", "attack", "maege"),
-    *("tune", "train jury", "analyse", "annotate", "serve"),
-)
-_TRAINED = ("train some", "train impara", "train detector")
-_CACHES = (*_EDITS, "data list", "data fetch", "data verify", "data path", "judgments")
+_IMPLIED: Mapping[Need, tuple[Need, ...]] = {
+    "texts": ("language",),
+    "data": ("cache",),
+    "edits": ("cache",),
+    "models": ("edits", "cache"),
+    "judges": ("models", "edits", "cache"),
+}
 
 
 @dataclass(frozen=True)
@@ -54,144 +37,62 @@ class _Shared:
 
     Attributes:
         flag: as typed.
-        readers: commands, or commands with an action; empty for every command.
+        need: which commands read it; None for every command.
         keywords: as `add_argument` takes them.
-        group: under which help lists it.
     """
 
     flag: str
-    readers: tuple[str, ...]
+    need: Need | None
     keywords: Mapping[str, Any]
-    group: str = "global options (none of them changes a score)"
 
-    def read_by(self, path: str) -> bool:
-        """Whether a command (with its action) reads it."""
-        return not self.readers or path in self.readers or path.partition(" ")[0] in self.readers
+    @property
+    def group(self) -> str:
+        """The heading of the help under which it stands."""
+        if self.need in ("language", "texts"):
+            return "language of the texts (by default what a benchmark tells, or English)"
+        return "global options (none of them changes a score)"
 
 
-_LANGUAGE = "language of the texts (by default what a benchmark tells, or English)"
+def _shared(flag: str, need: Need | None, meaning: str, **keywords: Any) -> _Shared:
+    return _Shared(flag, need, {"help": meaning, **keywords})
+
 
 _SHARED = (
-    _Shared(
-        "--lang",
-        (*_TEXTS, *_TRAINED),
-        {"metavar": "CODE", "help": "ISO code: sv, ja, uk, cs, ...; `und` is any other"},
-        _LANGUAGE,
-    ),
-    _Shared(
-        "--tokens",
-        _TEXTS,
-        {
-            "metavar": "HOW",
-            "help": "space, char, intl, ja, ja-sudachi, zh or spacy:NAME (default: the language's; "
-            "English: space)",
-        },
-        _LANGUAGE,
-    ),
-    _Shared(
-        "--fold",
-        (*_TEXTS, *_TRAINED),
-        {
-            "choices": ("none", "nfc", "nfkc"),
-            "help": "Unicode normalisation (default: nfc; English: none)",
-        },
-        _LANGUAGE,
-    ),
-    _Shared(
-        "--tagger",
-        _TEXTS,
-        {
-            "metavar": "NAME",
-            "help": "behind edits: embedded (English alone, and its default), none (the default "
-            "of other languages), or spacy:NAME",
-        },
-        _LANGUAGE,
-    ),
-    _Shared(
-        "--format",
-        (),
-        {
-            "choices": FORMATS,
-            "default": "table",
-            "help": "how results are printed (default: table)",
-        },
-    ),
-    _Shared("--data", _DATA, {"metavar": "DIR", "help": "folder with benchmark data"}),
-    _Shared("--device", _MODELS, {"default": "auto", "help": "auto, cpu, cuda, cuda:N or mps"}),
-    _Shared(
-        "--batch-size",
-        _MODELS,
-        {
-            "type": up_to(1_000_000),
-            "default": 64,
-            "metavar": "N",
-            "help": "texts a model reads at once",
-        },
-    ),
-    _Shared(
-        "--workers",
-        _EDITS,
-        {"type": up_to(1_024), "default": 1, "metavar": "N", "help": "processes"},
-    ),
-    _Shared(
-        "--concurrency",
-        _ANY_METRIC,
-        {"type": up_to(10_000), "default": 32, "metavar": "N", "help": "requests at once"},
-    ),
-    _Shared("--cache", _CACHES, {"metavar": "DIR", "help": "cache folder (default: the user's)"}),
-    _Shared("--no-cache", _EDITS, {"action": "store_true", "help": "read and write no disk cache"}),
-    _Shared(
-        "--dry-run",
-        DRY_RUNS,
-        {"action": "store_true", "help": "judges: count requests and cost, send nothing"},
-    ),
-    _Shared(
-        "--max-cost",
-        _ANY_METRIC,
-        {"type": float, "metavar": "X", "help": "judges: stop before this cost"},
-    ),
-    _Shared("--prices", _ANY_METRIC, {"metavar": "FILE", "help": "judges: another price table"}),
-    _Shared(
-        "--price",
-        _ANY_METRIC,
-        {
-            "type": two_prices,
-            "metavar": "IN,OUT",
-            "help": "judges: the model's price per million tokens read and written (USD)",
-        },
-    ),
-    _Shared(
-        "--batch",
-        _ANY_METRIC,
-        {
-            "action": "store_true",
-            "help": "judges: ask by batches (half the price, up to a day)",
-        },
-    ),
-    _Shared(
-        "--api-key-env",
-        _ANY_METRIC,
-        {
-            "metavar": "VAR",
-            "help": "judges: the variable with the key for servers that are not OpenAI's, which "
-            "get none otherwise",
-        },
-    ),
-    _Shared(
-        "--base-url",
-        _ANY_METRIC,
-        {"metavar": "URL", "help": "judges that name no server, a jury's too: the server"},
-    ),
-    _Shared(
-        "--allow-judges",
-        _ANY_METRIC,
-        {
-            "action": "store_true",
-            "help": "juries: use members that ask a server or fetch a model",
-        },
-    ),
-    _Shared("--quiet", (), {"action": "store_true", "help": "no progress bars"}),
-)
+    _shared("--lang", "language", "ISO code: sv, ja, uk, cs, ...; `und` is any other",
+            metavar="CODE"),
+    _shared("--tokens", "texts", "space, char, intl, ja, ja-sudachi, zh or spacy:NAME (default: "
+            "the language's; English: space)", metavar="HOW"),
+    _shared("--fold", "language", "Unicode normalisation (default: nfc; English: none)",
+            choices=("none", "nfc", "nfkc")),
+    _shared("--tagger", "texts", "behind edits: embedded (English alone, and its default), none "
+            "(the default of other languages), or spacy:NAME", metavar="NAME"),
+    _shared("--format", None, "how results are printed (default: table)", choices=FORMATS,
+            default="table"),
+    _shared("--data", "data", "folder with benchmark data", metavar="DIR"),
+    _shared("--device", "models", "auto, cpu, cuda, cuda:N or mps", default="auto"),
+    _shared("--batch-size", "models", "texts a model reads at once", type=up_to(1_000_000),
+            default=64, metavar="N"),
+    _shared("--workers", "edits", "processes", type=up_to(1_024), default=1, metavar="N"),
+    _shared("--concurrency", "judges", "requests at once", type=up_to(10_000), default=32,
+            metavar="N"),
+    _shared("--cache", "cache", "cache folder (default: the user's)", metavar="DIR"),
+    _shared("--no-cache", "edits", "read and write no disk cache", action="store_true"),
+    _shared("--dry-run", "plans", "judges: count requests and cost, send nothing",
+            action="store_true"),
+    _shared("--max-cost", "judges", "judges: stop before this cost", type=float, metavar="X"),
+    _shared("--prices", "judges", "judges: another price table", metavar="FILE"),
+    _shared("--price", "judges", "judges: the model's price per million tokens read and written "
+            "(USD)", type=two_prices, metavar="IN,OUT"),
+    _shared("--batch", "judges", "judges: ask by batches (half the price, up to a day)",
+            action="store_true"),
+    _shared("--api-key-env", "judges", "judges: the variable with the key for servers that are not "
+            "OpenAI's, which get none otherwise", metavar="VAR"),
+    _shared("--base-url", "judges", "judges that name no server, a jury's too: the server",
+            metavar="URL"),
+    _shared("--allow-judges", "judges", "juries: use members that ask a server or fetch a model",
+            action="store_true"),
+    _shared("--quiet", None, "no progress bars", action="store_true"),
+)  # fmt: skip
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -202,7 +103,12 @@ class CommandParser(argparse.ArgumentParser):
     """
 
     def __init__(
-        self, *args: Any, path: str = "", declare: Declare | None = None, **options: Any
+        self,
+        *args: Any,
+        path: str = "",
+        declare: Declare | None = None,
+        groups: Mapping[str, Mapping[str, str]] | None = None,
+        **options: Any,
     ) -> None:
         """As argparse's; its `int` and `float` are `whole` and `decimal`.
 
@@ -210,16 +116,19 @@ class CommandParser(argparse.ArgumentParser):
             *args: argparse's.
             path: the command with its action, as typed: `train some`; empty for the program.
             declare: adds the arguments, when they are first needed.
+            groups: commands with a line each, under headings of the program's help.
             **options: argparse's.
         """
-        super().__init__(*args, **options)
+        super().__init__(*args, **{"allow_abbrev": False, **options})
         self.register("type", int, whole)
         self.register("type", float, decimal)
         self.path = path
         self.actions: Mapping[str, CommandParser] = {}
-        self.beside: Mapping[str, CommandParser] = {}
+        self.needs: tuple[Need, ...] = ()
+        self.above: CommandParser | None = None
         self.presets: Mapping[str, Mapping[str, object]] = {}
         self._declare = declare
+        self._groups = groups or {}
 
     def declared(self) -> CommandParser:
         """This parser with its arguments."""
@@ -235,8 +144,9 @@ class CommandParser(argparse.ArgumentParser):
     def _add_shared(self) -> None:
         """Declare what the command shares with others; the rest has its default."""
         groups: dict[str, Any] = {}
+        needs = {*self.needs, *(more for need in self.needs for more in _IMPLIED.get(need, ()))}
         for option in _SHARED:
-            if option.read_by(self.path):
+            if option.need is None or option.need in needs:
                 if option.group not in groups:
                     groups[option.group] = self.add_argument_group(option.group)
                 groups[option.group].add_argument(option.flag, **option.keywords)
@@ -295,31 +205,41 @@ class CommandParser(argparse.ArgumentParser):
             self.error(f"unknown {kind} {first!r}: {nearest(first, self.actions)}")
         return words
 
-    def _refuse_foreign(self, words: Iterable[str]) -> None:
-        """Refuse options that other commands read.
+    def _refuse_foreign(self, words: Sequence[str]) -> None:
+        """Refuse an option that other commands read, before anything else is missed.
+
+        Other words that begin with a dash may be values.
 
         Raises:
-            OptionError: says which do.
+            OptionError: names the commands that read it.
         """
         for word in words:
             flag = word.partition("=")[0]
             if word == "--":
                 return
-            if not flag.startswith("-") or flag in self._option_string_actions:
-                continue
-            if flag == "--dry-run":
-                raise OptionError(
-                    f"--dry-run: `gecjury {self.path.partition(' ')[0]}` has none, and would do "
-                    f"its work; {', '.join(DRY_RUNS)} count what judges would be asked"
-                )
-            readers = readers_of(flag, self.path) or [
-                other.path for other in self.beside.values() if other.reads(flag)
-            ]
-            if readers:
-                theirs = listed([f"`{reader}`" for reader in readers])
-                raise OptionError(
-                    f"{flag} is an option of {theirs}: `{self.path}` does not read it"
-                )
+            if flag in ("-r", "--reference") and "--references" in self._option_string_actions:
+                continue  # a benchmark's references have another name, which `main` tells
+            if flag.startswith("-") and flag not in self._option_string_actions:
+                readers = self.readers_of(flag)
+                if readers:
+                    theirs = listed([f"`{reader}`" for reader in readers])
+                    raise OptionError(
+                        f"{flag} is an option of {theirs}: `{self.path}` does not read it"
+                    )
+
+    def readers_of(self, flag: str) -> list[str]:
+        """Return the commands that read an option; other actions of this command alone, if any do.
+
+        Args:
+            flag: as typed, such as `--device`.
+        """
+        program = self
+        while program.above is not None:
+            program = program.above
+        paths = [parser.path for parser in leaves(program) if parser.reads(flag)]
+        own = self.path.partition(" ")[0]
+        beside = [path for path in paths if path.startswith(f"{own} ")]
+        return beside or list(dict.fromkeys(path.partition(" ")[0] for path in paths))
 
     def reads(self, flag: str) -> bool:
         """Whether an option is among those that the help tells of."""
@@ -329,7 +249,16 @@ class CommandParser(argparse.ArgumentParser):
     def format_help(self) -> str:
         """As argparse's, of all that is declared."""
         self.declared()
-        return super().format_help()
+        if not self._groups:
+            return super().format_help()
+        lines = [super().format_usage(), textwrap.fill(self.description or "", 80), ""]
+        for heading, commands in self._groups.items():
+            lines.append(f"{heading}:")
+            lines += [f"  {name:<15} {line}" for name, line in commands.items()]
+            lines.append("")
+        lines += ["options:", "  -h, --help      show this help message and exit"]
+        lines += ["  --version       show the version and exit", "", self.epilog or ""]
+        return "\n".join(lines) + "\n"
 
     def error(self, message: str) -> NoReturn:
         """Print the error and where help is, and end with status 2."""
@@ -374,9 +303,8 @@ def add_actions(
         for name, (summary, declare) in actions.items()
     }
     parser.actions = found
-    if parser.path:
-        for each in found.values():
-            each.beside = found
+    for action in found.values():
+        action.above = parser
 
 
 def leaves(parser: CommandParser) -> Iterator[CommandParser]:
@@ -386,20 +314,3 @@ def leaves(parser: CommandParser) -> Iterator[CommandParser]:
         yield from leaves(each)
     if not below:
         yield parser
-
-
-def readers_of(flag: str, path: str = "") -> list[str]:
-    """The commands that read a shared option; none where it is none.
-
-    Args:
-        flag: as typed, `--device`.
-        path: a command with its action; of its own command the actions are told one by one.
-    """
-    own = path.partition(" ")[0]
-    found = [
-        reader if reader.partition(" ")[0] == own else reader.partition(" ")[0]
-        for option in _SHARED
-        if option.flag == flag
-        for reader in option.readers
-    ]
-    return list(dict.fromkeys(found))

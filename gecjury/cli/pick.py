@@ -8,25 +8,27 @@ import math
 from typing import Any
 
 from gecjury.cli.inputs import (
-    MOST_DRAWS,
     add_metrics,
     add_references,
     benchmark_or_files,
     dry_run,
     load_scorers,
     runtime_from,
-    up_to,
 )
+from gecjury.cli.numbers import MOST_DRAWS, up_to
+from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import print_data, tell
 from gecjury.decisions.pick import MEASURES, VOTES, Choice, Picked, PickSettings, picks
 from gecjury.errors import OptionError
-from gecjury.report.tables import Column, Table, print_json, print_result
+from gecjury.report.result import Column, Table
+from gecjury.report.tables import print_json, print_tables
 from gecjury.textfiles import write_text
 from gecjury.wording import number
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the command's options."""
+    parser.needs = ("texts", "judges", "plans", "data")
     usual = PickSettings()
     parser.add_argument(
         "inputs",
@@ -109,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     if args.scores and args.scores != "-":
         write_text(args.scores, score_lines(choice))
     if measured:
-        print_result([table(found, args.inputs)], document(found, args.inputs), args.format)
+        print_tables([table(found, args.inputs)], document(found, args.inputs), args.format)
     else:
         _tell(found)
         _print(args, found)

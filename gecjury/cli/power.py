@@ -13,8 +13,9 @@ from gecjury.cli.inputs import (
     dry_run,
     load_scorers,
     runtime_from,
-    up_to,
 )
+from gecjury.cli.numbers import up_to
+from gecjury.cli.parsers import CommandParser
 from gecjury.decisions.power import (
     QUESTIONS,
     Forecast,
@@ -24,14 +25,16 @@ from gecjury.decisions.power import (
     power_of_scores,
 )
 from gecjury.errors import OptionError
-from gecjury.report.tables import Column, Table, print_result
+from gecjury.report.result import Column, Table
+from gecjury.report.tables import print_tables
 from gecjury.scoring.given_scores import GivenScores
 
 _SCORES = (".json", ".csv", ".tsv")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the command's options."""
+    parser.needs = ("texts", "judges", "plans", "data")
     usual = PowerSettings()
     parser.add_argument(
         "inputs",
@@ -136,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
         if dry_run(scorers, corpus, runtime):
             return 0
         found = power(benchmark or corpus, metrics=scorers, settings=settings, runtime=runtime)
-    print_result(tables(found, args.inputs), document(found, args.inputs), args.format)
+    print_tables(tables(found, args.inputs), document(found, args.inputs), args.format)
     return 0
 
 

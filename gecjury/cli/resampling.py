@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gecjury.cli.inputs import MOST_DRAWS, up_to
+from gecjury.cli.numbers import MOST_DRAWS, up_to
 
 if TYPE_CHECKING:
-    from gecjury.metaeval.settings import Resampling
+    from gecjury.stats.resampling import Resampling
 
 
 def add_resampling(parser: argparse.ArgumentParser, over: Sequence[str] | None = None) -> None:
@@ -51,6 +51,6 @@ def resampling_from(args: argparse.Namespace) -> Resampling:
     Raises:
         OptionError: a value out of its range; names the option.
     """
-    from gecjury.metaeval.settings import Resampling
+    from gecjury.stats.resampling import Resampling
 
     return Resampling(args.resample, args.resamples, args.confidence)

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from gecjury.cli.datasets import add_dataset_options, run_dataset, wants_dataset
-from gecjury.cli.inputs import add_files, add_metrics, files_to_score, up_to
+from gecjury.cli.inputs import add_files, add_metrics, files_to_score
+from gecjury.cli.numbers import up_to
+from gecjury.cli.parsers import CommandParser
 from gecjury.experiments.score import (
     CostlySentence,
     Scored,
@@ -15,13 +17,15 @@ from gecjury.experiments.score import (
     costly_sentences,
     score,
 )
-from gecjury.report.tables import Column, Table, audit_tables, print_result
+from gecjury.report.result import Column, Table
+from gecjury.report.tables import audit_tables, print_tables
 
 _ON_PAGE = 20  # sentences of each system that cost most
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the command's options."""
+    parser.needs = ("texts", "judges", "plans")
     add_files(parser, datasets=True)
     add_metrics(parser)
     parser.add_argument("--sentences", action="store_true", help="print every sentence's score")
@@ -66,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         if args.worst:
             shown.append(worst_table(worst))
             printed["worst"] = [vars(each) for each in worst]
-    print_result(shown, printed, args.format)
+    print_tables(shown, printed, args.format)
     return 1 if found.unanswered else 0
 
 

@@ -6,10 +6,12 @@ import argparse
 
 from gecjury.cli.inputs import add_metrics
 from gecjury.cli.pages import add_server_options, serve_page
+from gecjury.cli.parsers import CommandParser
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the command's options."""
+    parser.needs = ("texts", "models")
     add_metrics(
         parser,
         "offer this metric as well, such as a model in a folder; those that need neither "

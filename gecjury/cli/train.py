@@ -37,6 +37,12 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def _declare(parser: CommandParser) -> None:
+    target = parser.path.rpartition(" ")[2]
+    parser.needs = ("data", "models", "language")
+    if target == "weights":
+        parser.needs = ("data", "models")
+    elif target == "jury":
+        parser.needs = ("data", "judges", "texts")
     _module(parser.path.rpartition(" ")[2]).add_options(parser)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from gecjury.cli.inputs import up_to
+from gecjury.cli.numbers import up_to
 from gecjury.cli.streams import tell
 from gecjury.cli.train_options import data_folder, tested_corpora, training_language
 

@@ -58,7 +58,8 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.refless.training.model_card import shown_name
     from gecjury.refless.training.steps.detector import DetectorJob, train_detector
     from gecjury.refless.training.trainer import is_main_process
-    from gecjury.report.tables import Column, print_table
+    from gecjury.report.result import Column
+    from gecjury.report.tables import print_table
 
     if len(args.seeds) > 1:
         refuse_unread(args, {"seeds": "a detector is one model, so give one seed"})

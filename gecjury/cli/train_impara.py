@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, get_args
 
-from gecjury.cli.inputs import up_to
+from gecjury.cli.numbers import up_to
 from gecjury.cli.streams import tell
 from gecjury.cli.train_detection import (
     add_detection,
@@ -97,7 +97,8 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.refless.training.model_card import shown_name
     from gecjury.refless.training.steps.intermediate import IntermediateData, step_settings
     from gecjury.refless.training.trainer import is_main_process
-    from gecjury.report.tables import Column, Table, print_result
+    from gecjury.report.result import Column, Table
+    from gecjury.report.tables import print_tables
 
     refuse_without_detector(args)
     refuse_unread(args, _unread(args))
@@ -143,7 +144,7 @@ def train(args: argparse.Namespace) -> int:
         metric = ranker_metric(args.output, args.pooling)
         columns = [Column(key) for key in ("part", "accuracy", "pairs")]
         model = f"model: {args.output}; score with -m {metric}"
-        print_result(
+        print_tables(
             with_worth(args, [Table(columns, report.figures)], report.worth, model),
             {"rows": report.figures, "worth": report.worth},
             args.format,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from gecjury.cli.inputs import add_metrics, language_from, language_options, up_to
+from gecjury.cli.inputs import add_metrics, language_from, language_options
+from gecjury.cli.numbers import up_to
 from gecjury.cli.streams import tell
 from gecjury.cli.train_options import add_check, add_inputs, add_judged
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from gecjury.cli.parsers import CommandParser
     from gecjury.jury.model import JuryModel, Member
     from gecjury.jury.pairs import TrainingPairs
-    from gecjury.report.tables import Table
+    from gecjury.report.result import Table
     from gecjury.runtime import Runtime
 
 _EPILOG = """\
@@ -92,7 +93,7 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.errors import OptionError
     from gecjury.jury.model import write_jury
     from gecjury.jury.training import STRENGTHS, train_jury
-    from gecjury.report.tables import print_result
+    from gecjury.report.tables import print_tables
     from gecjury.scoring.score_files import check_writable
 
     members = _members(args.metrics)
@@ -123,7 +124,7 @@ def train(args: argparse.Namespace) -> int:
         model, record={**model.record, "exclude": args.exclude, "like_of": args.like or []}
     )
     write_jury(args.output, model)
-    print_result(_tables(args, model), dict(model.record) | {"file": args.output}, args.format)
+    print_tables(_tables(args, model), dict(model.record) | {"file": args.output}, args.format)
     return 0
 
 
@@ -213,7 +214,7 @@ def _excluded(args: argparse.Namespace) -> frozenset[str]:
 
 
 def _tables(args: argparse.Namespace, model: JuryModel) -> list[Table]:
-    from gecjury.report.tables import Column, Table
+    from gecjury.report.result import Column, Table
 
     record = model.record
     members = [

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
-from gecjury.cli.inputs import MOST_SEED, up_to
+from gecjury.cli.numbers import MOST_SEED, up_to
 from gecjury.cli.streams import tell
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gecjury.corpus.language import Language
     from gecjury.refless.training.recipe import TrainSettings
     from gecjury.refless.training.worth import Worth
-    from gecjury.report.tables import Table
+    from gecjury.report.result import Table
 
 
 def add_inputs(parser: CommandParser, help: str, output: str) -> None:
@@ -270,7 +270,7 @@ def with_worth(
     """
     from dataclasses import replace
 
-    from gecjury.report.tables import Column, Table
+    from gecjury.report.result import Column, Table
 
     notes = [model]
     if worth is not None:

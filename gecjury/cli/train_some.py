@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
-from gecjury.cli.inputs import MOST_SEED, up_to
+from gecjury.cli.numbers import MOST_SEED, up_to
 from gecjury.cli.streams import tell
 from gecjury.cli.train_detection import (
     add_detection,
@@ -385,7 +385,8 @@ def _steps(args: argparse.Namespace, language: Language) -> IntermediateData:
 
 def _print_report(args: argparse.Namespace, report: Report) -> int:
     from gecjury.refless.training.trainer import is_main_process
-    from gecjury.report.tables import Column, Table, print_result
+    from gecjury.report.result import Column, Table
+    from gecjury.report.tables import print_tables
 
     if not is_main_process():
         return 0
@@ -416,14 +417,15 @@ def _print_report(args: argparse.Namespace, report: Report) -> int:
         shown.append(Column("rows", digits=0))
         title = "On held-out sources (the test part), intervals of 95% by bootstrap over sources"
         tables.append(Table(shown, [dict(row) for row in report.beside], title))
-    print_result(with_worth(args, tables, report.worth, _model(report)), document, args.format)
+    print_tables(with_worth(args, tables, report.worth, _model(report)), document, args.format)
     return 0
 
 
 def print_grid(args: argparse.Namespace, trials: Sequence[GridTrial], report: Report) -> int:
     """Print what each combination of the grid reached, and what the chosen one is worth."""
     from gecjury.refless.training.trainer import is_main_process
-    from gecjury.report.tables import Column, Table, print_result
+    from gecjury.report.result import Column, Table
+    from gecjury.report.tables import print_tables
 
     if not is_main_process():
         return 0
@@ -436,7 +438,7 @@ def print_grid(args: argparse.Namespace, trials: Sequence[GridTrial], report: Re
     tables = with_worth(
         args, [Table([*columns, Column("chosen")], rows)], report.worth, _model(report)
     )
-    print_result(tables, {"rows": rows, "worth": report.worth}, args.format)
+    print_tables(tables, {"rows": rows, "worth": report.worth}, args.format)
     return 0
 
 

@@ -37,7 +37,8 @@ def train(args: argparse.Namespace) -> int:
     from gecjury.cli.inputs import runtime_from
     from gecjury.errors import OptionError
     from gecjury.refless.training.weights import search_weights
-    from gecjury.report.tables import Column, Table, print_result
+    from gecjury.report.result import Column, Table
+    from gecjury.report.tables import print_tables
     from gecjury.scoring.registry import load
     from gecjury.scoring.score_files import score_with_files
 
@@ -63,5 +64,5 @@ def train(args: argparse.Namespace) -> int:
     option = f"alpha={best['alpha']:g},beta={best['beta']:g},gamma={best['gamma']:g}"
     notes = [f"{measure}; use with -m some:model={args.model},{option}"]
     document = {"benchmark": args.inputs[0], "level": args.level, "measure": measure, "rows": rows}
-    print_result([Table(columns, rows, notes=notes)], document, args.format)
+    print_tables([Table(columns, rows, notes=notes)], document, args.format)
     return 0

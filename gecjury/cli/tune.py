@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from gecjury.benchmarks.table import View
-from gecjury.cli.inputs import named_benchmark, runtime_from, up_to
+from gecjury.cli.inputs import named_benchmark, runtime_from
+from gecjury.cli.numbers import up_to
+from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import tell
 from gecjury.experiments.tune import Tuned, TuneSettings, check_tuning, tune
 from gecjury.experiments.tuning import MEASURES, shown
 from gecjury.metaeval.study import HUMAN_KINDS
-from gecjury.report.tables import Column, Table, print_result
+from gecjury.report.result import Column, Table
+from gecjury.report.tables import print_tables
 from gecjury.runtime import masked
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import scorer_class
@@ -27,8 +30,9 @@ what to tune:
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the command's options."""
+    parser.needs = ("texts", "judges", "data")
     parser.epilog = _EPILOG
     parser.add_argument("what", metavar="WHAT", help="METRIC:OPTION=START:STOP:STEP; see below")
     parser.add_argument("benchmark", metavar="BENCHMARK", help="where the value is found")
@@ -80,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     )
     for warning in found.warnings:
         tell(f"warning: {warning}")
-    print_result(tables(found, args.benchmark, args.curve), document(found), args.format)
+    print_tables(tables(found, args.benchmark, args.curve), document(found), args.format)
     return 0
 
 

@@ -20,7 +20,7 @@ from gecjury.metaeval.result import (
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result
 from gecjury.metaeval.uncertainty import Significance
-from gecjury.report.tables import Column, Table
+from gecjury.report.result import Column, Table
 from gecjury.wording import listed, number
 
 # Metrics named beside the annotators; the others stand in JSON.

@@ -14,7 +14,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gecjury.report.escaping import (
@@ -25,6 +25,7 @@ from gecjury.report.escaping import (
     markdown_cell,
     markdown_line,
 )
+from gecjury.report.result import Column, Record, Result, Table
 from gecjury.wording import chopped, letters, shortened, visible
 from gecjury.wording import width as width_of
 
@@ -37,37 +38,18 @@ _WIDE = 10_000  # characters: as wide as any table needs to be
 _PIPE = 100  # into a pipe or a file, where no terminal says how wide it is
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column: the key of its cells, its heading, and how many digits people see.
+def print_result(result: Result, form: str) -> None:
+    """Print a result on stdout.
 
-    `interval` names the key of a cell with a lower and an upper bound, which people see behind
-    the value; for programs (TSV) the bounds are two columns of their own.
+    Args:
+        result: its document as JSON, its tables with columns otherwise.
+        form: one of `FORMATS`.
     """
-
-    key: str
-    heading: str = ""
-    digits: int = 3
-    interval: str = ""
-
-    @property
-    def title(self) -> str:
-        """The heading, by default the key."""
-        return self.heading or self.key
+    print_tables([table for table in result.tables if table.columns], result.document(), form)
 
 
-@dataclass(frozen=True)
-class Table:
-    """Rows of cells with a title above and notes below."""
-
-    columns: Sequence[Column]
-    rows: Sequence[Mapping[str, Any]]
-    title: str = ""
-    notes: Sequence[str] = field(default_factory=tuple)
-
-
-def print_result(tables: Sequence[Table], document: object, form: str) -> None:
-    """Print a command's result on stdout.
+def print_tables(tables: Sequence[Table], document: object, form: str) -> None:
+    """Print tables, or a document in their place.
 
     Args:
         tables: for people, papers and TSV.
@@ -81,6 +63,15 @@ def print_result(tables: Sequence[Table], document: object, form: str) -> None:
     else:
         render = {"tsv": _tsv, "markdown": _markdown, "latex": _latex}[form]
         print("\n".join(render(table, titled=len(tables) > 1) for table in tables), end="")
+
+
+def tables_text(tables: Sequence[Table]) -> str:
+    """Return tables as plain text, a blank line between two."""
+    from rich.console import Console
+
+    out = io.StringIO()
+    _draw(Console(file=out, width=_WIDE, highlight=False, color_system=None), tables)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
 def records_text(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -114,7 +105,7 @@ def print_table(
 ) -> None:
     """Print one table; as JSON it is a list of objects."""
     full = [column if isinstance(column, Column) else Column(column) for column in columns]
-    print_result([Table(full, rows, title, notes)], list(rows), form)
+    print_tables([Table(full, rows, title, notes)], list(rows), form)
 
 
 def print_json(document: object) -> None:
@@ -157,9 +148,9 @@ def _cell(value: Any, digits: int) -> str:
     return visible(str(value))
 
 
-def _text(row: Mapping[str, Any], column: Column, table: Table) -> str:
+def _text(row: Record, column: Column, table: Table) -> str:
     """A cell for people, with its interval where it has one: `.912 [.84, .96]`."""
-    cell = _cell(row.get(column.key), column.digits)
+    cell = _cell(column.cell(row), column.digits)
     if not column.interval or not any(_bounds(other, column) for other in table.rows):
         return cell
     bounds = _bounds(row, column)
@@ -195,7 +186,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _numeric(table: Table, column: Column) -> bool:
-    return any(_is_number(row.get(column.key)) for row in table.rows)
+    return any(_is_number(column.cell(row)) for row in table.rows)
 
 
 def _print_rich(tables: Sequence[Table]) -> None:
@@ -437,7 +428,7 @@ def _tsv(table: Table, titled: bool) -> str:
     bounds = [f"{column.interval}_{end}" for column in shown for end in ("low", "high")]
     writer.writerow([visible(key) for key in (*(c.key for c in table.columns), *bounds)])
     for row in table.rows:
-        cells = [plain(row.get(column.key)) for column in table.columns]
+        cells = [plain(column.cell(row)) for column in table.columns]
         for column in shown:
             cells += plain(row.get(column.interval) or (None, None))
         writer.writerow(
@@ -482,8 +473,6 @@ def _latex_row(cells: Sequence[str]) -> str:
 
 def audit_tables(tables: list[ScoreTable]) -> list[Table]:
     """Tables of the audits that scorers left with their scores."""
-    from gecjury.report.tables import Column, Table
-
     found = []
     for table in tables:
         audit = table.statistics.details.get("audit")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import types
 import typing
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from gecjury.errors import OptionError, nearest
 from gecjury.scoring.scorer import Scorer
+from gecjury.settings import attributes_of
 
 _LARGEST = 2**63 - 1
-_ENTRY = re.compile(r"(\w+): (.*)")
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def options_of(scorer: Scorer) -> list[Option]:
     hints = typing.get_type_hints(type(scorer))
     meanings: dict[str, str] = {}
     for base in reversed(type(scorer).__mro__):
-        meanings |= _attributes(base.__doc__ or "")
+        meanings |= attributes_of(base.__doc__ or "")
     return [
         Option(
             scorer.typed.get(field.name, field.name),
@@ -52,23 +50,6 @@ def options_of(scorer: Scorer) -> list[Option]:
         )
         for field in fields(scorer)
     ]
-
-
-def _attributes(docstring: str) -> Mapping[str, str]:
-    """The entries of a docstring's section `Attributes:`, each on one line."""
-    _, _, section = inspect.cleandoc(docstring).partition("\nAttributes:\n")
-    found: dict[str, list[str]] = {}
-    open_entry: list[str] = []
-    for line in section.splitlines():
-        if line.strip() and not line.startswith(" "):
-            break
-        entry = _ENTRY.fullmatch(line.strip())
-        if entry and re.match(r" {4}\S", line):
-            open_entry = found.setdefault(entry[1], [])
-            open_entry.append(entry[2])
-        elif line.strip():
-            open_entry.append(line.strip())
-    return {name: " ".join(parts).replace("`", "") for name, parts in found.items()}
 
 
 def parse(text: str) -> tuple[str, dict[str, str]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from gecjury.report.page.markup import lang_attribute, render_page
-from gecjury.report.tables import Table, shown_cells
+from gecjury.report.result import Result
+from gecjury.report.tables import shown_cells
 from gecjury.scoring.scores import ScoreTable
 
 
@@ -57,22 +58,21 @@ def scores_html(found: Scores, worst: Iterable[Any], language: str = "en") -> st
     )  # fmt: skip
 
 
-def tables_html(title: str, tables: Sequence[Table], language: str = "en") -> str:
-    """Tables one below the other, as a page that needs nothing else, no network and no script.
+def tables_html(result: Result) -> str:
+    """Return the tables of a result as a page that needs no network and no script.
 
-    Args:
-        title: of the page.
-        tables: as they are printed; edits in their cells, `[old→new]`, are marked.
-        language: ISO code of the text in their cells.
+    Edits in their cells, `[old→new]`, are marked.
     """
     shown = []
-    for table in tables:
+    for table in result.tables:
+        if not table.columns:
+            continue
         headings, numeric, rows = shown_cells(table)
         cells = [[_pieces(cell) for cell in row] for row in rows]
         classes = ["n" if number else "" for number in numeric]
         shown.append((table.title, list(zip(headings, classes, strict=True)), cells, table.notes))
-    lang = lang_attribute(language)
-    return render_page("listed", title=title, tables=shown, lang_attribute=lang)
+    lang = lang_attribute(result.language)
+    return render_page("listed", title=result.title[:120], tables=shown, lang_attribute=lang)
 
 
 def _types(table: ScoreTable) -> list[tuple[str, list[str], list[tuple[str, list[str]]]]]:

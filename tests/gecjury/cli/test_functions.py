@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import gecjury
-from gecjury.cli import attack, explain, maege, rank, score, tune
+from gecjury.cli import attack, explain, maege, score, tune
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.reading import read_corpus
 from gecjury.report.tables import to_json
@@ -68,23 +68,6 @@ def test_score(shell: Shell, corpus: Corpus) -> None:
     assert own == as_json(score.document(found, rows))
     assert own["rows"] == as_json(rows)
     assert printed(shell, "score", *FILES, *options[:4])["rows"] == as_json(found.rows())
-
-
-def test_rank(shell: Shell, corpus: Corpus) -> None:
-    settings = gecjury.RankSettings(
-        aggregate="expected-wins", resamples=20, confidence=0.8, permutations=30, seed=7
-    )
-    found = gecjury.rank(corpus, metrics=["green", "gleu"], settings=settings)
-    options = ["--aggregate", "expected-wins", "--resamples", "20", "--confidence", "0.8"]
-    options += ["--permutations", "30", "--seed", "7", "-m", "green", "-m", "gleu"]
-    own = printed(shell, "rank", *FILES, *options)
-    assert own == as_json(rank.document(found))
-    assert own["rows"] == as_json(found.rows())
-    assert own["uncertainty"]["level"] == 0.05
-    plain = gecjury.rank(corpus, metrics="green", settings=gecjury.RankSettings(resample="none"))
-    own = printed(shell, "rank", *FILES, "-m", "green", "--resample", "none")
-    assert own == as_json(rank.document(plain))
-    assert (own["significance"], own["uncertainty"]) == ([], None)
 
 
 def test_attack(shell: Shell, corpus: Corpus) -> None:

@@ -57,8 +57,8 @@ from tests.shell import (
         ),
         (["train", "weights", "sample", "--epochs", "3"], "`train weights` does not read it"),
         ([*SCORE, "-r", "ref.txt", "--cache", "ref.txt"], "--cache ref.txt: is a file; expected"),
-        (["data", "fetch", "seeda", "--dry-run"], "--dry-run: `gecjury data` has none"),
-        (["train", "some", "tmu-gfm", "-o", "x", "--dry-run"], "`gecjury train` has none"),
+        (["data", "fetch", "seeda", "--dry-run"], "`data fetch` does not read it"),
+        (["train", "some", "tmu-gfm", "-o", "x", "--dry-run"], "`train some` does not read it"),
     ],
 )
 def test_options_out_of_range_or_out_of_place(shell: Shell, argv: list[str], message: str) -> None:

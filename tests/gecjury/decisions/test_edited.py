@@ -109,9 +109,9 @@ def test_effects_of_a_metric_that_draws_references_are_not_of_its_draws() -> Non
 def test_the_first_are_those_that_moved_most() -> None:
     corpus = gecjury.load_benchmark("sample").corpus
     corpus = corpus.with_systems(corpus.names[:2])
-    settings = gecjury.DiffSettings(resamples=5, permutations=5, by_type=0, shown=4)
-    found = gecjury.diff(corpus, metrics="green", settings=settings)
-    effects = [each.effect for each in found.moved]
+    how = gecjury.Resampling(over="sentences", resamples=5, permutations=5)
+    difference = gecjury.diff(corpus, "green", gecjury.Diff(resampling=how, by_type=0, show=4))
+    effects = [row["effect"] for row in difference.table("moved").rows]
     assert len(effects) > 3
     up = [effect for effect in effects if effect > 0]
     down = [effect for effect in effects if effect < 0]

@@ -8,12 +8,13 @@ import pytest
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.m2 import parse_m2
 from gecjury.decisions.paired import Resampler, metric_difference
-from gecjury.experiments.rank import RankSettings, rank
 from gecjury.experiments.system_tests import approximate_randomisation
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import METRICS, load, scorer_class
 from gecjury.scoring.scorer import Scorer
 from gecjury.stats.permutation import permutation_signs
+from gecjury.stats.resampling import Resampling
+from gecjury.studies.rank import Rank, rank
 
 # The annotators differ wherever both correct, so that it matters whose reference is taken.
 GOLD = """\
@@ -89,11 +90,13 @@ def test_the_same_output_twice_is_not_told_apart(
     name: str, corpus: Corpus, request: pytest.FixtureRequest
 ) -> None:
     scorer, runtime = scorer_of(name, request), Runtime(use_cache=False)
-    settings = RankSettings(resamples=20, permutations=1000)
-    tests = rank(corpus, metrics=scorer, settings=settings, runtime=runtime).metrics[0].tests
-    assert tests is not None
-    assert tests.p[0, 1] == 1.0
-    assert tests.intervals[0] == tests.intervals[1]
+    how = Resampling(over="sentences", resamples=20, permutations=1000)
+    ranked = rank(corpus, scorer, Rank(resampling=how), runtime=runtime)
+    (tests,) = ranked.table("significance").rows
+    assert tests["p"][0, 1] == 1.0
+    bounds = {row["system"]: row["ci95"] for row in ranked.rows()}
+    one, two = (bounds[system] for system in tests["systems"][:2])
+    assert one == two
     twice = scorer.score_corpus(corpus.with_systems(["mine", "copy"]), runtime)
     paired = metric_difference(scorer, twice, Resampler(resamples=20, permutations=1000))
     assert (paired.difference, paired.interval, paired.p) == (0.0, (0.0, 0.0), 1.0)

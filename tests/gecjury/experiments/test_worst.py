@@ -12,11 +12,11 @@ from gecjury.corpus.corpus import Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.language import language_of
 from gecjury.experiments.attack import AttackSettings, expected_seconds
-from gecjury.experiments.rank import rank
 from gecjury.experiments.score import costly_sentences, marked_correction, score
 from gecjury.report.page.scores import scores_html
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
+from gecjury.studies.rank import rank
 
 SOURCES = ["I likes cats .", "He go home .", "a b c <i>d</i> .", "It is so ."]
 REFERENCE = ["I like cats .", "He goes home .", "a b c <i>d</i> .", "It is so ."]

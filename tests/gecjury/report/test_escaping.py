@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from gecjury.report.escaping import json_text, latex, markdown, markdown_line
-from gecjury.report.tables import Column, Table, print_result, to_json
+from gecjury.report.result import Column, Table
+from gecjury.report.tables import print_tables, to_json
 from gecjury.wording import visible
 
 pytestmark = pytest.mark.security
@@ -55,7 +56,7 @@ def tables(draw: st.DrawFn) -> Table:
 def printed(table: Table, form: str) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        print_result([table], table.rows, form)
+        print_tables([table], table.rows, form)
     return out.getvalue()
 
 

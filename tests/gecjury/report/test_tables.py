@@ -11,12 +11,11 @@ import re
 import numpy as np
 import pytest
 
+from gecjury.report.result import Column, Table
 from gecjury.report.tables import (
     FORMATS,
-    Column,
-    Table,
-    print_result,
     print_table,
+    print_tables,
     records_text,
     to_json,
 )
@@ -205,17 +204,17 @@ def test_signatures_below_a_table_are_numbered(capsys: pytest.CaptureFixture[str
         for system in ("a", "b")
     ] + [{"metric": "random", "system": "a", "signature": ""}]
     table = Table([Column("metric"), Column("system")], rows, notes=["a note", *signatures])
-    print_result([table], {}, "table")
+    print_tables([table], {}, "table")
     out = capsys.readouterr().out
     assert out.count("green [1] ") == 2
     assert re.findall(r"^.*\[2\]", out, re.MULTILINE)[:2] == [f" {LONG} [2]"] * 2
     assert "random [" not in out
     assert out.endswith(f"\na note\n[1] {signatures[0]}\n[2] {signatures[1]}\n")
     # One metric needs no number, and other forms have none.
-    print_result([Table(table.columns, rows[:2], notes=signatures[:1])], {}, "table")
+    print_tables([Table(table.columns, rows[:2], notes=signatures[:1])], {}, "table")
     assert "[1]" not in capsys.readouterr().out
     for form in ("tsv", "markdown", "latex"):
-        print_result([table], {}, form)
+        print_tables([table], {}, form)
         assert "[1]" not in capsys.readouterr().out
 
 
@@ -231,7 +230,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch, width: int, table: Table) -> li
     monkeypatch.setattr("sys.stdout", screen)
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("TERM", "xterm")
-    print_result([table], {}, "table")
+    print_tables([table], {}, "table")
     return re.sub("\x1b\\[[0-9;]*m", "", screen.getvalue()).splitlines()
 
 
@@ -294,7 +293,7 @@ def test_several_tables_and_no_rows(form: str, capsys: pytest.CaptureFixture[str
         Table([Column("a")], [{"a": 0.123456}], title="One"),
         Table([Column("b")], [], title="Two"),
     ]
-    print_result(tables, {"rows": []}, form)
+    print_tables(tables, {"rows": []}, form)
     out = capsys.readouterr().out
     if form == "json":
         assert json.loads(out) == {"rows": []}

@@ -14,10 +14,8 @@ from typing import Any
 import pytest
 
 import gecjury
-from gecjury import DiffSettings
-from gecjury.cli import diff as command
+from gecjury import Diff, Resampling
 from gecjury.corpus.reading import read_corpus
-from gecjury.decisions.groups import Groups
 from gecjury.report.tables import to_json
 from tests.shell import FIXED, REPOSITORY, SOURCE, Shell
 
@@ -54,14 +52,12 @@ def printed(shell: Shell, *words: str, status: int = 0) -> dict[str, Any]:
 def test_json_is_what_the_function_gives(files: Shell) -> None:
     pytest.importorskip("errant")
     corpus = read_corpus("source.txt", ["old.txt", "new.txt"], ["ref.txt"])
-    settings = DiffSettings(
-        resamples=20, permutations=20, confidence=0.8, seed=3, by_type=3, shown=2
-    )
-    by = Groups("domain", ("news", "mail", "mail"))
-    found = gecjury.diff(corpus, metrics=["green", "errant"], by=by, settings=settings)
+    how = Resampling(over="sentences", resamples=20, permutations=20, confidence=0.8)
+    settings = Diff(resampling=how, seed=3, by_type=3, show=2, by="about.tsv:domain")
+    difference = gecjury.diff(corpus, ["green", "errant"], settings)
     words = ["-m", "errant", "--confidence", "0.8", "--seed", "3", "--by-type", "3", "--show", "2"]
     own = printed(files, *words, "--by", "about.tsv:domain")
-    assert own == json.loads(to_json(command.document(found)))
+    assert own == json.loads(to_json(difference.document()))
     measures = ["green", "errant", "over-correction", "under-correction", "success"]
     assert [row["measure"] for row in own["rows"]] == measures
     assert [(row["old"], row["new"]) for row in own["rows"][2:]] == [(0, 1), (1, 0.5), (0, 0.5)]

@@ -1,0 +1,133 @@
+"""The one path of every study: options in, a study run, its tables printed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from gecjury.cli.inputs import (
+    add_files,
+    add_metrics,
+    add_outputs,
+    add_references,
+    benchmark_or_files,
+    named_benchmark,
+    print_plans,
+    read_files,
+    read_two_outputs,
+    runtime_from,
+    tell_two_golds,
+)
+from gecjury.cli.options import add_options, settings_of
+from gecjury.cli.parsers import CommandParser
+from gecjury.cli.streams import reader_has_gone, set_aside, tell
+
+if TYPE_CHECKING:
+    from gecjury.benchmarks.benchmark import Benchmark
+    from gecjury.corpus.corpus import Corpus
+    from gecjury.report.result import Result
+    from gecjury.studies.study import Study
+
+STUDIES = {
+    "rank": "gecjury.studies.rank:Rank",
+    "diff": "gecjury.studies.diff:Diff",
+}
+"""The class of each study's settings, by command."""
+
+
+def study_of(command: str) -> type[Study]:
+    """Import the class of a study.
+
+    Args:
+        command: one of `STUDIES`.
+    """
+    module, _, name = STUDIES[command].partition(":")
+    study: type[Study] = getattr(import_module(module), name)
+    return study
+
+
+def declare(parser: CommandParser) -> None:
+    """Declare what a study takes, its metrics and its options.
+
+    Args:
+        parser: of the command.
+    """
+    study = study_of(parser.path)
+    parser.needs = ("texts", "judges", "plans")
+    if study.takes in ("benchmark", "either"):
+        parser.needs += ("data",)
+    if study.takes == "files":
+        add_files(parser)
+    elif study.takes == "two outputs":
+        add_outputs(parser)
+    elif study.takes == "benchmark":
+        parser.add_argument("benchmark", help=study.data)
+    else:
+        parser.add_argument("inputs", metavar=study.data_name, nargs="+", help=study.data)
+        add_references(parser, study.use_of_references)
+    add_metrics(parser, study.metrics)
+    add_options(parser, study)
+    if study.keeps:
+        parser.add_argument("-o", "--output", metavar="DIR", help="keep one score file a metric")
+    if study.page:
+        parser.add_argument("--html", metavar="FILE", help="write the result as one page, too")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the study that the options ask for, and print its result."""
+    from gecjury.studies.study import Work
+
+    study = settings_of(study_of(args.command), args)
+    work = Work.of(
+        lambda: _data(args, study),
+        args.metrics,
+        runtime_from(args),
+        getattr(args, "output", None),
+        " ".join(getattr(args, "inputs", ())),
+    )
+    study.check(work)
+    tell_two_golds(args, work.scorers, work.corpus)
+    if work.runtime.dry_run:
+        print_plans(study.plans(work))
+        return 0
+    if not args.quiet and (warning := study.warning(work)):
+        tell(warning)
+    result = study.run(work)
+    if getattr(args, "html", None):
+        from gecjury.report.page.scores import tables_html
+        from gecjury.textfiles import write_text
+
+        write_text(args.html, tables_html(result))
+    return shown(result, args.format)
+
+
+def shown(result: Result, form: str) -> int:
+    """Print a result and what it says of itself; return the exit status."""
+    from gecjury.report.tables import print_result
+
+    try:
+        print_result(result, form)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Where the reader has gone a command ends with 0, and a gate would have passed.
+        if not result.status or not reader_has_gone():
+            raise
+        set_aside(sys.stdout)
+    for line in result.said:
+        tell(line)
+    return result.status
+
+
+def _data(args: argparse.Namespace, study: Study) -> Corpus | Benchmark:
+    if study.takes == "files":
+        return read_files(args)
+    if study.takes == "two outputs":
+        return read_two_outputs(args)
+    if study.takes == "benchmark":
+        return named_benchmark(args, args.benchmark, references=args.references)
+    corpus, benchmark = benchmark_or_files(
+        args, args.inputs, args.references, args.reference_files, args.m2
+    )
+    return benchmark or corpus

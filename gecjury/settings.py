@@ -1,0 +1,275 @@
+"""Settings classes as options: one declaration for Python, the command line and the documentation.
+
+A frozen dataclass declares an option with each of its fields. The type says which values there are,
+the default which one is used unless another is named, and the entry of the docstring's section
+`Attributes:` what the option does. `option` adds what none of these can say, such as bounds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import re
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from gecjury.errors import OptionError, known_name
+
+T = TypeVar("T")
+_ENTRY = re.compile(r"(\w+): (.*)")
+_OPTION = "gecjury.option"
+
+
+@dataclass(frozen=True)
+class _Extra:
+    """What a field adds to its type, default and docstring; see `option`."""
+
+    flags: tuple[str, ...] = ()
+    metavar: str | None = None
+    least: float | None = None
+    most: float | None = None
+    within: tuple[float, float] | None = None
+    hint: str = ""
+    several: bool = False
+    hidden: bool = False
+    offers: tuple[str, ...] | None = None
+    choices: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option that a settings class declares.
+
+    Attributes:
+        name: of the field.
+        flags: as typed on the command line, such as `("-d", "--difference")`.
+        kind: `bool`, `int`, `float` or `str`.
+        choices: the values that there are; empty where any of the kind will do.
+        many: whether it takes several values.
+        several: whether these stand behind one flag (`--means 0 1 2`) instead of one each.
+        default: the value of the field unless another is named.
+        required: whether there is no default.
+        meaning: the entry of the docstring, without backquotes.
+        metavar: what the help calls the value; None for the field's own name.
+    """
+
+    name: str
+    flags: tuple[str, ...]
+    kind: type
+    choices: tuple[Any, ...]
+    many: bool
+    several: bool
+    default: Any
+    required: bool
+    meaning: str
+    metavar: str | None
+
+
+def option(
+    default: Any = dataclasses.MISSING,
+    *flags: str,
+    metavar: str | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    within: tuple[float, float] | None = None,
+    hint: str = "",
+    several: bool = False,
+    hidden: bool = False,
+    offers: tuple[str, ...] | None = None,
+    choices: Mapping[str, tuple[Any, ...]] | None = None,
+) -> Any:
+    """Return a dataclass field with what its type, default and docstring cannot say.
+
+    Args:
+        default: as `dataclasses.field` takes it.
+        *flags: of the command line, where they differ from the field's name.
+        metavar: what the help calls the value.
+        least: the smallest value.
+        most: the largest value.
+        within: two bounds that are no values themselves.
+        hint: ends the message of a value out of its bounds.
+        several: whether all values of a tuple stand behind one flag.
+        hidden: whether Python alone can set it.
+        offers: of a field that holds settings itself, which of their fields are options here.
+        choices: of such a field, the values by field where fewer are offered.
+    """
+    extra = _Extra(
+        flags, metavar, least, most, within, hint, several, hidden, offers, choices or {}
+    )
+    return dataclasses.field(default=default, metadata={_OPTION: extra})
+
+
+def options_of(settings: type) -> list[Option]:
+    """Return every option that a settings class declares, in the order of its fields.
+
+    A field that holds settings itself gives their options.
+
+    Args:
+        settings: a dataclass with a docstring.
+    """
+    return [declared for _, declared in _declared(settings)]
+
+
+def settings_from(settings: type[T], values: Mapping[str, Any]) -> T:
+    """Make settings of values by the options' names.
+
+    Args:
+        settings: a dataclass.
+        values: by field; what is missing keeps its default, lists become tuples.
+
+    Raises:
+        OptionError: a value that there is none of.
+    """
+    own: dict[str, Any] = {}
+    inner: dict[str, dict[str, Any]] = {}
+    for path, declared in _declared(settings):
+        if declared.name not in values:
+            continue
+        value = values[declared.name]
+        if isinstance(value, list):
+            value = tuple(dict.fromkeys(value))
+        holder, _, name = path.rpartition(".")
+        (inner.setdefault(holder, {}) if holder else own)[name] = value
+    for field in dataclasses.fields(settings):  # type: ignore[arg-type]  # any dataclass
+        if field.name in inner:
+            own[field.name] = dataclasses.replace(field.default, **inner[field.name])  # type: ignore[type-var]
+    return settings(**own)
+
+
+def check(settings: object) -> None:
+    """Refuse values that a settings class does not declare.
+
+    Args:
+        settings: an instance, from its `__post_init__`.
+
+    Raises:
+        OptionError: names the option, the value and what is expected.
+    """
+    hints = typing.get_type_hints(type(settings))
+    for field in dataclasses.fields(settings):  # type: ignore[arg-type]  # any dataclass
+        extra = _extra(field)
+        value = getattr(settings, field.name)
+        if dataclasses.is_dataclass(value):
+            for name, choices in extra.choices.items():
+                _check_choice(_flags(value, name)[-1], getattr(value, name), choices)
+            continue
+        flag = _flags(settings, field.name)[-1]
+        _, choices, many = _kind(hints[field.name])
+        for one in value if many and value is not None else (value,):
+            if one is None:
+                continue
+            if choices:
+                _check_choice(flag, one, choices)
+            elif isinstance(one, int | float) and not isinstance(one, bool):
+                _check_bounds(flag, one, extra)
+
+
+def attributes_of(docstring: str) -> Mapping[str, str]:
+    """Return the entries of a docstring's section `Attributes:`, each on one line.
+
+    Args:
+        docstring: of a class.
+    """
+    _, _, section = inspect.cleandoc(docstring).partition("\nAttributes:\n")
+    entries: dict[str, list[str]] = {}
+    open_entry: list[str] = []
+    for line in section.splitlines():
+        if line.strip() and not line.startswith(" "):
+            break
+        entry = _ENTRY.fullmatch(line.strip())
+        if entry and re.match(r" {4}\S", line):
+            open_entry = entries.setdefault(entry[1], [])
+            open_entry.append(entry[2])
+        elif line.strip():
+            open_entry.append(line.strip())
+    return {name: " ".join(parts).replace("`", "") for name, parts in entries.items()}
+
+
+def _declared(settings: type) -> Iterator[tuple[str, Option]]:
+    """Yield the options of a settings class with the path of their fields: `resampling.over`."""
+    hints = typing.get_type_hints(settings)
+    meanings: dict[str, str] = {}
+    for base in reversed(settings.__mro__):
+        meanings |= attributes_of(base.__doc__ or "")
+    for field in dataclasses.fields(settings):
+        extra = _extra(field)
+        if extra.hidden:
+            continue
+        hint = hints[field.name]
+        if dataclasses.is_dataclass(hint):
+            for path, inner in _declared(typing.cast(type, hint)):
+                if extra.offers is None or path in extra.offers:
+                    yield (
+                        f"{field.name}.{path}",
+                        dataclasses.replace(
+                            inner,
+                            default=getattr(field.default, path),
+                            choices=extra.choices.get(path, inner.choices),
+                        ),
+                    )
+            continue
+        kind, choices, many = _kind(hint)
+        required = field.default is dataclasses.MISSING
+        yield (
+            field.name,
+            Option(
+                name=field.name,
+                flags=_flags(settings, field.name),
+                kind=kind,
+                choices=choices,
+                many=many,
+                several=extra.several,
+                default=None if required else field.default,
+                required=required,
+                meaning=meanings.get(field.name, ""),
+                metavar=extra.metavar,
+            ),
+        )
+
+
+def _extra(field: dataclasses.Field[Any]) -> _Extra:
+    extra: _Extra = field.metadata.get(_OPTION, _Extra())
+    return extra
+
+
+def _flags(settings: object, name: str) -> tuple[str, ...]:
+    fields = {field.name: field for field in dataclasses.fields(settings)}  # type: ignore[arg-type]
+    return _extra(fields[name]).flags or ("--" + name.replace("_", "-"),)
+
+
+def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool]:
+    """Return the kind of value that a type asks for, its choices, and whether it takes several."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        (hint,) = (one for one in typing.get_args(hint) if one is not type(None))
+    if typing.get_origin(hint) is tuple:
+        kind, choices, _ = _kind(typing.get_args(hint)[0])
+        return kind, choices, True
+    if typing.get_origin(hint) is typing.Literal:
+        choices = typing.get_args(hint)
+        return type(choices[0]), choices, False
+    return hint, (), False
+
+
+def _check_choice(flag: str, value: object, choices: tuple[Any, ...]) -> None:
+    if value not in choices:
+        known_name(f"value of {flag}", str(value), [str(choice) for choice in choices])
+        raise OptionError(f"{flag} {value!r:.60}: expected one of {', '.join(map(str, choices))}")
+
+
+def _check_bounds(flag: str, value: float, extra: _Extra) -> None:
+    """Refuse a number out of its bounds."""
+    problem = ""
+    if not math.isfinite(value):
+        problem = "expected a finite number"
+    elif extra.within is not None and not extra.within[0] < value < extra.within[1]:
+        problem = f"expected a number between {extra.within[0]:g} and {extra.within[1]:g}"
+    elif extra.least is not None and value < extra.least:
+        problem = f"expected {extra.least:g} or more"
+    elif extra.most is not None and value > extra.most:
+        problem = f"expected at most {extra.most:.0f}"
+    if problem:
+        raise OptionError(f"{flag} {value}: {problem}" + (f" ({extra.hint})" if extra.hint else ""))

@@ -1,0 +1,1 @@
+"""Studies: settings in, tables out."""

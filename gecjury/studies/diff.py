@@ -1,0 +1,423 @@
+"""Two systems compared: what a NEW output gains and loses against an OLD one (`gecjury diff`).
+
+Everything comes of one scoring: corpus scores, and those of error types and groups of sentences,
+with paired intervals and tests; how often either system changes what is right and leaves what is
+wrong; the edits that came and went; the sentences that moved most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, cast
+
+import numpy as np
+
+from gecjury.corpus.corpus import Corpus
+from gecjury.decisions.edited import EditChanges, MovedSentence, edit_changes, moved_sentences
+from gecjury.decisions.gate import Gate, Verdict, figure_names, figures_of, parse_gate
+from gecjury.decisions.groups import Groups, read_groups
+from gecjury.decisions.paired import (
+    RATES,
+    Outcomes,
+    Paired,
+    Resampler,
+    metric_difference,
+    outcomes_of,
+    rate_difference,
+    type_counts,
+    type_differences,
+)
+from gecjury.errors import IncompleteError, InputError, MissingExtraError, OptionError
+from gecjury.experiments.score import TypeLevel
+from gecjury.report.result import Column, Record, Result, Table
+from gecjury.report.tables import audit_tables
+from gecjury.runtime import Runtime
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Plan, ScoreTable
+from gecjury.settings import option
+from gecjury.stats.bootstrap import check_resamples
+from gecjury.stats.permutation import holm
+from gecjury.stats.resampling import Resampling
+from gecjury.studies.study import Study, Takes, Work, function_of
+
+TypeLevels = Literal[0, 1, 2, 3]
+"""As `TypeLevel`; 0: error types are not told apart."""
+
+TRIPPED = 3
+"""Exit status where a condition of `--fail-if` holds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diff(Study):
+    """What a new output gains and loses against an old one, and a gate for releases.
+
+    Attributes:
+        by: groups of sentences (domain, level), each compared by itself: a file of one label a
+            source line, or a column of a table (TSV, CSV, JSON lines) of one row a source line.
+        by_type: how error types are told apart: 1 operation (M, R, U), 2 category, 3 both, 0 not
+            at all.
+        show: sentences and edits that are listed, of each direction, by metric.
+        resampling: the paired bootstrap over sentences, and the paired tests.
+        seed: seed of the resampling and of the tests.
+        fail_if: end with status 3 where this holds, with 2 where something could not be scored,
+            as in 'errant < -0.005 or over-correction > 0.01'. A name is the difference NEW − OLD;
+            behind a dot old, new, low and high (bounds of the interval) or p; repeat for more.
+    """
+
+    takes: ClassVar[Takes] = "two outputs"
+    page: ClassVar[bool] = True
+    by: str | None = option(None, metavar="FILE[:COLUMN]")
+    by_type: TypeLevels = 2
+    show: int = option(5, metavar="N", least=0, most=1000)
+    resampling: Resampling = option(
+        Resampling(over="sentences", permutations=1000),
+        offers=("resamples", "confidence", "permutations"),
+    )
+    seed: int = option(0, least=0)
+    fail_if: tuple[str, ...] = option((), metavar="CONDITION")
+
+    @property
+    def _gate(self) -> Gate | None:
+        return parse_gate(self.fail_if) if self.fail_if else None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self._gate  # what cannot be read is refused before anything is scored
+
+    def plans(self, work: Work) -> list[Plan]:
+        """Return what judges would be asked, which leaves a gate nothing to judge."""
+        if self.fail_if:
+            raise OptionError(
+                "--dry-run scores nothing, so --fail-if has nothing to judge: leave one out"
+            )
+        return super().plans(work)
+
+    def check(self, work: Work) -> None:
+        """Refuse anything but two systems, and conditions that name no figure."""
+        super().check(work)
+        corpus = work.corpus
+        if len(corpus.systems) != 2:
+            raise InputError(
+                f"{len(corpus.systems)} systems; expected two, the OLD one first and the NEW one "
+                "second"
+            )
+        check_resamples(self.resampling.resamples, len(corpus))
+        if gate := self._gate:
+            names = _metric_names(work)
+            gate.check(figure_names([*names.values()], names, bool(corpus.references)))
+
+    def run(self, work: Work) -> Result:
+        """Score both systems and compare them.
+
+        Tables by name: `rows` has a record a metric, with its signature, and a rate (old, new,
+        difference, `ci95`, p); `types` the same of F0.5 by error type, `groups` by group of
+        sentences, with p after Holm's correction; `moved` the sentences that moved most.
+
+        Raises:
+            InputError: a score is missing that a condition of the gate needs.
+        """
+        corpus = work.corpus
+        groups = read_groups(self.by, len(corpus)) if self.by else None
+        how = self._how
+        try:
+            tables = tuple(table.settled() for table in work.scores())
+        except IncompleteError as error:
+            if not self.fail_if:
+                raise
+            raise InputError(f"{error} (--fail-if passes nothing that was not scored)") from None
+        named = list(zip(work.scorers, tables, strict=True))
+        metrics = {
+            table.signature.label: metric_difference(one, table, how) for one, table in named
+        }
+        outcomes = outcomes_of(corpus)
+        rates = {} if outcomes is None else {n: rate_difference(outcomes, n, how) for n in RATES}
+        edits, without = _edits(corpus, work.scorers, work.runtime)
+        figures = {**metrics, **rates}
+        remarks = [*_remarks(corpus, figures, outcomes), *without]
+        notes = [*remarks, *(note for table in tables for note in table.statistics.notes)]
+        notes = list(dict.fromkeys([*notes, *(edits.notes if edits is not None else ())]))
+        moved = [
+            sentence
+            for one, table in named
+            if self.show
+            for sentence in moved_sentences(one, table, corpus, self.show)
+        ]
+        gate = self._gate
+        verdict = gate.judge(figures_of(figures, _metric_names(work))) if gate else None
+        old, new = corpus.names
+        shown = [
+            self._differences(f"{new} (NEW) − {old} (OLD)", metrics, rates, tables, notes),
+            *self._type_tables(tables, how),
+            *self._group_tables(groups, named, outcomes, how),
+            *_edit_tables(edits, self.show),
+            *([_moved_table(moved)] if moved else []),
+            *audit_tables(list(tables)),
+        ]
+        unscored = [
+            f"{table.unanswered} scores of {table.signature.label}"
+            for table in tables
+            if table.unanswered
+        ]
+        status, said = int(bool(unscored)), tuple[str, ...]()
+        if verdict is not None:
+            status, said = _judged(verdict, unscored)
+        return Result(
+            tuple(shown),
+            self._facts(old, new, groups.name if groups else None, edits, verdict),
+            tuple(notes),
+            status,
+            said,
+            corpus.language.code,
+            f"{new} against {old}",
+        )
+
+    @property
+    def _how(self) -> Resampler:
+        how = self.resampling
+        return Resampler(how.resamples, how.confidence, how.permutations, self.seed)
+
+    def _facts(
+        self,
+        old: str,
+        new: str,
+        by: str | None,
+        edits: EditChanges | None,
+        verdict: Verdict | None,
+    ) -> dict[str, Any]:
+        facts: dict[str, Any] = {
+            "old": old,
+            "new": new,
+            "types": [],
+            "by": by,
+            "groups": [],
+            "edits": None,
+            "moved": [],
+            "uncertainty": {
+                "resamples": self.resampling.resamples,
+                "over": "sentences",
+                "permutations": self.resampling.permutations,
+                "seed": self.seed,
+                "confidence": self.resampling.confidence,
+                "correction": "holm",
+            },
+        }
+        if edits is not None:
+            facts["edits"] = {
+                "totals": edits.totals(),
+                "changes": [vars(one) for one in edits.edits if one.move != "kept"],
+            }
+        if verdict is not None:
+            facts["gate"] = {
+                "passed": verdict.passed,
+                "tripped": [{"condition": text, "values": v} for text, v in verdict.tripped],
+                "missing": list(verdict.missing),
+                "values": verdict.values,
+            }
+        return facts
+
+    def _differences(
+        self,
+        title: str,
+        metrics: Mapping[str, Paired],
+        rates: Mapping[str, Paired],
+        tables: Sequence[ScoreTable],
+        notes: Sequence[str],
+    ) -> Table:
+        how = self.resampling
+        signatures = [str(table.signature) for table in tables]
+        rows = [
+            {"measure": label, **one.row(), "signature": signature}
+            for (label, one), signature in zip(metrics.items(), signatures, strict=True)
+        ]
+        rows += [{"measure": name, **one.row()} for name, one in rates.items()]
+        columns = [Column("measure"), *_bounded(4), Column("p", digits=4), Column("sentences")]
+        about = (
+            f"low, high: {how.confidence:.0%} paired percentile bootstrap of the difference over "
+            f"sentences, {how.resamples} resamples, seed {self.seed}; p: paired approximate "
+            f"randomisation, {how.permutations} permutations (small p from a normal curve)"
+        )
+        meanings = [f"{name}: {RATES[name]}" for name in rates]
+        return Table(columns, rows, title, [about, *meanings, *notes, *signatures], "rows")
+
+    def _type_tables(self, tables: Sequence[ScoreTable], how: Resampler) -> Iterator[Table]:
+        """Yield F0.5 by error type, of each metric that counts types."""
+        for table in tables:
+            level = cast(TypeLevel, self.by_type)
+            counted = type_counts(table, level) if self.by_type else None
+            if counted is None or not counted.kinds:
+                continue
+            differences = type_differences(counted, how)
+            adjusted = holm(np.array([one.p for one in differences])).tolist()
+            old, new = counted.counts.sum(axis=1)
+            rows = [
+                {
+                    "metric": table.signature.label,
+                    "type": kind,
+                    **_counts("old", old[k]),
+                    **_counts("new", new[k]),
+                    **one.row(),
+                    "adjusted": p,
+                }
+                for k, (kind, one, p) in enumerate(
+                    zip(counted.kinds, differences, adjusted, strict=True)
+                )
+            ]
+            note = (
+                "F0.5; p (Holm): corrected over the types; references as the corpus score took them"
+            )
+            columns = [
+                Column("type"),
+                Column("old tp/fp/fn", value=lambda row: _three(row, "old")),
+                Column("new tp/fp/fn", value=lambda row: _three(row, "new")),
+                *_bounded(3),
+                Column("adjusted", "p (Holm)", digits=4),
+            ]
+            yield Table(columns, rows, f"By error type: {table.signature.label}", [note], "types")
+
+    def _group_tables(
+        self,
+        groups: Groups | None,
+        named: Sequence[tuple[Scorer, ScoreTable]],
+        outcomes: Outcomes | None,
+        how: Resampler,
+    ) -> Iterator[Table]:
+        """Yield the figures of each group of sentences, if groups are told apart."""
+        if groups is None:
+            return
+        parts = groups.rows()
+        measures: dict[str, list[Paired]] = {
+            table.signature.label: [
+                metric_difference(one, table, how, rows) for rows in parts.values()
+            ]
+            for one, table in named
+        }
+        if outcomes is not None:
+            measures |= {
+                name: [rate_difference(outcomes, name, how, rows) for rows in parts.values()]
+                for name in RATES
+            }
+        rows = []
+        for measure, differences in measures.items():
+            adjusted = holm(np.array([one.p for one in differences])).tolist()
+            rows += [
+                {"group": group, "measure": measure, **one.row(), "adjusted": p}
+                for group, one, p in zip(parts, differences, adjusted, strict=True)
+            ]
+        columns = [
+            Column("group", groups.name),
+            Column("measure"),
+            *_bounded(3),
+            Column("adjusted", "p (Holm)", digits=4),
+            Column("sentences"),
+        ]
+        note = "each group as a corpus of its own; p (Holm): corrected over the groups of a measure"
+        yield Table(columns, rows, f"By {groups.name}", [note], "groups")
+
+
+def _bounded(digits: int) -> list[Column]:
+    """Return the columns of a difference, with the bounds of its interval."""
+    return [
+        Column("old", digits=digits),
+        Column("new", digits=digits),
+        Column("difference", digits=digits),
+        Column("low", digits=digits, value=lambda row: row["ci95"][0]),
+        Column("high", digits=digits, value=lambda row: row["ci95"][1]),
+    ]
+
+
+def _counts(side: str, counts: Any) -> dict[str, float]:
+    """Return TP, FP and FN as whole numbers, sums of weights as they are."""
+    values = (int(v) if float(v).is_integer() else float(v) for v in counts)
+    return {f"{side}_{key}": value for key, value in zip(("tp", "fp", "fn"), values, strict=True)}
+
+
+def _three(row: Record, side: str) -> str:
+    values = (row[f"{side}_{key}"] for key in ("tp", "fp", "fn"))
+    return "/".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in values)
+
+
+def _remarks(
+    corpus: Corpus, figures: Mapping[str, Paired], outcomes: Outcomes | None
+) -> Iterator[str]:
+    one, two = corpus.systems.values()
+    if all(a.split() == b.split() for a, b in zip(one.lines, two.lines, strict=True)):
+        yield f"OLD and NEW hold the same corrections on all {len(corpus)} lines"
+    if outcomes is None:
+        yield (
+            "no references (-r): rates of over-correction, under-correction and success, and which "
+            "edits are right, are left out"
+        )
+    for name, figure in figures.items():
+        if figure.dropped and figure.sentences:
+            yield f"{name}: {figure.dropped} resampled differences not defined, left out"
+
+
+def _edits(
+    corpus: Corpus, scorers: Sequence[Scorer], runtime: Runtime
+) -> tuple[EditChanges | None, list[str]]:
+    """Return edits as the first metric over edits sees them, else by the language's tagger."""
+    first: Any = next((scorer for scorer in scorers if hasattr(scorer, "tagger")), None)
+    tagger, pos = ("embedded", "spacy2") if first is None else (first.tagger, first.pos)
+    try:
+        return edit_changes(corpus, runtime, tagger, pos), []
+    except MissingExtraError as error:
+        return None, [f"edits that came and went are left out: {error}"]
+
+
+def _edit_tables(edits: EditChanges | None, show: int) -> Iterator[Table]:
+    if edits is None:
+        return
+    judged = ["right", "wrong"] if any(one.right is not None for one in edits.edits) else []
+    columns = [Column(key) for key in ("edits", "count", *judged)]
+    note = "came: only NEW makes it; went: only OLD did"
+    if judged:
+        columns.append(Column("share", "right of all"))
+        note += "; right: some reference has it, at the same place"
+    yield Table(columns, edits.totals(), "Edits that came and went", [note])
+    if rows := edits.most_frequent(show):
+        columns = [Column(key) for key in ("edits", "edit", "type", "count", *judged)]
+        yield Table(columns, rows, "The most frequent of them")
+
+
+def _moved_table(moved: Sequence[MovedSentence]) -> Table:
+    columns = [Column("metric"), Column("line"), Column("effect", digits=5)]
+    columns += [Column("old", digits=4), Column("new", digits=4)]
+    columns += [Column("old_marked", "OLD correction"), Column("new_marked", "NEW correction")]
+    note = (
+        "effect: how much of NEW − OLD is gone without the sentence; old, new: its own scores; "
+        "edits as [old→new]"
+    )
+    rows = [vars(sentence) for sentence in moved]
+    return Table(columns, rows, "Sentences that moved most", [note], "moved")
+
+
+def _metric_names(work: Work) -> dict[str, str]:
+    """Return labels of metrics by what they may be called: as typed, and shortly where clear."""
+    labels = [scorer.signature(work.corpus, work.runtime).label for scorer in work.scorers]
+    short = [scorer.name for scorer in work.scorers]
+    names = {text: labels[work.scorers.index(scorer)] for text, scorer in work.typed.items()} | {
+        label: label for label in labels
+    }
+    for name, label in zip(short, labels, strict=True):
+        if label == name or short.count(name) == 1:
+            names.setdefault(name, label)
+    return names
+
+
+def _judged(verdict: Verdict, unscored: Sequence[str]) -> tuple[int, tuple[str, ...]]:
+    """Return the exit status that the gate asks for, and what it says of the figures."""
+    said = [f"gate: {text} holds: {_values(values)}" for text, values in verdict.tripped]
+    missing = [*unscored, *(f"{name} is not defined" for name in verdict.missing)]
+    if missing:
+        return 2, (*said, f"gate: cannot be judged: missing: {'; '.join(missing)}")
+    if said:
+        return TRIPPED, tuple(said)
+    return 0, (f"gate: passed: {_values(verdict.values)}",)
+
+
+def _values(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
+
+
+diff = function_of(Diff)

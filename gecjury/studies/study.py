@@ -1,0 +1,247 @@
+"""A study: settings that say what they take, and turn data and metrics into tables.
+
+A subclass is a frozen dataclass. Its fields are the options of its command, its docstring is their
+help, and `run` is the study itself. The command line reads all of that; nothing else declares it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias, TypeVar
+
+from gecjury.corpus.corpus import Corpus
+from gecjury.errors import OptionError
+from gecjury.report.result import Result
+from gecjury.runtime import Runtime
+from gecjury.scoring.registry import load
+from gecjury.scoring.score_files import check_writable, score_with_files
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Plan, ScoreTable
+from gecjury.settings import check
+
+if TYPE_CHECKING:
+    from gecjury.benchmarks.benchmark import Benchmark
+
+Data: TypeAlias = "Corpus | Benchmark | str"
+"""What a study is about: texts, a benchmark, or a benchmark's name."""
+
+Metrics = str | Scorer | Sequence[str | Scorer]
+"""One metric or several, by name with options as on the command line, or loaded."""
+
+Takes = Literal["files", "two outputs", "benchmark", "either"]
+"""What a command asks for in front of its options."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a study works on.
+
+    Attributes:
+        data: a corpus or a benchmark.
+        scorers: the metrics, each once.
+        runtime: device, workers, caches and the like.
+        folder: where score files are read and kept; None for nowhere.
+        name: what the user called the data.
+        typed: metrics by name, as the user typed them.
+    """
+
+    data: Corpus | Benchmark
+    scorers: tuple[Scorer, ...]
+    runtime: Runtime
+    folder: str | Path | None = None
+    name: str = ""
+    typed: Mapping[str, Scorer] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        data: Data | Callable[[], Corpus | Benchmark],
+        metrics: Metrics,
+        runtime: Runtime,
+        folder: str | Path | None = None,
+        name: str = "",
+    ) -> Work:
+        """Load what a user names, metrics first: a name that is wrong then costs nothing.
+
+        Args:
+            data: texts, a benchmark, a benchmark's name, or what reads one of these.
+            metrics: names, with options as on the command line, or scorers.
+            runtime: device, workers and the like.
+            folder: where score files are read and kept; None for nowhere.
+            name: what the user called the data; by default the benchmark's name.
+
+        Raises:
+            OptionError: an unknown metric, option or benchmark.
+            DataError: the benchmark's files are missing.
+        """
+        listed = [metrics] if isinstance(metrics, str | Scorer) else metrics
+        typed = {one: load(one) for one in listed if isinstance(one, str)}
+        scorers = dict.fromkeys(typed[one] if isinstance(one, str) else one for one in listed)
+        name = name or (data if isinstance(data, str) else "")
+        return cls(
+            data() if callable(data) else loaded(data), tuple(scorers), runtime, folder, name, typed
+        )
+
+    @property
+    def corpus(self) -> Corpus:
+        """The texts."""
+        return self.data if isinstance(self.data, Corpus) else self.data.corpus
+
+    @property
+    def benchmark(self) -> Benchmark | None:
+        """The benchmark; None for plain texts."""
+        return None if isinstance(self.data, Corpus) else self.data
+
+    def scores(self) -> tuple[ScoreTable, ...]:
+        """Score the texts with every metric, reading and writing the folder's score files.
+
+        Raises:
+            OutputError: the folder cannot be written, said before anything is scored.
+        """
+        if self.folder:
+            check_writable(self.folder)
+        return tuple(
+            score_with_files(scorer, self.corpus, self.folder or None, self.runtime)
+            for scorer in self.scorers
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(ABC):
+    """Settings of a study.
+
+    Class attributes:
+        takes: what its command asks for.
+        metrics: help of `-m` where the study can do without a metric; empty where it cannot.
+        keeps: whether it reads and writes score files (`-o DIR`).
+        page: whether its result can be written as a page (`--html FILE`).
+        data: help of what it takes, where that is a benchmark or either.
+        use_of_references: ends the help of `-r`, where the study can do without references.
+        new_texts: what is done with texts that the user has not given, so that scores made
+            elsewhere are refused; empty where there are none.
+
+    Raises:
+        OptionError: a value out of its bounds.
+    """
+
+    takes: ClassVar[Takes] = "files"
+    metrics: ClassVar[str] = ""
+    keeps: ClassVar[bool] = False
+    page: ClassVar[bool] = False
+    data: ClassVar[str] = ""
+    data_name: ClassVar[str] = "BENCHMARK|SOURCE HYP"
+    use_of_references: ClassVar[str] = ""
+    new_texts: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @abstractmethod
+    def run(self, work: Work) -> Result:
+        """Carry the study out."""
+
+    def plans(self, work: Work) -> list[Plan]:
+        """Return what the metrics would ask of services that may cost money."""
+        plans = (one.plan(one.read(work.corpus), work.runtime) for one in work.scorers)
+        return [plan for plan in plans if plan is not None]
+
+    def warning(self, work: Work) -> str:
+        """Return how long the study will take, where that is minutes; empty otherwise."""
+        return ""
+
+    def check(self, work: Work) -> None:
+        """Refuse data that a metric cannot score, before anything is scored.
+
+        Raises:
+            InputError: names the metric and what it lacks.
+        """
+        for scorer in work.scorers:
+            if self.new_texts:
+                scorer.check_new_texts(self.new_texts)
+            scorer.check(work.corpus)
+
+    def __call__(
+        self,
+        data: Data,
+        metrics: Metrics,
+        *,
+        folder: str | Path | None = None,
+        runtime: Runtime | None = None,
+    ) -> Result:
+        """Carry the study out on data and metrics as a user names them.
+
+        Args:
+            data: texts, a benchmark, or a benchmark's name.
+            metrics: names, with options as on the command line, or scorers.
+            folder: where score files are read and kept; by default nowhere.
+            runtime: device, workers and the like.
+
+        Raises:
+            OptionError: an unknown metric, option or benchmark.
+            InputError: texts that lack what a metric needs.
+            OutputError: the folder cannot be written.
+        """
+        work = Work.of(data, metrics, runtime or Runtime(), folder)
+        if not work.scorers and not self.metrics:
+            raise OptionError('no metric is named: give at least one, e.g. "green"')
+        self.check(work)
+        return self.run(work)
+
+
+def loaded(data: Data) -> Corpus | Benchmark:
+    """Return the data itself, or the benchmark of a name with its usual systems and references.
+
+    Raises:
+        OptionError: the name is unknown.
+        DataError: the benchmark's files are missing.
+    """
+    if not isinstance(data, str):
+        return data
+    # Benchmarks bring the network and XML along, which scoring files does without.
+    from gecjury.benchmarks.load import load_benchmark
+
+    return load_benchmark(data)
+
+
+S = TypeVar("S", bound=Study)
+S_contra = TypeVar("S_contra", bound=Study, contravariant=True)
+
+
+class StudyFunction(Protocol[S_contra]):
+    """A study as a function."""
+
+    def __call__(
+        self,
+        data: Data,
+        metrics: Metrics,
+        settings: S_contra | None = None,
+        *,
+        folder: str | Path | None = None,
+        runtime: Runtime | None = None,
+    ) -> Result:
+        """Carry the study out; see `Study.__call__` for the arguments."""
+
+
+def function_of(study: type[S]) -> StudyFunction[S]:
+    """Return a study as a function of data, metrics and settings.
+
+    Args:
+        study: the class of its settings, whose docstring the function takes over.
+    """
+
+    def run(
+        data: Data,
+        metrics: Metrics,
+        settings: S | None = None,
+        *,
+        folder: str | Path | None = None,
+        runtime: Runtime | None = None,
+    ) -> Result:
+        return (settings or study())(data, metrics, folder=folder, runtime=runtime)
+
+    run.__name__ = run.__qualname__ = study.__name__.lower()
+    run.__doc__ = study.__doc__
+    return run

@@ -1,0 +1,93 @@
+"""Rankings from Python: order, shared ranks, tests as `compare_systems` finds them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import gecjury
+from gecjury import Rank, Resampling
+from gecjury.corpus.corpus import corpus_of_texts
+from gecjury.corpus.reading import read_corpus
+from gecjury.errors import OptionError
+from gecjury.experiments.system_tests import compare_systems
+from gecjury.report.tables import to_json
+from tests.shell import FIXED, SOURCE, Shell
+
+QUICK = Rank(resampling=Resampling(over="sentences", resamples=5, permutations=5))
+
+
+def test_order_and_shared_ranks() -> None:
+    systems = {"copy": SOURCE, "fixed": FIXED, "again": FIXED}
+    corpus = corpus_of_texts(SOURCE, systems, [FIXED])
+    ranked = gecjury.rank(corpus, "green", Rank(resampling=Resampling(over="none")))
+    rows = ranked.rows()
+    assert [(row["rank"], row["system"]) for row in rows] == [
+        (1, "fixed"), (1, "again"), (3, "copy"),
+    ]  # fmt: skip
+    assert (ranked.facts["uncertainty"], ranked.table("significance").rows) == (None, [])
+    assert not {"ci95", "ranks", "cluster"} & set(rows[0])
+
+
+def test_tests_are_those_of_one_scoring() -> None:
+    how = Resampling(over="sentences", resamples=30, permutations=40, confidence=0.8, level=0.2)
+    settings = Rank(aggregate="mean", resampling=how, seed=3)
+    ranked = gecjury.rank("sample", ["green", "changes"], settings)
+    scorer = gecjury.load("changes")
+    table = scorer.score_corpus(gecjury.load_benchmark("sample").corpus)
+    own = compare_systems(
+        scorer, table, "mean",
+        resamples=30, permutations=40, confidence=0.8, level=0.2, seed=3,
+    )  # fmt: skip
+    rows = {row["system"]: row for row in ranked.rows() if row["metric"] == "changes"}
+    rows_in_order = [rows[system] for system in table.systems]
+    assert [tuple(row["ci95"]) for row in rows_in_order] == list(own.intervals)
+    assert [tuple(row["rank_range"]) for row in rows_in_order] == list(own.ranks)
+    assert [row["cluster"] for row in rows_in_order] == list(own.clusters)
+    scores = [row["score"] for row in rows.values()]
+    assert scores == sorted(scores, reverse=True)
+    assert {row["aggregate"] for row in ranked.rows()} == {"mean"}
+
+
+def test_systems_that_all_score_alike_are_told() -> None:
+    corpus = corpus_of_texts(SOURCE, {"a": FIXED, "b": FIXED}, [FIXED])
+    assert gecjury.rank(corpus, "green", QUICK).notes == (
+        "green: all systems score alike: nothing to rank",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"resamples": 0}, "--resamples 0: expected 1 or more"),
+        ({"permutations": 0}, "--permutations 0: expected 1 or more"),
+        ({"confidence": 1.0}, "--confidence 1.0: expected a number between 0 and 1"),
+    ],
+)
+def test_settings_out_of_range(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        Rank(resampling=Resampling(over="sentences", **options))
+
+
+def test_records_make_a_data_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(gecjury.rank("sample", "green", QUICK).table("rows").rows)
+    assert frame.iloc[0]["system"] == "careful"
+    assert frame["score"].is_monotonic_decreasing
+
+
+def test_the_command_prints_what_the_function_gives(shell: Shell) -> None:
+    for name, texts in (("source", SOURCE), ("mine", FIXED), ("copy", SOURCE), ("ref", FIXED)):
+        shell.write(f"{name}.txt", "\n".join(texts) + "\n")
+    how = Resampling(over="sentences", resamples=20, confidence=0.8, permutations=30)
+    corpus = read_corpus("source.txt", ["mine.txt", "copy.txt"], ["ref.txt"])
+    settings = Rank(aggregate="expected-wins", resampling=how, seed=7)
+    ranked = gecjury.rank(corpus, ["green", "gleu"], settings)
+    options = ["--aggregate", "expected-wins", "--resamples", "20", "--confidence", "0.8"]
+    options += ["--permutations", "30", "--seed", "7", "-m", "green", "-m", "gleu"]
+    files = ["source.txt", "mine.txt", "copy.txt", "-r", "ref.txt"]
+    status, out, _ = shell("rank", *files, *options, "--format", "json")
+    assert (status, json.loads(out)) == (0, json.loads(to_json(ranked.document())))
+    assert str(ranked).startswith("Ranking by expected-wins score")

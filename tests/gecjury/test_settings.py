@@ -1,0 +1,96 @@
+"""Settings classes as options: what is declared, made of values, and refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pytest
+
+from gecjury.errors import OptionError
+from gecjury.settings import attributes_of, check, option, options_of, settings_from
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How often is drawn.
+
+    Attributes:
+        over: what is drawn.
+        times: how often,
+            on two lines.
+    """
+
+    over: Literal["all", "some", "none"] = option("all", "--draw")
+    times: int = option(10, metavar="B", least=1, most=100, hint="none of them for no draws")
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """A search.
+
+    Attributes:
+        word: what is looked for; `all` for anything.
+        share: of what there is.
+        names: more words.
+        draws: how often.
+        loud: also tell.
+    """
+
+    word: str
+    share: float | None = option(None, within=(0, 1))
+    names: tuple[str, ...] = ()
+    draws: Draws = option(Draws(over="some"), offers=("over",), choices={"over": ("some", "none")})
+    loud: bool = False
+    secret: int = option(0, hidden=True)
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+def test_fields_declare_options() -> None:
+    options = {declared.name: declared for declared in options_of(Search)}
+    assert list(options) == ["word", "share", "names", "over", "loud"]
+    assert (options["word"].required, options["word"].meaning) == (
+        True, "what is looked for; all for anything.",
+    )  # fmt: skip
+    assert (options["share"].kind, options["share"].flags) == (float, ("--share",))
+    assert (options["names"].kind, options["names"].many) == (str, True)
+    assert (options["over"].flags, options["over"].default) == (("--draw",), "some")
+    assert options["over"].choices == ("some", "none")
+    assert options["loud"].kind is bool
+
+
+def test_values_make_settings() -> None:
+    made = settings_from(Search, {"word": "a", "names": ["b", "c", "b"], "over": "none"})
+    assert made == Search(word="a", names=("b", "c"), draws=Draws(over="none"))
+    assert settings_from(Search, {"word": "a"}).draws.times == 10
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"share": 1.0}, "--share 1.0: expected a number between 0 and 1"),
+        ({"share": float("nan")}, "--share nan: expected a finite number"),
+        ({"over": "all"}, "unknown value of --draw 'all': "),
+        ({"over": "sme"}, "did you mean some"),
+    ],
+)
+def test_values_out_of_their_bounds_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        settings_from(Search, {"word": "a", **values})
+
+
+def test_bounds_of_inner_settings() -> None:
+    with pytest.raises(OptionError, match=r"--times 0: expected 1 or more \(none of them"):
+        Draws(times=0)
+    with pytest.raises(OptionError, match="--times 101: expected at most 100"):
+        Draws(times=101)
+
+
+def test_entries_of_a_docstring() -> None:
+    assert attributes_of(Draws.__doc__ or "")["times"] == "how often, on two lines."
+    assert attributes_of("No section.") == {}
