@@ -64,6 +64,10 @@ def document(found: Comparison) -> dict[str, Any]:
         "sample": benchmark.sample,
         "human": found.human,
         "human_scores": found.human_kinds,
+        "human_values": {
+            view: dict(zip(benchmark.corpus.names, found.study.human(view).tolist(), strict=True))
+            for view in found.views
+        },
         "systems": list(benchmark.corpus.names),
         "sentences": len(benchmark.corpus),
         "references": benchmark.references,

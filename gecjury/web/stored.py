@@ -7,27 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from gecjury.errors import InputError
-from gecjury.report.page.glossary import TERMS, metric_names
-from gecjury.report.page.markup import render
-from gecjury.report.page.plots import overviews
-from gecjury.report.page.sections import edit_section, rating_section, segment_section
-from gecjury.report.page.tables import (
-    extents_of,
-    family_mark,
-    family_table,
-    judge_costs,
-    significance_tables,
-)
-from gecjury.report.page.words import (
-    FAMILY_NAMES,
-    VIEWS,
-    headline,
-    is_compared,
-    significance_level,
-)
+from gecjury.report.page.page import header, sections
+from gecjury.report.page.words import FAMILY_NAMES, VIEWS
 from gecjury.scoring.score_files import SCORE_FORMAT
 from gecjury.scoring.signature import Signature
 from gecjury.textfiles import read_json
@@ -120,14 +102,29 @@ class StoredComparison(StoredFile):
         return found
 
     def shown(self, filters: Filters) -> dict[str, Any]:
-        """Everything that the page shows of it; see the template `comparison`.
+        """Return what the page shows of it, as that of `compare --html` does.
 
         Raises:
             InputError: it is no comparison, or a damaged one.
         """
         document = self.document()
         try:
-            return sections(document, filters)
+            part = narrowed(document, filters)
+            metrics = {row["metric"] for row in part["rows"]}
+            about = header(part)
+            count = len({row["metric"] for row in document["rows"]})
+            about["facts"] = [*about["facts"], f"{len(metrics)} of {count} metrics shown"]
+            if filters.active:
+                about["lead"] = ""  # which is on all metrics
+            return {
+                **about,
+                "families": [
+                    (family, FAMILY_NAMES.get(family, family))
+                    for family in dict.fromkeys(row["family"] for row in document["rows"])
+                ],
+                "views": [(v, VIEWS[v]) for v in document["human_scores"] if v in VIEWS],
+                "sections": sections(part) if metrics else [],
+            }
         except InputError:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -137,98 +134,42 @@ class StoredComparison(StoredFile):
             ) from None
 
 
-def sections(document: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
-    """A comparison as values of the page: the sections of a report that its numbers give.
+def narrowed(document: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
+    """Return the part of a comparison that filters leave.
 
     Args:
         document: as `compare --format json` prints it.
         filters: what is shown of it.
     """
-    views = [view for view in VIEWS if view in document["human_scores"]]
-    chosen = [view for view in views if filters.view in ("", view)]
     rows = [row for row in document["rows"] if filters.keep(row)]
-    kept = {**document, "rows": rows}
     names = {row["metric"] for row in rows}
-    found: list[tuple[str, Markup]] = []
-    if plots := overviews(kept, chosen, {}):
-        found.append(
-            ("", render("summary", overviews=plots, terms=[], cards=[], glossary=[])),
-        )
-    if any(map(is_compared, rows)):
-        found.append(("Metrics by family", _metrics(kept, chosen)))
-    tests = [
-        test
-        for test in (_narrowed(test, names) for test in document.get("significance") or ())
-        if len(test["metrics"]) > 1 and test["human"] in chosen
-    ]
-    if tests:
-        listed = significance_tables(tests, "", significance_level(document))
-        note = " ".join(extents_of(tests))
-        found.append(
-            (
-                "Which differences are more than chance",
-                render("tabled", note=note, terms=[], listed=listed, folded="All p-values"),
-            )
-        )
-    ratings = [row for row in document.get("ratings") or () if filters.keep(row)]
-    segments = dict(document.get("segment") or {})
-    segments["rows"] = [row for row in segments.get("rows") or () if filters.keep(row)]
-    for heading, part in (
-        ("Single edits", edit_section(kept)),
-        ("Ratings of single corrections", rating_section({**kept, "ratings": ratings})),
-        ("Segment level", segment_section({**kept, "segment": segments})),
-    ):
-        if part is not None:
-            found.append((heading, part))
+    segment = dict(document.get("segment") or {})
+    segment["rows"] = [row for row in segment.get("rows") or () if filters.keep(row)]
     return {
-        "benchmark": document["benchmark"],
-        "lead": headline(kept, chosen) if rows and not filters.active else "",
-        "facts": [
-            f"{len(document['systems'])} systems",
-            f"{number(document['sentences'])} sentences",
-            f"{len(names)} of {len({row['metric'] for row in document['rows']})} metrics shown",
-        ],
-        "sample": bool(document.get("sample")),
-        "caveats": [str(text) for text in document.get("caveats") or ()],
-        "families": [
-            (family, FAMILY_NAMES.get(family, family))
-            for family in dict.fromkeys(row["family"] for row in document["rows"])
-        ],
-        "views": [(view, VIEWS[view]) for view in views] if len(views) > 1 else [],
-        "sections": found,
+        **document,
+        "rows": rows,
+        "human_scores": {
+            view: kind
+            for view, kind in document["human_scores"].items()
+            if filters.view in ("", view)
+        },
+        "ratings": [row for row in document.get("ratings") or () if filters.keep(row)],
+        "segment": segment,
+        "significance": [_of_metrics(test, names) for test in document.get("significance") or ()],
     }
 
 
-def _narrowed(test: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
-    """A test between the metrics that are shown; corrected p values stay those of all."""
+def _of_metrics(test: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
+    """Return a test between some metrics; its corrected p-values stay those of all."""
     at = [place for place, name in enumerate(test["metrics"]) if name in names]
-    found = {**test, "metrics": [test["metrics"][i] for i in at]}
+    part = {**test, "metrics": [test["metrics"][i] for i in at]}
     for key in ("p", "adjusted"):
         if test.get(key):
-            found[key] = [[test[key][i][j] for j in at] for i in at]
+            part[key] = [[test[key][i][j] for j in at] for i in at]
     for key in ("values", "clusters"):
         if test.get(key):
-            found[key] = [test[key][i] for i in at]
-    return found
-
-
-def _metrics(document: Mapping[str, Any], views: Sequence[str]) -> Markup:
-    costs = judge_costs(document)
-    present = {row["family"] for row in document["rows"]} | {"chance", "humans"}
-    shown = [(view, family_table(document, view, costs)) for view in views]
-    words = {heading.text for _, table in shown for heading in table.headings}
-    terms = [each for each in TERMS if each.word in words or each.key == "interval"]
-    tables = render(
-        "metrics",
-        legend=[family_mark(family) for family in FAMILY_NAMES if family in present],
-        views=[
-            {"heading": VIEWS[view].capitalize() if len(views) > 1 else "", "table": table}
-            for view, table in shown
-        ],
-        terms=terms,
-        names=metric_names(document["rows"]),
-    )
-    return tables + render("summary", overviews=[], terms=[], cards=[], glossary=terms)
+            part[key] = [test[key][i] for i in at]
+    return part
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ Without a script everything is readable; the script sorts, filters and copies.
 from __future__ import annotations
 
 import html
-import json
+import math
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from markupsafe import Markup, escape
 
@@ -50,7 +50,7 @@ from gecjury.report.page.words import (
     significance_level,
     summarise,
 )
-from gecjury.report.tables import to_json
+from gecjury.report.tables import plain
 from gecjury.runtime import __version__
 from gecjury.scoring.registry import paper_of
 from gecjury.scoring.scores import ScoreTable
@@ -99,73 +99,41 @@ def write_page(path: str | Path, comparison: Comparison) -> None:
     Raises:
         OutputError: the file cannot be written.
     """
-    record = document_of(comparison)
-    page = report_page(record, comparison.study, comparison.tables, comparison.cautions)
-    write_text(path, page)
-
-
-def report_page(
-    document: Document,
-    study: Study,
-    tables: Sequence[ScoreTable],
-    cautions: Sequence[Caution] = (),
-) -> str:
-    """The page as text.
-
-    Args:
-        document: the comparison as JSON has it.
-        study: what was compared with.
-        tables: one a metric.
-        cautions: what a reader must know.
-    """
-    plain: dict[str, Any] = json.loads(to_json(document))
-    views: list[View] = [view for view in ("edit", "sentence") if view in plain["human_scores"]]
-    human: dict[str, dict[str, float]] = {
-        view: dict(zip(plain["systems"], study.human(view).tolist(), strict=True)) for view in views
-    }
-    found: dict[str, Consensus | None] = {
-        view: consensus(tables, study.parts(view), camps(tables))
-        if tables and study.benchmark.rankings.get(view)
-        else None
-        for view in views
-    }
-    names = _unwieldy(plain, study, tables)
-    content: dict[str, Markup | None] = {
-        "summary": _summary(plain, human, found, cautions, names),
-        "metrics": _metrics(plain, views) if any(map(is_compared, plain["rows"])) else None,
-        "significance": _significance(plain),
-        "edits": edit_section(plain),
-        "ratings": rating_section(plain),
-        "segments": segment_section(plain),
-        "scatter": scatters(plain, human, names),
-        "windows": windows(plain, study, views, names),
-        "pairs": pairs(study, tables, views),
-        "settings": _settings(plain, study, tables),
-    }
-    # What the page draws is left to `compare --format json`.
-    numbers = render("numbers", numbers={k: v for k, v in plain.items() if k not in _DRAWN})
-    content = {key: part and _with_short_names(part, names) for key, part in content.items()}
-    rest = sum(len(part.encode()) for part in (*content.values(), numbers) if part)
-    sentences = _sentences(study, tables, views, _BYTES - rest)
-    content["sentences"] = sentences and _with_short_names(sentences, names)
-    return render_page(
-        "page",
-        title=f"Metrics on {names.get(plain['benchmark'], plain['benchmark'])}",
-        scripted=True,
-        **_header(plain, views, names),
-        sections=[
-            _Section(key, *words, part)
-            for key, words in _SECTIONS.items()
-            if (part := content[key]) is not None
-        ],
-        footer=_footer(study),
-        numbers=numbers,
-    )
+    material = Material(comparison.study, comparison.tables, comparison.cautions)
+    write_text(path, report_page(document_of(comparison), material))
 
 
 @dataclass(frozen=True)
-class _Section:
-    """A section: its anchor, its name in the list of contents, its heading, what stands in it."""
+class Material:
+    """What the run that made a comparison has beside its document.
+
+    Attributes:
+        study: what was compared with.
+        tables: scores, one table a metric.
+        cautions: what a reader must know, by heading.
+    """
+
+    study: Study
+    tables: Sequence[ScoreTable]
+    cautions: Sequence[Caution] = ()
+
+    def consensus(self, view: View) -> Consensus | None:
+        """Return how far the families agree on the judged pairs of a view, if there are any."""
+        if not self.tables or not self.study.benchmark.rankings.get(view):
+            return None
+        return consensus(self.tables, self.study.parts(view), camps(self.tables))
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the page.
+
+    Attributes:
+        key: its anchor.
+        short: its name in the list of contents.
+        heading: above it.
+        content: what stands in it.
+    """
 
     key: str
     short: str
@@ -173,13 +141,83 @@ class _Section:
     content: Markup
 
 
-def _unwieldy(document: Document, study: Study, tables: Sequence[ScoreTable]) -> dict[str, str]:
-    """Names that would wreck the page, by length or by turning its text, with what is shown."""
-    about = study.benchmark
-    names = [*document["systems"], *about.corpus.names, document["benchmark"], about.name]
-    names += [about.systems, about.references, document["references"], about.citation]
+def report_page(document: Document, material: Material) -> str:
+    """Return the whole page as text.
+
+    Args:
+        document: the comparison as JSON has it.
+        material: of the run that made it.
+    """
+    record: Document = plain(document)
+    # What the page draws is left to `compare --format json`.
+    numbers = render("numbers", numbers={k: v for k, v in record.items() if k not in _DRAWN})
+    return render_page(
+        "page",
+        title=f"Metrics on {_unwieldy(record).get(record['benchmark'], record['benchmark'])}",
+        scripted=True,
+        **header(record),
+        sections=sections(record, material, _BYTES - len(numbers.encode())),
+        footer=_footer(material.study),
+        numbers=numbers,
+    )
+
+
+def sections(
+    document: Document, material: Material | None = None, budget: int = _BYTES
+) -> list[Section]:
+    """Return the sections of a comparison that has something to show in them.
+
+    Args:
+        document: the comparison as plain JSON values.
+        material: of the run that made it; without it there are no windows, pairs and sentences.
+        budget: bytes that the sections may take.
+    """
+    views = _views(document)
+    names = _unwieldy(document, material)
+    human: Mapping[str, Mapping[str, float]] = {
+        view: {name: math.nan if score is None else score for name, score in scores.items()}
+        for view, scores in (document.get("human_values") or {}).items()
+        if view in views
+    }
+    content: dict[str, Markup | None] = {
+        "summary": _summary(document, views, human, material, names),
+        "metrics": _metrics(document, views) if any(map(is_compared, document["rows"])) else None,
+        "significance": _significance(document, views),
+        "edits": edit_section(document),
+        "ratings": rating_section(document),
+        "segments": segment_section(document),
+        "scatter": scatters(document, human, names),
+    }
+    if material is not None:
+        study, tables = material.study, material.tables
+        content["windows"] = windows(document, study, views, names)
+        content["pairs"] = pairs(study, tables, views)
+        content["settings"] = _settings(document, study, tables)
+    content = {key: part and _with_short_names(part, names) for key, part in content.items()}
+    if material is not None:
+        # Sentences take what room the other sections leave.
+        rest = sum(len(part.encode()) for part in content.values() if part)
+        browsed = _sentences(material.study, material.tables, views, budget - rest)
+        content["sentences"] = browsed and _with_short_names(browsed, names)
+    return [
+        Section(key, *words, part)
+        for key, words in _SECTIONS.items()
+        if (part := content.get(key)) is not None
+    ]
+
+
+def _views(document: Document) -> list[View]:
+    return [view for view in get_args(View) if view in document["human_scores"]]
+
+
+def _unwieldy(document: Document, material: Material | None = None) -> dict[str, str]:
+    """Return names that would wreck the page, by length or by turning its text, as shown."""
+    names = [*document["systems"], document["benchmark"], document.get("references")]
     names += [row["metric"] for row in document["rows"]]
-    names += [table.signature.label for table in tables]
+    if material is not None:
+        about = material.study.benchmark
+        names += [*about.corpus.names, about.name, about.systems, about.references, about.citation]
+        names += [table.signature.label for table in material.tables]
     shown = {str(name): shortened(clean(str(name))) for name in names}
     return {name: short for name, short in shown.items() if short != clean(name)}
 
@@ -196,12 +234,17 @@ def _with_short_names(part: Markup, names: Mapping[str, str]) -> Markup:
     return Markup(text)
 
 
-def _header(document: Document, views: Sequence[str], names: Mapping[str, str]) -> dict[str, Any]:
-    """What stands above the list of contents."""
+def header(document: Document) -> dict[str, Any]:
+    """Return what stands above the list of contents.
+
+    Args:
+        document: the comparison as plain JSON values.
+    """
+    views, names = _views(document), _unwieldy(document)
     metrics = len({row["metric"] for row in document["rows"]})
     name = str(document["benchmark"])
     name = names.get(name, name)
-    references = document["references"]
+    references = str(document.get("references"))
     benchmark = name.upper() if name in BENCHMARKS else name
     return {
         "heading": f"{metrics} metric{'s' * (metrics != 1)} against people on {benchmark}",
@@ -212,7 +255,7 @@ def _header(document: Document, views: Sequence[str], names: Mapping[str, str]) 
             f"references: {names.get(references, references)}",
             " and ".join(VIEWS[view] for view in views).replace(" judgments and", " and"),
         ],
-        "sample": document["sample"],
+        "sample": bool(document.get("sample")),
     }
 
 
@@ -242,24 +285,30 @@ def _by_topic(items: Sequence[Statement]) -> dict[str, list[str]]:
 
 def _summary(
     document: Document,
+    views: Sequence[View],
     human: Mapping[str, Mapping[str, float]],
-    found: Mapping[str, Consensus | None],
-    cautions: Sequence[Caution],
+    material: Material | None,
     names: Mapping[str, str],
 ) -> Markup:
     cards = []
     edits = edit_statement(document)
     # The verdicts on edits belong to the judgments by edits.
-    place = "edit" if "edit" in human else next(iter(human), "")
-    for view in human:
-        items = summarise(document, {view: human[view]}, found)
+    place = "edit" if "edit" in views else next(iter(views), "")
+    agreed: dict[str, Consensus | None] = {
+        view: material.consensus(view) if material else None for view in views
+    }
+    for view in views:
+        items = summarise(document, {view: human.get(view, {})}, agreed)
         items += [edits] if edits and view == place else []
         if items:
             cards.append(_Card.of(VIEWS[view].capitalize(), items))
-    careful = _careful(document, cautions)
+    if material is None:
+        careful = [Statement("Caveats", str(text)) for text in document.get("caveats") or ()]
+    else:
+        careful = _careful(document, material.cautions)
     if careful:
         cards.append(_Card.of("Read with care", careful, careful=True))
-    plots = overviews(document, list(human), names)
+    plots = overviews(document, views, names)
     terms = [term(key) for key in _FIRST] if plots else []
     return render("summary", overviews=plots, terms=terms, cards=cards, glossary=TERMS)
 
@@ -332,8 +381,12 @@ def _explained(tables: Iterable[PageTable]) -> list[Term]:
     return [each for each in TERMS if each.word in words or each.key == "interval"]
 
 
-def _significance(document: Document) -> Markup | None:
-    tests = [test for test in document.get("significance") or () if len(test["metrics"]) > 1]
+def _significance(document: Document, views: Sequence[View]) -> Markup | None:
+    tests = [
+        test
+        for test in document.get("significance") or ()
+        if len(test["metrics"]) > 1 and test["human"] in views
+    ]
     if not tests:
         return None
     note = " ".join(extents_of(tests))

@@ -42,6 +42,20 @@ def get(path: Path, address: str = "/comparison/0", scores: Path | None = None) 
     return found.text
 
 
+def sections_of(stored: StoredComparison, filters: Filters) -> dict[str, str]:
+    """The sections of a stored comparison by their headings."""
+    return {part.heading: str(part.content) for part in stored.shown(filters)["sections"]}
+
+
+def test_the_sections_are_those_of_the_page(shell: Shell) -> None:
+    stored, _ = compared(shell, "sample", "-m", "green", "-m", "gleu", "--html", "page.html")
+    page = (shell.folder / "page.html").read_text(encoding="utf-8")
+    found = {part.key: str(part.content) for part in stored.shown(Filters())["sections"]}
+    assert set(found) == {"summary", "metrics", "significance", "scatter"}
+    for key in ("metrics", "significance", "scatter"):
+        assert found[key] in page
+
+
 def test_a_comparison_is_shown_with_its_figures(comparison: Path) -> None:
     text = get(comparison)
     document = json.loads(comparison.read_text())
@@ -65,9 +79,10 @@ def test_filters_leave_what_they_name(comparison: Path) -> None:
     text = get(comparison, "/comparison/0?metric=gleu")
     assert "gleu" in text
     assert "green" not in text
-    one = "".join(str(part) for _, part in stored.shown(Filters(view="edit"))["sections"])
+    one = "".join(str(part) for part in sections_of(stored, Filters(view="edit")).values())
     assert "sentence-based" not in one
-    assert "sentence-based" in "".join(str(part) for _, part in every["sections"])
+    whole = "".join(str(part) for part in sections_of(stored, Filters()).values())
+    assert "sentence-based" in whole
 
 
 def compared(shell: Shell, *argv: str) -> tuple[StoredComparison, dict[str, Any]]:
@@ -88,20 +103,20 @@ def test_the_segment_level_of_ratings_is_shown(shell: Shell) -> None:
     assert (segment["humans"], segment["grouping"]) == ("ratings", "item")
     # A rating belongs to no view, so that choosing one leaves it in.
     for filters in (Filters(), Filters(view="sentence")):
-        table = dict(stored.shown(filters)["sections"])["Segment level"]
+        table = sections_of(stored, filters)["Segment level"]
         for row in segment["rows"]:
             assert row["metric"] in table
             if row["acc_eq"] is not None:
                 assert f"{row['acc_eq']:.3f}" in table
-    table = dict(stored.shown(Filters(metric="gleu"))["sections"])["Segment level"]
+    table = sections_of(stored, Filters(metric="gleu"))["Segment level"]
     assert "gleu" in table
     assert "green" not in table
-    assert "Segment level" not in dict(stored.shown(Filters(metric="none of them"))["sections"])
+    assert "Segment level" not in sections_of(stored, Filters(metric="none of them"))
 
 
 def test_the_segment_level_of_rankings_follows_the_view(shell: Shell) -> None:
     stored, _ = compared(shell, "sample", "-m", "green", "--human", "both", "--grouping", "item")
-    table = str(dict(stored.shown(Filters(view="edit"))["sections"])["Segment level"])
+    table = str(sections_of(stored, Filters(view="edit"))["Segment level"])
     assert "two annotators" in table
     assert ">edit<" in table
     assert ">sentence<" not in table
@@ -109,7 +124,7 @@ def test_the_segment_level_of_rankings_follows_the_view(shell: Shell) -> None:
 
 def test_tests_between_shown_metrics_keep_their_values(comparison: Path) -> None:
     test = json.loads(comparison.read_text())["significance"][0]
-    part = dict(StoredComparison(comparison).shown(Filters(metric="green"))["sections"])
+    part = sections_of(StoredComparison(comparison), Filters(metric="green"))
     table = str(part["Which differences are more than chance"])
     i, j = (test["metrics"].index(name) for name in ("green", "green:n=6,unit=char"))
     assert f"{test['adjusted'][i][j]:.3f}"[1:] in table
@@ -122,7 +137,7 @@ def test_a_file_that_changes_underneath_is_read_again(comparison: Path, tmp_path
     path.write_text(json.dumps(document))
     desk = open_desk([], [str(path)], None, Runtime())
     page = admitted(trying_app(desk))
-    assert "on sample" in page.get("/comparison/0").text
+    assert "people on SAMPLE" in page.get("/comparison/0").text
     path.write_text(json.dumps({**document, "benchmark": "another"}))
     assert "on another" in page.get("/comparison/0").text
     path.write_text("{}")
@@ -173,7 +188,7 @@ def test_damage_anywhere_is_an_error_of_the_file_or_shown_as_it_is(
         except InputError:
             refused += 1
         else:
-            assert "<script>" not in "".join(str(part) for _, part in shown["sections"])
+            assert "<script>" not in "".join(str(part.content) for part in shown["sections"])
     assert 0 < refused < 80
 
 

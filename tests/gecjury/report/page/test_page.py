@@ -25,7 +25,7 @@ from gecjury.metaeval.study import Study
 from gecjury.report.page.browser import Part, mark_edits
 from gecjury.report.page.glossary import ADDRESSES, NAMES, TERMS, metric_names
 from gecjury.report.page.markup import render
-from gecjury.report.page.page import report_page
+from gecjury.report.page.page import Material, report_page
 from gecjury.report.page.tables import PageTable, extents_of, significance_tables
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
@@ -83,11 +83,12 @@ def test_edits_are_marked_without_blanks_in_japanese() -> None:
 
 
 def test_texts_of_another_language_say_so() -> None:
-    document, study, tables, cautions = study_of("x")
-    assert ' lang="ja"' not in report_page(document, study, tables, cautions)
-    corpus = replace(study.benchmark.corpus, language=JAPANESE)
-    japanese = Study(replace(study.benchmark, corpus=corpus))
-    page = report_page(document, japanese, tables, cautions)
+    document, material = study_of("x")
+    assert ' lang="ja"' not in report_page(document, material)
+    benchmark = material.study.benchmark
+    corpus = replace(benchmark.corpus, language=JAPANESE)
+    japanese = Study(replace(benchmark, corpus=corpus))
+    page = report_page(document, replace(material, study=japanese))
     for tag in ('<span class="text"', "<bdi", "<span"):
         assert f'{tag} lang="ja"' in page
     assert '<span class="tag" lang="en">unchanged</span>' in page
@@ -192,7 +193,7 @@ def check_accessible(page: str) -> None:
         assert attrs.get("role") == "img" or attrs.get("aria-hidden") == "true"
 
 
-def study_of(name: str) -> tuple[dict[str, Any], Study, list[ScoreTable], list[Caution]]:
+def study_of(name: str) -> tuple[dict[str, Any], Material]:
     """A study of three systems, one of them of a given name, by one metric of that name."""
     lines = {name: (SOURCE, "b"), "two": ("He goes home .", "b"), "three": ("He go home .", "c")}
     corpus = Corpus((SOURCE, "b"), {key: Version(text) for key, text in lines.items()},
@@ -229,6 +230,7 @@ def study_of(name: str) -> tuple[dict[str, Any], Study, list[ScoreTable], list[C
             "seconds": 0.0, "missing": 1,
             "edit": {"auc": 0.7, "by_type": [{"type": EVIL, "auc": 0.6, "cases": 3}]},
         }],
+        "human_values": {"edit": {name: 1.0, "two": 2.0, "three": 0.0}},
         "ceiling": {}, "chance": {}, "caveats": [EVIL],
         "ratings": [{"metric": EVIL, "family": EVIL, "aspect": EVIL, "pearson": 0.1}],
         "segment": {
@@ -243,7 +245,8 @@ def study_of(name: str) -> tuple[dict[str, Any], Study, list[ScoreTable], list[C
         "audits": {str(signature): {"members": [{"cost": {"amount": 1, "currency": EVIL}}]}},
         "uncertainty": {"over": EVIL, "resamples": EVIL, "seed": EVIL},
     }  # fmt: skip
-    return document, study, [table], [Caution(EVIL, EVIL), Caution("Notes", EVIL)]
+    cautions = [Caution(EVIL, EVIL), Caution("Notes", EVIL)]
+    return document, Material(study, [table], cautions)
 
 
 @pytest.mark.security
@@ -288,19 +291,21 @@ def test_a_plot_comes_before_the_words_and_pictures_can_be_saved(tmp_path: Path)
 
 
 def test_cautions_are_in_sight_and_remarks_are_folded() -> None:
-    document, study, tables, _ = study_of("x")
+    document, material = study_of("x")
     cautions = [Caution("Notes", "a remark"), Caution("Few systems", "a caution")]
-    page = report_page(document, study, tables, cautions)
+    page = report_page(document, replace(material, cautions=cautions))
     card = page.split("Read with care")[1].split("</div>")[0]
     shown, folded = card.split("<details>")
     assert "a caution." in shown
     assert "a remark." in folded
-    card = report_page(document, study, tables, cautions[:1]).split("Read with care")[1]
+    card = report_page(document, replace(material, cautions=cautions[:1])).split("Read with care")[
+        1
+    ]
     assert card.startswith("</h3><details>")
 
 
 def test_remarks_on_both_kinds_of_judgments_are_made_once() -> None:
-    document, study, tables, _ = study_of("x")
+    document, material = study_of("x")
     texts = [
         "12 pairs (edit) of 90 agree on 0.5.",
         "T5 has no score (edit)",
@@ -309,7 +314,9 @@ def test_remarks_on_both_kinds_of_judgments_are_made_once() -> None:
         "a remark of 3",
         "a remark of 4",
     ]
-    page = report_page(document, study, tables, [Caution("Notes", text) for text in texts])
+    page = report_page(
+        document, replace(material, cautions=[Caution("Notes", text) for text in texts])
+    )
     told = re.findall(r"<dd>(.*?)</dd>", page.split("Read with care")[1].split("</div>")[0])
     assert told[-5:] == [
         "12 pairs (edit / sentence) of 90 / 95 agree on 0.5 / 0.25.",
@@ -366,7 +373,7 @@ def test_sentences_of_many_words_are_not_compared_word_by_word() -> None:
 
 
 def test_null_everywhere_is_a_page_all_the_same() -> None:
-    document, study, tables, _ = study_of("plain")
+    document, material = study_of("plain")
     for key in (
         "significance",
         "audits",
@@ -380,12 +387,12 @@ def test_null_everywhere_is_a_page_all_the_same() -> None:
     row = document["rows"][0]
     for key in ("edit", "system", "sentence", "seconds"):
         row[key] = None
-    page = report_page(document, study, tables)
+    page = report_page(document, replace(material, cautions=()))
     check_self_contained(page)
     assert 'id="edits"' not in page
     assert 'id="significance"' not in page
     # No sentence scores at all: --level edit.
-    assert 'id="sentences"' not in report_page(document, study, [])
+    assert 'id="sentences"' not in report_page(document, replace(material, tables=[]))
 
 
 def test_a_significant_difference_says_who_is_better() -> None:
