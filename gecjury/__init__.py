@@ -10,7 +10,7 @@ What a command prints, a function gives: `score`, `rank`, `diff`, `attack`, `mae
 (`maege` and `tune` what they are about), and its result holds everything typed; `rows()` gives
 plain records.
 
-ranked = gecjury.rank("sample", metrics=["green", "gleu"])
+ranked = gecjury.rank("sample", ["green", "gleu"])
 print(ranked)
 pandas.DataFrame(ranked.rows())
 """
@@ -31,16 +31,19 @@ if TYPE_CHECKING:
     from gecjury.experiments.maege.experiment import MaegeSettings, maege
     from gecjury.experiments.score import score
     from gecjury.experiments.tune import TuneSettings, tune
-    from gecjury.metaeval import Comparison, Resampling, Settings, compare
+    from gecjury.metaeval import Comparison
     from gecjury.runtime import Runtime
     from gecjury.scoring import METRICS, ScoreTable, load
     from gecjury.scoring.given_scores import scores
+    from gecjury.stats.resampling import Resampling
+    from gecjury.studies.compare import Compare, compare
     from gecjury.studies.diff import Diff, diff
     from gecjury.studies.rank import Rank, rank
 
 __all__ = [
     "METRICS",
     "AttackSettings",
+    "Compare",
     "Comparison",
     "Corpus",
     "Diff",
@@ -49,7 +52,6 @@ __all__ = [
     "Resampling",
     "Runtime",
     "ScoreTable",
-    "Settings",
     "TuneSettings",
     "__version__",
     "attack",
@@ -71,19 +73,19 @@ __all__ = [
 
 _HOMES = {
     "AttackSettings": "gecjury.experiments.attack",
+    "Compare": "gecjury.studies.compare",
     "Comparison": "gecjury.metaeval",
     "Corpus": "gecjury.corpus",
     "Diff": "gecjury.studies.diff",
     "METRICS": "gecjury.scoring",
     "MaegeSettings": "gecjury.experiments.maege.experiment",
     "Rank": "gecjury.studies.rank",
-    "Resampling": "gecjury.metaeval",
+    "Resampling": "gecjury.stats.resampling",
     "Runtime": "gecjury.runtime",
     "ScoreTable": "gecjury.scoring",
-    "Settings": "gecjury.metaeval",
     "TuneSettings": "gecjury.experiments.tune",
     "attack": "gecjury.experiments.attack",
-    "compare": "gecjury.metaeval",
+    "compare": "gecjury.studies.compare",
     "diff": "gecjury.studies.diff",
     "explain": "gecjury.experiments.explain",
     "in_language": "gecjury.corpus",

@@ -119,6 +119,47 @@ def add_references(parser: argparse.ArgumentParser, use: str = "") -> None:
     parser.add_argument("--systems", help="with a benchmark: base (default), fluency, input or all")
 
 
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Declare which part of a benchmark is used: --systems, --references, --unknown-systems."""
+    from gecjury.benchmarks.table import UNKNOWN_SYSTEMS
+
+    parser.add_argument("--systems", default="base", help="base, fluency, input or all")
+    parser.add_argument(
+        "--references",
+        nargs="+",
+        default=["official"],
+        metavar="SET",
+        help="a reference set of the benchmark, or files (default: official)",
+    )
+    parser.add_argument(
+        "--unknown-systems",
+        choices=UNKNOWN_SYSTEMS,
+        help="judgments of your own that name a system without output: refuse (default), or skip "
+        "them and say how many",
+    )
+
+
+def check_page(path: str) -> None:
+    """Try the place of a page before any work is done; what stands there is kept.
+
+    Raises:
+        OutputError: it is a folder, or its folder cannot be made or written.
+    """
+    import tempfile
+    from pathlib import Path
+
+    from gecjury.errors import OutputError
+
+    target = Path(path)
+    if target.is_dir():
+        raise OutputError(f"{path}: is a folder; give the page a file name, such as report.html")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=target.parent).close()
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
 def add_metrics(parser: argparse.ArgumentParser, meaning: str = "") -> None:
     """Declare -m.
 

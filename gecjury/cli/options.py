@@ -29,7 +29,16 @@ def settings_of(settings: type[T], args: argparse.Namespace) -> T:
     Raises:
         OptionError: a value that there is none of.
     """
-    return settings_from(settings, vars(args))
+    values = vars(args)
+    for option in options_of(settings):
+        if option.kind is str and option.choices and isinstance(values.get(option.name), str):
+            values = {**values, option.name: _named(option)[values[option.name]]}
+    return settings_from(settings, values)
+
+
+def _named(option: Option) -> dict[str, str]:
+    """Return the values of an option as they are typed, with dashes, and as settings have them."""
+    return {choice.replace("_", "-"): choice for choice in option.choices}
 
 
 def _flags(option: Option) -> tuple[str, ...]:
@@ -48,7 +57,7 @@ def _how(option: Option) -> dict[str, Any]:
         "metavar": option.metavar,
     }
     if option.choices:
-        how["choices"] = option.choices
+        how["choices"] = tuple(_named(option)) if option.kind is str else option.choices
     if option.many:
         how |= {"nargs": "+"} if option.several else {"action": "append"}
         # argparse would append to a default; settings know it themselves.

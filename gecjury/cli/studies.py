@@ -12,7 +12,9 @@ from gecjury.cli.inputs import (
     add_metrics,
     add_outputs,
     add_references,
+    add_selection,
     benchmark_or_files,
+    check_page,
     named_benchmark,
     print_plans,
     read_files,
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from gecjury.studies.study import Study
 
 STUDIES = {
+    "compare": "gecjury.studies.compare:Compare",
+    "demo": "gecjury.studies.compare:Demo",
     "rank": "gecjury.studies.rank:Rank",
     "diff": "gecjury.studies.diff:Diff",
 }
@@ -55,7 +59,9 @@ def declare(parser: CommandParser) -> None:
         parser: of the command.
     """
     study = study_of(parser.path)
-    parser.needs = ("texts", "judges", "plans")
+    parser.needs = ("judges", "plans")
+    if study.takes != "sample":
+        parser.needs += ("texts",)
     if study.takes in ("benchmark", "either"):
         parser.needs += ("data",)
     if study.takes == "files":
@@ -64,11 +70,13 @@ def declare(parser: CommandParser) -> None:
         add_outputs(parser)
     elif study.takes == "benchmark":
         parser.add_argument("benchmark", help=study.data)
-    else:
+    elif study.takes == "either":
         parser.add_argument("inputs", metavar=study.data_name, nargs="+", help=study.data)
         add_references(parser, study.use_of_references)
     add_metrics(parser, study.metrics)
     add_options(parser, study)
+    if study.takes in ("benchmark", "sample"):
+        add_selection(parser)
     if study.keeps:
         parser.add_argument("-o", "--output", metavar="DIR", help="keep one score file a metric")
     if study.page:
@@ -80,6 +88,12 @@ def run(args: argparse.Namespace) -> int:
     from gecjury.studies.study import Work
 
     study = settings_of(study_of(args.command), args)
+    if not args.metrics and (usual := study.usual_metrics())[0]:
+        args.metrics = usual[0]
+        if usual[1]:
+            tell(usual[1])
+    if getattr(args, "html", None):
+        check_page(args.html)
     work = Work.of(
         lambda: _data(args, study),
         args.metrics,
@@ -88,7 +102,8 @@ def run(args: argparse.Namespace) -> int:
         " ".join(getattr(args, "inputs", ())),
     )
     study.check(work)
-    tell_two_golds(args, work.scorers, work.corpus)
+    if study.takes in ("files", "two outputs"):
+        tell_two_golds(args, work.scorers, work.corpus)
     if work.runtime.dry_run:
         print_plans(study.plans(work))
         return 0
@@ -96,10 +111,9 @@ def run(args: argparse.Namespace) -> int:
         tell(warning)
     result = study.run(work)
     if getattr(args, "html", None):
-        from gecjury.report.page.scores import tables_html
         from gecjury.textfiles import write_text
 
-        write_text(args.html, tables_html(result))
+        write_text(args.html, result.page())
     return shown(result, args.format)
 
 
@@ -125,8 +139,14 @@ def _data(args: argparse.Namespace, study: Study) -> Corpus | Benchmark:
         return read_files(args)
     if study.takes == "two outputs":
         return read_two_outputs(args)
-    if study.takes == "benchmark":
-        return named_benchmark(args, args.benchmark, references=args.references)
+    if study.takes in ("benchmark", "sample"):
+        return named_benchmark(
+            args,
+            args.benchmark if study.takes == "benchmark" else "sample",
+            references=args.references,
+            view=study.view,
+            unknown_systems=args.unknown_systems,
+        )
     corpus, benchmark = benchmark_or_files(
         args, args.inputs, args.references, args.reference_files, args.m2
     )

@@ -3,6 +3,5 @@
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.result import Comparison
 from gecjury.metaeval.settings import Settings
-from gecjury.stats.resampling import Resampling
 
-__all__ = ["Comparison", "Resampling", "Settings", "compare"]
+__all__ = ["Comparison", "Settings", "compare"]

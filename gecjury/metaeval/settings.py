@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import Literal
 
 from gecjury.benchmarks.table import View
-from gecjury.errors import OptionError, known_name
+from gecjury.errors import OptionError
+from gecjury.settings import check, option
 from gecjury.stats.bootstrap import MOST_RESAMPLES
 from gecjury.stats.grouped import GroupBy
 from gecjury.stats.permutation import SystemStatistic
@@ -33,23 +34,28 @@ class Settings:
     """How metrics are compared with people.
 
     Attributes:
-        human: which human judgments; None for the view that the benchmark was loaded with.
-        aggregate: how sentence scores become system scores; `corpus` takes the metric's own.
-        level: what is compared.
+        human: which human judgments; by default the view that the benchmark was loaded with (edit,
+            where it has it).
+        aggregate: how sentence scores become system scores; corpus: the metric's own.
+        level: what is compared; edit: single edits against annotators' verdicts (SEEDA, AQUA,
+            PEVData).
         ties: what becomes of pairs that the metric ties at sentence level.
-        human_scores: human column at system level; None for the first that the benchmark has.
-        shuffles: 0 for TrueSkill's one pass in file order, otherwise the number of seeded
-            shuffles it is averaged over.
-        seed: of the shuffles, the random metric, the resampling and the tests.
+        human_scores: human column at system level (default: the first that the benchmark has).
+        shuffles: average TrueSkill over K seeded shuffles instead of one pass in file order.
+        seed: seed of shuffles, the random metric, the resampling and the tests.
         windows: also correlations over 4 and 8 adjacent systems.
         pairwise: also agreement by pair of systems and of ranks.
-        grouping: what the segment level compares; None for `item` where corrections were rated,
-            and no segment level otherwise.
-        resampling: of intervals and tests.
+        grouping: segment level (acc_eq with its ε, τ-b, r): compare the corrections of one source,
+            of one system, or all (default: item where corrections were rated, otherwise left out;
+            rankings allow item alone).
+        resampling: of intervals and tests; without it single edits alone have intervals.
         statistic: what the tests and clusters at system level compare.
-        cluster_test: what they swap.
-        credit: how metrics credit single edits, one or more ways; None for `counts`, and
-            `leave-one-out` for metrics without.
+        cluster_test: what the tests and clusters at system level swap between two metrics: whole
+            systems (holds for other systems as well), or single cells (perm-both, PERM-BOTH; holds
+            for other sentences by these systems).
+        credit: how metrics credit single edits: counts (a metric's own, under the reference it
+            takes), any or share (of the references), leave-one-out, add-one or shapley (change of
+            the sentence score); default: counts, and leave-one-out for metrics without.
 
     Raises:
         OptionError: a value that there is none of, or two that exclude each other.
@@ -60,33 +66,26 @@ class Settings:
     level: Level = "all"
     ties: TieRule = "half"
     human_scores: HumanKind | None = None
-    shuffles: int = 0
-    seed: int = 0
+    shuffles: int = option(
+        0, metavar="K", least=0, most=MOST_RESAMPLES, hint="0 is one pass in file order"
+    )
+    seed: int = option(0, least=0)
     windows: bool = False
     pairwise: bool = False
     grouping: GroupBy | None = None
-    resampling: Resampling = field(default_factory=Resampling)
+    resampling: Resampling = option(Resampling(), offers=("over", "resamples", "confidence"))
     statistic: SystemStatistic = "pearson"
     cluster_test: ClusterTest = "perm-systems"
-    credit: tuple[CreditKind, ...] | None = None
+    credit: tuple[CreditKind, ...] | None = option(None, metavar="KIND", several=True)
 
     def __post_init__(self) -> None:
         """Refuse, before any file is read, what no benchmark could give."""
-        for what, value, known in (
-            ("value of human", self.human, get_args(Human)),
-            ("aggregate", self.aggregate, get_args(Aggregate)),
-            ("level", self.level, get_args(Level)),
-            ("tie rule", self.ties, get_args(TieRule)),
-            ("kind of human scores", self.human_scores, get_args(HumanKind)),
-            ("grouping", self.grouping, get_args(GroupBy)),
-            ("statistic", self.statistic, get_args(SystemStatistic)),
-            ("cluster test", self.cluster_test, get_args(ClusterTest)),
-        ):
-            if value is not None:
-                known_name(what, value, known)
-        for kind in self.credit or ():
-            known_name("credit", kind, get_args(CreditKind))
-        self._check_trueskill()
+        check(self)
+        if self.shuffles and self.aggregate != "trueskill":
+            raise OptionError(
+                f"--shuffles {self.shuffles} is of TrueSkill alone: the order of sentences does "
+                f"not change --aggregate {self.aggregate}"
+            )
         self._check_statistic()
         self._check_cluster_test()
         if self.grouping is not None and self.level in ("system", "edit"):
@@ -96,19 +95,6 @@ class Settings:
             )
         if self.credit and self.level not in ("edit", "all"):
             raise OptionError(f"--credit is for --level edit or all, not {self.level}")
-
-    def _check_trueskill(self) -> None:
-        if self.seed < 0:
-            raise OptionError(f"--seed {self.seed}: expected 0 or more")
-        if self.shuffles < 0:
-            raise OptionError(f"--shuffles {self.shuffles}: expected 0 (file order) or more")
-        if self.shuffles > MOST_RESAMPLES:
-            raise OptionError(f"--shuffles {self.shuffles}: expected at most {MOST_RESAMPLES}")
-        if self.shuffles and self.aggregate != "trueskill":
-            raise OptionError(
-                f"--shuffles {self.shuffles} is of TrueSkill alone: the order of sentences does "
-                f"not change --aggregate {self.aggregate}"
-            )
 
     def _check_statistic(self) -> None:
         """A statistic other than the usual one is asked for in vain where nothing is tested."""

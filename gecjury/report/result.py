@@ -102,6 +102,12 @@ class Result:
         records = {name: list(self.table(name).rows) for name in names}
         return {**self.facts, **records, "notes": list(self.notes)}
 
+    def page(self) -> str:
+        """Return the tables as one HTML page that needs no network."""
+        from gecjury.report.page.scores import tables_html
+
+        return tables_html(self)
+
     def __str__(self) -> str:
         """Return the tables as plain text."""
         from gecjury.report.tables import tables_text

@@ -24,6 +24,7 @@ from gecjury.settings import check
 
 if TYPE_CHECKING:
     from gecjury.benchmarks.benchmark import Benchmark
+    from gecjury.benchmarks.table import View
 
 Data: TypeAlias = "Corpus | Benchmark | str"
 """What a study is about: texts, a benchmark, or a benchmark's name."""
@@ -31,7 +32,7 @@ Data: TypeAlias = "Corpus | Benchmark | str"
 Metrics = str | Scorer | Sequence[str | Scorer]
 """One metric or several, by name with options as on the command line, or loaded."""
 
-Takes = Literal["files", "two outputs", "benchmark", "either"]
+Takes = Literal["files", "two outputs", "benchmark", "either", "sample"]
 """What a command asks for in front of its options."""
 
 
@@ -139,9 +140,19 @@ class Study(ABC):
     def __post_init__(self) -> None:
         check(self)
 
+    @property
+    def view(self) -> View | None:
+        """Which human judgments a benchmark is loaded with; None for its usual ones."""
+        return None
+
     @abstractmethod
     def run(self, work: Work) -> Result:
         """Carry the study out."""
+
+    @classmethod
+    def usual_metrics(cls) -> tuple[tuple[str, ...], str]:
+        """Return the metrics that are taken where none is named, and what is said of others."""
+        return (), ""
 
     def plans(self, work: Work) -> list[Plan]:
         """Return what the metrics would ask of services that may cost money."""

@@ -9,18 +9,15 @@ from __future__ import annotations
 import html
 import math
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, zip_longest
-from pathlib import Path
 from typing import Any, get_args
 
 from markupsafe import Markup, escape
 
 from gecjury.benchmarks.table import BENCHMARKS, View
-from gecjury.errors import OutputError
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.disagreement import Consensus, camps, consensus, sentence_views
 from gecjury.metaeval.result import Comparison
@@ -54,7 +51,6 @@ from gecjury.report.tables import plain
 from gecjury.runtime import __version__
 from gecjury.scoring.registry import paper_of
 from gecjury.scoring.scores import ScoreTable
-from gecjury.textfiles import write_text
 from gecjury.wording import number, shortened
 
 # The whole page stays below 3 MB; what tables and figures leave is for sentences.
@@ -77,30 +73,10 @@ _SECTIONS = {
 }
 
 
-def check_page(path: str | Path) -> None:
-    """Try the place of the page before any work is done; what stands there is kept.
-
-    Raises:
-        OutputError: it is a folder, or its folder cannot be made or written.
-    """
-    target = Path(path)
-    if target.is_dir():
-        raise OutputError(f"{path}: is a folder; give the page a file name, such as report.html")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=target.parent).close()
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
-
-
-def write_page(path: str | Path, comparison: Comparison) -> None:
-    """Write the page; a failure leaves what stood there before.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+def comparison_page(comparison: Comparison) -> str:
+    """Return a comparison as one page to read and share."""
     material = Material(comparison.study, comparison.tables, comparison.cautions)
-    write_text(path, report_page(document_of(comparison), material))
+    return report_page(document_of(comparison), material)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,10 @@ import gecjury
 from gecjury.benchmarks.annotators import annotator_kappa
 from gecjury.cli import main
 from gecjury.errors import InputError, OptionError
-from gecjury.metaeval.comparison import check, plans
+from gecjury.metaeval.comparison import check, compare, plans
+from gecjury.metaeval.settings import Settings
 from gecjury.report.comparison import document, tables
+from gecjury.report.page.page import comparison_page
 from gecjury.report.tables import to_json
 from gecjury.wording import width
 
@@ -23,11 +25,11 @@ FEW = gecjury.Resampling(resamples=20, permutations=100)
 
 
 def compared(*metrics: Any, **settings: Any) -> gecjury.Comparison:
-    return gecjury.compare("sample", metrics, gecjury.Settings(resampling=FEW, **settings))
+    return compare("sample", metrics, Settings(resampling=FEW, **settings))
 
 
 def test_eight_lines_are_a_comparison() -> None:
-    found = gecjury.compare("sample", ["green", "gleu:n=3"], gecjury.Settings(resampling=FEW))
+    found = compare("sample", ["green", "gleu:n=3"], Settings(resampling=FEW))
     best = max(found.results, key=lambda result: result.system.pearson)
     lines = [
         f"{best.label}: r = {best.system.pearson:.3f}",
@@ -43,8 +45,8 @@ def test_settings_are_optional_and_scorers_may_be_objects_names_or_scores() -> N
     benchmark = gecjury.load_benchmark("sample")
     green = gecjury.load("green")
     table = green.score_corpus(benchmark.corpus)
-    found = gecjury.compare(benchmark, [green])
-    assert found.settings == gecjury.Settings()
+    found = compare(benchmark, [green])
+    assert found.settings == Settings()
     alone = compared(table)
     named = compared("green")
     assert alone.results[0].system == named.results[0].system
@@ -57,8 +59,8 @@ def test_what_finished_scores_cannot_do_is_said() -> None:
     table = gecjury.load("green").score_corpus(gecjury.load_benchmark("sample").corpus)
     with pytest.raises(OptionError, match="green: corpus scores of resampled sentences need"):
         compared(table, aggregate="corpus")
-    once = gecjury.Settings(aggregate="corpus", resampling=gecjury.Resampling("none"))
-    found = gecjury.compare("sample", [table], once)
+    once = Settings(aggregate="corpus", resampling=gecjury.Resampling("none"))
+    found = compare("sample", [table], once)
     np.testing.assert_array_equal(found.results[0].scores, table.by_system.score)
     with pytest.raises(OptionError, match="finished scores have no credits"):
         compared(table, level="edit")
@@ -77,12 +79,12 @@ def test_what_finished_scores_cannot_do_is_said() -> None:
 def test_what_a_benchmark_lacks_is_refused_before_any_scoring(
     settings: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
-    chosen = gecjury.Settings(**settings)
+    chosen = Settings(**settings)
     for step in (check, plans):
         with pytest.raises(OptionError, match=words):
             step("sample", ["green"], chosen)
     with pytest.raises(OptionError, match=words):
-        gecjury.compare("sample", ["green"], chosen, score_files=tmp_path / "scores")
+        compare("sample", ["green"], chosen, score_files=tmp_path / "scores")
     assert not (tmp_path / "scores").exists()
 
 
@@ -90,7 +92,7 @@ def test_nothing_to_score_is_refused() -> None:
     with pytest.raises(OptionError, match="no metric to compare"):
         check("sample", [])
     with pytest.raises(OptionError, match="a dry run scores nothing"):
-        gecjury.compare("sample", ["green"], runtime=gecjury.Runtime(dry_run=True))
+        compare("sample", ["green"], runtime=gecjury.Runtime(dry_run=True))
     assert plans("sample", ["green"]) == []
 
 
@@ -128,8 +130,8 @@ def test_rows_are_plain_and_stand_as_the_main_table_does() -> None:
     }  # fmt: skip
     assert "accuracy" not in compared("green", level="system").rows()[0]
     assert "pearson" not in compared("green", level="sentence").rows()[0]
-    plain = gecjury.Settings(resampling=gecjury.Resampling("none"))
-    assert "pearson_low" not in gecjury.compare("sample", ["green"], plain).rows()[0]
+    plain = Settings(resampling=gecjury.Resampling("none"))
+    assert "pearson_low" not in compare("sample", ["green"], plain).rows()[0]
 
 
 def test_rows_make_a_data_frame() -> None:
@@ -179,22 +181,19 @@ def test_annotators_have_their_kappa_beside_the_ceiling() -> None:
 def test_kappa_of_seeda_is_the_published_one(data_dir: Path, view: Any) -> None:
     # Kobayashi et al. 2024, table 3.
     benchmark = gecjury.load_benchmark("seeda", data=data_dir)
-    plain = gecjury.Settings(human=view, level="sentence", resampling=gecjury.Resampling("none"))
-    found = gecjury.compare(benchmark, ["changes"], plain).annotators[view]
+    plain = Settings(human=view, level="sentence", resampling=gecjury.Resampling("none"))
+    found = compare(benchmark, ["changes"], plain).annotators[view]
     wanted = {"edit": (0.28, 0.61), "sentence": (0.41, 0.71)}[view]
     assert (round(found.between.mean, 2), round(found.within.mean, 2)) == wanted
 
 
-def test_cautions_are_the_same_in_every_format(tmp_path: Path) -> None:
-    from gecjury.report.page.page import write_page
-
+def test_cautions_are_the_same_in_every_format() -> None:
     found = compared("green", "changes")
     texts = [caution.text for caution in found.cautions]
     assert len(set(texts)) == len(texts) > 2
     assert document(found)["caveats"] == texts
     assert list(tables(found)[0].notes)[-len(texts) :] == texts
-    write_page(tmp_path / "page.html", found)
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = comparison_page(found)
     for caution in found.cautions:
         assert f"<dt>{caution.heading}</dt>" in page
         assert caution.text.split(" (")[0] in page

@@ -13,7 +13,8 @@ from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.errors import OptionError
 from gecjury.metaeval.comparison import check
 from gecjury.metaeval.effort import Effort, effort, told
-from gecjury.metaeval.settings import Resampling, Settings
+from gecjury.metaeval.settings import Settings
+from gecjury.stats.resampling import Resampling
 
 
 def many(systems: int, sentences: int, places: int = 2) -> Benchmark:

@@ -7,22 +7,26 @@ from typing import Any
 import pytest
 
 from gecjury.errors import OptionError
-from gecjury.metaeval.settings import Resampling, Settings
+from gecjury.metaeval.settings import Settings
+from gecjury.stats.resampling import Resampling
 
 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"human": "edits"}, "unknown value of human 'edits': did you mean edit"),
-        ({"aggregate": "trueskil"}, "unknown aggregate 'trueskil': did you mean trueskill"),
-        ({"level": "word"}, "unknown level 'word'"),
-        ({"ties": "win"}, "unknown tie rule 'win'"),
-        ({"human_scores": "median"}, "unknown kind of human scores 'median'"),
-        ({"grouping": "source"}, "unknown grouping 'source'"),
+        ({"human": "edits"}, "unknown value of --human 'edits': did you mean edit"),
+        (
+            {"aggregate": "trueskil"},
+            "unknown value of --aggregate 'trueskil': did you mean trueskill",
+        ),
+        ({"level": "word"}, "unknown value of --level 'word'"),
+        ({"ties": "win"}, "unknown value of --ties 'win'"),
+        ({"human_scores": "median"}, "unknown value of --human-scores 'median'"),
+        ({"grouping": "source"}, "unknown value of --grouping 'source'"),
         ({"statistic": "pairwise-accuracy"}, "did you mean pairwise_accuracy"),
-        ({"credit": ("counts", "all")}, "unknown credit 'all'"),
+        ({"credit": ("counts", "all")}, "unknown value of --credit 'all'"),
         ({"seed": -1}, "--seed -1: expected 0 or more"),
-        ({"shuffles": -1}, r"--shuffles -1: expected 0 \(file order\) or more"),
+        ({"shuffles": -1}, r"--shuffles -1: expected 0 or more \(0 is one pass in file order\)"),
         ({"shuffles": 2, "aggregate": "mean"}, "does not change --aggregate mean"),
         ({"statistic": "spa", "resampling": Resampling("none")}, "nothing is tested"),
         ({"statistic": "spa", "level": "sentence"}, "--statistic spa with --level sentence"),

@@ -13,13 +13,14 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.own_judgments import known_items
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.resampled import Entry, resampled_human_scores, win_rates
-from gecjury.metaeval.settings import ClusterTest, Resampling
+from gecjury.metaeval.settings import ClusterTest
 from gecjury.metaeval.study import Study
 from gecjury.metaeval.uncertainty import Uncertainty
 from gecjury.stats.bootstrap import interval
 from gecjury.stats.correlation import pearson
 from gecjury.stats.permutation import SystemStatistic, holm_matrix, perm_both, perm_systems
 from gecjury.stats.preferences import preference_agreement
+from gecjury.stats.resampling import Resampling
 from gecjury.stats.soft_accuracy import perm_both_spa
 
 RULES = ("half", "official", "loss", "drop", "calibrated")

@@ -1,0 +1,145 @@
+"""Metrics of any family tried against a benchmark's human judgments: `gecjury compare`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from gecjury.benchmarks.table import View
+from gecjury.errors import OptionError, install_hint
+from gecjury.metaeval import comparison as metaeval
+from gecjury.metaeval.effort import effort, told
+from gecjury.metaeval.result import Comparison
+from gecjury.metaeval.settings import Settings
+from gecjury.report.comparison import document, tables
+from gecjury.report.result import Result
+from gecjury.scoring.scores import Plan
+from gecjury.studies.study import Study, Takes, Work, function_of
+from gecjury.wording import number
+
+if TYPE_CHECKING:
+    from gecjury.benchmarks.benchmark import Benchmark
+
+_MOST_PAIRED = 200  # systems whose pairs make a table that somebody can use
+_METRICS = ("green", "gleu")
+_EDIT_METRICS = ("errant", "cleme")
+
+
+@dataclass(frozen=True, repr=False)
+class Compared(Result):
+    """Metrics against people, as tables, as the document of JSON and as a page.
+
+    Attributes:
+        comparison: the figures, typed.
+    """
+
+    comparison: Comparison = field(kw_only=True)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the main table: a record a metric and view, then chance, then people.
+
+        Figures of levels that were not compared have no key. What is not defined is NaN, a cluster
+        without test None. Where there are intervals, `pearson_low` and `pearson_high` stand beside
+        `pearson`, and so for the others.
+        """
+        return self.comparison.rows()
+
+    def document(self) -> dict[str, Any]:
+        """Return what JSON shows; docs/meta-evaluation.md explains its keys."""
+        return document(self.comparison)
+
+    def page(self) -> str:
+        """Return the comparison as one page to read and share."""
+        from gecjury.report.page.page import comparison_page
+
+        return comparison_page(self.comparison)
+
+    def __str__(self) -> str:
+        """Return the main table as aligned text."""
+        return str(self.comparison)
+
+    def __repr__(self) -> str:
+        """Return what was compared."""
+        return repr(self.comparison)
+
+    def _repr_html_(self) -> str:
+        """Return the main table for a notebook."""
+        return self.comparison._repr_html_()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare(Settings, Study):
+    """Metrics of any family tried against the human judgments of a benchmark."""
+
+    takes: ClassVar[Takes] = "benchmark"
+    data: ClassVar[str] = (
+        "seeda, gjg15, gmeg-{dev,test}-{fce,wiki,yahoo}, jfleg, tmu-gfm[-test], swedish-oestling, "
+        "autojqe[-test], aqua-{en,uk}, pevdata, sample, or a folder or .toml file of your own"
+    )
+    keeps: ClassVar[bool] = True
+    page: ClassVar[bool] = True
+
+    @property
+    def view(self) -> View | None:
+        """The judgments that the benchmark is loaded with."""
+        return None if self.human == "both" else self.human
+
+    def check(self, work: Work) -> None:
+        """Refuse what the benchmark or a metric does not allow."""
+        systems = len(work.corpus.names)
+        if self.pairwise and systems > _MOST_PAIRED:
+            raise OptionError(
+                f"--pairwise: {number(systems)} systems would make tables of {number(systems)} × "
+                f"{number(systems)} for every metric; expected at most {_MOST_PAIRED}: compare "
+                "fewer by --systems, or leave it out"
+            )
+        metaeval.check(self._benchmark(work), work.scorers, self)
+
+    def plans(self, work: Work) -> list[Plan]:
+        """Return what the metrics would ask for every level that is compared."""
+        return metaeval.plans(self._benchmark(work), work.scorers, self, runtime=work.runtime)
+
+    def warning(self, work: Work) -> str:
+        """Return how long the comparison will take, where that is minutes."""
+        text = told(effort(self._benchmark(work), len(work.scorers), self))
+        return f"gecjury: {text}" if text else ""
+
+    def run(self, work: Work) -> Compared:
+        """Score the benchmark's systems and hold the scores against people's judgments."""
+        comparison = metaeval.compare(
+            self._benchmark(work),
+            work.scorers,
+            self,
+            runtime=work.runtime,
+            score_files=work.folder,
+        )
+        notes = tuple(caution.text for caution in comparison.cautions)
+        shown = tuple(tables(comparison))
+        return Compared(shown, {}, notes, int(comparison.incomplete), comparison=comparison)
+
+    def _benchmark(self, work: Work) -> Benchmark:
+        if work.benchmark is None:
+            raise OptionError("a comparison needs human judgments: name a benchmark")
+        return work.benchmark
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo(Compare):
+    """The main job on the embedded sample, which shows the program and proves nothing."""
+
+    takes: ClassVar[Takes] = "sample"
+    metrics: ClassVar[str] = f"metrics to try (default: {', '.join(_METRICS + _EDIT_METRICS)})"
+
+    @classmethod
+    def usual_metrics(cls) -> tuple[tuple[str, ...], str]:
+        """Return metrics that run with what is installed, and what is said of the others.
+
+        Metrics over edits need spaCy and errant.
+        """
+        if all(find_spec(package) for package in ("errant", "spacy")):
+            return _METRICS + _EDIT_METRICS, ""
+        return _METRICS, f"gecjury: {', '.join(_EDIT_METRICS)} left out: {install_hint('edits')}"
+
+
+compare = function_of(Compare)
