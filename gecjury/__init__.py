@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gecjury.metaeval import Comparison, Resampling, Settings, compare
     from gecjury.runtime import Runtime
     from gecjury.scoring import METRICS, ScoreTable, load
-    from gecjury.scoring.given_scores import scores
+    from gecjury.scoring.given_scores import given_scores
 
 __all__ = [
     "METRICS",
@@ -56,6 +56,7 @@ __all__ = [
     "compare",
     "diff",
     "explain",
+    "given_scores",
     "in_language",
     "language_of",
     "load",
@@ -65,7 +66,6 @@ __all__ = [
     "read_corpus",
     "score",
     "score_dataset",
-    "scores",
     "tune",
 ]
 
@@ -95,7 +95,7 @@ _HOMES = {
     "read_corpus": "gecjury.corpus",
     "score": "gecjury.experiments.score",
     "score_dataset": "gecjury.datasets.run",
-    "scores": "gecjury.scoring.given_scores",
+    "given_scores": "gecjury.scoring.given_scores",
     "tune": "gecjury.experiments.tune",
 }
 

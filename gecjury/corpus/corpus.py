@@ -338,15 +338,16 @@ class Corpus:
 
 def corpus_of_texts(
     sources: Sequence[str],
-    hypotheses: Mapping[str, Sequence[str]],
+    hypotheses: Mapping[str, Sequence[str]] | Sequence[str],
     references: Sequence[Sequence[str]] = (),
     gold: Sequence[M2Sentence] | None = None,
 ) -> Corpus:
-    """Texts held in memory as a corpus.
+    """Return texts held in memory as a corpus.
 
     Args:
         sources: N tokenised sentences.
-        hypotheses: system name → N sentences.
+        hypotheses: system name → N sentences; or the N sentences of one system, which is then
+            called `hypothesis`.
         references: R lists of N sentences; one list of strings counts as one reference.
         gold: N M2 blocks, for metrics that match gold edits; without references they give these.
 
@@ -354,10 +355,7 @@ def corpus_of_texts(
         InputError: lengths differ, or something is no text.
     """
     if not isinstance(hypotheses, Mapping):
-        raise InputError(
-            f"hypotheses are a {type(hypotheses).__name__}; expected sentences by system, e.g. "
-            '{"mine": hypotheses}'
-        )
+        hypotheses = {"hypothesis": hypotheses}
     if len(references) and isinstance(references[0], str):
         references = [references]  # type: ignore[list-item]  # a single list of sentences
     versions = tuple(Version(_texts(f"references[{i}]", r)) for i, r in enumerate(references))

@@ -36,7 +36,7 @@ from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
-from gecjury.scoring.signature import Setting, Signature, package_versions
+from gecjury.scoring.signature import Setting, Signature, code_digest, package_versions
 
 Ability = Literal["credit", "explain", "search", "sweep"]
 """What a metric may be able to do besides scoring; see `Scorer.can`."""
@@ -270,6 +270,8 @@ class Scorer(ABC):
             data["gold"] = corpus.gold_print
         if self.joint:
             data["rivals"] = corpus.context_print + "".join(corpus.system_prints.values())
+        # Packages raise `version` when scores change; code of the user's own is known by itself.
+        code = code_digest(type(self))
         count = len(corpus.references)
         name = corpus.reference_name.split(" ")[-1] or "given"
         return Signature(
@@ -283,6 +285,7 @@ class Scorer(ABC):
             {
                 **self.extra_signature(runtime or Runtime()),
                 **language_signature(corpus.language, tokens=self.reads == "tokens"),
+                **({"code": code} if code else {}),
             },
             self._changed(),
         )
@@ -375,7 +378,7 @@ class Scorer(ABC):
     def score(
         self,
         sources: Sequence[str],
-        hypotheses: Mapping[str, Sequence[str]],
+        hypotheses: Mapping[str, Sequence[str]] | Sequence[str],
         references: Sequence[Sequence[str]] = (),
         *,
         gold: Sequence[M2Sentence] | None = None,
@@ -385,7 +388,7 @@ class Scorer(ABC):
 
         Args:
             sources: N tokenised sentences.
-            hypotheses: system name → N sentences.
+            hypotheses: system name → N sentences, or the N sentences of one system.
             references: R lists of N sentences; one list of strings counts as one reference.
             gold: N M2 blocks, for metrics that match gold edits; without references they give
                 these.
