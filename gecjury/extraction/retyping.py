@@ -22,7 +22,14 @@ from typing import Literal, NamedTuple
 from gecjury.caches import DiskCache, text_key
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits
-from gecjury.corpus.gold import DETECTED_TYPES, has_type_of, named_types, scheme_of
+from gecjury.corpus.gold import (
+    DETECTED_TYPES,
+    has_type_of,
+    have_types,
+    named_types,
+    other_types,
+    scheme_of,
+)
 from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
 from gecjury.extraction.extract import (
     CorpusEdits,
@@ -55,11 +62,12 @@ _Line = tuple[str, Edits]
 
 
 def is_retyped(corpus: Corpus, types: GoldTypes, tagger: str = "embedded") -> bool:
-    """Whether some gold edit among a corpus' references is typed anew; nothing is parsed."""
+    """Return whether some gold edit of a corpus is typed anew; nothing is parsed."""
     if types == "errant":
         return any(any(version.edits or ()) for version in corpus.references)
     scheme = scheme_of(corpus.language.tagger_for(tagger))
-    return types == "auto" and bool(corpus.types_beside(scheme)) and corpus.typed_as(scheme)
+    foreign = types == "auto" and other_types(corpus.references, scheme)
+    return bool(foreign) and have_types(corpus.hypotheses, scheme)
 
 
 def typed_corpus_edits(
@@ -84,9 +92,9 @@ def typed_corpus_edits(
     found = corpus_edits(corpus, tagger, pos, runtime)
     scheme = scheme_of(tagger)
     owner = "ERRANT's" if scheme == "errant" else f"those of tagger={tagger}"
-    other = corpus.types_beside(scheme)
+    other = other_types(corpus.references, scheme)
     if not is_retyped(corpus, types, tagger):
-        if not other or not corpus.typed_as(scheme):
+        if not other or not have_types(corpus.hypotheses, scheme):
             return found
         note = (
             f"{other.total()} gold edits have types of another scheme than {owner} "

@@ -424,26 +424,31 @@ def mean_of_totals(totals: FloatArray) -> Scores:
 
 
 @dataclass(frozen=True)
-class MeanScorer(Scorer):
-    """A metric whose corpus score is the mean of its sentence scores; NaN is left out."""
-
-    def sentence_scores(self, statistics: Statistics) -> Scores:
-        """The statistics themselves, systems × sentences."""
-        return Scores(statistics.values)
+class SentenceMean(Scorer):
+    """Base of metrics whose corpus score is the mean of their sentence scores; NaN is left out."""
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Means over the scored sentences; NaN for a system without any."""
+        """Return means over the scored sentences; NaN for a system without any."""
         return self.sentence_scores(statistics).mean(draws)
 
     def totals(self, statistics: Statistics) -> FloatArray | None:
-        """Sum and number of the scored sentences; none where a subclass takes no mean."""
-        if type(self).corpus_scores is not MeanScorer.corpus_scores:
+        """Return sum and number of the scored sentences; None where a subclass takes no mean."""
+        if type(self).corpus_scores is not SentenceMean.corpus_scores:
             return None
         return mean_totals(self.sentence_scores(statistics))
 
     def total_scores(self, totals: FloatArray) -> Scores:
-        """Means over the scored sentences."""
+        """Return means over the scored sentences."""
         return mean_of_totals(totals)
+
+
+@dataclass(frozen=True)
+class MeanScorer(SentenceMean):
+    """A metric whose statistics are its sentence scores, and whose corpus score is their mean."""
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """Return the statistics themselves, systems × sentences."""
+        return Scores(statistics.values)
 
 
 @dataclass(frozen=True)
