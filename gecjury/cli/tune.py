@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, get_args
 
+from gecjury.addresses import masked
 from gecjury.benchmarks.table import View
 from gecjury.cli.inputs import named_benchmark, runtime_from, up_to
 from gecjury.cli.streams import tell
@@ -13,7 +14,6 @@ from gecjury.experiments.tune import Tuned, TuneSettings, check_tuning, tune
 from gecjury.experiments.tuning import MEASURES, shown
 from gecjury.metaeval.study import HUMAN_KINDS
 from gecjury.report.tables import Column, Table, print_result
-from gecjury.runtime import masked
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import scorer_class
 from gecjury.stats.ranking import Aggregate

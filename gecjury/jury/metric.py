@@ -13,12 +13,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from gecjury.addresses import default_server, public_address
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, OptionError
 from gecjury.jury.model import JuryModel, Member, identity, placeless, read_jury, same_identity
 from gecjury.models.checkpoints import EMBEDDED
-from gecjury.runtime import Runtime, default_server, public_address
+from gecjury.runtime import Runtime
 from gecjury.scoring.options import is_own_file, parse
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.score_files import score_with_files
