@@ -11,7 +11,7 @@ from gecjury.benchmarks.table import View
 from gecjury.cli.inputs import named_benchmark, runtime_from, up_to
 from gecjury.cli.streams import tell
 from gecjury.experiments.tune import Tuned, TuneSettings, check_tuning, tune
-from gecjury.experiments.tuning import MEASURES, shown
+from gecjury.experiments.tuning import MEASURES, Tunable, shown
 from gecjury.metaeval.study import HUMAN_KINDS
 from gecjury.report.tables import Column, Table, print_result
 from gecjury.scoring.options import parse
@@ -119,7 +119,8 @@ def tables(found: Tuned, benchmark: str, curve: bool) -> list[Table]:
     if found.grid is None:
         keys = list(found.found[0].values)
         metric = scorer_class(parse(found.what)[0])
-        searched, steps = metric.tuning.get("searched", "options"), metric.tuning.get("steps")
+        tuning = getattr(metric, "tuning", Tunable.tuning)
+        searched, steps = tuning.get("searched", "options"), tuning.get("steps")
         title = f"{metric.__name__}'s {searched} on {benchmark}"
         notes = [
             f"{searched}{f' in {steps}' if steps else ''}; accuracy over decided pairs, "
