@@ -13,13 +13,12 @@ typed anew before they are compared.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from gecjury.caches import DiskCache, text_key
+from gecjury.caches import text_key
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits
 from gecjury.corpus.gold import (
@@ -33,9 +32,9 @@ from gecjury.corpus.gold import (
 from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
 from gecjury.extraction.extract import (
     CorpusEdits,
-    cache_parts,
     corpus_edits,
     extract,
+    remembered,
     tagging_pipeline,
 )
 from gecjury.extraction.merging import Span
@@ -154,28 +153,22 @@ def retype(lines: Sequence[_Line], tagger: str, pos: str, runtime: Runtime) -> l
     Raises:
         MissingExtraError, OptionError: as `corpus_edits`.
     """
-    keys = [text_key(source, ExtractedEdits(edits).to_json()) for source, edits in lines]
-    known: dict[str, Edits] = {}
-    cache = None
-    if runtime.use_cache and lines:
-        parts = {"what": "types of gold edits", **cache_parts(tagger, pos)}
-        cache = DiskCache(runtime.cache_folder("edits") / "edits.sqlite", parts)
-        for key, text in cache.get(list(dict.fromkeys(keys))).items():
-            # What cannot be read is made anew, as if it had never been kept.
-            with contextlib.suppress(ValueError):
-                known[key] = ExtractedEdits.from_json(text).edits
-    missing = {key: line for key, line in zip(keys, lines, strict=True) if key not in known}
-    if missing:
+
+    def key_of(line: _Line) -> str:
+        return text_key(line[0], ExtractedEdits(line[1]).to_json())
+
+    def make(missing: list[_Line]) -> Iterator[tuple[_Line, ExtractedEdits]]:
         tools = tagging_pipeline(tagger, pos)
         analyser = tools if isinstance(tools, Analyser) else errant_analyser(tools)
         typing = _Typing(analyser.reader, analyser.typer)
-        rest = iter(runtime.track(missing.items(), "types of gold edits", len(missing)))
-        while batch := dict(islice(rest, _WINDOW)):
-            made = dict(zip(batch, typing.lines(list(batch.values())), strict=True))
-            known |= made
-            if cache is not None:
-                cache.put({key: ExtractedEdits(edits).to_json() for key, edits in made.items()})
-    return [known[key] for key in keys]
+        rest = iter(missing)
+        while batch := list(islice(rest, _WINDOW)):
+            yield from zip(batch, map(ExtractedEdits, typing.lines(batch)), strict=True)
+
+    distinct = list(dict.fromkeys(lines))
+    what = "types of gold edits"
+    known, _ = remembered(what, distinct, key_of, make, tagger, pos, runtime)
+    return [known[line].edits for line in lines]
 
 
 def retyped_blocks(
