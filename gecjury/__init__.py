@@ -24,7 +24,10 @@ from gecjury.runtime import __version__
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import load_benchmark
-    from gecjury.corpus import Corpus, in_language, language_of, read_corpus
+    from gecjury.corpus.corpus import Corpus
+    from gecjury.corpus.language import language_of
+    from gecjury.corpus.reading import read_corpus
+    from gecjury.corpus.tokens import in_language
     from gecjury.datasets.run import score_dataset
     from gecjury.decisions.diff import DiffSettings, diff
     from gecjury.experiments.attack import AttackSettings, attack
@@ -72,7 +75,7 @@ __all__ = [
 _HOMES = {
     "AttackSettings": "gecjury.experiments.attack",
     "Comparison": "gecjury.metaeval",
-    "Corpus": "gecjury.corpus",
+    "Corpus": "gecjury.corpus.corpus",
     "DiffSettings": "gecjury.decisions.diff",
     "METRICS": "gecjury.scoring",
     "MaegeSettings": "gecjury.experiments.maege.experiment",
@@ -86,13 +89,13 @@ _HOMES = {
     "compare": "gecjury.metaeval",
     "diff": "gecjury.decisions.diff",
     "explain": "gecjury.experiments.explain",
-    "in_language": "gecjury.corpus",
-    "language_of": "gecjury.corpus",
+    "in_language": "gecjury.corpus.tokens",
+    "language_of": "gecjury.corpus.language",
     "load": "gecjury.scoring",
     "load_benchmark": "gecjury.benchmarks",
     "maege": "gecjury.experiments.maege.experiment",
     "rank": "gecjury.experiments.rank",
-    "read_corpus": "gecjury.corpus",
+    "read_corpus": "gecjury.corpus.reading",
     "score": "gecjury.experiments.score",
     "score_dataset": "gecjury.datasets.run",
     "given_scores": "gecjury.scoring.given_scores",

@@ -35,6 +35,8 @@ from gecjury.extraction.taggers import (
 )
 from gecjury.runtime import Runtime
 
+_T = TypeVar("_T", bound=Hashable)
+
 Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 
 # The errant releases, as (major, minor), whose edits the tests compare with ours.
@@ -45,7 +47,6 @@ _FORMAT = "1"
 _FEW = 200
 # Pairs whose edits are written to disk at once.
 _AT_ONCE = 2000
-_T = TypeVar("_T", bound=Hashable)
 # Letters of a token from which its spelling is no longer compared: ERRANT's distance of two
 # spellings takes time that grows with the product of their lengths.
 _GIANT = 2000
