@@ -24,7 +24,10 @@ from gecjury.runtime import __version__
 
 if TYPE_CHECKING:
     from gecjury.benchmarks import load_benchmark
-    from gecjury.corpus import Corpus, in_language, language_of, read_corpus
+    from gecjury.corpus.corpus import Corpus
+    from gecjury.corpus.language import language_of
+    from gecjury.corpus.reading import read_corpus
+    from gecjury.corpus.tokens import in_language
     from gecjury.datasets.run import score_dataset
     from gecjury.experiments.attack import AttackSettings, attack
     from gecjury.experiments.explain import explain
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from gecjury.metaeval import Comparison
     from gecjury.runtime import Runtime
     from gecjury.scoring import METRICS, ScoreTable, load
-    from gecjury.scoring.given_scores import scores
+    from gecjury.scoring.given_scores import given_scores
     from gecjury.stats.resampling import Resampling
     from gecjury.studies.compare import Compare, compare
     from gecjury.studies.diff import Diff, diff
@@ -58,6 +61,7 @@ __all__ = [
     "compare",
     "diff",
     "explain",
+    "given_scores",
     "in_language",
     "language_of",
     "load",
@@ -67,7 +71,6 @@ __all__ = [
     "read_corpus",
     "score",
     "score_dataset",
-    "scores",
     "tune",
 ]
 
@@ -75,8 +78,8 @@ _HOMES = {
     "AttackSettings": "gecjury.experiments.attack",
     "Compare": "gecjury.studies.compare",
     "Comparison": "gecjury.metaeval",
-    "Corpus": "gecjury.corpus",
     "Diff": "gecjury.studies.diff",
+    "Corpus": "gecjury.corpus.corpus",
     "METRICS": "gecjury.scoring",
     "MaegeSettings": "gecjury.experiments.maege.experiment",
     "Rank": "gecjury.studies.rank",
@@ -88,16 +91,16 @@ _HOMES = {
     "compare": "gecjury.studies.compare",
     "diff": "gecjury.studies.diff",
     "explain": "gecjury.experiments.explain",
-    "in_language": "gecjury.corpus",
-    "language_of": "gecjury.corpus",
+    "in_language": "gecjury.corpus.tokens",
+    "language_of": "gecjury.corpus.language",
     "load": "gecjury.scoring",
     "load_benchmark": "gecjury.benchmarks",
     "maege": "gecjury.experiments.maege.experiment",
     "rank": "gecjury.studies.rank",
-    "read_corpus": "gecjury.corpus",
+    "read_corpus": "gecjury.corpus.reading",
     "score": "gecjury.experiments.score",
     "score_dataset": "gecjury.datasets.run",
-    "scores": "gecjury.scoring.given_scores",
+    "given_scores": "gecjury.scoring.given_scores",
     "tune": "gecjury.experiments.tune",
 }
 

@@ -1,20 +1,13 @@
-"""How a run is carried out: device, batches, workers, caches, progress, keys.
-
-Never what is computed. Everything that is printed or kept passes through `masked` or
-`public_address` where a key may be among it.
-"""
+"""How a run is carried out, never what is computed: device, batches, workers, caches, progress."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
-
-from gecjury.errors import OptionError
 
 __version__ = "0.1.0"
 
@@ -121,157 +114,6 @@ class Runtime:
             for item in items:
                 yield item
                 bar.advance()
-
-
-KEY_VARIABLE = "OPENAI_API_KEY"
-"""Of the key for OpenAI."""
-
-SERVER_VARIABLE = "OPENAI_BASE_URL"
-"""Of the server that is asked where none is named."""
-
-OPENAI_ADDRESS = "https://api.openai.com/v1"
-"""Of OpenAI itself, which signatures and stores write as no address."""
-
-MASK = "[key]"
-_OPENAI = re.compile(r"https://([a-z]+\.)?api\.openai\.com(:443)?(/|$)")
-
-# Shorter ones are no secrets (`EMPTY`, `none`, `1`), and masking them would damage what is read.
-_SHORTEST = 8
-_USER = re.compile(r"(?<=://)[^/?#\s]*@")
-# A key with a slash, which belongs written as %2F: what stands before it is then no host.
-_BROKEN_USER = re.compile(r"(?<=://)[^/?#\s]*:(?!\d*/)[^\s]*@")
-_QUERY = re.compile(r"[?#].*")
-# In running text a query's end cannot be told from the sentence's, so that values go by name.
-_NAMED = re.compile(r"(?i)([?&](?:[\w-]*(?:key|token|secret|sig|password))=)[^&\s'\",;)]+")
-
-
-def public_address(url: str) -> str:
-    """An address as it may be shown and kept: without user, password, query and fragment.
-
-    Args:
-        url: one address, or several joined by `+`.
-    """
-    parts = re.split(r"\+(?=https?://)", url)
-    return "+".join(_QUERY.sub("", _without_user(part)) for part in parts)
-
-
-def check_address(url: str) -> str:
-    """What is wrong with an HTTP address; empty where nothing is.
-
-    The answer quotes nothing of the address, in which keys may stand.
-    """
-    import urllib.parse
-
-    if any(letter <= " " or letter == "\x7f" for letter in url):
-        return "it has blanks or control characters"
-    try:
-        parts = urllib.parse.urlsplit(url)
-        scheme, host = parts.scheme, parts.hostname
-    except ValueError:
-        return "its host cannot be read"
-    if scheme not in ("http", "https"):
-        return "it does not begin with http:// or https://"
-    if not host:
-        return "it names no host"
-    try:
-        port = parts.port
-        if port == 0:
-            raise ValueError
-    except ValueError:
-        return "its port is no number from 1 to 65535"
-    try:
-        host.encode("idna")
-    except UnicodeError:
-        return "its host is no name"
-    return ""
-
-
-def _without_user(text: str) -> str:
-    return _BROKEN_USER.sub("", _USER.sub("", text))
-
-
-def secrets_of(url: str) -> tuple[str, ...]:
-    """What in an address must not be shown: user, password and the values of its query."""
-    # Here and below: what the command line need not import before anything is asked.
-    import base64
-    import urllib.parse
-
-    try:
-        parts = urllib.parse.urlsplit(url)
-    except ValueError:
-        return (url,)  # not an address, so that nothing in it can be told from a key
-    user, _, password = parts.netloc.rpartition("@")[0].partition(":")
-    values = [value for _, value in urllib.parse.parse_qsl(parts.query)]
-    basic = f"{urllib.parse.unquote(user)}:{urllib.parse.unquote(password)}"
-    found = [user, password, *values]
-    if user:
-        found.append(base64.b64encode(basic.encode()).decode())
-    return tuple(filter(None, found))
-
-
-def masked(text: str, secrets: Iterable[str] = (), *, addresses: bool = True) -> str:
-    """A text without keys.
-
-    Masked are the secrets given, the values of the environment's variables that are called a key
-    (`*API_KEY`), each also as an address or a JSON text writes it, and what stands for a key in
-    any address.
-
-    Args:
-        text: what is to be shown or kept.
-        secrets: keys beside those of the environment; those of less than 8 characters are left.
-        addresses: whether keys in addresses that are not known are masked as well: in messages,
-            not in what somebody wrote.
-    """
-    import json
-    import urllib.parse
-
-    named = [value for name, value in os.environ.items() if name.endswith("API_KEY")]
-    found: set[str] = set()
-    for secret in (*secrets, *named):
-        plain = secret.strip()
-        forms = {plain, *plain.split(), urllib.parse.unquote(plain)}
-        forms |= {urllib.parse.quote(plain, safe=""), json.dumps(plain)[1:-1], repr(plain)[1:-1]}
-        found |= {form for form in forms if len(form) >= _SHORTEST}
-    for secret in sorted(found, key=len, reverse=True):
-        text = text.replace(secret, MASK)
-    return _NAMED.sub(rf"\g<1>{MASK}", _without_user(text)) if addresses else text
-
-
-def default_server() -> str:
-    """The server that `$OPENAI_BASE_URL` says; empty where that is OpenAI or nothing."""
-    url = os.environ.get(SERVER_VARIABLE, "").strip()
-    return "" if url.rstrip("/") == OPENAI_ADDRESS else url
-
-
-def key_variable(url: str, named: str | None) -> str | None:
-    """The variable whose key an address may be sent; None where it gets none.
-
-    Args:
-        url: the address; empty for OpenAI. What `$OPENAI_BASE_URL` says gets OpenAI's key: who
-            sets the one for this machine sets the other.
-        named: the variable that the user named for other addresses.
-    """
-    if not url or _OPENAI.match(url) or url == default_server():
-        return KEY_VARIABLE
-    return named
-
-
-def read_key(variable: str) -> str:
-    """The key that a variable of the environment holds; empty if it is not set.
-
-    Raises:
-        OptionError: it holds what no key can (a line break, a curly quotation mark); the key
-            itself is not shown.
-    """
-    key = os.environ.get(variable, "").strip()
-    for place, letter in enumerate(key, 1):
-        if not "!" <= letter <= "~":
-            what = "a line break" if letter in "\r\n" else f"the character U+{ord(letter):04X}"
-            raise OptionError(
-                f"the key in ${variable} holds {what} (character {place} of {len(key)}), which no "
-                "key has: set it anew, without quotation marks around it"
-            )
-    return key
 
 
 @contextmanager

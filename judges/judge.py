@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
+from gecjury.addresses import SERVER_VARIABLE, default_server, public_address
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language
 from gecjury.errors import InputError, OptionError
@@ -20,7 +21,7 @@ from gecjury.judges.backends.connect import connect
 from gecjury.judges.replies.expected import TOP_TOKENS
 from gecjury.judges.showing import Context, cut_context, nonce, one_line, read_contexts
 from gecjury.prompts import Prompt, PromptError, criterion, read
-from gecjury.runtime import SERVER_VARIABLE, Runtime, default_server, public_address
+from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
 from gecjury.scoring.signature import Setting, Signature

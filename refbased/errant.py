@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits, counted_edits
 from gecjury.refbased.edit_metric import (
@@ -25,7 +25,7 @@ from gecjury.refbased.edit_metric import (
 from gecjury.refbased.references import RatioRule, best_f
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation, edit_label
-from gecjury.scoring.scorer import Scorer, mean_of_totals, mean_totals
+from gecjury.scoring.scorer import Scorer, SentenceMean
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import precision_recall_f
 
@@ -167,25 +167,13 @@ class ERRANT(BestReference, TypedEditMetric):
 
 
 @dataclass(frozen=True)
-class SentenceERRANT(ERRANT):
+class SentenceERRANT(SentenceMean, ERRANT):
     """Mean of ERRANT's sentence scores, 0 to 1, higher is better."""
 
     name: ClassVar[str] = "sent-errant"
     summary: ClassVar[str] = "mean of ERRANT's sentence scores"
 
     explain = Scorer.explain  # `explain -m errant` shows the same sentence
-
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Means over the sentences, of a resampled corpus with `draws`."""
-        return self.sentence_scores(statistics).mean(draws)
-
-    def totals(self, statistics: Statistics) -> FloatArray:
-        """Sum and number of the sentence scores."""
-        return mean_totals(self.sentence_scores(statistics))
-
-    def total_scores(self, totals: FloatArray) -> Scores:
-        """Means over the sentences."""
-        return mean_of_totals(totals)
 
 
 def edit_keys(edits: Sequence[Edit], mode: Mode, *, repeats: bool = False) -> dict[_Key, list[str]]:

@@ -67,7 +67,7 @@ def read(name: str) -> MetricPage:
     ranges = [sentence for each in _own(found) for sentence in _range_in(description(each))]
     needs = ", ".join(sorted(found.needs)) or "nothing but sources and hypotheses"
     needs += "".join(f"; {what}, named by `{key}=`" for key, what in found.must_name.items())
-    abilities = [text for ability, text in _ABILITIES.items() if found.can(ability)]  # type: ignore[arg-type]
+    abilities = [text for ability, text in _ABILITIES.items() if _can(found, ability)]
     facts = [
         ("family", f"`{found.family}`: {_FAMILIES.get(found.family, 'of another package')}"),
         ("paper", found.paper),
@@ -81,6 +81,11 @@ def read(name: str) -> MetricPage:
     return MetricPage(
         name, found.summary, about, ranges[0] if ranges else "", needs, command(found), tuple(facts)
     )
+
+
+def _can(found: type[Scorer], ability: str) -> bool:
+    """Return whether a metric has a method that not all metrics have."""
+    return getattr(found, ability, None) is not getattr(Scorer, ability, None)
 
 
 def _own(found: type[Scorer]) -> list[type]:

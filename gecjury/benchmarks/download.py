@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
+from gecjury.addresses import check_address, public_address
 from gecjury.errors import DataError
-from gecjury.runtime import check_address, public_address
 from gecjury.textfiles import OPEN_FILES_STAY, lock
 from gecjury.wording import visible
 

@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except GecjuryError as error:
-        from gecjury.runtime import masked
+        from gecjury.addresses import masked
 
         tell(f"gecjury: {masked(str(error))}")
         return error.exit_status

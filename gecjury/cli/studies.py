@@ -113,13 +113,13 @@ def run(args: argparse.Namespace) -> int:
     if getattr(args, "html", None):
         from gecjury.textfiles import write_text
 
-        write_text(args.html, result.page())
+        write_text(args.html, study.html(result))
     return shown(result, args.format)
 
 
 def shown(result: Result, form: str) -> int:
     """Print a result and what it says of itself; return the exit status."""
-    from gecjury.report.tables import print_result
+    from gecjury.report.result import print_result
 
     try:
         print_result(result, form)

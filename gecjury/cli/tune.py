@@ -6,17 +6,17 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, get_args
 
+from gecjury.addresses import masked
 from gecjury.benchmarks.table import View
 from gecjury.cli.inputs import named_benchmark, runtime_from
 from gecjury.cli.numbers import up_to
 from gecjury.cli.parsers import CommandParser
 from gecjury.cli.streams import tell
 from gecjury.experiments.tune import Tuned, TuneSettings, check_tuning, tune
-from gecjury.experiments.tuning import MEASURES, shown
+from gecjury.experiments.tuning import MEASURES, Tunable, shown
 from gecjury.metaeval.study import HUMAN_KINDS
 from gecjury.report.result import Column, Table
 from gecjury.report.tables import print_tables
-from gecjury.runtime import masked
 from gecjury.scoring.options import parse
 from gecjury.scoring.registry import scorer_class
 from gecjury.stats.ranking import Aggregate
@@ -123,7 +123,8 @@ def tables(found: Tuned, benchmark: str, curve: bool) -> list[Table]:
     if found.grid is None:
         keys = list(found.found[0].values)
         metric = scorer_class(parse(found.what)[0])
-        searched, steps = metric.tuning.get("searched", "options"), metric.tuning.get("steps")
+        tuning = getattr(metric, "tuning", Tunable.tuning)
+        searched, steps = tuning.get("searched", "options"), tuning.get("steps")
         title = f"{metric.__name__}'s {searched} on {benchmark}"
         notes = [
             f"{searched}{f' in {steps}' if steps else ''}; accuracy over decided pairs, "

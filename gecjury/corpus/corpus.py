@@ -12,7 +12,6 @@ from functools import cached_property, partial
 import numpy as np
 
 from gecjury.corpus.edits import Edit, overlapping_edits
-from gecjury.corpus.gold import Scheme, has_type_of, other_types, untyped
 from gecjury.corpus.language import ENGLISH, Language, unparted_note
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import InputError, nearest
@@ -34,6 +33,13 @@ class Version:
     edits: tuple[tuple[Edit, ...], ...] | None = None
     sources: tuple[str, ...] | None = None
     text: tuple[str, ...] | None = None
+
+    @cached_property
+    def types(self) -> Counter[str] | None:
+        """How many of the edits have which type; None where they have to be extracted."""
+        if self.edits is None:
+            return None
+        return Counter(edit.type for line in self.edits for edit in line)
 
     def take(self, rows: Sequence[int]) -> Version:
         """The version of some sources only."""
@@ -97,8 +103,7 @@ class Corpus:
     language: Language = field(default=ENGLISH, repr=False)
     source_text: tuple[str, ...] | None = field(default=None, repr=False)
     _labels: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
-    _errant_typed: bool | None = field(default=None, repr=False, compare=False)
-    _typed_by: tuple[Version, ...] | None = field(default=None, repr=False, compare=False)
+    _hypotheses: tuple[Version, ...] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         count = len(self.sources)
@@ -245,13 +250,10 @@ class Corpus:
 
     def with_systems(self, names: Iterable[str]) -> Corpus:
         """The same corpus with some systems only, in the order given."""
-        # By which types the gold edits are read must not depend on what is scored just now.
-        typed = self.errant_typed
         return replace(
             self,
             systems={name: self.systems[name] for name in names},
-            _errant_typed=typed,
-            _typed_by=self._hypotheses,
+            _hypotheses=self.hypotheses,
         )
 
     def with_references(self, name: str) -> Corpus:
@@ -270,37 +272,13 @@ class Corpus:
         versions = tuple(self.reference_sets[name]())
         return replace(self, references=versions, reference_name=name)
 
-    @cached_property
-    def errant_typed(self) -> bool:
-        """Whether hypotheses have ERRANT's error types: extracted ones do, ready ones may.
-
-        False where every hypothesis that tells a type came with edits of another scheme.
-        """
-        if self._errant_typed is not None:
-            return self._errant_typed
-        return errant_typed(self.systems.values())
-
     @property
-    def _hypotheses(self) -> tuple[Version, ...]:
-        """Those whose types decide how gold edits are read."""
-        return tuple(self.systems.values()) if self._typed_by is None else self._typed_by
+    def hypotheses(self) -> tuple[Version, ...]:
+        """All hypotheses, those of systems that `with_systems` left out among them.
 
-    def typed_as(self, scheme: Scheme) -> bool:
-        """As `errant_typed`, of any scheme."""
-        if scheme == "errant":
-            return self.errant_typed
-        return errant_typed(self._hypotheses, scheme)
-
-    def types_beside(self, scheme: Scheme) -> Counter[str]:
-        """As `other_types`, of any scheme."""
-        if scheme == "errant":
-            return self.other_types
-        return sum((other_types(v.edits or (), scheme) for v in self.references), Counter())
-
-    @cached_property
-    def other_types(self) -> Counter[str]:
-        """Types of the references' ready edits that are not ERRANT's, with their numbers."""
-        return sum((other_types(v.edits or ()) for v in self.references), Counter())
+        They decide how gold edits are read, which must not depend on what is scored just now.
+        """
+        return tuple(self.systems.values()) if self._hypotheses is None else self._hypotheses
 
     @cached_property
     def source_print(self) -> str:
@@ -338,15 +316,16 @@ class Corpus:
 
 def corpus_of_texts(
     sources: Sequence[str],
-    hypotheses: Mapping[str, Sequence[str]],
+    hypotheses: Mapping[str, Sequence[str]] | Sequence[str],
     references: Sequence[Sequence[str]] = (),
     gold: Sequence[M2Sentence] | None = None,
 ) -> Corpus:
-    """Texts held in memory as a corpus.
+    """Return texts held in memory as a corpus.
 
     Args:
         sources: N tokenised sentences.
-        hypotheses: system name → N sentences.
+        hypotheses: system name → N sentences; or the N sentences of one system, which is then
+            called `hypothesis`.
         references: R lists of N sentences; one list of strings counts as one reference.
         gold: N M2 blocks, for metrics that match gold edits; without references they give these.
 
@@ -354,10 +333,7 @@ def corpus_of_texts(
         InputError: lengths differ, or something is no text.
     """
     if not isinstance(hypotheses, Mapping):
-        raise InputError(
-            f"hypotheses are a {type(hypotheses).__name__}; expected sentences by system, e.g. "
-            '{"mine": hypotheses}'
-        )
+        hypotheses = {"hypothesis": hypotheses}
     if len(references) and isinstance(references[0], str):
         references = [references]  # type: ignore[list-item]  # a single list of sentences
     versions = tuple(Version(_texts(f"references[{i}]", r)) for i, r in enumerate(references))
@@ -386,20 +362,6 @@ def gold_versions(blocks: Sequence[M2Sentence]) -> tuple[Version, ...]:
         )
         for annotator in annotators
     )
-
-
-def errant_typed(hypotheses: Iterable[Version], scheme: Scheme = "errant") -> bool:
-    """Whether hypotheses have ERRANT's error types, or a scheme's; see `Corpus.errant_typed`."""
-    told = [_types_of(version, scheme) for version in hypotheses]
-    return any(told) or all(one is None for one in told)
-
-
-def _types_of(version: Version, scheme: Scheme) -> bool | None:
-    """Whether a version's edits have, or will have, a scheme's types; None where none is typed."""
-    if version.edits is None:
-        return True
-    types = {edit.type for edits in version.edits for edit in edits if not untyped(edit.type)}
-    return all(has_type_of(scheme, kind) for kind in types) if types else None
 
 
 def _texts(what: str, lines: Sequence[str]) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gecjury.corpus.corpus import Version, errant_typed
+from gecjury.corpus.corpus import Version
 from gecjury.corpus.edits import overlapping_edits
-from gecjury.corpus.gold import named_types, other_types
+from gecjury.corpus.gold import have_types, named_types, other_types
 from gecjury.corpus.language import unparted_note
 from gecjury.corpus.reading import read_corpus, read_sources, read_versions, system_name
 from gecjury.errors import GecjuryError, InputError
@@ -112,7 +112,7 @@ def examine(
                     findings += _against_source(new, sources)
     findings += _twins(reports)
     mine = [version for versions in read["hypothesis"].values() for version in versions]
-    if errant_typed(mine):
+    if have_types(mine):
         findings += _other_schemes(read["reference"])
     order = {"error": 0, "warning": 1, "note": 2}
     return reports, sorted(findings, key=lambda finding: order[finding.level])
@@ -122,10 +122,10 @@ def _other_schemes(references: Mapping[str, Sequence[Version]]) -> list[Finding]
     """Gold edits whose types are not those that the hypotheses' edits have."""
     found: list[Finding] = []
     for path, versions in references.items():
-        lines = [line for version in versions for line in version.edits or ()]
-        if other := other_types(lines):
+        if other := other_types(versions):
+            count = sum(len(line) for version in versions for line in version.edits or ())
             message = (
-                f"{other.total()} of {sum(map(len, lines))} gold edits have types of another "
+                f"{other.total()} of {count} gold edits have types of another "
                 f"scheme than ERRANT's ({named_types(other)}), which the hypotheses' edits have: "
                 "errant, pt-errant and uot-errant type them anew (types=gold keeps them), as "
                 "`gecjury m2 retype` does"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from gecjury.corpus.edits import Edit
+from gecjury.corpus.corpus import Version
 from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
 from gecjury.wording import visible
 
@@ -71,24 +71,33 @@ def has_type_of(scheme: Scheme, kind: str) -> bool:
     return kind == "UNK" or (operation in ("M", "R", "U") and category in categories)
 
 
-def untyped(kind: str) -> bool:
-    """Whether a type says nothing of a scheme: none is given, no edit, or no correction."""
-    return kind in ("", NOOP, "UNK")
+def have_types(versions: Iterable[Version], scheme: Scheme = "errant") -> bool:
+    """Return whether hypotheses have a scheme's types: extracted edits do, ready ones may.
 
-
-def other_types(lines: Iterable[Iterable[Edit]], scheme: Scheme = "errant") -> Counter[str]:
-    """How many edits have which type that is not of a scheme, ERRANT's unless told.
+    False where every hypothesis that tells a type came with edits of another scheme.
 
     Args:
-        lines: edits by sentence; a type that is missing ("") is among those counted.
+        versions: the hypotheses.
+        scheme: whose types.
+    """
+    told = []
+    for version in versions:
+        # A type that is missing, or says that there is no edit or correction, is no scheme's.
+        types = None if version.types is None else version.types.keys() - {"", NOOP, "UNK"}
+        if types is None or types:
+            told.append(types is None or all(has_type_of(scheme, kind) for kind in types))
+    return any(told) or not told
+
+
+def other_types(versions: Iterable[Version], scheme: Scheme = "errant") -> Counter[str]:
+    """Return how many ready edits have which type that is not one of a scheme.
+
+    Args:
+        versions: whose edits; a type that is missing ("") is among those counted.
         scheme: whose types are not counted.
     """
-    return Counter(
-        edit.type
-        for edits in lines
-        for edit in edits
-        if edit.type != NOOP and not has_type_of(scheme, edit.type)
-    )
+    types: Counter[str] = sum((version.types or Counter() for version in versions), Counter())
+    return Counter({k: n for k, n in types.items() if k != NOOP and not has_type_of(scheme, k)})
 
 
 def named_types(types: Counter[str]) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gecjury.datasets.engines import Engine
     from gecjury.datasets.shards import Form, InputFile, Job, Shard, ShardSummary
     from gecjury.runtime import Runtime
+    from gecjury.scoring.registry import Metric
     from gecjury.scoring.scorer import Scorer
 
 
@@ -87,7 +88,7 @@ def score_dataset(
     data: str | Path | Sequence[str | Path],
     folder: str | Path,
     *,
-    metrics: str | Scorer | Sequence[str | Scorer],
+    metrics: Metric | Sequence[Metric],
     columns: Mapping[str, str | Sequence[str]] | Sequence[str] = (),
     keep: str = "",
     output_format: Form = "parquet",
@@ -202,27 +203,25 @@ def _assignments(columns: Mapping[str, str | Sequence[str]] | Sequence[str]) -> 
     ]
 
 
-def _scorers(metrics: str | Scorer | Sequence[str | Scorer]) -> list[Scorer]:
-    """The metrics, each once and to be loaded again by its name in every worker."""
-    from gecjury.scoring.registry import load
-    from gecjury.scoring.scorer import Scorer
+def _scorers(metrics: Metric | Sequence[Metric]) -> list[Scorer]:
+    """Return the metrics, each once and to be loaded again by its name in every worker."""
+    from gecjury.scoring.registry import load, load_all
 
-    given = [metrics] if isinstance(metrics, str | Scorer) else list(metrics)
-    if not given:
-        raise OptionError('no metric is named: give at least one, e.g. "green"')
-    found = [load(one) if isinstance(one, str) else one for one in dict.fromkeys(given)]
-    for scorer in found:
+    scorers = load_all(metrics)
+    for scorer in scorers:
         if load(_typed(scorer)) != scorer:
             raise OptionError(
                 f"{scorer.name}: cannot be loaded by its name and options in another process; "
                 "give it by name"
             )
-    return found
+    return scorers
 
 
 def _typed(scorer: Scorer) -> str:
-    """A metric as it is typed, every option that is not the default named."""
+    """Return a metric as it is typed, every option that is not the default named."""
     from dataclasses import MISSING, fields
+
+    from gecjury.scoring.own_code import name_elsewhere
 
     options = []
     for field in fields(scorer):
@@ -231,7 +230,8 @@ def _typed(scorer: Scorer) -> str:
             plain = str(value).lower() if isinstance(value, bool) else str(value)
             plain = "none" if value is None else plain.replace(",", "\\,")
             options.append(f"{scorer.typed.get(field.name, field.name)}={plain}")
-    return f"{scorer.name}:{','.join(options)}" if options else scorer.name
+    name = name_elsewhere(scorer)
+    return f"{name}:{','.join(options)}" if options else name
 
 
 def _check_runtime(runtime: Runtime, engine: Engine | str) -> None:

@@ -23,6 +23,7 @@ from gecjury.experiments.result import ExperimentResult
 from gecjury.extraction.extract import corpus_edits
 from gecjury.models.encoder import forget
 from gecjury.runtime import Runtime
+from gecjury.scoring.registry import Metric
 from gecjury.scoring.scorer import Scorer
 from gecjury.stats.correlation import pearson, spearman
 from gecjury.stats.ranking import aggregate_scores
@@ -200,10 +201,11 @@ def scoring_cost(corpus: Corpus, metrics: Metrics, runtime: Runtime | None = Non
     counts = _edit_counts(corpus, runtime)
     density = [counts[system] / len(corpus) for system in corpus.names]
     bare = replace(runtime, use_cache=False)
-    given = [metrics] if isinstance(metrics, str | Scorer) else list(dict.fromkeys(metrics))
+    one_alone = isinstance(metrics, str) or not isinstance(metrics, Sequence)
+    given: list[Metric] = [metrics] if one_alone else list(dict.fromkeys(metrics))  # type: ignore[arg-type, list-item]  # told apart
     points, slopes = [], []
     for one, scorer in zip(given, scorers_of(given), strict=True):
-        name = one if isinstance(one, str) else one.name
+        name = one if isinstance(one, str) else scorer.name
         # Models are loaded before the clock runs.
         scorer.score_corpus(corpus.with_systems(corpus.names[:1]), bare)
         alone: list[float] = []

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from gecjury.corpus.corpus import Corpus, corpus_of_texts
 from gecjury.corpus.m2 import M2Sentence
-from gecjury.errors import InputError, OptionError
-from gecjury.scoring.registry import load
+from gecjury.errors import InputError
+from gecjury.scoring.registry import Metric, load_all
 from gecjury.scoring.scorer import Scorer
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ Texts: TypeAlias = "Corpus | Benchmark | str | Sequence[str]"
 """What is scored: a corpus, a benchmark, a benchmark's name, or N sources, which come with
 hypotheses and perhaps references."""
 
-Metrics = str | Scorer | Sequence[str | Scorer]
-"""One metric or several, by name with options as on the command line, or loaded."""
+Metrics = Metric | Sequence[Metric]
+"""One metric or several; see `gecjury.scoring.registry.Metric`."""
 
 
 def corpus_of(
     texts: Texts,
-    hypotheses: Mapping[str, Sequence[str]] | None = None,
+    hypotheses: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
     references: Sequence[Sequence[str]] = (),
     gold: Sequence[M2Sentence] | None = None,
 ) -> Corpus:
@@ -32,7 +32,7 @@ def corpus_of(
 
     Args:
         texts: see `Texts`.
-        hypotheses: with a list of sources: system name → N sentences.
+        hypotheses: with a list of sources: system name → N sentences, or the sentences of one.
         references: with a list of sources: R lists of N sentences, or one list.
         gold: with a list of sources: N M2 blocks.
 
@@ -73,7 +73,7 @@ def benchmark_of(given: Benchmark | str) -> Benchmark:
 
 
 def scorers_of(metrics: Metrics, *, new_texts: str = "") -> list[Scorer]:
-    """The metrics that a function was given, each once.
+    """Return the metrics that a function was given, each once.
 
     Args:
         metrics: see `Metrics`.
@@ -82,11 +82,8 @@ def scorers_of(metrics: Metrics, *, new_texts: str = "") -> list[Scorer]:
     Raises:
         OptionError: none, an unknown metric or option, or given scores where there are new texts.
     """
-    given = [metrics] if isinstance(metrics, str | Scorer) else list(metrics)
-    if not given:
-        raise OptionError('no metric is named: give at least one, e.g. "green"')
-    found = [load(one) if isinstance(one, str) else one for one in dict.fromkeys(given)]
+    scorers = load_all(metrics)
     if new_texts:
-        for scorer in found:
+        for scorer in scorers:
             scorer.check_new_texts(new_texts)
-    return found
+    return scorers

@@ -21,6 +21,9 @@ from gecjury.experiments.tuning import (
     Grid,
     Optimum,
     Preset,
+    Searching,
+    Sweeping,
+    Tunable,
     TuningTrial,
     curves,
     evaluate,
@@ -212,7 +215,7 @@ def _has_range(options: Mapping[str, str]) -> bool:
 
 def _by_search(name: str, options: Mapping[str, str]) -> bool:
     """Whether a metric's own search is wanted, which needs no range."""
-    return scorer_class(name).can("search") and not _has_range(options)
+    return issubclass(scorer_class(name), Searching) and not _has_range(options)
 
 
 def _grid(what: str, settings: TuneSettings) -> tuple[Grid, int, TuneSettings]:
@@ -300,7 +303,7 @@ def _given(trial: TuningTrial, found: Optimum) -> float:
 def _swept(grid: Grid, study: Study, runtime: Runtime) -> FloatArray | None:
     """Sentence scores of all values at once, where the metric has a way to get them."""
     scorer = grid.scorer()
-    if not scorer.can("sweep"):
+    if not isinstance(scorer, Sweeping):
         return None
     return scorer.sweep(grid.option, grid.values, study.benchmark.corpus, runtime)
 
@@ -314,7 +317,8 @@ def _tune_searched(
 ) -> Tuned:
     """What a metric's own search finds, which needs no range."""
     name, _ = parse(what)
-    usually = cast("Aggregate | None", scorer_class(name).tuning.get("aggregate"))
+    tuning = getattr(scorer_class(name), "tuning", Tunable.tuning)
+    usually = cast("Aggregate | None", tuning.get("aggregate"))
     settings = replace(settings, aggregate=settings.aggregate or usually)
     study = _study(benchmark, settings)
     tests = [_study(other, settings) for other in others]
@@ -322,7 +326,7 @@ def _tune_searched(
     statistics = score_with_files(usual, benchmark.corpus, runtime.scores, runtime).statistics
     options = []
     for measure in ("accuracy", "pearson"):
-        best = usual.search(statistics, benchmark, measure)
+        best = cast(Searching, usual).search(statistics, benchmark, measure)
         options.append(_Option(measure, best, load(what, **best)))
     found = _figures(options, usual, study, runtime)
     warnings, elsewhere = _elsewhere(study, tests, options, usual, runtime)

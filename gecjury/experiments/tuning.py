@@ -6,12 +6,14 @@ then the mean of these optima (Koyama et al. 2024 found GREEN's β so, with ten 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray, settled
+from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.leakage import normalise
@@ -33,6 +35,48 @@ MEASURES = ("pearson", "spearman", "accuracy")
 _DIGITS = 9
 
 
+class Tunable(Protocol):
+    """What a metric may say of its tuning; every member is optional.
+
+    - `tuning`: what `gecjury tune` does where the command line is silent, as the paper did it: an
+      option with its range (`{"beta": "0:5:0.01"}`), and the command's own `folds`, `aggregate`
+      and `human-scores`. A metric with `search` may say what is searched (`searched`, `steps`).
+    - `score_options`: settings that only enter when statistics become scores, so that other
+      values of them need no new pass over the corpus.
+    - `shared_options`: names that stand for several settings.
+    """
+
+    tuning: ClassVar[Mapping[str, str]] = {}
+    score_options: ClassVar[frozenset[str]] = frozenset()
+    shared_options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+
+@runtime_checkable
+class Searching(Protocol):
+    """A metric that searches its settings itself, and needs no range of values."""
+
+    def search(
+        self, statistics: Statistics, benchmark: Benchmark, measure: str
+    ) -> dict[str, float]:
+        """Return the settings that agree best with people.
+
+        Args:
+            statistics: of the benchmark's corpus.
+            benchmark: with the judgments.
+            measure: `accuracy` over judged pairs, or `pearson` over systems.
+        """
+
+
+@runtime_checkable
+class Sweeping(Protocol):
+    """A metric that scores many values of an option at once."""
+
+    def sweep(
+        self, option: str, values: Sequence[float], corpus: Corpus, runtime: Runtime
+    ) -> FloatArray | None:
+        """Return sentence scores, values × systems × sentences; None if the option has no way."""
+
+
 @dataclass(frozen=True)
 class Preset:
     """What is tried, and how, where a metric is named without a range: as its paper did.
@@ -52,8 +96,8 @@ class Preset:
 
     @classmethod
     def of(cls, metric: type[Scorer]) -> Preset:
-        """What a metric's `tuning` says."""
-        told = metric.tuning
+        """Return what a metric's `tuning` says."""
+        told = getattr(metric, "tuning", Tunable.tuning)
         return cls(
             next((f"{key}={value}" for key, value in told.items() if value.count(":") == 2), ""),
             told.get("aggregate", cls.aggregate),
@@ -124,7 +168,8 @@ def parse_grid(text: str) -> Grid:
         f"{key}={value}".replace(",", "\\,") for key, value in given.items() if key != option
     )
     metric = f"{name}:{rest}" if rest else name
-    options = scorer_class(name).shared_options.get(option, (option.replace("-", "_"),))
+    shared = getattr(scorer_class(name), "shared_options", Tunable.shared_options)
+    options = shared.get(option, (option.replace("-", "_"),))
     values = tuple(round(start + step * k, 10) for k in range(count))
     if not isinstance(load(metric).settings().get(options[0]), float):
         whole = tuple(int(value) for value in values)
@@ -231,7 +276,7 @@ def trial_of(
         else:
             scorer = grid.scorer(value)
             # What the option does not enter need not be made again for each value.
-            if statistics is None or not set(grid.options) <= scorer.score_options:
+            if statistics is None or not set(grid.options) <= _score_options(scorer):
                 statistics = score_with_files(scorer, corpus, runtime.scores, runtime).statistics
             scores = scorer.sentence_scores(statistics).score
             own = scorer.corpus_scores(statistics).score
@@ -356,7 +401,7 @@ def evaluate(
     found = []
     for scorer in scorers:
         old, new = scorers[0].settings(), scorer.settings()
-        if {key for key in new if new[key] != old[key]} <= scorer.score_options:
+        if {key for key in new if new[key] != old[key]} <= _score_options(scorer):
             table = scorer.table(corpus, first.statistics, runtime, 0.0)
         else:
             table = score_with_files(scorer, corpus, runtime.scores, runtime)
@@ -395,3 +440,9 @@ def leak_warning(tuned: Corpus, tested: Corpus, names: tuple[str, str]) -> str:
 def shown(values: Sequence[float]) -> str:
     """A grid for people: `0 to 5 by 0.01`."""
     return f"{values[0]:g} to {values[-1]:g} by {values[1] - values[0]:.10g}"
+
+
+def _score_options(scorer: Scorer) -> frozenset[str]:
+    """Return the settings whose other values need no new pass over the corpus."""
+    options: frozenset[str] = getattr(scorer, "score_options", Tunable.score_options)
+    return options

@@ -35,11 +35,16 @@ from typing import Any
 
 from gecjury.arrays import FloatArray
 from gecjury.extraction.alignment_large import (
+    DELETE,
+    INSERT,
     LARGEST,
     LONGEST,
+    MATCH,
+    SUBSTITUTE,
     align_coarsely,
     align_large,
     substitution_matrix,
+    walk_back,
 )
 from gecjury.extraction.parsing import Operation, Parsed
 
@@ -287,7 +292,7 @@ class _Band:
         ]
         row_costs, remembered = self.aligner.row_costs, 0
         for i in range(1, rows + 1):
-            row, kinds = nothing.copy(), [_DELETE] * width
+            row, kinds = nothing.copy(), [DELETE] * width
             self.costs.append(row)
             self.kinds.append(kinds)
             before = start + i - 1
@@ -313,12 +318,12 @@ class _Band:
                 at = shift + place
                 if text == texts[at]:
                     # Equal tokens take the diagonal at any cost.
-                    best, kind = above[place], _MATCH
+                    best, kind = above[place], MATCH
                 else:
-                    best, kind = left + 1, _INSERT
+                    best, kind = left + 1, INSERT
                     cost = above[place + 1] + 1
                     if cost < best:
-                        best, kind = cost, _DELETE
+                        best, kind = cost, DELETE
                     diagonal = above[place]
                     if diagonal <= best:
                         key = keys[at]
@@ -328,7 +333,7 @@ class _Band:
                             costs[key] = found
                         cost = diagonal + found
                         if cost <= best:
-                            best, kind = cost, _SUBSTITUTE
+                            best, kind = cost, SUBSTITUTE
                     if farthest > high - place > nearest[at - start]:
                         size = self._window(i, place)
                         if size:
@@ -408,27 +413,11 @@ class _Band:
         return base + (size - 1)
 
     def walk_back(self, out: list[Operation]) -> tuple[int, int]:
-        """Append the operations from the right; the cell at the middle's edge."""
-        start, i, j = self.start, self.rows, self.columns
-        while i and j:
-            kind = self.kinds[i][j - i + self.highest]
-            if kind == _DELETE:
-                i -= 1
-                out.append(("D", start + i, start + i + 1, start + j, start + j))
-            elif kind == _INSERT:
-                j -= 1
-                out.append(("I", start + i, start + i, start + j, start + j + 1))
-            else:
-                size = max(kind, 1)
-                i, j = i - size, j - size
-                if kind != _MATCH:
-                    name = "T" if kind > 1 else "S"
-                    out.append((name, start + i, start + i + size, start + j, start + j + size))
-        return start + i, start + j
-
-
-# Kinds of a cell; 2 and more is a transposition of so many tokens.
-_SUBSTITUTE, _MATCH, _INSERT, _DELETE = 1, 0, -1, -2
+        """Append the operations from the right; return the cell at the middle's edge."""
+        kinds, highest = self.kinds, self.highest
+        return walk_back(
+            lambda i, j: kinds[i][j - i + highest], self.start, self.rows, self.columns, out
+        )
 
 
 # A place beyond every sentence.

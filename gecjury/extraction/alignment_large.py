@@ -24,7 +24,8 @@ _PIECE = 10_000
 # Cells that a plain alignment of unit costs looks at: about a minute.
 _LARGEST_PLAIN = 40_000_000_000
 
-_SUBSTITUTE, _MATCH, _INSERT, _DELETE = 1, 0, -1, -2
+# Kinds of a cell; 2 and more is a transposition of so many tokens.
+SUBSTITUTE, MATCH, INSERT, DELETE = 1, 0, -1, -2
 
 
 def align_large(
@@ -60,19 +61,38 @@ def align_large(
         substitution = np.ascontiguousarray(substitution.T)
         windows = None if windows is None else np.ascontiguousarray(windows.T)
     kinds = _kinds(substitution, windows, swapped)
-    i, j = n - start, m - start
+    return walk_back(
+        lambda i, j: int(kinds[i + j, j if swapped else i]), start, n - start, m - start, out
+    )
+
+
+def walk_back(
+    kind_at: Callable[[int, int], int], start: int, i: int, j: int, out: list[Operation]
+) -> tuple[int, int]:
+    """Append the operations that led to a cell, from the right.
+
+    Args:
+        kind_at: the kind of a cell, by its row and column.
+        start: length of the common start.
+        i: row of the last cell.
+        j: its column.
+        out: takes the operations.
+
+    Returns:
+        The cell where the walk reaches the first row or column, counted from the sentences' start.
+    """
     while i and j:
-        kind = int(kinds[i + j, j if swapped else i])
-        if kind == _DELETE:
+        kind = kind_at(i, j)
+        if kind == DELETE:
             i -= 1
             out.append(("D", start + i, start + i + 1, start + j, start + j))
-        elif kind == _INSERT:
+        elif kind == INSERT:
             j -= 1
             out.append(("I", start + i, start + i, start + j, start + j + 1))
         else:
             size = max(kind, 1)
             i, j = i - size, j - size
-            if kind != _MATCH:
+            if kind != MATCH:
                 name = "T" if kind > 1 else "S"
                 out.append((name, start + i, start + i + size, start + j, start + j + size))
     return start + i, start + j
@@ -208,8 +228,8 @@ def _kinds(
         above = costs[total - 1, row_before] + 1
         inserted, deleted = (above, left) if swapped else (left, above)
         best = np.minimum(np.minimum(substituted, inserted), deleted)
-        kind = np.where(best == substituted, _SUBSTITUTE, _DELETE)
-        kind[(best == inserted) & (best != substituted)] = _INSERT
+        kind = np.where(best == substituted, SUBSTITUTE, DELETE)
+        kind[(best == inserted) & (best != substituted)] = INSERT
         steps = changing[2 * low - total + columns : 2 * high - total + columns + 1 : 2]
         if windows is not None:
             sizes = windows.ravel()[low * columns + total : high * columns + total + 1 : columns]
@@ -221,7 +241,7 @@ def _kinds(
             kind[cells[wins]] = size[wins]
         equal = cost < 0
         best[equal] = diagonal[equal]
-        kind[equal] = _MATCH
+        kind[equal] = MATCH
         steps += 1
         steps[best == diagonal] = 0
         costs[total, here] = best

@@ -12,13 +12,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from importlib import metadata
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gecjury.caches import DiskCache, text_key
 from gecjury.corpus.corpus import Corpus
@@ -34,6 +34,8 @@ from gecjury.extraction.taggers import (
     own_signature,
 )
 from gecjury.runtime import Runtime
+
+_T = TypeVar("_T", bound=Hashable)
 
 Versions = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 
@@ -144,7 +146,15 @@ def extract(
     wanted = dict.fromkeys(
         pair for row in zip(*columns, strict=True) for pair in row if pair[0] != pair[1]
     )
-    known, cached = _edits_of(list(wanted), tagger, pos_scheme, runtime)
+    known, cached = remembered(
+        "edits",
+        list(wanted),
+        lambda pair: text_key(*pair),
+        lambda pairs: _made(pairs, tagger, pos_scheme, runtime),
+        tagger,
+        pos_scheme,
+        runtime,
+    )
     if giants:
         known = {pair: _with_giants(extracted, giants) for pair, extracted in known.items()}
     unchanged = ExtractedEdits(())
@@ -230,31 +240,46 @@ def _named(versions: Versions) -> list[tuple[str, Sequence[str]]]:
     return [(f"version {number}", lines) for number, lines in enumerate(versions)]
 
 
-def _edits_of(
-    pairs: list[TextPair], tagger: str, pos_scheme: str, runtime: Runtime
-) -> tuple[dict[TextPair, ExtractedEdits], int]:
-    """Edits of distinct pairs, and how many of them were on disk."""
-    if not pairs:
+def remembered(
+    what: str,
+    items: Sequence[_T],
+    key_of: Callable[[_T], str],
+    make: Callable[[list[_T]], Iterable[tuple[_T, ExtractedEdits]]],
+    tagger: str,
+    pos_scheme: str,
+    runtime: Runtime,
+) -> tuple[dict[_T, ExtractedEdits], int]:
+    """Return the edits of distinct items, and how many of them were on disk.
+
+    Args:
+        what: is made, for the cache and for progress.
+        items: whose edits.
+        key_of: names an item in the cache.
+        make: yields the edits of the items that were not on disk.
+        tagger: see `extract_edits`.
+        pos_scheme: see `extract_edits`.
+        runtime: cache and progress.
+    """
+    if not items:
         return {}, 0
-    parts = {"what": "edits", **cache_parts(tagger, pos_scheme)}
-    known: dict[TextPair, ExtractedEdits] = {}
+    parts = {"what": what, **cache_parts(tagger, pos_scheme)}
+    known: dict[_T, ExtractedEdits] = {}
     cache = None
     if runtime.use_cache:
         cache = DiskCache(runtime.cache_folder("edits") / "edits.sqlite", parts)
-        keys = {text_key(*pair): pair for pair in pairs}
+        keys = {key_of(item): item for item in items}
         for key, text in cache.get(list(keys)).items():
             # What cannot be read is made anew, as if it had never been kept.
             with contextlib.suppress(ValueError):
                 known[keys[key]] = ExtractedEdits.from_json(text)
     cached = len(known)
-    missing = [pair for pair in pairs if pair not in known]
+    missing = [item for item in items if item not in known]
     if missing:
-        made = _made(missing, tagger, pos_scheme, runtime)
-        made = runtime.track(made, "edits", len(missing))
+        made = runtime.track(make(missing), what, len(missing))
         while batch := list(islice(made, _AT_ONCE)):
             known.update(batch)
             if cache is not None:
-                cache.put({text_key(*pair): edits.to_json() for pair, edits in batch})
+                cache.put({key_of(item): edits.to_json() for item, edits in batch})
     return known, cached
 
 

@@ -13,22 +13,28 @@ typed anew before they are compared.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from gecjury.caches import DiskCache, text_key
+from gecjury.caches import text_key
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, Edits
-from gecjury.corpus.gold import DETECTED_TYPES, has_type_of, named_types, scheme_of
+from gecjury.corpus.gold import (
+    DETECTED_TYPES,
+    has_type_of,
+    have_types,
+    named_types,
+    other_types,
+    scheme_of,
+)
 from gecjury.corpus.m2 import NOOP, M2Annotation, M2Sentence
 from gecjury.extraction.extract import (
     CorpusEdits,
-    cache_parts,
     corpus_edits,
     extract,
+    remembered,
     tagging_pipeline,
 )
 from gecjury.extraction.merging import Span
@@ -55,11 +61,12 @@ _Line = tuple[str, Edits]
 
 
 def is_retyped(corpus: Corpus, types: GoldTypes, tagger: str = "embedded") -> bool:
-    """Whether some gold edit among a corpus' references is typed anew; nothing is parsed."""
+    """Return whether some gold edit of a corpus is typed anew; nothing is parsed."""
     if types == "errant":
         return any(any(version.edits or ()) for version in corpus.references)
     scheme = scheme_of(corpus.language.tagger_for(tagger))
-    return types == "auto" and bool(corpus.types_beside(scheme)) and corpus.typed_as(scheme)
+    foreign = types == "auto" and other_types(corpus.references, scheme)
+    return bool(foreign) and have_types(corpus.hypotheses, scheme)
 
 
 def typed_corpus_edits(
@@ -84,9 +91,9 @@ def typed_corpus_edits(
     found = corpus_edits(corpus, tagger, pos, runtime)
     scheme = scheme_of(tagger)
     owner = "ERRANT's" if scheme == "errant" else f"those of tagger={tagger}"
-    other = corpus.types_beside(scheme)
+    other = other_types(corpus.references, scheme)
     if not is_retyped(corpus, types, tagger):
-        if not other or not corpus.typed_as(scheme):
+        if not other or not have_types(corpus.hypotheses, scheme):
             return found
         note = (
             f"{other.total()} gold edits have types of another scheme than {owner} "
@@ -146,28 +153,22 @@ def retype(lines: Sequence[_Line], tagger: str, pos: str, runtime: Runtime) -> l
     Raises:
         MissingExtraError, OptionError: as `corpus_edits`.
     """
-    keys = [text_key(source, ExtractedEdits(edits).to_json()) for source, edits in lines]
-    known: dict[str, Edits] = {}
-    cache = None
-    if runtime.use_cache and lines:
-        parts = {"what": "types of gold edits", **cache_parts(tagger, pos)}
-        cache = DiskCache(runtime.cache_folder("edits") / "edits.sqlite", parts)
-        for key, text in cache.get(list(dict.fromkeys(keys))).items():
-            # What cannot be read is made anew, as if it had never been kept.
-            with contextlib.suppress(ValueError):
-                known[key] = ExtractedEdits.from_json(text).edits
-    missing = {key: line for key, line in zip(keys, lines, strict=True) if key not in known}
-    if missing:
+
+    def key_of(line: _Line) -> str:
+        return text_key(line[0], ExtractedEdits(line[1]).to_json())
+
+    def make(missing: list[_Line]) -> Iterator[tuple[_Line, ExtractedEdits]]:
         tools = tagging_pipeline(tagger, pos)
         analyser = tools if isinstance(tools, Analyser) else errant_analyser(tools)
         typing = _Typing(analyser.reader, analyser.typer)
-        rest = iter(runtime.track(missing.items(), "types of gold edits", len(missing)))
-        while batch := dict(islice(rest, _WINDOW)):
-            made = dict(zip(batch, typing.lines(list(batch.values())), strict=True))
-            known |= made
-            if cache is not None:
-                cache.put({key: ExtractedEdits(edits).to_json() for key, edits in made.items()})
-    return [known[key] for key in keys]
+        rest = iter(missing)
+        while batch := list(islice(rest, _WINDOW)):
+            yield from zip(batch, map(ExtractedEdits, typing.lines(batch)), strict=True)
+
+    distinct = list(dict.fromkeys(lines))
+    what = "types of gold edits"
+    known, _ = remembered(what, distinct, key_of, make, tagger, pos, runtime)
+    return [known[line].edits for line in lines]
 
 
 def retyped_blocks(

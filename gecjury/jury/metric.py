@@ -13,13 +13,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from gecjury.addresses import default_server, public_address
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, OptionError
 from gecjury.jury.model import JuryModel, Member, identity, placeless, read_jury, same_identity
 from gecjury.models.checkpoints import EMBEDDED
-from gecjury.runtime import Runtime, default_server, public_address
-from gecjury.scoring.options import parse
+from gecjury.runtime import Runtime
+from gecjury.scoring.options import is_own_file, parse
 from gecjury.scoring.registry import METRICS
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import MeanScorer, Scorer
@@ -138,6 +139,9 @@ class Jury(MeanScorer):
                 usual = "" if options.get("backend") == "vllm" else default_server()
                 server = public_address(self.base_url or usual) or "where its backend is"
                 asking.append(f"{member.label} sends the sentences to a language model ({server})")
+                continue
+            if is_own_file(name):
+                asking.append(f"{member.label} runs the code of that file")
                 continue
             # With the defaults, of which the file need not speak.
             models = [m for m in self._member(member).loaded_models if m and not _is_at_hand(m)]

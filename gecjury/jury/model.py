@@ -20,7 +20,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import LANGUAGES
 from gecjury.corpus.leakage import sentence_key
 from gecjury.errors import InputError, OptionError
-from gecjury.scoring.options import parse
+from gecjury.scoring.options import parse, split_name
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.textfiles import read_json, write_text
@@ -50,17 +50,17 @@ class Member:
         Raises:
             OptionError: the name of the set is empty.
         """
-        head, colon, options = text.partition(":")
+        head, options = split_name(text)
         name, at, references = head.partition("@")
         if at and not references:
             raise OptionError(f"{text!r}: name a set of references after `@`, e.g. {name}@10refs")
-        return cls(f"{name}{colon}{options}", references)
+        return cls(f"{name}{':' * bool(options)}{options}", references)
 
     @property
     def label(self) -> str:
         """The inverse of `parse`."""
-        name, colon, options = self.metric.partition(":")
-        return f"{name}{'@' * bool(self.references)}{self.references}{colon}{options}"
+        name, options = split_name(self.metric)
+        return f"{name}{'@' * bool(self.references)}{self.references}{':' * bool(options)}{options}"
 
     def scorer(self, base_url: str | None = None) -> Scorer:
         """The metric itself.

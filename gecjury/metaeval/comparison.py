@@ -70,7 +70,7 @@ from gecjury.metaeval.uncertainty import (
     drawn_differences,
 )
 from gecjury.runtime import Runtime
-from gecjury.scoring.registry import load
+from gecjury.scoring import registry
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
@@ -82,7 +82,7 @@ _SIZES = (4, 8)  # of windows, in systems
 _STATISTICS = 5
 
 
-Metric = Scorer | ScoreTable | str
+Metric = registry.Metric | ScoreTable
 """What can be compared: a scorer, its name with options, or scores that were made before."""
 
 
@@ -318,14 +318,14 @@ def _of_edits_alone(settings: Settings, benchmark: Benchmark) -> Settings:
 
 
 def _loaded(given: Sequence[Metric]) -> Iterator[Scorer | ScoreTable]:
-    """Metrics by name loaded, each name once."""
+    """Yield metrics loaded, each name once."""
     names: set[str] = set()
     for metric in given:
-        if not isinstance(metric, str):
+        if isinstance(metric, ScoreTable):
             yield metric
-        elif metric not in names:
-            names.add(metric)
-            yield load(metric)
+        elif not isinstance(metric, str) or metric not in names:
+            names.update([metric] if isinstance(metric, str) else [])
+            yield registry.load(metric)
 
 
 def _check_metric(metric: Scorer | ScoreTable, benchmark: Benchmark, settings: Settings) -> None:

@@ -238,7 +238,7 @@ class GivenScores(Scorer):
         if not self.file:
             raise OptionError(
                 "scores: no file is named: -m scores:file=PATH, a table of system, line and score "
-                "or with a column a system; in Python gecjury.scores(...)"
+                "or with a column a system; in Python gecjury.given_scores(...)"
             )
         return _read(self.file, _digest(Path(self.file)), self.metric)
 
@@ -311,7 +311,9 @@ class _HeldScores(GivenScores):
         return self.given
 
 
-def scores(data: Any, name: str = "", *, totals: Mapping[str, float] | None = None) -> GivenScores:
+def given_scores(
+    data: Any, name: str = "", *, totals: Mapping[str, float] | None = None
+) -> GivenScores:
     """A scorer that gives scores made elsewhere, to be used as any other.
 
     Args:

@@ -12,6 +12,7 @@ from gecjury.scoring.scorer import Scorer
 from gecjury.settings import attributes_of
 
 _LARGEST = 2**63 - 1
+_OWN_FILE = re.compile(r"([^=,]+?\.py:\w+)(?::(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,27 @@ def options_of(scorer: Scorer) -> list[Option]:
     ]
 
 
+def split_name(text: str) -> tuple[str, str]:
+    """Split `name:options`, or `FILE.py:name:options`, into the name and the rest."""
+    own = _OWN_FILE.fullmatch(text)
+    if own:
+        return own[1], own[2] or ""
+    name, _, rest = text.partition(":")
+    return name, rest
+
+
+def is_own_file(name: str) -> bool:
+    """Return whether a metric's name is that of a user's file, `FILE.py:name`."""
+    return _OWN_FILE.fullmatch(name) is not None
+
+
 def parse(text: str) -> tuple[str, dict[str, str]]:
     r"""Split `name:option=value,option=value`; a comma inside a value is written `\,`.
 
     Raises:
         OptionError: an option without `=`, or given twice.
     """
-    name, _, rest = text.partition(":")
+    name, rest = split_name(text)
     options: dict[str, str] = {}
     for part in split_options(rest):
         key, separator, value = part.replace("\\,", ",").partition("=")

@@ -4,6 +4,8 @@ Other packages add to it by an entry point of the group `gecjury.metrics`:
 
     [project.entry-points."gecjury.metrics"]
     foo = "their_package.foo:Foo"
+
+A metric that belongs to no package is named by its file, `mymetric.py:name`.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from __future__ import annotations
 import inspect
 import math
 import typing
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -26,8 +28,12 @@ from gecjury.errors import (
     install_hint,
     nearest,
 )
-from gecjury.scoring.options import convert, parse, split_options
+from gecjury.scoring.options import convert, is_own_file, parse, split_name, split_options
+from gecjury.scoring.own_code import class_of_function, object_in_file
 from gecjury.scoring.scorer import Ability, Scorer
+
+Metric = str | Scorer | type[Scorer] | Callable[..., float | None]
+"""A metric by name with options as on the command line, loaded, or as a class or function."""
 
 # Where other packages name their metrics.
 GROUP = "gecjury.metrics"
@@ -105,17 +111,21 @@ def metric_names() -> list[str]:
 
 
 def origin(name: str) -> str:
-    """Where a metric comes from: `gecjury`, or another package with its version."""
+    """Return where a metric comes from: `gecjury`, another package with its version, or a file."""
+    if is_own_file(name):
+        return name.rpartition(":")[0]
     return "gecjury" if name in METRICS else _package(outside_metrics().metrics[name])
 
 
 def scorer_class(name: str) -> type[Scorer]:
-    """The class registered under a name.
+    """Return the class registered under a name, or named by its file.
 
     Raises:
         OptionError: no such metric (names the nearest), or one of another package that is broken.
         MissingExtraError: its module needs a package that is not installed.
     """
+    if is_own_file(name):
+        return _own_class(object_in_file(name), name.rpartition(":")[2])
     target = METRICS.get(name)
     if target is None:
         point = outside_metrics().metrics.get(name)
@@ -150,8 +160,31 @@ def _outside_class(point: EntryPoint) -> type[Scorer]:
     return scorer
 
 
+def _own_class(given: object, name: str = "") -> type[Scorer]:
+    """Return the metric that a class or function of the user's own is.
+
+    Args:
+        given: the class or function.
+        name: of the function in its file; by default its own.
+
+    Raises:
+        OptionError: it is no metric, or is called as one of ours is.
+    """
+    if inspect.isclass(given) or not callable(given):
+        name = str(getattr(given, "name", name))
+        if fault := _fault(name, given):
+            raise OptionError(f"{name or given!r} cannot be used as a metric: {fault}")
+        kind: type[Scorer] = given  # type: ignore[assignment]  # seen to be one
+    else:
+        usual = getattr(given, "__name__", type(given).__name__).strip("<>")
+        kind = class_of_function(given, name or usual)
+    if METRICS.get(kind.name, "") not in ("", f"{kind.__module__}:{kind.__name__}"):
+        raise OptionError(f"{kind.name}: gecjury has a metric of that name; choose another one")
+    return kind
+
+
 def _fault(name: str, found: object) -> str:
-    """What keeps an object from being the metric of a name; empty where nothing does."""
+    """Return what keeps an object from being the metric of a name; empty where nothing does."""
     if not (inspect.isclass(found) and issubclass(found, Scorer)):
         return f"{found!r} is no subclass of gecjury.scoring.Scorer"
     if inspect.isabstract(found):
@@ -184,7 +217,9 @@ def able(what: Ability) -> list[str]:
 
 
 def paper_of(name: str) -> str | None:
-    """Author and year of a metric's paper; None where it tells none, or is not registered."""
+    """Return author and year of a metric's paper; None without one, or if it is not registered."""
+    if is_own_file(name):
+        return None  # names that stand in results run no file
     try:
         return scorer_class(name).paper or None
     except (OptionError, MissingExtraError):
@@ -204,7 +239,7 @@ def renamed(text: str) -> str:
 
     What cannot be read is left as it is, for `load` to refuse.
     """
-    name, colon, rest = text.partition(":")
+    name, rest = split_name(text)
     try:
         typed = scorer_class(name.partition("@")[0]).typed if rest else {}
     except GecjuryError:
@@ -212,14 +247,17 @@ def renamed(text: str) -> str:
     if not typed:
         return text
     parts = [part.partition("=") for part in split_options(rest)]
-    return name + colon + ",".join(typed.get(key, key) + equals + v for key, equals, v in parts)
+    return f"{name}:" + ",".join(typed.get(key, key) + equals + v for key, equals, v in parts)
 
 
-def load(name: str, /, **options: object) -> Scorer:
-    """A scorer by name.
+def load(metric: Metric, /, **options: object) -> Scorer:
+    """Return a metric that is ready to score.
 
     Args:
-        name: `green`, or with options as on the command line: `green:n=6,unit=char`.
+        metric: `green`, or with options as on the command line: `green:n=6,unit=char`. A metric of
+            your own is named by its file, `mymetric.py:name`, or is a class or function; the
+            function takes source, hypothesis and references (or the first two alone) and gives a
+            number, or None. A loaded metric is returned as it is.
         **options: settings by keyword; they override those in the name. Strings are read as on
             the command line.
 
@@ -227,8 +265,14 @@ def load(name: str, /, **options: object) -> Scorer:
         OptionError: unknown metric or option, or a value that does not fit.
         MissingExtraError: a package is not installed.
     """
-    plain, given = parse(renamed(name))
-    metric_class = scorer_class(plain)
+    if isinstance(metric, Scorer):
+        return replace(metric, **options)
+    if isinstance(metric, str):
+        plain, given = parse(renamed(metric))
+        metric_class = scorer_class(plain)
+    else:
+        metric_class, given = _own_class(metric), {}
+        plain = metric_class.name
     settings = {field.name: field for field in fields(metric_class)}
     hints = typing.get_type_hints(metric_class)
     field_of = {typed: field for field, typed in metric_class.typed.items()}
@@ -254,3 +298,16 @@ def load(name: str, /, **options: object) -> Scorer:
         if isinstance(value, float) and not math.isfinite(value):
             raise OptionError(f"{plain}: option {key}: {value} is no finite number; expected one")
     return scorer
+
+
+def load_all(metrics: Metric | Sequence[Metric]) -> list[Scorer]:
+    """Return the metrics that a function was given, each once.
+
+    Raises:
+        OptionError: none, or an unknown metric or option.
+    """
+    one = isinstance(metrics, str | Scorer) or callable(metrics)
+    metrics = [metrics] if one else list(metrics)  # type: ignore[arg-type, list-item]  # told apart
+    if not metrics:
+        raise OptionError('no metric is named: give at least one, e.g. "green"')
+    return list(map(load, dict.fromkeys(metrics)))

@@ -10,9 +10,8 @@ What else a metric can do is a member of its class, asked for by `Scorer.can`:
 
     credit       what its own counts give single edits       `compare --level edit`
     explain      how it judged a hypothesis, edit by edit    `explain`
-    search       its settings that agree best with people    `tune`
-    sweep        scores for many values of an option at once `tune`
 
+What `gecjury tune` reads of a metric is said where that command is: `gecjury.experiments.tuning`.
 `MeanScorer` is for metrics whose statistics are the sentence scores themselves, `GroupScorer` for
 those that see all hypotheses of a source side by side.
 """
@@ -23,7 +22,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -36,9 +35,9 @@ from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts, Explanation
 from gecjury.scoring.scores import Plan, Scores, ScoreTable, Statistics
-from gecjury.scoring.signature import Setting, Signature, package_versions
+from gecjury.scoring.signature import Setting, Signature, code_digest, package_versions
 
-Ability = Literal["credit", "explain", "search", "sweep"]
+Ability = Literal["credit", "explain"]
 """What a metric may be able to do besides scoring; see `Scorer.can`."""
 
 
@@ -60,15 +59,9 @@ class Scorer(ABC):
     - `part_names`: what `parts` gives of every sentence beside its score.
     - `version`: behaviour version, raised when scores change.
     - `packages`: distributions whose version can move a score.
-    - `score_options`: settings that only enter when statistics become scores, so that other
-      values of them need no new pass over the corpus.
-    - `tuning`: what `gecjury tune` does where the command line is silent, as the paper did it: an
-      option with its range (`{"beta": "0:5:0.01"}`), and the command's own `folds`, `aggregate`
-      and `human-scores`. A metric with `search` may say what is searched (`searched`, `steps`).
     - `typed`: names of settings where they are typed otherwise than the field is called. The
       signature keeps the field's name, so that scores that lie in files are still found.
     - `must_name`: options without which nothing can be scored, with what they name (`model`).
-    - `shared_options`: names that stand for several settings while they are tuned.
     - `later_settings`: settings that came after scores and juries had been kept. They stand among
       the settings only where they are not the default, so that what was kept is still found.
     """
@@ -85,9 +78,6 @@ class Scorer(ABC):
     part_names: ClassVar[tuple[str, ...]] = ()
     version: ClassVar[int] = 1
     packages: ClassVar[tuple[str, ...]] = ()
-    score_options: ClassVar[frozenset[str]] = frozenset()
-    tuning: ClassVar[Mapping[str, str]] = {}
-    shared_options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     typed: ClassVar[Mapping[str, str]] = {}
     must_name: ClassVar[Mapping[str, str]] = {}
     later_settings: ClassVar[frozenset[str]] = frozenset()
@@ -168,30 +158,6 @@ class Scorer(ABC):
         """
         raise OptionError(f"{self.name} shows no alignment")
 
-    def search(self, statistics: Statistics, benchmark: Any, measure: str) -> dict[str, float]:
-        """The settings that agree best with people, found without scoring again; optional.
-
-        Args:
-            statistics: of the benchmark's corpus.
-            benchmark: a `gecjury.benchmarks.Benchmark`, whose room stands beside this one.
-            measure: `accuracy` over judged pairs, or `pearson` over systems.
-
-        Raises:
-            OptionError: the metric knows no way but trying one value after the other.
-        """
-        raise OptionError(f"{self.name} has no search of its settings")
-
-    def sweep(
-        self, option: str, values: Sequence[float], corpus: Corpus, runtime: Runtime
-    ) -> FloatArray | None:
-        """Sentence scores for many values of an option at once; optional.
-
-        Returns:
-            Values × systems × sentences; None where there is no shorter way for the option than
-            scoring once a value.
-        """
-        return None
-
     def parts(self, statistics: Statistics) -> dict[str, FloatArray]:
         """What can be shown beside a sentence's score, as `part_names` calls it.
 
@@ -270,6 +236,8 @@ class Scorer(ABC):
             data["gold"] = corpus.gold_print
         if self.joint:
             data["rivals"] = corpus.context_print + "".join(corpus.system_prints.values())
+        # Packages raise `version` when scores change; code of the user's own is known by itself.
+        code = code_digest(type(self))
         count = len(corpus.references)
         name = corpus.reference_name.split(" ")[-1] or "given"
         return Signature(
@@ -283,6 +251,7 @@ class Scorer(ABC):
             {
                 **self.extra_signature(runtime or Runtime()),
                 **language_signature(corpus.language, tokens=self.reads == "tokens"),
+                **({"code": code} if code else {}),
             },
             self._changed(),
         )
@@ -375,7 +344,7 @@ class Scorer(ABC):
     def score(
         self,
         sources: Sequence[str],
-        hypotheses: Mapping[str, Sequence[str]],
+        hypotheses: Mapping[str, Sequence[str]] | Sequence[str],
         references: Sequence[Sequence[str]] = (),
         *,
         gold: Sequence[M2Sentence] | None = None,
@@ -385,7 +354,7 @@ class Scorer(ABC):
 
         Args:
             sources: N tokenised sentences.
-            hypotheses: system name → N sentences.
+            hypotheses: system name → N sentences, or the N sentences of one system.
             references: R lists of N sentences; one list of strings counts as one reference.
             gold: N M2 blocks, for metrics that match gold edits; without references they give
                 these.
@@ -421,26 +390,31 @@ def mean_of_totals(totals: FloatArray) -> Scores:
 
 
 @dataclass(frozen=True)
-class MeanScorer(Scorer):
-    """A metric whose corpus score is the mean of its sentence scores; NaN is left out."""
-
-    def sentence_scores(self, statistics: Statistics) -> Scores:
-        """The statistics themselves, systems × sentences."""
-        return Scores(statistics.values)
+class SentenceMean(Scorer):
+    """Base of metrics whose corpus score is the mean of their sentence scores; NaN is left out."""
 
     def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Means over the scored sentences; NaN for a system without any."""
+        """Return means over the scored sentences; NaN for a system without any."""
         return self.sentence_scores(statistics).mean(draws)
 
     def totals(self, statistics: Statistics) -> FloatArray | None:
-        """Sum and number of the scored sentences; none where a subclass takes no mean."""
-        if type(self).corpus_scores is not MeanScorer.corpus_scores:
+        """Return sum and number of the scored sentences; None where a subclass takes no mean."""
+        if type(self).corpus_scores is not SentenceMean.corpus_scores:
             return None
         return mean_totals(self.sentence_scores(statistics))
 
     def total_scores(self, totals: FloatArray) -> Scores:
-        """Means over the scored sentences."""
+        """Return means over the scored sentences."""
         return mean_of_totals(totals)
+
+
+@dataclass(frozen=True)
+class MeanScorer(SentenceMean):
+    """A metric whose statistics are its sentence scores, and whose corpus score is their mean."""
+
+    def sentence_scores(self, statistics: Statistics) -> Scores:
+        """Return the statistics themselves, systems × sentences."""
+        return Scores(statistics.values)
 
 
 @dataclass(frozen=True)

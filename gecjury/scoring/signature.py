@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
+import sys
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import metadata
+from pathlib import Path
+from types import ModuleType
 
 from gecjury.records import from_record
 from gecjury.runtime import __version__
@@ -114,3 +120,44 @@ def package_versions(names: tuple[str, ...]) -> dict[str, str]:
         except metadata.PackageNotFoundError:
             versions[name] = "missing"
     return versions
+
+
+OWN_MODULES = "gecjury_own_"
+"""How the names of modules begin that are imported from a user's file."""
+
+
+def is_own_code(kind: type) -> bool:
+    """Return whether a metric is the user's own code rather than that of an installed package."""
+    own_module = kind.__module__ == "__main__" or kind.__module__.startswith(OWN_MODULES)
+    return own_module or "function" in vars(kind)
+
+
+def file_of(module: ModuleType | None) -> Path | None:
+    """Return a module's file; None in a notebook or at a prompt."""
+    file = getattr(module, "__file__", None)
+    return Path(file).resolve() if file and Path(file).is_file() else None
+
+
+def file_digest(path: Path) -> str:
+    """Return the first 12 hexadecimal digits of a file's SHA-256."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+
+@lru_cache(maxsize=256)
+def code_digest(kind: type) -> str:
+    """Return a digest of the user's own code behind a metric; empty for a package's metric."""
+    if not is_own_code(kind):
+        return ""
+    if kind.__module__.startswith(OWN_MODULES):
+        # The digest of the file as it was imported, whatever has been written to it since.
+        return kind.__module__.rpartition("_")[2]
+    file = file_of(sys.modules.get(kind.__module__))
+    if file is not None:
+        return file_digest(file)
+    members = [getattr(value, "__func__", value) for value in vars(kind).values()]
+    try:
+        code = "\n".join(inspect.getsource(one) for one in members if inspect.isfunction(one))
+    except OSError:
+        # Code that cannot be read equals no other, so that no kept score is taken for its own.
+        return uuid.uuid4().hex[:12]
+    return hashlib.sha256(code.encode()).hexdigest()[:12]

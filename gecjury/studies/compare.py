@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from gecjury.benchmarks.table import View
 from gecjury.errors import OptionError, install_hint
@@ -48,12 +48,6 @@ class Compared(Result):
     def document(self) -> dict[str, Any]:
         """Return what JSON shows; docs/meta-evaluation.md explains its keys."""
         return document(self.comparison)
-
-    def page(self) -> str:
-        """Return the comparison as one page to read and share."""
-        from gecjury.report.page.page import comparison_page
-
-        return comparison_page(self.comparison)
 
     def __str__(self) -> str:
         """Return the main table as aligned text."""
@@ -117,6 +111,12 @@ class Compare(Settings, Study):
         notes = tuple(caution.text for caution in comparison.cautions)
         shown = tuple(tables(comparison))
         return Compared(shown, {}, notes, int(comparison.incomplete), comparison=comparison)
+
+    def html(self, result: Result) -> str:
+        """Return a comparison as one page to read and share."""
+        from gecjury.report.page.page import comparison_page
+
+        return comparison_page(cast(Compared, result).comparison)
 
     def _benchmark(self, work: Work) -> Benchmark:
         if work.benchmark is None:

@@ -154,6 +154,12 @@ class Study(ABC):
         """Return the metrics that are taken where none is named, and what is said of others."""
         return (), ""
 
+    def html(self, result: Result) -> str:
+        """Return a result of the study as one page that needs no network."""
+        from gecjury.report.page.scores import tables_html
+
+        return tables_html(result)
+
     def plans(self, work: Work) -> list[Plan]:
         """Return what the metrics would ask of services that may cost money."""
         plans = (one.plan(one.read(work.corpus), work.runtime) for one in work.scorers)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
 from markupsafe import Markup
 
+from gecjury.addresses import masked
 from gecjury.errors import GecjuryError
 from gecjury.report.page.markup import finalize
-from gecjury.runtime import __version__, masked
+from gecjury.runtime import __version__
 from gecjury.web.guards import Refused
 from gecjury.wording import visible
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from gecjury.addresses import masked
 from gecjury.judges.asking.exchange import Reply, TokenLogprob, logprob
 from gecjury.judges.asking.models import Price
-from gecjury.runtime import masked
 
 MALFORMED = "malformed"
 """How a reply ended whose parts have another shape; its text says which."""

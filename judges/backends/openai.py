@@ -21,6 +21,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from gecjury.addresses import (
+    KEY_VARIABLE,
+    OPENAI_ADDRESS,
+    check_address,
+    key_variable,
+    masked,
+    public_address,
+    read_key,
+    secrets_of,
+)
 from gecjury.errors import (
     GecjuryError,
     IncompleteError,
@@ -43,16 +53,6 @@ from gecjury.judges.backends.window import (
     said_window,
     says_too_long,
     too_long,
-)
-from gecjury.runtime import (
-    KEY_VARIABLE,
-    OPENAI_ADDRESS,
-    check_address,
-    key_variable,
-    masked,
-    public_address,
-    read_key,
-    secrets_of,
 )
 from gecjury.textfiles import parse_json
 from gecjury.wording import visible
@@ -437,7 +437,7 @@ def make_client(
 
     Args:
         url: of the server; empty for OpenAI.
-        named: see `gecjury.runtime.key_variable`.
+        named: see `gecjury.addresses.key_variable`.
         asynchronous: which of the two clients.
         limits: of what the server may send.
 

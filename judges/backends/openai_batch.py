@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from gecjury.addresses import key_variable, public_address, read_key, secrets_of
 from gecjury.errors import GecjuryError, IncompleteError, InputError, OptionError
 from gecjury.judges.asking.exchange import Attempt, Model, Reply, key_of
 from gecjury.judges.backends.backend import Assignment
 from gecjury.judges.backends.bounded import Limits, Moved, Unusable
 from gecjury.judges.backends.completion import mask_reply, read_completion
 from gecjury.judges.backends.openai import clean, make_client, refused_key, request_body
-from gecjury.runtime import key_variable, public_address, read_key, secrets_of
 from gecjury.textfiles import parse_json
 
 _MARK = "gecjury"

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, IntArray
+from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.edits import Edit, apply_edits
 from gecjury.corpus.m2 import M2Sentence
@@ -19,7 +19,7 @@ from gecjury.refbased.m2.paths import GoldEdit
 from gecjury.refbased.references import RatioRule
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
-from gecjury.scoring.scorer import mean_of_totals, mean_totals
+from gecjury.scoring.scorer import SentenceMean
 from gecjury.scoring.scores import Scores, Statistics
 from gecjury.stats.counts import f_of_counts, ratio
 
@@ -123,23 +123,11 @@ class M2(BestReference):
 
 
 @dataclass(frozen=True)
-class SentenceM2(M2):
+class SentenceM2(SentenceMean, M2):
     """Mean of the M2 scores of single sentences, 0 to 1, higher is better."""
 
     name: ClassVar[str] = "sentm2"
     summary: ClassVar[str] = "mean of M2's sentence scores"
-
-    def corpus_scores(self, statistics: Statistics, draws: IntArray | None = None) -> Scores:
-        """Means over the sentences, of a resampled corpus with `draws`."""
-        return self.sentence_scores(statistics).mean(draws)
-
-    def totals(self, statistics: Statistics) -> FloatArray:
-        """Sum and number of the sentence scores."""
-        return mean_totals(self.sentence_scores(statistics))
-
-    def total_scores(self, totals: FloatArray) -> Scores:
-        """Means over the sentences."""
-        return mean_of_totals(totals)
 
 
 def gold_edits(block: M2Sentence) -> list[list[GoldEdit]]:

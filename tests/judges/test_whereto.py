@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.addresses import key_variable
 from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
@@ -16,7 +17,7 @@ from gecjury.judges.asking.store import Identity, store_path
 from gecjury.judges.backends.openai import make_client
 from gecjury.jury.model import JuryModel, Member, identity, write_jury
 from gecjury.refless.nets.bundle import BUNDLE_FORMAT
-from gecjury.runtime import Runtime, key_variable
+from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from tests.judges.faultserver import FaultServer, Said
 

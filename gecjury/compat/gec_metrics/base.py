@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import BoundArguments, Parameter, Signature
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
+from gecjury.arrays import FloatArray
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
@@ -79,9 +79,15 @@ class Score:
 
 
 class MetricBase(ABC):
-    """What all metrics share: settings, verdicts on pairs of systems, TrueSkill."""
+    """The calls that all metrics share: scores, verdicts on pairs of systems, TrueSkill.
+
+    Methods take what `reads` names, in that order or by name: sentences of one system for
+    `score_sentence` and `score_corpus`, systems × sentences for `score_pairwise` and
+    `rank_systems`; references are references × sentences.
+    """
 
     Score = Score
+    reads: ClassVar[tuple[str, ...]] = ()
 
     @dataclass
     class Config:
@@ -91,12 +97,63 @@ class MetricBase(ABC):
         self.config: Any = self.Config() if config is None else config
 
     @abstractmethod
-    def score_pairwise(self, *args: Any, **kwargs: Any) -> PairwiseScores:
-        """Who wins on each sentence, from what `inputs_handler` gives."""
+    def score_sentence(self, *texts: Any, **named: Any) -> list[float]:
+        """Return a score a sentence."""
 
-    @abstractmethod
-    def rank_systems(self, *args: Any, **kwargs: Any) -> list[float]:
-        """A score a system, from what `inputs_handler` gives and `aggregation`."""
+    def score_corpus(self, *texts: Any, **named: Any) -> float:
+        """Return the mean of the sentence scores, unless a metric says otherwise."""
+        scores = self.score_sentence(*texts, **named)
+        if not scores:
+            raise OptionError("no sentences: expected at least one")
+        return sum(scores) / len(scores)
+
+    def score_pairwise(self, *texts: Any, **named: Any) -> PairwiseScores:
+        """Return who wins on each sentence."""
+        return self.make_pairwise_scores(self.sentence_scores(self._texts(texts, named)))
+
+    def rank_systems(self, *texts: Any, **named: Any) -> list[float]:
+        """Return a score a system: of its corpus, or by TrueSkill over sentence scores.
+
+        `aggregation`, the last argument, is `default` or `trueskill`.
+        """
+        *given, aggregation = self._call(texts, named).args
+        if aggregation == "default":
+            return self.corpus_scores(self._texts(given, {}))
+        if aggregation == "trueskill":
+            return self.run_trueskill(self.score_pairwise(*given))
+        raise OptionError(f"aggregation={aggregation!r:.40}: expected default or trueskill")
+
+    def corpus_scores(self, texts: Texts) -> list[float]:
+        """Return a score a system."""
+        return [self.score_corpus(*one) for one in self._by_system(texts)]
+
+    def sentence_scores(self, texts: Texts) -> list[list[float]]:
+        """Return scores, systems × sentences."""
+        return [self.score_sentence(*one) for one in self._by_system(texts)]
+
+    def _by_system(self, texts: Texts) -> Iterator[list[Any]]:
+        """Yield what `reads` names, of each system."""
+        references = [list(lines) for lines in texts.references]
+        for lines in texts.systems:
+            one = {
+                "sources": list(texts.sources),
+                "hypotheses": list(lines),
+                "references": references,
+            }
+            yield [one[name] for name in self.reads]
+
+    def _call(self, texts: Sequence[Any], named: Mapping[str, Any]) -> BoundArguments:
+        """Return the arguments of a call, the usual aggregation included."""
+        places = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in self.reads]
+        last = Parameter("aggregation", Parameter.POSITIONAL_OR_KEYWORD, default="default")
+        bound = Signature([*places, last]).bind(*texts, **named)
+        bound.apply_defaults()
+        return bound
+
+    def _texts(self, texts: Sequence[Any], named: Mapping[str, Any]) -> Texts:
+        """Return the texts of a call."""
+        given = self._call(texts, named).arguments
+        return Texts(given.get("sources", ()), given["hypotheses"], given.get("references", ()))
 
     def make_pairwise_scores(self, scores: Sequence[Sequence[float]]) -> PairwiseScores:
         """Who wins on each sentence, from sentence scores, systems × sentences."""
@@ -118,18 +175,6 @@ class MetricBase(ABC):
         means, _, _ = rate(outcomes, systems, Game())
         return [float(mean) for mean in means]
 
-    def _ranked(
-        self,
-        corpus: Callable[[], list[float]],
-        pairwise: Callable[[], PairwiseScores],
-        aggregation: str,
-    ) -> list[float]:
-        if aggregation == "default":
-            return corpus()
-        if aggregation == "trueskill":
-            return self.run_trueskill(pairwise())
-        raise OptionError(f"aggregation={aggregation!r:.40}: expected default or trueskill")
-
 
 class Texts(NamedTuple):
     """What a call is about.
@@ -144,168 +189,69 @@ class Texts(NamedTuple):
     systems: Sequence[Sequence[str]]
     references: Sequence[Sequence[str]] = ()
 
-    def as_lists(self) -> tuple[list[str], list[list[str]], list[list[str]]]:
-        """The same, as methods of metrics take them."""
-        systems, references = (
-            [list(lines) for lines in side] for side in (self.systems, self.references)
-        )
-        return list(self.sources), systems, references
-
     def of_named_systems(
         self,
     ) -> tuple[Sequence[str], Mapping[str, Sequence[str]], Sequence[Sequence[str]]]:
-        """The same, systems under made-up names."""
+        """Return the same, systems under made-up names."""
         names = {f"hypothesis {number}": lines for number, lines in enumerate(self.systems)}
         return self.sources, names, self.references
 
 
 class MetricBaseForReferenceBased(MetricBase):
-    """A metric that reads sources, hypotheses and references (references × sentences)."""
+    """A metric that reads sources, hypotheses and references."""
 
-    @abstractmethod
-    def score_sentence(
-        self, sources: list[str], hypotheses: list[str], references: list[list[str]]
-    ) -> list[float]:
-        """A score a sentence."""
-
-    def score_corpus(
-        self, sources: list[str], hypotheses: list[str], references: list[list[str]]
-    ) -> float:
-        """The mean of the sentence scores, unless a metric says otherwise."""
-        return _mean(self.score_sentence(sources, hypotheses, references))
-
-    def score_pairwise(
-        self, sources: list[str], hypotheses: list[list[str]], references: list[list[str]]
-    ) -> PairwiseScores:
-        """Who wins on each sentence, of systems × sentences."""
-        texts = Texts(sources, hypotheses, references)
-        return self.make_pairwise_scores(self.sentence_scores(texts))
-
-    def rank_systems(
-        self,
-        sources: list[str],
-        hypotheses: list[list[str]],
-        references: list[list[str]],
-        aggregation: str = "default",
-    ) -> list[float]:
-        """A score a system: of its corpus, or by TrueSkill over sentence scores."""
-        return self._ranked(
-            lambda: self.corpus_scores(Texts(sources, hypotheses, references)),
-            lambda: self.score_pairwise(sources, hypotheses, references),
-            aggregation,
-        )
-
-    def corpus_scores(self, texts: Texts) -> list[float]:
-        """A score a system."""
-        sources, systems, references = texts.as_lists()
-        return [self.score_corpus(sources, lines, references) for lines in systems]
-
-    def sentence_scores(self, texts: Texts) -> list[list[float]]:
-        """Scores, systems × sentences."""
-        sources, systems, references = texts.as_lists()
-        return [self.score_sentence(sources, lines, references) for lines in systems]
+    reads: ClassVar[tuple[str, ...]] = ("sources", "hypotheses", "references")
 
 
 class MetricBaseForReferenceFree(MetricBase):
     """A metric that reads sources and hypotheses."""
 
-    @abstractmethod
-    def score_sentence(self, sources: list[str], hypotheses: list[str]) -> list[float]:
-        """A score a sentence."""
-
-    def score_corpus(self, sources: list[str], hypotheses: list[str]) -> float:
-        """The mean of the sentence scores, unless a metric says otherwise."""
-        return _mean(self.score_sentence(sources, hypotheses))
-
-    def score_pairwise(self, sources: list[str], hypotheses: list[list[str]]) -> PairwiseScores:
-        """Who wins on each sentence, of systems × sentences."""
-        return self.make_pairwise_scores(self.sentence_scores(Texts(sources, hypotheses)))
-
-    def rank_systems(
-        self, sources: list[str], hypotheses: list[list[str]], aggregation: str = "default"
-    ) -> list[float]:
-        """A score a system: of its corpus, or by TrueSkill over sentence scores."""
-        return self._ranked(
-            lambda: self.corpus_scores(Texts(sources, hypotheses)),
-            lambda: self.score_pairwise(sources, hypotheses),
-            aggregation,
-        )
-
-    def corpus_scores(self, texts: Texts) -> list[float]:
-        """A score a system."""
-        sources, systems, _ = texts.as_lists()
-        return [self.score_corpus(sources, lines) for lines in systems]
-
-    def sentence_scores(self, texts: Texts) -> list[list[float]]:
-        """Scores, systems × sentences."""
-        sources, systems, _ = texts.as_lists()
-        return [self.score_sentence(sources, lines) for lines in systems]
+    reads: ClassVar[tuple[str, ...]] = ("sources", "hypotheses")
 
 
 class MetricBaseForSourceFree(MetricBase):
-    """A score of hypotheses by references (references × sentences) alone."""
+    """A metric that scores hypotheses by references alone."""
 
-    @abstractmethod
-    def score_sentence(self, hypotheses: list[str], references: list[list[str]]) -> list[float]:
-        """A score a sentence."""
-
-    def score_corpus(self, hypotheses: list[str], references: list[list[str]]) -> float:
-        """The mean of the sentence scores, unless a metric says otherwise."""
-        return _mean(self.score_sentence(hypotheses, references))
-
-    def score_pairwise(
-        self, hypotheses: list[list[str]], references: list[list[str]]
-    ) -> PairwiseScores:
-        """Who wins on each sentence, of systems × sentences."""
-        return self.make_pairwise_scores([self.score_sentence(h, references) for h in hypotheses])
-
-    def rank_systems(
-        self, hypotheses: list[list[str]], references: list[list[str]], aggregation: str = "default"
-    ) -> list[float]:
-        """A score a system: of its corpus, or by TrueSkill over sentence scores."""
-        return self._ranked(
-            lambda: [self.score_corpus(lines, references) for lines in hypotheses],
-            lambda: self.score_pairwise(hypotheses, references),
-            aggregation,
-        )
-
-
-def _mean(scores: Sequence[float]) -> float:
-    if not scores:
-        raise OptionError("no sentences: expected at least one")
-    return sum(scores) / len(scores)
+    reads: ClassVar[tuple[str, ...]] = ("hypotheses", "references")
 
 
 def inputs_handler(
     metric: MetricBase, sources: Any, hypotheses: Any, references: Any
 ) -> dict[str, Any]:
-    """What a kind of metric reads, as keywords for its methods.
+    """Return what a kind of metric reads, as keywords for its methods.
 
     Raises:
         OptionError: (a ValueError) the metric is of no kind that is known.
     """
-    if isinstance(metric, MetricBaseForReferenceBased):
-        return {"sources": sources, "hypotheses": hypotheses, "references": references}
-    if isinstance(metric, MetricBaseForReferenceFree):
-        return {"sources": sources, "hypotheses": hypotheses}
-    if isinstance(metric, MetricBaseForSourceFree):
-        return {"hypotheses": hypotheses, "references": references}
-    raise OptionError(
-        f"{type(metric).__name__} is derived from none of gec-metrics' kinds of metrics; take one "
-        "from get_metric, or derive it from MetricBaseForReferenceBased and the like"
-    )
+    if not getattr(metric, "reads", ()):
+        raise OptionError(
+            f"{type(metric).__name__} is derived from none of gec-metrics' kinds of metrics; take "
+            "one from get_metric, or derive it from MetricBaseForReferenceBased and the like"
+        )
+    texts = {"sources": sources, "hypotheses": hypotheses, "references": references}
+    return {name: texts[name] for name in metric.reads}
 
 
-class _Scored:
-    """What metrics of this package share behind those calls: all systems are scored at once."""
+class _Scored(MetricBase):
+    """A metric of this package behind those calls; all systems are scored at once."""
 
-    scorer: Scorer
-    runtime: Runtime
     whole: ClassVar[bool] = False
     """Whether scores are whole numbers."""
 
+    def __init__(self, config: Any = None) -> None:
+        super().__init__(config)
+        self.runtime = Runtime(
+            device="cpu" if getattr(self.config, "no_cuda", False) else "auto",
+            batch_size=getattr(self.config, "batch_size", Runtime.batch_size),
+        )
+        self.scorer = self._scorer()
+
+    @abstractmethod
+    def _scorer(self) -> Scorer:
+        """Return the metric, as the settings say."""
+
     def table(self, texts: Texts) -> ScoreTable:
-        """The metric's own table of some systems.
+        """Return the metric's own table of some systems.
 
         Raises:
             InputError: lengths differ, something is no text, or references are missing.
@@ -313,42 +259,33 @@ class _Scored:
         return self.scorer.score(*texts.of_named_systems(), runtime=self.runtime)
 
     def corpus_scores(self, texts: Texts) -> list[float]:
-        """A score a system."""
-        found = self.table(texts).by_system.score
-        return [self._number(score) for score in found]
+        """Return a score a system."""
+        return self._numbers(self.table(texts).by_system.score)
 
     def sentence_scores(self, texts: Texts) -> list[list[float]]:
-        """Scores, systems × sentences."""
-        found: Any = self.table(texts).sentences
-        return [[self._number(score) for score in line] for line in np.asarray(found)]
+        """Return scores, systems × sentences."""
+        return [self._numbers(line) for line in self.table(texts).sentences]
 
-    def _number(self, score: float) -> float:
-        return int(score) if self.whole else float(score)
+    def score_sentence(self, *texts: Any, **named: Any) -> list[float]:
+        """Return a score a sentence."""
+        return self.sentence_scores(self._alone(texts, named))[0]
+
+    def score_corpus(self, *texts: Any, **named: Any) -> float:
+        """Return the metric's own corpus score."""
+        return self.corpus_scores(self._alone(texts, named))[0]
+
+    def _alone(self, texts: Sequence[Any], named: Mapping[str, Any]) -> Texts:
+        """Return the texts of a call about one system."""
+        given: Any = self._texts(texts, named)
+        return Texts(given.sources, [given.systems], given.references)
+
+    def _numbers(self, scores: FloatArray) -> list[float]:
+        return [int(score) if self.whole else float(score) for score in scores]
 
 
 class ByReference(_Scored, MetricBaseForReferenceBased):
     """A metric of this package that reads references."""
 
-    def score_sentence(
-        self, sources: list[str], hypotheses: list[str], references: list[list[str]]
-    ) -> list[float]:
-        """A score a sentence."""
-        return self.sentence_scores(Texts(sources, [hypotheses], references))[0]
-
-    def score_corpus(
-        self, sources: list[str], hypotheses: list[str], references: list[list[str]]
-    ) -> float:
-        """The metric's own corpus score."""
-        return self.corpus_scores(Texts(sources, [hypotheses], references))[0]
-
 
 class WithoutReference(_Scored, MetricBaseForReferenceFree):
     """A metric of this package that reads no references."""
-
-    def score_sentence(self, sources: list[str], hypotheses: list[str]) -> list[float]:
-        """A score a sentence."""
-        return self.sentence_scores(Texts(sources, [hypotheses]))[0]
-
-    def score_corpus(self, sources: list[str], hypotheses: list[str]) -> float:
-        """The metric's own corpus score."""
-        return self.corpus_scores(Texts(sources, [hypotheses]))[0]

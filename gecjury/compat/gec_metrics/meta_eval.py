@@ -7,7 +7,7 @@ corpus scores unless TrueSkill is asked for. `gecjury compare` and `gecjury.comp
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -50,6 +50,8 @@ class MetaEvalBase(ABC):
     MODELS: ClassVar[tuple[str, ...]] = ()
     SCORE_ID: ClassVar[Mapping[str, tuple[str, View]]] = {}
     VIEWS: ClassVar[Mapping[str, View]] = {}
+    # What the three analyses return, an argument for each column of human scores or each view.
+    OUTPUTS: ClassVar[tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]]
 
     @dataclass
     class Config:
@@ -85,20 +87,20 @@ class MetaEvalBase(ABC):
         """The benchmark, as the settings say."""
 
     def corr_system(self, metric: MetricBase, aggregation: str = "default") -> Any:
-        """Correlations of a metric's system scores with each column of human scores."""
-        return list(self._over_systems(metric, aggregation).values())
+        """Return Pearson's r and Spearman's ρ over systems, for each column of human scores."""
+        return self.OUTPUTS[0](*self._over_systems(metric, aggregation).values())
 
     def corr_sentence(self, metric: MetricBase) -> Any:
-        """Accuracy and Kendall's τ over judged pairs, for each view."""
-        return [self._agreement(pairs, judged) for pairs, judged in self._judged(metric).values()]
+        """Return accuracy and Kendall's τ over judged pairs, for each view."""
+        judged = self._judged(metric).values()
+        return self.OUTPUTS[1](*(self._agreement(pairs, verdicts) for pairs, verdicts in judged))
 
     def window_analysis_system(
         self, metric: MetricBase, window: int = 4, aggregation: str = "default"
     ) -> Any:
-        """Correlations over every run of `window` systems adjacent in the human ranking."""
-        return [
-            self._windows(corr, window) for corr in self._over_systems(metric, aggregation).values()
-        ]
+        """Return correlations over every run of `window` systems adjacent in human ranking."""
+        columns = self._over_systems(metric, aggregation).values()
+        return self.OUTPUTS[2](*(self._windows(corr, window) for corr in columns))
 
     def pairwise_analysis(
         self, metric: MetricBase
@@ -224,6 +226,12 @@ class MetaEvalSEEDA(MetaEvalBase):
         sent: _Corr | None = None
         edit: _Corr | None = None
 
+    OUTPUTS = (
+        SEEDASystemCorrOutput,
+        lambda edit, sent: MetaEvalSEEDA.SEEDASentenceCorrOutput(sent=sent, edit=edit),
+        SEEDAWindowAnalysisSystemCorrOutput,
+    )
+
     def _load(self) -> Benchmark:
         known_name("system", self.config.system, tuple(self._SYSTEMS))
         return load_benchmark(
@@ -232,24 +240,6 @@ class MetaEvalSEEDA(MetaEvalBase):
             references="official-as-published",
             data=self.config.data,
         )
-
-    def corr_system(
-        self, metric: MetricBase, aggregation: str = "default"
-    ) -> SEEDASystemCorrOutput:
-        """Pearson's r and Spearman's ρ over systems."""
-        return self.SEEDASystemCorrOutput(*super().corr_system(metric, aggregation))
-
-    def corr_sentence(self, metric: MetricBase) -> SEEDASentenceCorrOutput:
-        """Accuracy and Kendall's τ over judged pairs."""
-        edit, sent = super().corr_sentence(metric)
-        return self.SEEDASentenceCorrOutput(sent=sent, edit=edit)
-
-    def window_analysis_system(
-        self, metric: MetricBase, window: int = 4, aggregation: str = "default"
-    ) -> SEEDAWindowAnalysisSystemCorrOutput:
-        """Correlations over runs of systems adjacent in the human ranking."""
-        found = super().window_analysis_system(metric, window, aggregation)
-        return self.SEEDAWindowAnalysisSystemCorrOutput(*found)
 
 
 class MetaEvalGJG(MetaEvalBase):
@@ -285,25 +275,12 @@ class MetaEvalGJG(MetaEvalBase):
 
         corr: _Corr | None = None
 
+    OUTPUTS = (GJGSystemCorrOutput, GJGSentenceCorrOutput, GJGWindowAnalysisSystemCorrOutput)
+
     def _load(self) -> Benchmark:
         return load_benchmark(
             "gjg15", systems="all", references="official-as-published", data=self.config.data
         )
-
-    def corr_system(self, metric: MetricBase, aggregation: str = "default") -> GJGSystemCorrOutput:
-        """Pearson's r and Spearman's ρ over systems."""
-        return self.GJGSystemCorrOutput(*super().corr_system(metric, aggregation))
-
-    def corr_sentence(self, metric: MetricBase) -> GJGSentenceCorrOutput:
-        """Accuracy and Kendall's τ over judged pairs."""
-        return self.GJGSentenceCorrOutput(*super().corr_sentence(metric))
-
-    def window_analysis_system(
-        self, metric: MetricBase, window: int = 4, aggregation: str = "default"
-    ) -> GJGWindowAnalysisSystemCorrOutput:
-        """Correlations over runs of systems adjacent in the human ranking."""
-        found = super().window_analysis_system(metric, window, aggregation)
-        return self.GJGWindowAnalysisSystemCorrOutput(*found)
 
 
 _CLASSES: Sequence[type[MetaEvalBase]] = (MetaEvalGJG, MetaEvalSEEDA)

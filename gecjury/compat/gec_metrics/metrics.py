@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -98,11 +99,10 @@ class ERRANT(ByReference):
         beta: float = 0.5
         language: str = "en"
 
-    def __init__(self, config: Any = None) -> None:
-        super().__init__(config)
-        self.tagger = _tagger(self.config.language)
-        self.runtime = Runtime()
-        self.scorer = self._scorer()
+    @cached_property
+    def tagger(self) -> str:
+        """The tagger that errant loads for the language; see `_tagger`."""
+        return _tagger(self.config.language)
 
     def _scorer(self) -> Scorer:
         return load("errant", beta=self.config.beta, tagger=self.tagger)
@@ -252,11 +252,9 @@ class GREEN(ByReference):
         beta: float = 2.0
         unit: str = "word"
 
-    def __init__(self, config: Any = None) -> None:
-        super().__init__(config)
-        self.runtime = Runtime()
+    def _scorer(self) -> Scorer:
         c = self.config
-        self.scorer = load("green", n=c.n, beta=c.beta, unit=_unit(c.unit, "char"))
+        return load("green", n=c.n, beta=c.beta, unit=_unit(c.unit, "char"))
 
 
 def _unit(unit: str, characters: str) -> str:
@@ -278,29 +276,25 @@ class GLEU(ByReference):
         n: int = 4
         unit: str = "word"
 
-    def __init__(self, config: Any = None) -> None:
-        super().__init__(config)
-        self.runtime = Runtime()
+    def _scorer(self) -> Scorer:
         settings = {
             "n": self.config.n,
             "draws": self.config.iter,
             "unit": _unit(self.config.unit, "line"),
             "choices": "script",
         }
-        self.scorer = load(self.counted, **settings)
         # Sums become scores by the plain formula, whatever was counted.
         self._plain = load("gleu", **settings)
+        return load(self.counted, **settings)
 
     def corpus_scores(self, texts: Texts) -> list[float]:
         """The mean over the draws, a system."""
-        statistics = self._statistics(texts)
-        return [float(score) for score in self._plain.corpus_scores(statistics).score]
+        return self._numbers(self._plain.corpus_scores(self._statistics(texts)).score)
 
     def sentence_scores(self, texts: Texts) -> list[list[float]]:
         """Means over the references, systems × sentences."""
-        statistics = self._statistics(texts)
-        found: list[list[float]] = self._plain.sentence_scores(statistics).score.tolist()
-        return found
+        scores = self._plain.sentence_scores(self._statistics(texts)).score
+        return [self._numbers(line) for line in scores]
 
     def _statistics(self, texts: Texts) -> Statistics:
         corpus = corpus_of_texts(*texts.of_named_systems())
@@ -370,13 +364,11 @@ class GoToScorer(ERRANT):
 
     def corpus_scores(self, texts: Texts) -> list[float]:
         """F of the summed counts, a system."""
-        counts = self._weighed(texts)
-        return [float(score) for score in self._f(counts.sum(axis=1))]
+        return self._numbers(self._f(self._weighed(texts).sum(axis=1)))
 
     def sentence_scores(self, texts: Texts) -> list[list[float]]:
         """F, systems × sentences."""
-        found: list[list[float]] = self._f(self._weighed(texts)).tolist()
-        return found
+        return [self._numbers(line) for line in self._f(self._weighed(texts))]
 
     def score_corpus_verbose(
         self, sources: list[str], hypotheses: list[str], references: list[list[str]]
@@ -430,10 +422,6 @@ def _chunk_weights(path: str) -> ChunkWeights:
     return ChunkWeights(sizes.pop(), tuple(right))
 
 
-def _neural(config: Any) -> Runtime:
-    return Runtime(device="cpu" if config.no_cuda else "auto", batch_size=config.batch_size)
-
-
 class SOME(WithoutReference):
     """SOME, of three models that lie in one folder."""
 
@@ -451,8 +439,7 @@ class SOME(WithoutReference):
         batch_size: int = 32
         max_length: int = 128
 
-    def __init__(self, config: Any = None) -> None:
-        super().__init__(config)
+    def _scorer(self) -> Scorer:
         c = self.config
         folders = [Path(each) for each in (c.model_g, c.model_f, c.model_m)]
         names = [folder.name for folder in folders]
@@ -464,8 +451,7 @@ class SOME(WithoutReference):
                 f"some: {c.model_g}, {c.model_f}, {c.model_m}: expected folders called grammer (or "
                 "grammaticality), fluency and meaning beside each other"
             )
-        self.runtime = _neural(c)
-        self.scorer = load(
+        return load(
             "some",
             model=str(folders[0].parent),
             alpha=c.weight_g,
@@ -489,11 +475,9 @@ class IMPARA(WithoutReference):
         no_cuda: bool = False
         batch_size: int = 32
 
-    def __init__(self, config: Any = None) -> None:
-        super().__init__(config)
+    def _scorer(self) -> Scorer:
         c = self.config
-        self.runtime = _neural(c)
-        self.scorer = load(
+        return load(
             "impara",
             model=c.model_qe,
             encoder=c.model_se,
@@ -529,10 +513,8 @@ class Scribendi(WithoutReference):
         no_cuda: bool = False
         batch_size: int = 32
 
-    def __init__(self, config: Any = None) -> None:
-        super().__init__(config)
-        self.runtime = _neural(self.config)
-        self.scorer = load("scribendi", model=self.config.model, threshold=self.config.threshold)
+    def _scorer(self) -> Scorer:
+        return load("scribendi", model=self.config.model, threshold=self.config.threshold)
 
 
 _CLASSES: tuple[type[MetricBase], ...] = (

@@ -10,6 +10,7 @@ import pytest
 
 from gecjury.corpus.corpus import Corpus, Group, Version, corpus_of_texts
 from gecjury.corpus.edits import Edit
+from gecjury.corpus.gold import have_types
 from gecjury.corpus.reading import read_corpus, read_gold, read_sources, read_versions, system_name
 from gecjury.errors import InputError
 
@@ -169,7 +170,7 @@ def test_whose_types_hypotheses_have() -> None:
     texts, own, errant, plain = Version(("x",)), ready("Nn", "R:DET"), ready("R:DET"), ready("")
 
     def typed(*versions: Version) -> bool:
-        return Corpus(("a",), {str(n): v for n, v in enumerate(versions)}).errant_typed
+        return have_types(Corpus(("a",), {str(n): v for n, v in enumerate(versions)}).hypotheses)
 
     assert typed(texts)
     assert typed(errant)
@@ -180,8 +181,8 @@ def test_whose_types_hypotheses_have() -> None:
     assert typed(own, errant)
     # What is scored just now does not change how the gold edits are read.
     corpus = Corpus(("a",), {"own": own, "text": texts})
-    assert corpus.with_systems(["own"]).errant_typed
-    assert not corpus.with_systems(["own"]).with_systems([]).other_types
+    assert have_types(corpus.with_systems(["own"]).hypotheses)
+    assert have_types(corpus.with_systems(["own"]).with_systems([]).hypotheses)
 
 
 @pytest.mark.parametrize("name", ["source", "gold", "reference 0"])

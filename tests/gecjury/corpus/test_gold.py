@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from gecjury.corpus.corpus import Version
 from gecjury.corpus.edits import Edit
 from gecjury.corpus.gold import is_errant_type, join_annotators, named_types, other_types
-from gecjury.corpus.m2 import M2Annotation, M2Sentence, read_m2
+from gecjury.corpus.m2 import M2Annotation, M2Sentence
+from gecjury.corpus.reading import read_versions
 
 
 @pytest.mark.parametrize("kind", ["R:VERB:TENSE", "M:DET", "U:PUNCT", "R:WO", "R:NOUN:POSS", "UNK"])
@@ -25,15 +27,15 @@ def test_types_of_other_schemes(kind: str) -> None:
 
 def test_every_type_in_errants_own_files_is_one(data_dir: Path) -> None:
     for path in sorted((data_dir / "conll14-errant").glob("*.errant")):
-        blocks = read_m2(path, overlaps="keep")
-        assert not other_types(b.edits(a) for b in blocks for a in b.annotators), path
+        assert not other_types(read_versions(path, overlaps="keep")), path
 
 
 def test_other_types_are_counted_and_the_most_frequent_named() -> None:
-    def typed(*kinds: str) -> list[Edit]:
-        return [Edit(0, 1, "x", kind) for kind in kinds]
+    def typed(*kinds: str) -> Version:
+        return Version(("x",), (tuple(Edit(0, 1, "x", kind) for kind in kinds),))
 
-    found = other_types([typed("Nn", "R:DET", "noop", "Vt"), typed("Nn", "", "UNK", "Um")])
+    versions = [typed("Nn", "R:DET", "noop", "Vt"), typed("Nn", "", "UNK", "Um"), Version(("x",))]
+    found = other_types(versions)
     assert found == {"Nn": 2, "Vt": 1, "": 1, "Um": 1}
     assert named_types(found) == "Nn, no type, Um, Vt"
     more = other_types([typed("d", "c", "b", "a", "a", "\x1be")])

@@ -20,7 +20,7 @@ from gecjury.decisions.pick import (
 )
 from gecjury.errors import InputError, OptionError
 from gecjury.runtime import Runtime
-from gecjury.scoring.given_scores import scores
+from gecjury.scoring.given_scores import given_scores
 from gecjury.scoring.registry import load
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
@@ -39,7 +39,7 @@ def corpus(references: bool = False) -> Corpus:
 
 
 def test_the_highest_score_wins_and_the_first_of_equal_ones() -> None:
-    given = scores({"bad": [1, 5, 0], "good": [2, 5, 0], "odd": [2, 1, 0], "same": [0, 0, 0]})
+    given = given_scores({"bad": [1, 5, 0], "good": [2, 5, 0], "odd": [2, 1, 0], "same": [0, 0, 0]})
     found = choose_by_score(given, corpus())
     assert found.chosen.tolist() == [1, 0, 0]
     assert found.lines == (GOOD[0], BAD[1], GOOD[2])
@@ -50,7 +50,7 @@ def test_the_highest_score_wins_and_the_first_of_equal_ones() -> None:
 
 def test_what_is_not_scored_is_never_chosen_and_told_where_nothing_is() -> None:
     none = float("nan")
-    given = scores(
+    given = given_scores(
         {"bad": [none, none, 0], "good": [-9, none, 0], "odd": [none] * 3, "same": [none] * 3}
     )
     found = choose_by_score(given, corpus())

@@ -15,6 +15,8 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
 from gecjury.experiments.tuning import (
     Preset,
+    Searching,
+    Sweeping,
     TuningTrial,
     curves,
     find_best,
@@ -25,7 +27,7 @@ from gecjury.experiments.tuning import (
 )
 from gecjury.metaeval.study import Study
 from gecjury.runtime import Runtime
-from gecjury.scoring.registry import load, scorer_class
+from gecjury.scoring.registry import METRICS, load, scorer_class
 
 
 def test_a_grid_is_read() -> None:
@@ -117,13 +119,19 @@ def test_whole_numbers_stay_whole() -> None:
         find_best(trial, "accuracy")
 
 
+def test_what_finds_settings_faster_than_one_by_one() -> None:
+    classes = {name: scorer_class(name) for name in METRICS}
+    assert [name for name, kind in classes.items() if issubclass(kind, Searching)] == ["some"]
+    assert [name for name, kind in classes.items() if issubclass(kind, Sweeping)] == ["uot-errant"]
+
+
 @pytest.mark.parametrize(
     "name", ["green", "errant", "sent-errant", "cleme", "cleme2", "gotoscorer"]
 )
 def test_options_of_scores_leave_the_statistics_alone(name: str) -> None:
     corpus = load_benchmark("sample").corpus
     first, second = load(name), load(name, beta=3.0)
-    assert first.score_options == {"beta"}
+    assert getattr(first, "score_options", None) == {"beta"}
     a, b = (scorer.statistics(corpus, Runtime()).values for scorer in (first, second))
     assert np.array_equal(a, b, equal_nan=True)
 

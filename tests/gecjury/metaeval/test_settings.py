@@ -17,7 +17,7 @@ from gecjury.stats.resampling import Resampling
         ({"human": "edits"}, "unknown value of --human 'edits': did you mean edit"),
         (
             {"aggregate": "trueskil"},
-            "unknown value of --aggregate 'trueskil': did you mean trueskill",
+            "value of --aggregate 'trueskil': did you mean trueskill",
         ),
         ({"level": "word"}, "unknown value of --level 'word'"),
         ({"ties": "win"}, "unknown value of --ties 'win'"),

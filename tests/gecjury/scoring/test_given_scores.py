@@ -213,25 +213,31 @@ def test_missing_and_further_systems_and_missing_lines_are_told_apart(write: Wri
 
 def test_scores_given_in_python() -> None:
     lists: dict[str, Any] = {"x": [0.5, None, -1], "y": np.array([1, 2, 3])}
-    scorer = gecjury.scores(lists, name="mine", totals={"x": 5, "y": 6.0})
+    scorer = gecjury.given_scores(lists, name="mine", totals={"x": 5, "y": 6.0})
     table = scorer.score_corpus(CORPUS)
     np.testing.assert_array_equal(table.sentences, EXPECTED)
     assert list(table.totals) == [5, 6]
     assert table.signature.label == "scores:label=mine"
     rows = [(s, n + 1, EXPECTED[k][n]) for k, s in enumerate("xy") for n in range(3)]
-    np.testing.assert_array_equal(gecjury.scores(rows).score_corpus(CORPUS).sentences, EXPECTED)
+    np.testing.assert_array_equal(
+        gecjury.given_scores(rows).score_corpus(CORPUS).sentences, EXPECTED
+    )
     records = [dict(zip(("system", "sentence", "value"), row, strict=True)) for row in rows]
-    assert gecjury.scores(records) == gecjury.scores(rows)
-    assert gecjury.scores(records) != gecjury.scores(rows[:-1])
-    assert len({gecjury.scores(records), gecjury.scores(rows)}) == 1
+    assert gecjury.given_scores(records) == gecjury.given_scores(rows)
+    assert gecjury.given_scores(records) != gecjury.given_scores(rows[:-1])
+    assert len({gecjury.given_scores(records), gecjury.given_scores(rows)}) == 1
 
 
 def test_a_data_frame_is_read_by_its_columns() -> None:
     pandas = pytest.importorskip("pandas")
     wide = pandas.DataFrame({"line": [1, 2, 3], "x": EXPECTED[0], "y": EXPECTED[1]})
-    np.testing.assert_array_equal(gecjury.scores(wide).score_corpus(CORPUS).sentences, EXPECTED)
+    np.testing.assert_array_equal(
+        gecjury.given_scores(wide).score_corpus(CORPUS).sentences, EXPECTED
+    )
     long = wide.melt(id_vars="line", var_name="system", value_name="score")
-    np.testing.assert_array_equal(gecjury.scores(long).score_corpus(CORPUS).sentences, EXPECTED)
+    np.testing.assert_array_equal(
+        gecjury.given_scores(long).score_corpus(CORPUS).sentences, EXPECTED
+    )
 
 
 @pytest.mark.parametrize(
@@ -250,7 +256,7 @@ def test_a_data_frame_is_read_by_its_columns() -> None:
 )
 def test_what_is_no_score_in_python_is_named(data: Any, totals: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        gecjury.scores(data, name="m", totals=totals)
+        gecjury.given_scores(data, name="m", totals=totals)
 
 
 def test_the_signature_holds_the_hash_and_never_the_path(write: Write) -> None:

@@ -155,8 +155,6 @@ def test_what_metrics_can_do() -> None:
         "uot-errant",
     ]  # fmt: skip
     assert able("explain") == ["cleme", "errant", "uot-errant"]
-    assert able("search") == ["some"]
-    assert able("sweep") == ["uot-errant"]
 
 
 def test_parse() -> None:

@@ -123,7 +123,7 @@ def test_hypotheses_and_references_in_memory() -> None:
 @pytest.mark.parametrize(
     ("sources", "hypotheses", "references", "message"),
     [
-        (["a", "b"], ["a", "b"], (), "hypotheses are a list; expected sentences by system"),
+        (["a", "b"], "a b", (), r"hypotheses\['hypothesis'\] is one text; expected a list"),
         (["a", "b"], {"x": "a b"}, (), r"hypotheses\['x'\] is one text; expected a list"),
         ("a b", {"x": ["a"]}, (), "sources is one text"),
         (["a", None], {"x": ["a", "b"]}, (), r"sources\[1\] is None; expected a text"),

@@ -13,7 +13,7 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import METRICS, load, scorer_class
-from gecjury.scoring.scorer import MeanScorer, Scorer
+from gecjury.scoring.scorer import MeanScorer, Scorer, SentenceMean
 from gecjury.scoring.scores import Scores, Statistics
 
 ROWS, SYSTEMS = 37, 2
@@ -122,7 +122,7 @@ def test_what_needs_the_whole_corpus_says_so() -> None:
 
 def test_a_trained_jury_is_a_mean() -> None:
     jury = scorer_class("jury")
-    assert jury.corpus_scores is MeanScorer.corpus_scores
+    assert jury.corpus_scores is SentenceMean.corpus_scores
 
 
 def test_an_outside_metric_that_says_nothing_has_no_sums() -> None:

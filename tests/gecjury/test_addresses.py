@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gecjury.addresses import masked, public_address, read_key, secrets_of
 from gecjury.errors import OptionError
-from gecjury.runtime import masked, public_address, read_key, secrets_of
 
 pytestmark = pytest.mark.security
 

@@ -1,0 +1,157 @@
+"""Metrics in the user's own code: a class of scorers, or a function of one sentence.
+
+`mymetric.py:name` names either of them by its file, on the command line and in Python; in a
+notebook or script the class or the function itself is given. Signatures carry a digest of the
+code, so that scores which it made before it was changed are not taken for its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gecjury.corpus.corpus import Corpus
+from gecjury.errors import InputError, OptionError, nearest
+from gecjury.runtime import Runtime
+from gecjury.scoring.scorer import MeanScorer, Scorer
+from gecjury.scoring.scores import Statistics
+from gecjury.scoring.signature import OWN_MODULES, file_digest, file_of, is_own_code
+
+
+@dataclass(frozen=True)
+class FunctionScorer(MeanScorer):
+    """A metric that is a function of a source, a hypothesis and, if it takes them, references."""
+
+    function: ClassVar[Callable[..., Any]]
+
+    def statistics(self, corpus: Corpus, runtime: Runtime) -> Statistics:
+        """Return what the function gives, systems × sentences; NaN for None.
+
+        Raises:
+            InputError: the function fails, or gives something that is no number.
+        """
+        values = np.full((len(corpus.systems), len(corpus)), np.nan)
+        for system, (name, version) in enumerate(corpus.systems.items()):
+            rows = zip(corpus.sources, version.lines, strict=True)
+            for row, texts in enumerate(runtime.track(rows, self.name, len(corpus))):
+                references = [reference.lines[row] for reference in corpus.references]
+                arguments = (*texts, references) if self.needs else texts
+                try:
+                    value = type(self).function(*arguments)
+                    values[system, row] = math.nan if value is None else float(value)
+                except Exception as error:  # whatever the user's code does
+                    raise InputError(
+                        f"{self.name}: fails on sentence {row + 1} of {name} "
+                        f"({type(error).__name__}: {error!s:.200}); expected a number, or None "
+                        "where there is no score"
+                    ) from error
+        return Statistics(values)
+
+
+@lru_cache(maxsize=256)
+def class_of_function(function: Callable[..., Any], name: str) -> type[Scorer]:
+    """Return the metric that a function makes.
+
+    It reads references where it takes three arguments without defaults, and none where it takes
+    two.
+
+    Args:
+        function: gives a number for source, hypothesis and references.
+        name: of the metric.
+
+    Raises:
+        OptionError: it takes other arguments.
+    """
+    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    taken = [
+        each
+        for each in inspect.signature(function).parameters.values()
+        if each.kind in places and each.default is inspect.Parameter.empty
+    ]
+    if len(taken) not in (2, 3):
+        raise OptionError(
+            f"{name}: takes {len(taken)} arguments; a metric is a function of source, hypothesis "
+            "and, if it reads them, references"
+        )
+    compared = len(taken) == 3
+    members = {
+        "__module__": str(function.__module__),
+        "__doc__": function.__doc__,
+        "name": name,
+        "family": "refbased" if compared else "refless",
+        "summary": (inspect.getdoc(function) or "a function of one sentence").splitlines()[0],
+        "needs": frozenset({"references"} if compared else ()),
+        "function": staticmethod(function),
+    }
+    return dataclass(frozen=True)(type(name, (FunctionScorer,), members))
+
+
+def object_in_file(name: str) -> object:
+    """Return the class or function that `FILE.py:NAME` names.
+
+    Raises:
+        OptionError: there is no such file, it cannot be imported, or it has nothing of that name.
+    """
+    file, _, attribute = name.rpartition(":")
+    path = Path(file).expanduser().resolve()
+    if not path.is_file():
+        raise OptionError(f"{name}: there is no file {file}; expected FILE.py:NAME")
+    main = sys.modules["__main__"]
+    if path == file_of(main):
+        # The script that runs is not imported a second time, as another module.
+        module = main
+    else:
+        try:
+            module = _imported(path, file_digest(path))
+        except Exception as error:  # whatever the user's code does when it is imported
+            raise OptionError(
+                f"{name}: {file} cannot be imported ({type(error).__name__}: {error!s:.200})"
+            ) from error
+    if not hasattr(module, attribute):
+        own = [key for key, value in vars(module).items() if callable(value)]
+        raise OptionError(f"{name}: {file} has no {attribute}: {nearest(attribute, own)}")
+    return getattr(module, attribute)
+
+
+@lru_cache(maxsize=256)
+def _imported(path: Path, digest: str) -> ModuleType:
+    """Import a file; once it is changed, it is imported anew."""
+    name = f"{OWN_MODULES}{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{digest[:12]}"
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError("it is no Python file")
+    # Modules beside the file are found, but hide none that is installed.
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    module = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def name_elsewhere(scorer: Scorer) -> str:
+    """Return the name by which another process loads a metric.
+
+    Raises:
+        OptionError: the code stands in no file.
+    """
+    kind = type(scorer)
+    if not is_own_code(kind):
+        return scorer.name
+    file = file_of(sys.modules.get(kind.__module__))
+    if file is None:
+        raise OptionError(
+            f"{scorer.name}: its code stands in no file, from which other processes could load it; "
+            f"write it to one and name it, e.g. mymetric.py:{kind.__name__}"
+        )
+    return f"{file}:{kind.__name__}"
