@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -232,6 +232,39 @@ class LoadRequest:
         named = [str(r) for r in self.references if r in self.info.reference_sets]
         files = len(self.references) - len(named)
         return "+".join([*named, *([f"{files} given"] if files else [])])
+
+    def benchmark(
+        self,
+        corpus: Corpus,
+        rows: Sequence[int],
+        rankings: Mapping[View, tuple[RankedItem, ...]],
+        human: Mapping[View, Columns],
+        **more: Any,
+    ) -> Benchmark:
+        """Return the benchmark that was asked for, called and cited as its table row says.
+
+        Args:
+            corpus: of the systems asked for.
+            rows: for each of its sentences, the line in the full files.
+            rankings: see `Benchmark`.
+            human: see `Benchmark`.
+            **more: other attributes of a `Benchmark`, which take precedence.
+        """
+        attributes = {
+            "name": self.info.name,
+            "view": self.view,
+            "systems": self.systems,
+            "system_sets": self.info.system_sets,
+            "references": corpus.reference_name,
+            "citation": self.info.citation,
+        }
+        return Benchmark(
+            corpus=corpus,
+            sentence_ids=tuple(rows),
+            rankings=rankings,
+            human=human,
+            **(attributes | more),
+        )
 
     def collect_references(
         self,

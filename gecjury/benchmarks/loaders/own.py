@@ -145,18 +145,12 @@ def load_own(request: LoadRequest) -> Benchmark:
         source_text=whole.source_text,
     )
     corpus = in_language(corpus, request.language)
-    return Benchmark(
-        name=info.name,
-        corpus=corpus,
+    return request.benchmark(
+        corpus,
+        range(len(whole)),
         rankings={view: judgments.items for view, judgments in judged.items()},
         human={view: _human(judgments, whole.names) for view, judgments in judged.items()}
         or {view: {"mean": dict.fromkeys(whole.names, math.nan)} for view in info.views},
-        view=request.view,
-        systems=request.systems,
-        system_sets=info.system_sets,
-        references=request.reference_name,
-        sentence_ids=tuple(range(len(whole))),
-        citation=info.citation,
         notes=(
             *(edits_alone or (note for judgments in judged.values() for note in judgments.notes)),
             *_elsewhere(layout, info.path),
@@ -240,16 +234,16 @@ def _human(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
     if judged.raters:
         mean = np.mean([mean_over_raters(table) for table in judged.raters.values()], axis=0)
         return {"mean": dict(zip(systems, mean_over_raters(mean.T).tolist(), strict=True))}
-    from gecjury.benchmarks.human_scores import human_expected_wins, human_trueskill
+    from gecjury.benchmarks.human_scores import (
+        human_columns,
+        human_expected_wins,
+        human_trueskill,
+    )
 
     pairs = judged_entries(judged.items, systems)
     skills = human_trueskill(pairs).scores.copy()
     skills[~pairs.compared] = np.nan
-    wins = human_expected_wins(pairs).scores
-    return {
-        "trueskill": dict(zip(systems, skills.tolist(), strict=True)),
-        "expected-wins": dict(zip(systems, wins.tolist(), strict=True)),
-    }
+    return human_columns(systems, skills, human_expected_wins(pairs).scores)
 
 
 def read_layout(path: Path) -> FolderLayout:
