@@ -87,7 +87,7 @@ def test_judgments_of_systems_without_output_can_be_left_out(
     assert note in accepted(capsys, *argv)["notes"]
     assert "column system_b: 'ghost'" in refused(capsys, *argv, "--unknown-systems", "refuse")
     (folder / "benchmark.toml").write_text('unknown_systems = "drop"')
-    assert "unknown_systems is 'drop'; expected refuse or skip" in refused(capsys, *argv)
+    assert "unknown_systems is 'drop'; expected 'refuse' or 'skip'" in refused(capsys, *argv)
 
 
 def test_a_ranking_keeps_the_systems_that_have_an_output(

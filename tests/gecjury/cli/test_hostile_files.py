@@ -102,8 +102,13 @@ def annotator(number: str) -> str:
         ("mine/benchmark.toml", 'outputs = "/dev"', MINE, "expected a folder or pattern"),
         ("mine/benchmark.toml", f'outputs = "{"x" * 300}"', MINE, "which is no name of a file"),
         ("mine/benchmark.toml", 'source = "a\\u0000b"', MINE, "which is no name of a file"),
-        ("mine/benchmark.toml", "outputs = 3", MINE, "outputs is 3; expected a folder"),
-        ("mine/benchmark.toml", "system_sets = {a = [[1]]}", MINE, "unknown system [1]"),
+        ("mine/benchmark.toml", "outputs = 3", MINE, "outputs is 3; expected a text"),
+        (
+            "mine/benchmark.toml",
+            "system_sets = {a = [[1]]}",
+            MINE,
+            "system_sets.a[0] is [1]; expected a text",
+        ),
         (
             "mine/judgments.xml",
             '<x><ranking-item src-id="1" user="u"><translation system="a" '
