@@ -11,7 +11,7 @@ import io
 import math
 import xml.sax.xmlreader
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, NoReturn
 from xml.sax import SAXParseException
@@ -98,20 +98,9 @@ class JudgmentPairs:
         return len(self.preference)
 
     def select(self, mask: NDArray[np.bool_] | IntArray) -> JudgmentPairs:
-        """The pairs that a boolean mask or an index array picks, in its order."""
-        return JudgmentPairs(
-            sentence=self.sentence[mask],
-            first=self.first[mask],
-            second=self.second[mask],
-            first_rank=self.first_rank[mask],
-            second_rank=self.second_rank[mask],
-            preference=self.preference[mask],
-            annotator=self.annotator[mask],
-            item=self.item[mask],
-            shared=self.shared[mask],
-            systems=self.systems,
-            annotators=self.annotators,
-        )
+        """Return the pairs that a boolean mask or an index array picks, in its order."""
+        names = {each.name for each in fields(self)} - {"systems", "annotators"}
+        return replace(self, **{name: getattr(self, name)[mask] for name in names})
 
     @property
     def decided(self) -> JudgmentPairs:
@@ -159,9 +148,7 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
                 self._fail("a translation outside any ranking-item", "put it inside one")
             self._groups.append(self._systems(name, attrs))
             rank = self._integer(name, attrs, "rank")
-            if rank < 1:
-                self._fail(f"rank {rank}", "expected 1 (best) or more")
-            if rank > MOST_RANK:
+            if not 1 <= rank <= MOST_RANK:
                 self._fail(f"rank {rank!s:.40}", f"expected 1 (best) to {MOST_RANK}")
             self._ranks.append(rank)
 

@@ -274,7 +274,7 @@ def _rankings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
         key = row["annotator"] or _ONE, row["item"] or f"sentence {sentence + first}"
         place, ranks = ranked.setdefault(key, (sentence, {}))
         if place != sentence:
-            row.refuse("item", f"an item of one sentence; {key[0]} ranks {place + first} in it too")
+            row.refuse("item", f"an item of one sentence; it ranks sentence {place + first} too")
         if name in ranks:
             row.refuse(
                 "system",
