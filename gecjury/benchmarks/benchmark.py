@@ -38,7 +38,7 @@ Columns = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class CorrectionLabels:
-    """What annotators called whole corrections, one word each.
+    """The labels that annotators gave whole corrections, one word each.
 
     Attributes:
         values: by system of the corpus, by sentence; empty where there is none.
@@ -106,7 +106,7 @@ class Benchmark:
     _verdicts: Callable[[], Verdicts] | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        """What it is; the texts are in its corpus."""
+        """Return its name and size; the texts are in its corpus."""
         size = f"{len(self.corpus.names)} systems ({self.systems}) × {len(self.corpus)} sentences"
         if self.places:
             size = f"corrections of {len(self.corpus)} sentences"
@@ -151,7 +151,7 @@ class Benchmark:
 
     @property
     def judged_whole(self) -> bool:
-        """Whether people ranked, rated or labelled whole corrections."""
+        """Return whether people ranked, rated or labelled whole corrections."""
         return bool(self.rated or self.labels or any(self.rankings.values()))
 
     @property
@@ -163,7 +163,7 @@ class Benchmark:
 
     @property
     def has_verdicts(self) -> bool:
-        """Whether annotators judged single edits."""
+        """Return whether annotators judged single edits."""
         return self._verdicts is not None
 
     def verdicts(self) -> Verdicts:

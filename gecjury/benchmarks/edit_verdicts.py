@@ -32,7 +32,7 @@ _SOURCE = re.compile(r"<t>(.*)</t>\s*")
 
 @dataclass(frozen=True, slots=True)
 class HumanVerdict:
-    """What one annotator said of one edit of one correction.
+    """The verdict of one annotator on one edit of one correction.
 
     Attributes:
         annotator: name of the annotator's folder.
@@ -225,7 +225,7 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[Verdi
 
 
 def _moved(target: _Target, sentence: str) -> _Target | None:
-    """The same edits applied to the source; None if they do not fit it."""
+    """Return the edits applied to the source; None if they do not fit it."""
     tokens = sentence.split()
     edits = [Edit(m.start, m.start + len(m.old.split()), m.new) for m in target.marks]
     replaced = [" ".join(tokens[edit.start : edit.end]) for edit in edits]

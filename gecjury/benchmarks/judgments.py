@@ -25,13 +25,13 @@ from gecjury.errors import InputError, OptionError
 from gecjury.textfiles import read_bytes
 
 FIRST_SENTENCE = "for judgments that count from 0 put first_sentence = 0 into benchmark.toml"
-"""What to do about a sentence number below the first."""
+"""The remedy for a sentence number below the first."""
 
 SKIP_UNKNOWN = (
     "Judgments of systems without output are left out, and counted, by `compare --unknown-systems "
     'skip` or unknown_systems = "skip" in benchmark.toml'
 )
-"""What to do about a system that nobody has an output of."""
+"""The remedy for a system that nobody has an output of."""
 
 
 MOST_RANK = 1_000_000_000
@@ -289,7 +289,7 @@ class JudgedEntries:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Items and systems."""
+        """Return the numbers of items and systems."""
         return len(self.sentence), len(self.systems)
 
     @property
@@ -310,7 +310,7 @@ class JudgedEntries:
         return self._pairs(np.arange(len(self.item)), self._later)
 
     def parts(self, at_once: int = PAIRS_AT_ONCE) -> Iterator[JudgmentPairs]:
-        """The same pairs in the same order, a stretch of them at a time; one part at least.
+        """Yield all pairs in their order, a stretch of them at a time; one part at least.
 
         Args:
             at_once: pairs in a part, or those of one system in one item if they are more.

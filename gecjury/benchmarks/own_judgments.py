@@ -44,7 +44,7 @@ _NO_SCORE = ", higher is better; leave the cell empty where nothing was rated"
 
 @dataclass(frozen=True)
 class OwnJudgments:
-    """What a file of judgments says.
+    """The contents of a file of judgments.
 
     Attributes:
         items: ranking items; `sentence` is the row of the corpus.
@@ -88,7 +88,7 @@ def read_judgments(
 def _known_rows(
     path: Path, rows: Sequence[Row], known: Sequence[str]
 ) -> tuple[Sequence[Row], tuple[str, ...]]:
-    """The rows whose systems all have an output, and a note on the others."""
+    """Return the rows whose systems all have an output, and a note on the others."""
     kept = []
     unknown: Counter[str] = Counter()
     for row in rows:
@@ -103,7 +103,7 @@ def _known_rows(
 def known_items(
     path: Path, items: Sequence[RankedItem], known: Sequence[str]
 ) -> tuple[tuple[RankedItem, ...], tuple[str, ...]]:
-    """Rankings without the systems that nobody has an output of, and a note on those.
+    """Return rankings without the systems that nobody has an output of, and a note on those.
 
     Args:
         path: where the rankings were read, for the error.

@@ -59,7 +59,7 @@ _TOLD = 5  # of lines or systems named one by one
 
 @dataclass(frozen=True)
 class SystemRow:
-    """What one system scored.
+    """The scores of one system.
 
     Attributes:
         cells: score by line, lines counted from 1; NaN = said to be without score.
@@ -74,15 +74,15 @@ class SystemRow:
     mark: str = ""
 
     def scores(self, count: int) -> FloatArray:
-        """Scores of all lines, shape (count,); NaN where there is none."""
-        found = np.full(count, np.nan)
+        """Return the scores of all lines, shape (count,); NaN where there is none."""
+        scores = np.full(count, np.nan)
         for line, score in self.cells.items():
-            found[line - 1] = score
-        return found
+            scores[line - 1] = score
+        return scores
 
     @property
     def mean(self) -> float:
-        """Mean of the scored lines; NaN without any."""
+        """Return the mean of the scored lines; NaN without any."""
         known = [score for score in self.cells.values() if not math.isnan(score)]
         return sum(known) / len(known) if known else math.nan
 
@@ -125,7 +125,7 @@ class Given:
         )
 
     def of(self, corpus: Corpus) -> dict[str, SystemRow]:
-        """The scores of each system of a corpus that has any.
+        """Return the scores of each system of a corpus that has any.
 
         Raises:
             InputError: they are of other texts or other sources, of another number of lines, or
@@ -180,7 +180,7 @@ class Given:
         return row
 
     def notes(self, corpus: Corpus) -> tuple[str, ...]:
-        """What the user has to know: who is missing, who is too many, what has no score."""
+        """Return notes for the user: systems missing or too many, and what has no score."""
         found = self.of(corpus)
         more = [] if self.alone else [name for name in self.rows if name not in corpus.systems]
         notes = []
@@ -305,7 +305,7 @@ class GivenScores(Scorer):
     def table(
         self, corpus: Corpus, statistics: Statistics, runtime: Runtime, seconds: float
     ) -> ScoreTable:
-        """As of any scorer; what is noted is of this corpus, not of an earlier, smaller one."""
+        """Return the table; its notes are of this corpus, not of an earlier, smaller one."""
         noted = replace(statistics, notes=self.held.notes(corpus))
         return super().table(corpus, noted, runtime, seconds)
 

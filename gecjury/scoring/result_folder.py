@@ -104,7 +104,7 @@ def read_results(folder: Path) -> Results:
 
 
 def is_result_folder(path: Path) -> bool:
-    """Whether a folder is one that `gecjury score DATASET -o` made."""
+    """Return whether a folder is one that `gecjury score DATASET -o` made."""
     return (path / _MANIFEST).is_file()
 
 

@@ -19,7 +19,7 @@ from gecjury.corpus.tokens import folded
 from gecjury.errors import InputError, OptionError
 
 ASPECTS = ("grammaticality", "fluency", "meaning")
-"""What SOME rates, in the order of its weights α, β, γ."""
+"""The aspects that SOME rates, in the order of its weights α, β, γ."""
 
 QUALITY = "quality"
 """One rating of a correction as a whole, beside its source: an aspect that is trained by itself."""

@@ -249,7 +249,7 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _names(field: str, old: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether what the data name as the edit holds what differs."""
+    """Return whether the edit that the data name holds what differs."""
     sides = field.split(" ->", 1)
     if len(sides) != 2:
         return False

@@ -51,7 +51,7 @@ _SHAPE = (
 
 @dataclass(frozen=True)
 class _Named:
-    """What a benchmark's table names; see `FolderLayout`."""
+    """The contents of `benchmark.toml`; see `FolderLayout`."""
 
     name: str = ""
     citation: str = ""
@@ -103,7 +103,7 @@ class FolderLayout:
 
 
 def own_info(path: Path) -> BenchmarkInfo:
-    """What an own benchmark offers; reads no text but that of a TOML file.
+    """Return an own benchmark's offer; no text is read but that of a TOML file.
 
     Raises:
         InputError: the folder or file is absent or incomplete.
