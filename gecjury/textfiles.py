@@ -36,9 +36,6 @@ MOST_DEPTH = 100
 PIPE_SECONDS = 10.0
 """How long a pipe that nobody writes to is waited for."""
 
-MOST_CELL = 1_000_000
-"""Characters in a cell of a table; a quotation mark left open takes in all that follows."""
-
 OPEN_FILES_STAY = sys.platform == "win32"
 """Whether the system neither renames nor removes an open file, nor shows what is locked."""
 
@@ -308,45 +305,6 @@ def lies_in(path: Path, folder: Path) -> bool:
     Python 3.13.
     """
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
-
-
-def csv_rows(
-    text: str, where: str, *, delimiter: str = ",", quotes: bool = True
-) -> Iterator[tuple[int, list[str]]]:
-    """Read a table of foreign origin: whatever it holds, rows or an `InputError`.
-
-    Args:
-        text: the whole file.
-        where: the file, for messages.
-        delimiter: between cells.
-        quotes: whether quotation marks stand around cells; otherwise they are text.
-
-    Yields:
-        The line that a row ends at, counted from 1, and its cells.
-
-    Raises:
-        InputError: a cell of more than `MOST_CELL` characters, or no CSV; names file and line.
-    """
-    import csv
-
-    csv.field_size_limit(MOST_CELL)
-    reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=delimiter,
-        quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
-    )
-    while True:
-        begins = reader.line_num + 1
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            reason = str(error)
-            if "field larger" in reason:
-                reason = f"a cell of more than {MOST_CELL} characters: is a quotation mark open?"
-            raise InputError(f"{where}, line {begins}: not CSV ({reason})") from None
-        yield reader.line_num, row
 
 
 def write_text(path: str | Path, text: str) -> None:

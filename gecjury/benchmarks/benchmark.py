@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ Columns = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class CorrectionLabels:
-    """What annotators called whole corrections, one word each.
+    """The labels that annotators gave whole corrections, one word each.
 
     Attributes:
         values: by system of the corpus, by sentence; empty where there is none.
@@ -106,7 +106,7 @@ class Benchmark:
     _verdicts: Callable[[], Verdicts] | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        """What it is; the texts are in its corpus."""
+        """Return its name and size; the texts are in its corpus."""
         size = f"{len(self.corpus.names)} systems ({self.systems}) × {len(self.corpus)} sentences"
         if self.places:
             size = f"corrections of {len(self.corpus)} sentences"
@@ -151,7 +151,7 @@ class Benchmark:
 
     @property
     def judged_whole(self) -> bool:
-        """Whether people ranked, rated or labelled whole corrections."""
+        """Return whether people ranked, rated or labelled whole corrections."""
         return bool(self.rated or self.labels or any(self.rankings.values()))
 
     @property
@@ -163,7 +163,7 @@ class Benchmark:
 
     @property
     def has_verdicts(self) -> bool:
-        """Whether annotators judged single edits."""
+        """Return whether annotators judged single edits."""
         return self._verdicts is not None
 
     def verdicts(self) -> Verdicts:
@@ -232,6 +232,39 @@ class LoadRequest:
         named = [str(r) for r in self.references if r in self.info.reference_sets]
         files = len(self.references) - len(named)
         return "+".join([*named, *([f"{files} given"] if files else [])])
+
+    def benchmark(
+        self,
+        corpus: Corpus,
+        rows: Sequence[int],
+        rankings: Mapping[View, tuple[RankedItem, ...]],
+        human: Mapping[View, Columns],
+        **more: Any,
+    ) -> Benchmark:
+        """Return the benchmark that was asked for, called and cited as its table row says.
+
+        Args:
+            corpus: of the systems asked for.
+            rows: for each of its sentences, the line in the full files.
+            rankings: see `Benchmark`.
+            human: see `Benchmark`.
+            **more: other attributes of a `Benchmark`, which take precedence.
+        """
+        attributes = {
+            "name": self.info.name,
+            "view": self.view,
+            "systems": self.systems,
+            "system_sets": self.info.system_sets,
+            "references": corpus.reference_name,
+            "citation": self.info.citation,
+        }
+        return Benchmark(
+            corpus=corpus,
+            sentence_ids=tuple(rows),
+            rankings=rankings,
+            human=human,
+            **(attributes | more),
+        )
 
     def collect_references(
         self,

@@ -81,7 +81,7 @@ DATASETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "multiged-2023": ("multiged-2023/",),
     }
 )
-"""What can be fetched by name: the beginnings of the paths that belong to it."""
+"""The sets that are fetched by name, each with the beginnings of its paths."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -236,7 +236,7 @@ class DataFolder:
         return {file.path: self.root / file.path for file in files}
 
     def state(self, file: DataFile) -> FileState:
-        """Whether a file is there and has the pinned checksum."""
+        """Return whether a file is there and has the pinned checksum."""
         path = self.root / file.path
         try:
             status = path.stat()

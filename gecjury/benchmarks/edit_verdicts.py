@@ -32,7 +32,7 @@ _SOURCE = re.compile(r"<t>(.*)</t>\s*")
 
 @dataclass(frozen=True, slots=True)
 class HumanVerdict:
-    """What one annotator said of one edit of one correction.
+    """The verdict of one annotator on one edit of one correction.
 
     Attributes:
         annotator: name of the annotator's folder.
@@ -172,14 +172,9 @@ def read_edit_verdicts(
     return tuple(verdicts), tuple(sources), tuple(problems)
 
 
-def _read_lines(path: Path) -> list[str]:
-    """Lines of one item file."""
-    return read_text(path).splitlines()
-
-
 def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[VerdictProblem]]:
     """Read one item file."""
-    lines = _read_lines(path)
+    lines = read_text(path).splitlines()
     name = f"{path.parent.name}/{path.name}"
     at = next((i for i, line in enumerate(lines) if _SOURCE.fullmatch(line)), None)
     if at is None:
@@ -197,15 +192,16 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[Verdi
         else:
             targets.append(target)
     # Where no correction spells the source as marked, their edits count on their own spelling.
-    sentence = _source_of(_tidy(re.sub(r"\[([^\[\]]*)\]", r"\1", marked)), targets)
-    if sentence != _tidy(re.sub(r"\[([^\[\]]*)\]", r"\1", marked)):
+    shown = _tidy(re.sub(r"\[([^\[\]]*)\]", r"\1", marked))
+    sentence = _source_of(shown, targets)
+    if sentence != shown:
         reason = "the corrections spell the source differently, and theirs is taken"
         problems.append(VerdictProblem(name, at + 1, marked, reason, read=True))
     verdicts: list[HumanVerdict] = []
     texts: list[str] = []
     # A slip in the unchanged words must not cost verdicts whose edits still fit the source.
-    for given in targets:
-        target = given
+    for read in targets:
+        target = read
         if target.source != sentence:
             moved = _moved(target, sentence)
             reason = "the words around its edits are not those of the source: " + (
@@ -229,7 +225,7 @@ def _read_item(path: Path) -> tuple[JudgedSource, list[HumanVerdict], list[Verdi
 
 
 def _moved(target: _Target, sentence: str) -> _Target | None:
-    """The same edits applied to the source; None if they do not fit it."""
+    """Return the edits applied to the source; None if they do not fit it."""
     tokens = sentence.split()
     edits = [Edit(m.start, m.start + len(m.old.split()), m.new) for m in target.marks]
     replaced = [" ".join(tokens[edit.start : edit.end]) for edit in edits]

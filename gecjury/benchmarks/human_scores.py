@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,16 @@ def _wins(pairs: JudgmentPairs | JudgedEntries) -> IntArray:
         np.add.at(wins, (part.first[won], part.second[won]), 1)
         np.add.at(wins, (part.second[lost], part.first[lost]), 1)
     return wins
+
+
+def human_columns(
+    systems: Sequence[str], trueskill: FloatArray, wins: FloatArray
+) -> dict[str, dict[str, float]]:
+    """Return both kinds of human scores by kind and system, as a benchmark has them."""
+    kinds = {"trueskill": trueskill, "expected-wins": wins}
+    return {
+        kind: dict(zip(systems, scores.tolist(), strict=True)) for kind, scores in kinds.items()
+    }
 
 
 def human_expected_wins(pairs: JudgmentPairs | JudgedEntries) -> Ranking:

@@ -11,7 +11,7 @@ import io
 import math
 import xml.sax.xmlreader
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, NoReturn
 from xml.sax import SAXParseException
@@ -25,13 +25,13 @@ from gecjury.errors import InputError, OptionError
 from gecjury.textfiles import read_bytes
 
 FIRST_SENTENCE = "for judgments that count from 0 put first_sentence = 0 into benchmark.toml"
-"""What to do about a sentence number below the first."""
+"""The remedy for a sentence number below the first."""
 
 SKIP_UNKNOWN = (
     "Judgments of systems without output are left out, and counted, by `compare --unknown-systems "
     'skip` or unknown_systems = "skip" in benchmark.toml'
 )
-"""What to do about a system that nobody has an output of."""
+"""The remedy for a system that nobody has an output of."""
 
 
 MOST_RANK = 1_000_000_000
@@ -98,20 +98,9 @@ class JudgmentPairs:
         return len(self.preference)
 
     def select(self, mask: NDArray[np.bool_] | IntArray) -> JudgmentPairs:
-        """The pairs that a boolean mask or an index array picks, in its order."""
-        return JudgmentPairs(
-            sentence=self.sentence[mask],
-            first=self.first[mask],
-            second=self.second[mask],
-            first_rank=self.first_rank[mask],
-            second_rank=self.second_rank[mask],
-            preference=self.preference[mask],
-            annotator=self.annotator[mask],
-            item=self.item[mask],
-            shared=self.shared[mask],
-            systems=self.systems,
-            annotators=self.annotators,
-        )
+        """Return the pairs that a boolean mask or an index array picks, in its order."""
+        names = {each.name for each in fields(self)} - {"systems", "annotators"}
+        return replace(self, **{name: getattr(self, name)[mask] for name in names})
 
     @property
     def decided(self) -> JudgmentPairs:
@@ -159,9 +148,7 @@ class _RankingHandler(xml.sax.handler.ContentHandler):
                 self._fail("a translation outside any ranking-item", "put it inside one")
             self._groups.append(self._systems(name, attrs))
             rank = self._integer(name, attrs, "rank")
-            if rank < 1:
-                self._fail(f"rank {rank}", "expected 1 (best) or more")
-            if rank > MOST_RANK:
+            if not 1 <= rank <= MOST_RANK:
                 self._fail(f"rank {rank!s:.40}", f"expected 1 (best) to {MOST_RANK}")
             self._ranks.append(rank)
 
@@ -302,7 +289,7 @@ class JudgedEntries:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Items and systems."""
+        """Return the numbers of items and systems."""
         return len(self.sentence), len(self.systems)
 
     @property
@@ -323,7 +310,7 @@ class JudgedEntries:
         return self._pairs(np.arange(len(self.item)), self._later)
 
     def parts(self, at_once: int = PAIRS_AT_ONCE) -> Iterator[JudgmentPairs]:
-        """The same pairs in the same order, a stretch of them at a time; one part at least.
+        """Yield all pairs in their order, a stretch of them at a time; one part at least.
 
         Args:
             at_once: pairs in a part, or those of one system in one item if they are more.

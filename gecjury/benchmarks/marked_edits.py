@@ -84,7 +84,7 @@ def token_edits(source: str, target: str, marks: Sequence[Mark]) -> tuple[TokenE
 
 
 def _stretches(old: str, new: str, marks: Sequence[Mark]) -> list[tuple[int, int, int]] | None:
-    """What the marks leave as it was: where it begins in both texts, and how long it is.
+    """Return the stretches that the marks leave alone: where in both texts, and how long.
 
     Returns:
         One more than there are marks; None where they do not fit the texts.

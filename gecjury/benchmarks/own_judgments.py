@@ -7,12 +7,10 @@ rankings. Everything is checked, and whatever is wrong is named with its line.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
@@ -26,8 +24,8 @@ from gecjury.benchmarks.judgments import (
     rank_ratings,
 )
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.rows import Row, Table, read_table
 from gecjury.errors import InputError, nearest_of
-from gecjury.textfiles import csv_rows, read_text
 
 FORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ratings": (("sentence", "system", "score"), ("annotator", "aspect")),
@@ -41,10 +39,12 @@ _ONE = "annotator"
 _LARGEST = 1e100
 """Of ratings, whose sums have to be numbers as well."""
 
+_NO_SCORE = ", higher is better; leave the cell empty where nothing was rated"
+
 
 @dataclass(frozen=True)
 class OwnJudgments:
-    """What a file of judgments says.
+    """The contents of a file of judgments.
 
     Attributes:
         items: ranking items; `sentence` is the row of the corpus.
@@ -56,54 +56,6 @@ class OwnJudgments:
     items: tuple[RankedItem, ...]
     raters: Mapping[str, FloatArray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Row:
-    """One line: cells by column, and where it stands, for messages."""
-
-    path: Path
-    line: int
-    cells: Mapping[str, str]
-
-    def __getitem__(self, column: str) -> str:
-        return self.cells.get(column, "")
-
-    def fail(self, wrong: str, remedy: str) -> NoReturn:
-        # A cell may be of any length, and so may be the names of systems.
-        raise InputError(f"{self.path}, line {self.line}: {wrong:.300}; {remedy:.1000}")
-
-    def number(self, column: str, least: int, most: int | None = None) -> int:
-        """A whole number within bounds."""
-        top = "or more" if most is None else f"to {most}"
-        try:
-            value = int(self[column])
-        except ValueError:
-            self.fail(
-                f"{column} {self[column]!r:.60} is no whole number", f"expected {least} {top}"
-            )
-        if value < least or (most is not None and value > most):
-            self.fail(f"{column} {value!s:.40} is out of range", f"expected {least} {top}")
-        return value
-
-    def system(self, column: str, known: Mapping[str, object]) -> str:
-        """The name of a system of the corpus."""
-        name = self[column]
-        if name not in known:
-            self.fail(
-                f"unknown system {name!r:.200} in column {column}",
-                f"{nearest_of(name, tuple(known))}. {SKIP_UNKNOWN}",
-            )
-        return name
-
-    def sentence(self, first: int, lines: int) -> int:
-        """The row of the corpus that a line number means."""
-        if self["sentence"] == str(first - 1):
-            self.fail(
-                f"sentence {first - 1} is out of range",
-                f"expected {first} to {first + lines - 1}; {FIRST_SENTENCE}",
-            )
-        return self.number("sentence", first, first + lines - 1) - first
 
 
 def read_judgments(
@@ -124,7 +76,7 @@ def read_judgments(
     notes: tuple[str, ...] = ()
     if skip_unknown:
         rows, notes = _known_rows(path, rows, corpus.names)
-    readers: Mapping[str, Callable[[Sequence[_Row], Corpus, int], OwnJudgments]] = {
+    readers: Mapping[str, Callable[[Sequence[Row], Corpus, int], OwnJudgments]] = {
         "ratings": _ratings,
         "preferences": _preferences,
         "rankings": _rankings,
@@ -134,9 +86,9 @@ def read_judgments(
 
 
 def _known_rows(
-    path: Path, rows: Sequence[_Row], known: Sequence[str]
-) -> tuple[list[_Row], tuple[str, ...]]:
-    """The rows whose systems all have an output, and a note on the others."""
+    path: Path, rows: Sequence[Row], known: Sequence[str]
+) -> tuple[Sequence[Row], tuple[str, ...]]:
+    """Return the rows whose systems all have an output, and a note on the others."""
     kept = []
     unknown: Counter[str] = Counter()
     for row in rows:
@@ -151,7 +103,7 @@ def _known_rows(
 def known_items(
     path: Path, items: Sequence[RankedItem], known: Sequence[str]
 ) -> tuple[tuple[RankedItem, ...], tuple[str, ...]]:
-    """Rankings without the systems that nobody has an output of, and a note on those.
+    """Return rankings without the systems that nobody has an output of, and a note on those.
 
     Args:
         path: where the rankings were read, for the error.
@@ -189,72 +141,68 @@ def _left_out(
     return (f"{what}: {names}",)
 
 
-def _columns(path: Path, expected: str) -> tuple[list[str], list[_Row]]:
-    text = read_text(path)
-    if not text.strip():
-        raise InputError(f"{path}: the file is empty; {expected}")
-    header = text.partition("\n")[0]
-    separator = max("\t,;", key=header.count)
-    reader = csv_rows(text, str(path), delimiter=separator)
-    columns = [name.strip().lower() for name in next(reader)[1]]
-    rows = list(_cells(path, reader, columns))
-    if len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
-        raise InputError(f"{path}, line 1: column {twice!r} occurs twice; rename one of them")
-    return columns, rows
-
-
-def _read_table(path: Path) -> tuple[str, list[_Row]]:
-    columns, rows = _columns(path, _expected())
-    form = next((f for f, (needed, _) in FORMS.items() if set(needed) <= set(columns)), None)
-    if form is None:
-        raise InputError(f"{path}, line 1: columns {', '.join(columns)} fit no form; {_expected()}")
-    needed, optional = FORMS[form]
-    extra = [name for name in columns if name not in (*needed, *optional)]
-    if extra:
-        raise InputError(
-            f"{path}, line 1: unknown column {extra[0]!r}; {form} have {', '.join(needed)} and "
-            f"may have {', '.join(optional)}"
-        )
-    if not rows:
-        raise InputError(f"{path}: no judgment below the header; {_expected()}")
-    return form, rows
-
-
-def _cells(
-    path: Path, reader: Iterable[tuple[int, list[str]]], columns: Sequence[str]
-) -> Iterator[_Row]:
-    for line, cells in reader:
-        if not any(cell.strip() for cell in cells):
-            continue
-        if len(cells) != len(columns):
-            raise InputError(
-                f"{path}, line {line}: {len(cells)} cells, expected {len(columns)} "
-                f"({', '.join(columns)})"
-            )
-        stripped = (cell.strip() for cell in cells)
-        yield _Row(path, line, dict(zip(columns, stripped, strict=True)))
-
-
-def _expected() -> str:
+def _read_table(path: Path) -> tuple[str, Sequence[Row]]:
     forms = "; or ".join(",".join(needed) for needed, _ in FORMS.values())
-    return f"expected a header with the columns {forms}"
+    expected = f"a header with the columns {forms}"
+    table = read_table(path, expected)
+    form = next((f for f, (needed, _) in FORMS.items() if set(needed) <= set(table.columns)), None)
+    if form is None:
+        named = ", ".join(table.columns)
+        raise InputError(f"{path}, line 1: columns {named:.300}; expected {expected}")
+    needed, optional = FORMS[form]
+    _refuse_columns(table, needed, optional, form)
+    return form, table.rows
 
 
-def _ratings(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgments:
+def _refuse_columns(
+    table: Table, needed: Sequence[str], optional: Sequence[str], what: str
+) -> None:
+    """Refuse a table with other columns, or without a row.
+
+    Raises:
+        InputError: names the column and those that are expected.
+    """
+    expected = f"expected {what} with the columns {','.join(needed)} and perhaps " + ",".join(
+        optional
+    )
+    for column in table.columns:
+        if column not in (*needed, *optional):
+            raise InputError(f"{table.path}, line 1: unknown column {column!r:.60}; {expected}")
+    for column in needed:
+        if column not in table.columns:
+            raise InputError(f"{table.path}, line 1: no column {column!r}; {expected}")
+    if not table.rows:
+        raise InputError(f"{table.path}: no {what} below the header; {expected}")
+
+
+def _sentence(row: Row, first: int, corpus: Corpus) -> int:
+    """Return the row of the corpus that a line number means."""
+    remedy = f"; {FIRST_SENTENCE}" if row["sentence"] == str(first - 1) else ""
+    return row.whole("sentence", first, first + len(corpus) - 1, remedy) - first
+
+
+def _system(row: Row, column: str, corpus: Corpus) -> str:
+    """Return the name of a system of the corpus."""
+    name: str = row[column]
+    if name not in corpus.systems:
+        row.refuse(column, f"a system: {nearest_of(name, corpus.names)}. {SKIP_UNKNOWN}")
+    return name
+
+
+def _ratings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
     """Ratings: each annotator's ratings of one sentence make one ranking item."""
     names = corpus.names
     place = {name: number for number, name in enumerate(names)}
     scores: dict[tuple[str, str, int, int], list[float]] = {}
     empty = 0
     for row in rows:
-        sentence = row.sentence(first, len(corpus))
-        system = place[row.system("system", place)]
+        sentence = _sentence(row, first, corpus)
+        system = place[_system(row, "system", corpus)]
         if not row["score"]:
             empty += 1
             continue
         key = row["aspect"] or "rating", row["annotator"] or _ONE, system, sentence
-        scores.setdefault(key, []).append(_score(row))
+        scores.setdefault(key, []).append(row.number("score", _LARGEST, _NO_SCORE))
     aspects = list(dict.fromkeys(key[0] for key in scores))
     annotators = list(dict.fromkeys(key[1] for key in scores))
     shape = len(annotators), len(names), len(corpus)
@@ -262,7 +210,7 @@ def _ratings(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgments:
     for (aspect, annotator, system, sentence), values in scores.items():
         raters[aspect][annotators.index(annotator), system, sentence] = np.mean(values)
     if not scores:
-        raise InputError(f"{rows[0].path}: every score is empty; expected a number for some")
+        raise InputError(f"{rows[0].table}: every score is empty; expected a number for some")
     mean = np.mean(list(raters.values()), axis=0)
     items = [
         item
@@ -284,31 +232,15 @@ def _ratings(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgments:
     return OwnJudgments(tuple(items), raters, tuple(notes))
 
 
-def _score(row: _Row) -> float:
-    try:
-        value = float(row["score"])
-    except ValueError:
-        value = math.nan
-    if math.isfinite(value) and abs(value) > _LARGEST:
-        row.fail(f"score {value:g} is out of range", f"expected −{_LARGEST:g} to {_LARGEST:g}")
-    if not math.isfinite(value):
-        number = "a number with a decimal point" if "," in row["score"] else "a number"
-        row.fail(
-            f"score {row['score']!r:.60} is no finite number",
-            f"expected {number}, higher is better; leave the cell empty where nothing was rated",
-        )
-    return value
-
-
-def _preferences(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgments:
+def _preferences(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
     """Preferences: each is an item of two corrections."""
     items = []
     equal = 0
     for row in rows:
-        sentence = row.sentence(first, len(corpus))
-        a, b = (row.system(column, corpus.systems) for column in ("system_a", "system_b"))
+        sentence = _sentence(row, first, corpus)
+        a, b = (_system(row, column, corpus) for column in ("system_a", "system_b"))
         if a == b:
-            row.fail(f"system {a!r} is compared with itself", "name two systems")
+            row.refuse("system_b", "another system than in system_a")
         ranks = _preference(row, a, b)
         same = corpus.systems[a].lines[sentence] == corpus.systems[b].lines[sentence]
         equal += same and ranks[0] != ranks[1]
@@ -320,40 +252,34 @@ def _preferences(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgmen
     return OwnJudgments(tuple(items), notes=_equal_note(equal))
 
 
-def _preference(row: _Row, a: str, b: str) -> tuple[int, int]:
-    """Ranks of the two sides."""
+def _preference(row: Row, a: str, b: str) -> tuple[int, int]:
+    """Return the ranks of the two sides."""
     word = row["preference"]
     if word in (a, b):
         return (1, 2) if word == a else (2, 1)
-    known = {"a": (1, 2), ">": (1, 2), "b": (2, 1), "<": (2, 1), "tie": (1, 1), "=": (1, 1)}
-    if word.lower() not in known:
-        row.fail(
-            f"preference {word!r} is not understood",
-            f"expected a (for {a}), b (for {b}), tie, or the name of the better system",
-        )
-    return known[word.lower()]
+    expected = f"a (for {a}), b (for {b}), tie, or the name of the better system"
+    return row.choice("preference", _PREFERENCES, expected)
 
 
-def _rankings(rows: Sequence[_Row], corpus: Corpus, first: int) -> OwnJudgments:
+_PREFERENCES = {"a": (1, 2), ">": (1, 2), "b": (2, 1), "<": (2, 1), "tie": (1, 1), "=": (1, 1)}
+
+
+def _rankings(rows: Sequence[Row], corpus: Corpus, first: int) -> OwnJudgments:
     """Rankings: the rows of one annotator, sentence and item; 1 is best, equal ranks tie."""
     ranked: dict[tuple[str, str], tuple[int, dict[str, int]]] = {}
     for row in rows:
-        sentence = row.sentence(first, len(corpus))
-        name = row.system("system", corpus.systems)
-        rank = row.number("rank", 1)
-        if rank > MOST_RANK:
-            row.fail(f"rank {rank!s:.40} is out of range", f"expected 1 to {MOST_RANK}")
+        sentence = _sentence(row, first, corpus)
+        name = _system(row, "system", corpus)
+        rank = row.whole("rank", 1, MOST_RANK)
         key = row["annotator"] or _ONE, row["item"] or f"sentence {sentence + first}"
         place, ranks = ranked.setdefault(key, (sentence, {}))
         if place != sentence:
-            row.fail(
-                f"item {key[1]!r} of {key[0]} ranks sentence {place + first} as well",
-                "an item ranks corrections of one sentence",
-            )
+            row.refuse("item", f"an item of one sentence; it ranks sentence {place + first} too")
         if name in ranks:
-            row.fail(
-                f"system {name!r} is ranked twice by {key[0]} in {key[1]}",
-                "a second ranking of the same sentence needs another name in a column `item`",
+            row.refuse(
+                "system",
+                f"a system that {key[0]} has not ranked in {key[1]}; a second ranking of the "
+                "sentence needs another name in a column item",
             )
         ranks[name] = rank
     items = []
@@ -406,29 +332,23 @@ def read_own_verdicts(
     Raises:
         InputError: the columns are others, or a cell cannot be used; names the line.
     """
-    expected = f"expected a header with the columns {','.join(_VERDICTS)} and perhaps annotator"
-    columns, rows = _columns(path, expected)
-    strange = [name for name in columns if name not in (*_VERDICTS, _ONE)]
-    missing = [name for name in _VERDICTS if name not in columns]
-    if strange or missing:
-        what = f"unknown column {strange[0]!r}" if strange else f"no column {missing[0]!r}"
-        raise InputError(f"{path}, line 1: {what}; {expected}")
+    table = read_table(path, f"a header with the columns {','.join(_VERDICTS)}")
+    _refuse_columns(table, _VERDICTS, (_ONE,), "verdicts")
     found: dict[tuple[object, ...], HumanVerdict] = {}
     judged: dict[tuple[str, int], dict[str, int]] = {}
-    for row in rows:
+    for row in table.rows:
         verdict = _verdict(row, corpus, first)
         texts = judged.setdefault((verdict.annotator, verdict.row), {})
         target = texts.setdefault(verdict.correction, len(texts) + 1)
         key = (verdict.annotator, verdict.row, target, verdict.start, verdict.end, verdict.new)
         known = found.setdefault(key, replace(verdict, target=target))
         if known.valid != verdict.valid:
-            row.fail(
-                f"{verdict.annotator} called this edit {'right' if known.valid else 'wrong'} in "
-                "another line",
-                "keep one of the two",
+            said = "right" if known.valid else "wrong"
+            row.refuse(
+                "valid",
+                f"one verdict: {verdict.annotator} called this edit {said} in another line; keep "
+                "one of the two",
             )
-    if not found:
-        raise InputError(f"{path}: no verdict below the header; {expected}")
     sources = tuple(
         JudgedSource(
             annotator, str(sentence + first), _tokens(corpus.sources[sentence]),
@@ -439,15 +359,14 @@ def read_own_verdicts(
     return tuple(found.values()), sources, ()
 
 
-def _verdict(row: _Row, corpus: Corpus, first: int) -> HumanVerdict:
+def _verdict(row: Row, corpus: Corpus, first: int) -> HumanVerdict:
     """Return what one row says; its number among the corrections of the source is left at 0."""
-    sentence = row.sentence(first, len(corpus))
-    text = corpus.systems[row.system("system", corpus.systems)].lines[sentence]
+    sentence = _sentence(row, first, corpus)
+    text = corpus.systems[_system(row, "system", corpus)].lines[sentence]
     tokens = corpus.sources[sentence].split()
-    start = row.number("start", 0, len(tokens))
-    end = row.number("end", start, len(tokens))
-    if row["valid"].lower() not in _WORDS:
-        row.fail(f"valid {row['valid']!r:.60} is not understood", f"expected {', '.join(_WORDS)}")
+    start = row.whole("start", 0, len(tokens))
+    end = row.whole("end", start, len(tokens))
+    valid = row.choice("valid", _WORDS)
     return HumanVerdict(
         row["annotator"] or _ONE,
         str(sentence + first),
@@ -458,7 +377,7 @@ def _verdict(row: _Row, corpus: Corpus, first: int) -> HumanVerdict:
         end,
         " ".join(tokens[start:end]),
         _tokens(row["correction"]),
-        _WORDS[row["valid"].lower()],
+        valid,
         row=sentence,
     )
 

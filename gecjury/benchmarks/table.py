@@ -15,7 +15,7 @@ View = Literal["edit", "sentence"]
 
 @dataclass(frozen=True)
 class BenchmarkInfo:
-    """What a benchmark offers, known without reading its files.
+    """A benchmark's offer, known without reading its files.
 
     Attributes:
         name: the name it is loaded by.
@@ -218,7 +218,7 @@ BENCHMARKS: Mapping[str, BenchmarkInfo] = MappingProxyType(_table())
 
 
 UNKNOWN_SYSTEMS = ("refuse", "skip")
-"""What may become of a user's judgments of systems that nobody has an output of."""
+"""The ways to treat a user's judgments of systems that nobody has an output of."""
 
 
 def benchmark_info(name: str) -> BenchmarkInfo:
@@ -231,5 +231,5 @@ def benchmark_info(name: str) -> BenchmarkInfo:
 
 
 def looks_like_path(name: str) -> bool:
-    """Whether a name that is no benchmark's means a folder or a file of the user's."""
+    """Return whether a name that is no benchmark's means a user's folder or file."""
     return "/" in name or "\\" in name or name.endswith(".toml") or Path(name).exists()

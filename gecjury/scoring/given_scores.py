@@ -21,13 +21,21 @@ import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import Corpus
+from gecjury.corpus.rows import csv_rows, refuse
 from gecjury.errors import InputError, OptionError, nearest
+from gecjury.records import from_record
 from gecjury.runtime import Runtime
-from gecjury.scoring.result_folder import folder_digest, is_result_folder, read_result_folder
+from gecjury.scoring.result_folder import (
+    chosen_metric,
+    folder_digest,
+    is_result_folder,
+    read_result_folder,
+)
+from gecjury.scoring.score_files import ScoreFile
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Setting
-from gecjury.textfiles import MOST_JSON, csv_rows, parse_json, read_lines, read_text
+from gecjury.textfiles import read_json, read_lines, read_text
 
 _UNSCORED = {"", "nan", "na", "none", "null"}
 _TOTAL = {"total", "corpus"}
@@ -51,7 +59,7 @@ _TOLD = 5  # of lines or systems named one by one
 
 @dataclass(frozen=True)
 class SystemRow:
-    """What one system scored.
+    """The scores of one system.
 
     Attributes:
         cells: score by line, lines counted from 1; NaN = said to be without score.
@@ -66,15 +74,15 @@ class SystemRow:
     mark: str = ""
 
     def scores(self, count: int) -> FloatArray:
-        """Scores of all lines, shape (count,); NaN where there is none."""
-        found = np.full(count, np.nan)
+        """Return the scores of all lines, shape (count,); NaN where there is none."""
+        scores = np.full(count, np.nan)
         for line, score in self.cells.items():
-            found[line - 1] = score
-        return found
+            scores[line - 1] = score
+        return scores
 
     @property
     def mean(self) -> float:
-        """Mean of the scored lines; NaN without any."""
+        """Return the mean of the scored lines; NaN without any."""
         known = [score for score in self.cells.values() if not math.isnan(score)]
         return sum(known) / len(known) if known else math.nan
 
@@ -88,14 +96,12 @@ class Given:
         digest: SHA-256 of the content, hexadecimal.
         rows: by system; several where a file holds one system's scores of several texts.
         source_mark: the start of the fingerprint of the sources, where the file carries one.
-        alone: one system without a name: its scores are those of the only system there is.
     """
 
     where: str
     digest: str
     rows: Mapping[str, tuple[SystemRow, ...]]
     source_mark: str = ""
-    alone: bool = False
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Given) and self.digest == other.digest
@@ -104,8 +110,13 @@ class Given:
         return hash(self.digest)
 
     @property
+    def alone(self) -> bool:
+        """Return whether one system has no name, so that it is the only system there is."""
+        return list(self.rows) == [""]
+
+    @property
     def totals(self) -> bool:
-        """Whether corpus scores are given that are not the means of the sentence scores."""
+        """Return whether corpus scores are given that are not the means of sentence scores."""
         return any(
             row.total is not None
             and not math.isclose(row.total, row.mean, rel_tol=_SAME, abs_tol=_SAME)
@@ -114,7 +125,7 @@ class Given:
         )
 
     def of(self, corpus: Corpus) -> dict[str, SystemRow]:
-        """The scores of each system of a corpus that has any.
+        """Return the scores of each system of a corpus that has any.
 
         Raises:
             InputError: they are of other texts or other sources, of another number of lines, or
@@ -169,7 +180,7 @@ class Given:
         return row
 
     def notes(self, corpus: Corpus) -> tuple[str, ...]:
-        """What the user has to know: who is missing, who is too many, what has no score."""
+        """Return notes for the user: systems missing or too many, and what has no score."""
         found = self.of(corpus)
         more = [] if self.alone else [name for name in self.rows if name not in corpus.systems]
         notes = []
@@ -294,7 +305,7 @@ class GivenScores(Scorer):
     def table(
         self, corpus: Corpus, statistics: Statistics, runtime: Runtime, seconds: float
     ) -> ScoreTable:
-        """As of any scorer; what is noted is of this corpus, not of an earlier, smaller one."""
+        """Return the table; its notes are of this corpus, not of an earlier, smaller one."""
         noted = replace(statistics, notes=self.held.notes(corpus))
         return super().table(corpus, noted, runtime, seconds)
 
@@ -314,7 +325,7 @@ class _HeldScores(GivenScores):
 def given_scores(
     data: Any, name: str = "", *, totals: Mapping[str, float] | None = None
 ) -> GivenScores:
-    """A scorer that gives scores made elsewhere, to be used as any other.
+    """Return a scorer that gives scores made elsewhere, to be used as any other.
 
     Args:
         data: by system one number a line (NaN or None where not scored); or rows of system, line
@@ -329,27 +340,19 @@ def given_scores(
     where = f"scores {name!r}" if name else "scores"
     if hasattr(data, "columns") and hasattr(data, "to_dict"):
         data = _of_frame(data, where)
-    if isinstance(data, Mapping):
-        rows = {str(system): _row_of(f"{where}[{system!r}]", v) for system, v in data.items()}
-    elif isinstance(data, Iterable) and not isinstance(data, str):
-        rows = _long_rows(where, _records(where, data))
-    else:
-        raise InputError(f"{where}: a {type(data).__name__}; expected numbers by system, or rows")
+    rows = _of_values(where, data)
     for system, value in (totals or {}).items():
         if system not in rows:
             raise InputError(f"{where}: a total of {system!r}: {nearest(str(system), rows)}")
         total = _number(value, f"{where}, total of {system}")
         rows[system] = replace(rows[system], total=total)
-    _some(where, rows)
     content = {n: [sorted(row.cells.items()), row.lines, row.total] for n, row in rows.items()}
     digest = hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
-    return _HeldScores(
-        label=name, given=Given(where, digest, {system: (row,) for system, row in rows.items()})
-    )
+    return _HeldScores(label=name, given=_given(where, digest, rows))
 
 
 def _of_frame(frame: Any, where: str) -> Any:
-    """A data frame as rows or as columns."""
+    """Return a data frame as rows or as columns."""
     columns = [str(column) for column in frame.columns]
     places = _header(columns)
     if places is None:
@@ -361,40 +364,40 @@ def _of_frame(frame: Any, where: str) -> Any:
     return list(zip(*parts, strict=True))
 
 
-def _records(where: str, rows: Iterable[Any]) -> Iterator[tuple[str, object, object, object]]:
-    """Rows given in Python or JSON as (place, system, line, score)."""
-    for number, row in enumerate(rows):
-        place = f"{where}[{number}]"
-        parts = row
-        if isinstance(row, Mapping):
-            known = [[key for key in names if key in row] for names in _NAMES.values()]
-            parts = [row[keys[0]] for keys in known if keys]
-        if isinstance(parts, str) or not isinstance(parts, Sequence) or len(parts) != 3:
-            raise InputError(f"{place}: {row!r} is not a row of system, line and score")
-        yield place, parts[0], parts[1], parts[2]
-
-
 @lru_cache(maxsize=32)
 def _read(file: str, digest: str, metric: str) -> Given:
     """Read a file or folder; the digest is part of the key, so that a changed one is read anew."""
     path = Path(file)
     if is_result_folder(path):
-        return _of_results(file, digest, metric)
+        results = read_result_folder(path, metric).items()
+        rows = {s: replace(_of_lines(f"{file}, {s}", v), total=total) for s, (v, total) in results}
+        return _given(file, digest, rows)
     if path.is_dir():
-        rows = {
-            name: (_row_of(str(part), _column(part)),) for name, part in _by_system(path).items()
-        }
-        return Given(file, digest, rows)
-    text = read_text(path)
-    if text.lstrip()[:1] in ("{", "["):
-        return _of_json(file, digest, text, metric)
+        parts = _by_system(path).items()
+        return _given(file, digest, {name: _of_column(part) for name, part in parts})
+    if read_text(path).lstrip()[:1] not in ("{", "["):
+        _refuse_metric(file, metric)
+        return _given(file, digest, _of_table(path))
+    document = read_json(path, "numbers by system, rows, or a score file", halves=True)
+    if isinstance(document, Mapping) and isinstance(document.get("rows"), list):
+        return _of_written(file, digest, document, metric)
+    _refuse_metric(file, metric)
+    return _given(file, digest, _of_values(file, document))
+
+
+def _refuse_metric(file: str, metric: str) -> None:
     if metric:
-        raise OptionError(f"scores: metric={metric}: {file} is a table of one metric's scores")
-    return _of_table(file, digest)
+        raise OptionError(f"scores: metric={metric}: {file} holds one metric's scores")
+
+
+def _given(where: str, digest: str, rows: Mapping[str, SystemRow]) -> Given:
+    if not any(row.cells for row in rows.values()):
+        raise InputError(f"{where}: holds no score; {_FORMS}")
+    return Given(where, digest, {name: (row,) for name, row in rows.items()})
 
 
 def _digest(path: Path) -> str:
-    """SHA-256 of a file, or of all files of a folder with their names."""
+    """Return the SHA-256 of a file, or of all files of a folder with their names."""
     if not path.is_dir():
         if str(path) == "-":
             raise OptionError(
@@ -410,99 +413,78 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _of_results(file: str, digest: str, metric: str) -> Given:
-    """The scores of a dataset's rows, each system a column of hypotheses."""
-    rows = {}
-    for system, (values, total) in read_result_folder(Path(file), metric).items():
-        rows[system] = (replace(_row_of(f"{file}, {system or 'rows'}", values), total=total),)
-    return Given(file, digest, rows, alone=list(rows) == [""])
-
-
 def _file_hash(path: Path) -> str:
-    """SHA-256 of a file as it lies there, packed or not."""
+    """Return the SHA-256 of a file as it lies there, packed or not."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _by_system(folder: Path) -> dict[str, Path]:
-    """The files of a folder by system, which is what stands before the last dot."""
-    found: dict[str, Path] = {}
+    """Return the files of a folder by system, which is what stands before the last dot."""
+    files: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or not path.is_file():
             continue
         name = path.name.removesuffix(".gz")
         name = name.rpartition(".")[0] or name
-        if name in found:
-            raise InputError(f"{path}: {found[name].name} holds scores of {name} as well")
-        found[name] = path
-    if not found:
+        if name in files:
+            raise InputError(f"{path}: {files[name].name} holds scores of {name} as well")
+        files[name] = path
+    if not files:
         raise InputError(f"{folder}: an empty folder; expected one file of numbers a system")
-    return found
+    return files
 
 
-def _column(path: Path) -> list[float]:
-    """One number a line."""
-    return [
-        _parsed(line, f"{path}, line {number}") for number, line in enumerate(read_lines(path), 1)
-    ]
+def _of_column(path: Path) -> SystemRow:
+    """Read one number a line."""
+    return _of_lines(str(path), [_cell(line) for line in read_lines(path)])
 
 
-def _of_table(file: str, digest: str) -> Given:
-    """A table with or without header; see `GivenScores.file`."""
-    lines = read_lines(file)
-    mark = next((sign for sign in "\t,;" if sign in lines[0]), "\t")
-    rows = csv_rows("\n".join(lines), file, delimiter=mark)
-    table = [[cell.strip() for cell in row] for _, row in rows]
-    head = table[0] if table else []
-    if len(table) != len(lines):
-        raise InputError(f"{file}: a quotation mark is not closed; {_FORMS}")
-    if len(head) <= 1 and _is_number(head[0] if head else ""):
-        return Given(file, digest, {"": (_row_of(file, _column(Path(file))),)}, alone=True)
+def _of_table(path: Path) -> dict[str, SystemRow]:
+    """Read a table with or without header; see `GivenScores.file`."""
+    file = str(path)
+    table = list(csv_rows(read_text(path), file))
+    head = table[0][1] if table else []
+    if len(head) <= 1 and not isinstance(_cell("".join(head)), str):
+        return {"": _of_column(path)}
     places = _header(head)
-    if places is None and len(head) == 3 and _is_line(head[1]) and _is_number(head[2]):
-        return _of_long(file, digest, table, 0, {"system": 0, "line": 1, "score": 2})
     if places is not None:
-        return _of_long(file, digest, table, 1, places)
+        return _of_records(file, _long_rows(file, table[1:], places))
+    if len(head) == 3 and _is_line(head[1]) and not isinstance(_cell(head[2]), str):
+        return _of_records(file, _long_rows(file, table, {"system": 0, "line": 1, "score": 2}))
     if {name.lower() for name in head} & {"system", "score"}:
         lacking = [key for key, names in _NAMES.items() if not {h.lower() for h in head} & {*names}]
         raise InputError(f"{file}, line 1: no column {' and '.join(lacking)}; {_FORMS}")
-    return _of_wide(file, digest, table)
+    return _of_wide(file, head, table[1:])
 
 
-def _of_long(
-    file: str, digest: str, table: Sequence[Sequence[str]], first: int, places: Mapping[str, int]
-) -> Given:
+def _long_rows(
+    file: str, table: Iterable[tuple[int, Sequence[str]]], places: Mapping[str, int]
+) -> Iterator[_Record]:
+    """Yield the rows of a table of system, line and score."""
     width = max(places.values()) + 1
-
-    def records() -> Iterator[tuple[str, object, object, object]]:
-        for number, row in enumerate(table[first:], first + 1):
-            place = f"{file}, line {number}"
-            if not any(row):
-                continue
-            if len(row) < width:
-                raise InputError(f"{place}: {len(row)} cells; expected system, line and score")
-            system, line = row[places["system"]], row[places["line"]]
-            if not _is_line(line):
-                raise InputError(
-                    f"{place}: line {line!r:.60} is not a whole number from 1 (or `total`)"
-                )
-            at = line.lower() if line.lower() in _TOTAL else int(line)
-            yield place, system, at, _parsed(row[places["score"]], place)
-
-    rows = _some(file, _long_rows(file, records()))
-    return Given(file, digest, {system: (row,) for system, row in rows.items()})
+    for number, cells in table:
+        place = f"{file}, line {number}"
+        if not any(cells):
+            continue
+        if len(cells) < width:
+            raise InputError(f"{place}: {len(cells)} cells; expected system, line and score")
+        system, line, score = (cells[places[key]] for key in ("system", "line", "score"))
+        counted = int(line) if _is_line(line) and line.isdigit() else line.lower()
+        yield place, system, counted, _cell(score)
 
 
-def _of_wide(file: str, digest: str, table: Sequence[Sequence[str]]) -> Given:
-    head = table[0]
-    numbers_in_head = [cell for cell in head if _is_number(cell)]
-    if numbers_in_head:
+def _of_wide(
+    file: str, head: Sequence[str], table: Sequence[tuple[int, list[str]]]
+) -> dict[str, SystemRow]:
+    """Read a table with a column a system; a column that counts its lines is left out."""
+    if not all(isinstance(_cell(name), str) for name in head):
         what = "a column has no name" if "" in head else "no names of systems in the first line"
         raise InputError(f"{file}, line 1: {what}; {_FORMS}")
     if twice := next((name for at, name in enumerate(head) if name in head[:at]), None):
         raise InputError(f"{file}, line 1: system {twice} has two columns; expected one a system")
-    columns: dict[str, list[float]] = {name: [] for name in head}
-    for number, row in enumerate(table[1:], 2):
+    columns: dict[str, dict[int, float]] = {name: {} for name in head}
+    for sentence, (number, row) in enumerate(table, 1):
         # Of a single column an empty line is a line without score.
         cells = row or [""]
         if len(cells) != len(head):
@@ -510,18 +492,17 @@ def _of_wide(file: str, digest: str, table: Sequence[Sequence[str]]) -> Given:
                 f"{file}, line {number}: {len(cells)} cells; expected {len(head)}, one a system"
             )
         for name, cell in zip(head, cells, strict=True):
-            columns[name].append(_parsed(cell, f"{file}, line {number}, column {name}"))
-    rows = {
-        name: _row_of(file, column)
-        for name, column in columns.items()
-        if not _numbers_lines(name, column)
+            place = f"{file}, line {number}, column {name}"
+            columns[name][sentence] = _number(_cell(cell), place)
+    return {
+        name: SystemRow(cells, len(cells))
+        for name, cells in columns.items()
+        if not _numbers_lines(name, list(cells.values()))
     }
-    _some(file, rows)
-    return Given(file, digest, {name: (row,) for name, row in rows.items()})
 
 
 def _numbers_lines(name: str, column: Sequence[float]) -> bool:
-    """Whether a column counts the lines of a table and is no system's."""
+    """Return whether a column counts the lines of a table and is no system's."""
     if name.lower() in _NAMES["line"]:
         return True
     first = column[0] if column else 0.0
@@ -529,73 +510,61 @@ def _numbers_lines(name: str, column: Sequence[float]) -> bool:
     return name.lower() in _COUNTED and first in (0, 1) and column == counted
 
 
-def _of_json(file: str, digest: str, text: str, metric: str) -> Given:
-    """Numbers by system, rows, our own score file, or what `score --format json` prints."""
-    if len(text) > MOST_JSON:
-        raise InputError(
-            f"{file}: more than {MOST_JSON // 1_000_000} million characters of JSON; give a table"
-        )
-    document = parse_json(text, file, "numbers by system, rows, or a score file", halves=True)
-    ours = isinstance(document, Mapping) and isinstance(document.get("rows"), list)
-    if not ours:
-        if metric:
-            raise OptionError(f"scores: metric={metric}: {file} holds one metric's scores")
-        if isinstance(document, Mapping):
-            rows = {str(n): _row_of(f"{file}, {n}", v) for n, v in document.items()}
-        else:
-            rows = _long_rows(file, _records(file, document))
-        _some(file, rows)
-        return Given(file, digest, {name: (row,) for name, row in rows.items()})
-    records = document["rows"]
-    if not all(isinstance(row, Mapping) and "system" in row for row in records):
-        raise InputError(f"{file}: rows without a system; expected what `gecjury score` writes")
-    records = _of_one_metric(file, records, metric)
-    if not any("sentences" in row for row in records):
+def _of_written(file: str, digest: str, document: Mapping[str, Any], metric: str) -> Given:
+    """Read what this package writes: a score file, or what `score --format json` prints."""
+    try:
+        record = from_record(ScoreFile, document)
+    except ValueError as error:
+        raise InputError(f"{file}: {error}, as `gecjury score` writes it") from None
+    names = dict.fromkeys(row.metric for row in record.rows if row.metric)
+    chosen = chosen_metric(file, tuple(names), metric)
+    # A score file keeps other texts of a system without their sentence scores.
+    kept = [row for row in record.rows if row.metric == chosen and row.sentences is not None]
+    if not kept:
         raise InputError(
             f"{file}: no sentence scores; `gecjury score --sentences --format json` writes them"
         )
-    found: dict[str, tuple[SystemRow, ...]] = {}
-    for row in records:
-        if "sentences" not in row:
-            continue  # a score file keeps other texts of a system without their sentence scores
-        name, place = str(row["system"]), f"{file}, {row['system']}"
-        mark = str(row.get("print", ""))
-        if any(other.mark == mark for other in found.get(name, ())):
+    rows: dict[str, tuple[SystemRow, ...]] = {}
+    for row in kept:
+        name, place = row.system, f"{file}, {row.system}"
+        if any(other.mark == row.print for other in rows.get(name, ())):
             raise InputError(f"{place}: the system is there twice; expected one row a system")
-        total = row.get("score")
-        read = _row_of(place, row["sentences"])
-        read = replace(read, mark=mark, total=None if total is None else _number(total, place))
-        found[name] = (*found.get(name, ()), read)
-    return Given(file, digest, found, _source_mark(document, records))
+        total = None if row.score is None else _number(row.score, place)
+        read = replace(_of_lines(place, row.sentences), mark=row.print, total=total)
+        rows[name] = (*rows.get(name, ()), read)
+    # The fingerprint of the sources, or its start, stands in the signature.
+    line = re.search(r"\|data=([0-9a-f]{8})", str(record.rows[0].signature))
+    data = (record.signature or {}).get("data", {})
+    mark = str(data.get("sources", "")) if data else line[1] if line else ""
+    return Given(file, digest, rows, mark)
 
 
-def _of_one_metric(file: str, records: Sequence[Any], metric: str) -> Sequence[Any]:
-    """The rows of one metric, which has to be named where there are several."""
-    known = list(dict.fromkeys(str(row["metric"]) for row in records if "metric" in row))
-    if metric:
-        if metric not in known:
-            raise OptionError(f"scores: metric={metric}: {file} has {nearest(metric, known)}")
-        return [row for row in records if str(row.get("metric")) == metric]
-    if len(known) > 1:
-        raise OptionError(
-            f"scores: {file} holds scores of {', '.join(known)}: choose one with metric=NAME"
-        )
-    return records
+_Record = tuple[str, object, object, object]
+"""Place, system, line and score."""
 
 
-def _source_mark(document: Mapping[str, Any], records: Sequence[Any]) -> str:
-    """The fingerprint of the sources, or its start, in what this package wrote."""
-    signature = document.get("signature")
-    if isinstance(signature, Mapping) and isinstance(signature.get("data"), Mapping):
-        return str(signature["data"].get("sources", ""))
-    found = re.search(r"\|data=([0-9a-f]{8})", str(records[0].get("signature", "")))
-    return found[1] if found else ""
+def _of_values(where: str, data: Any) -> dict[str, SystemRow]:
+    """Read numbers by system, or rows, given in Python or JSON."""
+    if isinstance(data, Mapping):
+        return {str(n): _of_lines(f"{where}, {n}", values) for n, values in data.items()}
+    if isinstance(data, str) or not isinstance(data, Iterable):
+        raise InputError(f"{where}: a {type(data).__name__}; expected numbers by system, or rows")
+    return _of_records(where, _records(where, data))
 
 
-def _long_rows(
-    where: str, records: Iterable[tuple[str, object, object, object]]
-) -> dict[str, SystemRow]:
-    """Rows of system, line and score put together by system.
+def _records(where: str, rows: Iterable[Any]) -> Iterator[_Record]:
+    for number, row in enumerate(rows):
+        parts = row
+        if isinstance(row, Mapping):
+            named = [[key for key in names if key in row] for names in _NAMES.values()]
+            parts = [row[keys[0]] for keys in named if keys]
+        if isinstance(parts, str) or not isinstance(parts, Sequence) or len(parts) != 3:
+            refuse(f"{where}[{number}]", row, "a row of system, line and score")
+        yield f"{where}[{number}]", parts[0], parts[1], parts[2]
+
+
+def _of_records(where: str, records: Iterable[_Record]) -> dict[str, SystemRow]:
+    """Put rows of system, line and score together by system.
 
     The last line of the texts is the highest that any system has.
     """
@@ -608,10 +577,12 @@ def _long_rows(
             raise InputError(f"{place}: no name of a system")
         if isinstance(line, str) and line in _TOTAL:
             line = "total"
-        elif isinstance(line, bool) or not isinstance(line, numbers.Integral) or line < 1:
-            raise InputError(f"{place}: line {line!r:.60} is not a whole number from 1")
-        elif int(line) > _MOST_LINE:
-            raise InputError(f"{place}: line {line!s:.40}; expected 1 to {_MOST_LINE}")
+        elif (
+            isinstance(line, bool)
+            or not isinstance(line, numbers.Integral)
+            or not 1 <= int(line) <= _MOST_LINE
+        ):
+            refuse(f"{place}, line", line, f"a whole number from 1 to {_MOST_LINE}, or total")
         else:
             line = int(line)
         if (name, line) in seen:
@@ -632,63 +603,37 @@ def _long_rows(
     }
 
 
-def _row_of(where: str, values: Any) -> SystemRow:
-    """One number a line."""
+def _of_lines(where: str, values: Any) -> SystemRow:
+    """Read one number a line."""
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        raise InputError(f"{where}: {values!r:.60}; expected a list of numbers, one a line")
-    cells = {
-        number: _number(value, f"{where}, line {number}") for number, value in enumerate(values, 1)
-    }
+        refuse(where, values, "a list of numbers, one a line")
+    cells = {n: _number(value, f"{where}, line {n}") for n, value in enumerate(values, 1)}
     return SystemRow(cells, len(cells))
 
 
-def _some(where: str, rows: dict[str, SystemRow]) -> dict[str, SystemRow]:
-    if not any(row.cells for row in rows.values()):
-        raise InputError(f"{where}: holds no score; {_FORMS}")
-    return rows
-
-
 def _number(value: object, place: str) -> float:
-    """A score given as a number; None and NaN are none."""
+    """Return a score given as a number; None and NaN are none."""
     if value is None:
         return math.nan
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InputError(
-            f"{place}: score {value!r:.60} is not a number; expected one, or nan where there is "
-            "none"
-        )
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if math.isinf(number):
-        raise InputError(
-            f"{place}: score {number} is infinite; expected a number, or nan where there is none"
-        )
-    return number
+    if not isinstance(value, bool) and isinstance(value, numbers.Real):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isinf(number):
+            return number
+    refuse(place, value, "a score as a finite number, or nan where there is none")
 
 
-def _parsed(text: str, place: str) -> float:
-    """A score given as text; nothing and `nan` are none."""
+def _cell(text: str) -> float | str | None:
+    """Return the number in a cell, None where it says that there is none, otherwise its text."""
     word = text.strip()
     if word.lower() in _UNSCORED:
-        return math.nan
+        return None
     try:
-        number = float(word)
+        return float(word)
     except ValueError:
-        raise InputError(
-            f"{place}: score {word!r:.60} is not a number; expected one, or nan where there is none"
-        ) from None
-    return _number(number, place)
-
-
-def _is_number(text: str) -> bool:
-    """Whether a cell is a score or says that there is none."""
-    try:
-        float(text)
-    except ValueError:
-        return text.strip().lower() in _UNSCORED
-    return True
+        return word
 
 
 def _is_line(text: str) -> bool:
@@ -698,23 +643,23 @@ def _is_line(text: str) -> bool:
 
 
 def _header(cells: Sequence[str]) -> dict[str, int] | None:
-    """The places of system, line and score in a first line that names them."""
+    """Return the places of system, line and score in a first line that names them."""
     lower = [cell.lower() for cell in cells]
-    found = {
+    places = {
         key: next((lower.index(name) for name in names if name in lower), -1)
         for key, names in _NAMES.items()
     }
-    return None if -1 in found.values() else found
+    return None if -1 in places.values() else places
 
 
 def _counts(rows: Mapping[str, SystemRow], count: Callable[[SystemRow], int]) -> str:
-    """How many of each system, for those that have any."""
-    found = {name: number for name, row in rows.items() if (number := count(row))}
-    return _listed(f"{name} {number} of {rows[name].lines}" for name, number in found.items())
+    """Return how many of each system, for those that have any."""
+    numbers_of = {name: number for name, row in rows.items() if (number := count(row))}
+    return _listed(f"{name} {number} of {rows[name].lines}" for name, number in numbers_of.items())
 
 
 def _listed(names: Iterable[str]) -> str:
-    """The first few names, and how many more there are."""
+    """Return the first few names, and how many more there are."""
     every = list(names)
     more = f" and {len(every) - _TOLD} more" if len(every) > _TOLD + 1 else ""
     return ", ".join(every[:_TOLD] if more else every) + more

@@ -104,7 +104,7 @@ def read_results(folder: Path) -> Results:
 
 
 def is_result_folder(path: Path) -> bool:
-    """Whether a folder is one that `gecjury score DATASET -o` made."""
+    """Return whether a folder is one that `gecjury score DATASET -o` made."""
     return (path / _MANIFEST).is_file()
 
 
@@ -143,6 +143,26 @@ def folder_digest(path: Path) -> str:
     return digest.hexdigest()
 
 
+def chosen_metric(where: str, labels: Sequence[str], metric: str) -> str:
+    """Return the metric whose scores are read; it has to be named where there are several.
+
+    Args:
+        where: the file or folder, for messages.
+        labels: of the metrics that it holds scores of; none where it does not say.
+        metric: the one that the user named; may be empty.
+
+    Raises:
+        OptionError: there are several metrics and none is named, or there is none of the name.
+    """
+    if metric and metric not in labels:
+        raise OptionError(f"scores: metric={metric}: {where} has {nearest(metric, labels)}")
+    if not metric and len(labels) > 1:
+        raise OptionError(
+            f"scores: {where} holds scores of {', '.join(labels)}: choose one with metric=NAME"
+        )
+    return metric or "".join(labels)
+
+
 def read_result_folder(
     path: Path, metric: str
 ) -> dict[str, tuple[list[float | None], float | None]]:
@@ -163,13 +183,7 @@ def read_result_folder(
     labels = list(dict.fromkeys(row.metric for row in results.scores()))
     if not labels:
         raise InputError(f"{path / RESULTS}: holds no score; {_AGAIN}")
-    if metric and metric not in labels:
-        raise OptionError(f"scores: metric={metric}: {path} has {nearest(metric, labels)}")
-    if not metric and len(labels) > 1:
-        raise OptionError(
-            f"scores: {path} holds scores of {', '.join(labels)}: choose one with metric=NAME"
-        )
-    label = metric or labels[0]
+    label = chosen_metric(str(path), labels, metric)
     if results.read > _MOST_ROWS:
         raise InputError(
             f"{path}: holds {results.read} rows; at most {_MOST_ROWS} are compared at once"

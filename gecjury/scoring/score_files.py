@@ -7,7 +7,7 @@ import json
 import math
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import GecjuryError, InputError, OutputError
+from gecjury.records import from_record
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
@@ -23,8 +24,108 @@ from gecjury.scoring.signature import Signature
 from gecjury.textfiles import file_name, read_json, write_text
 
 SCORE_FORMAT = "gecjury-scores/1"
+_ANEW = "delete it to have it made anew"
 _MOST_UNPACKED = 2_000_000_000
-_MOST_COUNT = 2**53  # beyond it, numbers of 64 bits are no counts
+
+
+@dataclass(frozen=True)
+class PackedArray:
+    """An array as JSON: shape, dtype and zlib-compressed little-endian bytes in base64."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    zlib: str
+
+    @property
+    def size(self) -> int:
+        """Return the number of bytes unpacked.
+
+        Raises:
+            ValueError: these are no numbers.
+        """
+        dtype = np.dtype(self.dtype)
+        if dtype.kind not in "fiub" or any(n < 0 for n in self.shape):
+            raise ValueError(f"no array has dtype {self.dtype!r:.60} and shape {self.shape!r:.60}")
+        return math.prod(self.shape) * dtype.itemsize
+
+    def unpacked(self) -> NDArray[Any]:
+        """Return the array.
+
+        Raises:
+            ValueError: the bytes do not fill its shape.
+        """
+        dtype = np.dtype(self.dtype)
+        # No more is unpacked than there should be: a few kilobytes may hold gigabytes.
+        data = zlib.decompressobj().decompress(base64.b64decode(self.zlib), self.size + 1)
+        if len(data) != self.size:
+            raise ValueError(f"its numbers do not fill the shape {self.shape!r:.60}")
+        return np.frombuffer(data, dtype).reshape(self.shape).astype(dtype.newbyteorder("="))
+
+
+@dataclass(frozen=True)
+class ScoredRow:
+    """One system's scores, in a score file or in what `gecjury score --format json` prints.
+
+    Attributes:
+        system: its name.
+        print: fingerprint of its texts; in score files alone.
+        metric: whose scores they are; in printed results alone.
+        signature: of the metric as one line; in printed results alone.
+        score: the corpus score; None without one, or where `sentences` is None.
+        sentences: the sentence scores; None for texts of a system that were scored earlier.
+        statistics: what the scores are made of; in score files alone.
+        items: see `Statistics`.
+    """
+
+    system: str
+    print: str = ""
+    metric: str = ""
+    signature: str = ""
+    score: float | None = None
+    sentences: Sequence[Any] | None = None
+    statistics: PackedArray | None = None
+    items: PackedArray | None = None
+
+
+@dataclass(frozen=True)
+class ScoreFile:
+    """The contents of a score file, or of what `gecjury score --format json` prints.
+
+    Attributes:
+        rows: one a system; of printed results one a system and metric.
+        format: `SCORE_FORMAT`; empty in printed results.
+        key: of the signature.
+        signature: as JSON; None in printed results.
+        details: see `Statistics`.
+        notes: see `Statistics`.
+    """
+
+    rows: Sequence[ScoredRow]
+    format: str = ""
+    key: str = ""
+    signature: Mapping[str, Any] | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Audit:
+    members: Sequence[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class _Details:
+    """The details that results show; others are the scorer's own."""
+
+    by_type: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
+    unanswered: int = 0
+    audit: _Audit | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse counts by type that are not true, false and missed edits."""
+        if any(len(counts) != 3 for types in self.by_type.values() for counts in types.values()):
+            raise ValueError("details.by_type holds no three numbers a type")
 
 
 def check_writable(folder: str | Path) -> None:
@@ -68,7 +169,7 @@ def score_with_files(
     if any(row.values.shape[:2] != (1, len(corpus)) for row in kept.values()):
         raise InputError(
             f"{path}: damaged score file (it does not hold {len(corpus)} sentences a system); "
-            "delete it to have it made anew"
+            f"{_ANEW}"
         )
     prints = corpus.system_prints
     known = {
@@ -94,7 +195,7 @@ def score_with_files(
         # What a file keeps has the scorer's own layout, which only the scorer can check.
         raise InputError(
             f"{path}: damaged score file (its statistics are none of {scorer.name}: "
-            f"{type(error).__name__}); delete it to have it made anew"
+            f"{type(error).__name__}); {_ANEW}"
         ) from None
     if todo:
         rows = {
@@ -128,108 +229,57 @@ def read_rows(
     Raises:
         InputError: the file is damaged, or its scores were made with other settings or data.
     """
+    # A system may be called by a file whose name is not UTF-8.
+    document = read_json(
+        path, "a score file: delete this damaged score file to have it made anew", halves=True
+    )
     try:
-        record = read_json(
-            path,
-            "a score file: delete this damaged score file to have it made anew",
-            halves=True,  # A system may be called by a file whose name is not UTF-8.
-        )
-        if record["format"] != SCORE_FORMAT:
+        record = from_record(ScoreFile, document)
+        if record.format != SCORE_FORMAT:
             raise InputError(
-                f"{path}: format {record['format']!r:.60}, expected {SCORE_FORMAT!r}; delete the "
-                "file to have it made anew"
+                f"{path}: format {record.format!r:.60}, expected {SCORE_FORMAT!r}; {_ANEW}"
             )
-        if record["key"] != key:
+        if record.key != key:
             raise InputError(
                 f"{path}: holds scores of other settings, references or data "
-                f"(key {record['key']!s:.60}, expected {key}{_differences(record, signature)}); "
+                f"(key {record.key!s:.60}, expected {key}{_differences(record, signature)}); "
                 "delete or move the file"
             )
-        details, notes = _checked_details(record["details"]), record["notes"]
-        if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-            raise ValueError("its notes are no texts")
-        parts = [row[key] for row in record["rows"] for key in ("statistics", "items") if row[key]]
-        if (size := sum(map(_size, parts))) > _MOST_UNPACKED:
+        from_record(_Details, record.details, "details")
+        packed = [part for row in record.rows for part in (row.statistics, row.items) if part]
+        if (size := sum(part.size for part in packed)) > _MOST_UNPACKED:
             raise ValueError(f"its arrays are of {size} bytes, more than {_MOST_UNPACKED}")
         return {
-            (_text(row["system"]), _text(row["print"])): Statistics(
-                _array(row["statistics"]),
-                None if row["items"] is None else _array(row["items"]),
-                details,
-                tuple(notes),
+            (row.system, row.print): Statistics(
+                row.statistics.unpacked(),
+                row.items.unpacked() if row.items else None,
+                record.details,
+                record.notes,
             )
-            for row in record["rows"]
+            for row in record.rows
+            if row.statistics
         }
-    except (AttributeError, KeyError, TypeError, ValueError, zlib.error) as error:
+    except (TypeError, ValueError, zlib.error) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(
-            f"{path}: damaged score file ({type(error).__name__}: {error!s:.200}); delete it to "
-            "have it made anew"
-        ) from None
+        raise InputError(f"{path}: damaged score file ({error!s:.200}); {_ANEW}") from None
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r:.60} is no text")  # damage of a file
-    return value
-
-
-def _checked_details(details: Any) -> Mapping[str, Any]:
-    """What a score file has besides numbers, in the shapes that its readers rely on.
-
-    Raises:
-        ValueError: it has another shape.
-    """
-    if not isinstance(details, Mapping):
-        raise ValueError("its details are no table")  # damage of a file
-    by_type = details.get("by_type", {})
-    if not isinstance(by_type, Mapping) or not all(
-        isinstance(types, Mapping) and all(map(_are_counts, types.values()))
-        for types in by_type.values()
-    ):
-        raise ValueError("its counts by type are no tables of three numbers a type")
-    unanswered = details.get("unanswered", 0)
-    if type(unanswered) is not int or unanswered < 0:
-        raise ValueError(f"unanswered is {unanswered!r:.60}")
-    audit = details.get("audit")
-    if "audit" in details and not (
-        isinstance(audit, Mapping)
-        and all(
-            isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows)
-            for rows in (audit.get("members"), audit.get("rows"))
-        )
-    ):
-        raise ValueError("its audit is no table of members and rows")
-    return details
-
-
-def _are_counts(values: Any) -> bool:
-    return (
-        isinstance(values, list)
-        and len(values) == 3
-        and all(type(v) in (int, float) and abs(v) <= _MOST_COUNT for v in values)
-    )
-
-
-def _differences(record: Mapping[str, Any], signature: Signature | None) -> str:
-    """What the file and the run do not share, each with both values."""
-    made = record.get("signature")
-    if signature is None or not isinstance(made, Mapping):
+def _differences(record: ScoreFile, signature: Signature | None) -> str:
+    """Return what the file and the run do not share, each with both values."""
+    if signature is None:
         return ""
-    found = []
+    pairs: list[tuple[str, object, object]] = []
     for name, wanted in signature.to_json().items():
-        own = made.get(name)
-        if not isinstance(wanted, Mapping) or not isinstance(own, Mapping):
-            parts = [(name, own, wanted)]
-        elif name == "changed":
+        held = (record.signature or {}).get(name)
+        if name == "changed":
             continue
-        elif name == "packages":
-            parts = [(f"package {k}", own.get(k), v) for k, v in wanted.items() if k != "gecjury"]
-        else:
-            parts = [(k, own.get(k), v) for k, v in wanted.items()]
-        found += [f"{what} {a} in the file, {b} here" for what, a, b in parts if a != b]
-    return "".join(f"; {text}" for text in found)
+        if not isinstance(wanted, Mapping) or not isinstance(held, Mapping):
+            pairs.append((name, held, wanted))
+            continue
+        before = "package " if name == "packages" else ""
+        pairs += [(before + k, held.get(k), v) for k, v in wanted.items() if k != "gecjury"]
+    return "".join(f"; {what} {a} in the file, {b} here" for what, a, b in pairs if a != b)
 
 
 def _row(statistics: Statistics, row: int) -> Statistics:
@@ -305,27 +355,3 @@ def _packed(array: NDArray[Any]) -> dict[str, Any]:
     plain = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
     data = base64.b64encode(zlib.compress(plain.tobytes(), 6)).decode()
     return {"shape": list(array.shape), "dtype": plain.dtype.str, "zlib": data}
-
-
-def _size(record: Mapping[str, Any]) -> int:
-    """Bytes of a packed array.
-
-    Raises:
-        ValueError: no numbers, or of no shape.
-    """
-    dtype, shape = np.dtype(_text(record["dtype"])), record["shape"]
-    if dtype.kind not in "fiub":
-        raise ValueError(f"dtype {record['dtype']!r:.60} is not a number's")
-    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
-        raise ValueError(f"shape {shape!r:.60} is not a list of whole numbers from 0")
-    return math.prod(shape) * dtype.itemsize
-
-
-def _array(record: Mapping[str, Any]) -> NDArray[Any]:
-    dtype, shape = np.dtype(record["dtype"]), record["shape"]
-    size = _size(record)
-    # No more is unpacked than there should be: a few kilobytes may hold gigabytes.
-    data = zlib.decompressobj().decompress(base64.b64decode(_text(record["zlib"])), size + 1)
-    if len(data) != size:
-        raise ValueError(f"its numbers do not fill the shape {shape!r:.60}")
-    return np.frombuffer(data, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gecjury.errors import InputError
+from gecjury.records import from_record
 from gecjury.report.page.page import header, sections
 from gecjury.report.page.words import FAMILY_NAMES, VIEWS
-from gecjury.scoring.score_files import SCORE_FORMAT
+from gecjury.scoring.score_files import SCORE_FORMAT, ScoreFile
 from gecjury.scoring.signature import Signature
 from gecjury.textfiles import read_json
 from gecjury.wording import number
@@ -220,7 +222,7 @@ def leaderboards(
         except InputError as error:
             left_out.append(str(error))
             continue
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except ValueError:
             left_out.append(f"{path.name}: is no score file")
             continue
         metrics = texts.setdefault(key, {})
@@ -232,23 +234,21 @@ def leaderboards(
     return boards, left_out
 
 
-def _scores(record: Mapping[str, Any]) -> tuple[tuple[str, int], str, dict[str, float]]:
-    """What a score file scored, its metric, and its systems' scores.
+def _scores(document: Any) -> tuple[tuple[str, int], str, dict[str, float]]:
+    """Return what a score file scored, its metric, and its systems' scores.
 
     Raises:
         ValueError: it is none.
     """
-    if record["format"] != SCORE_FORMAT:
+    record = from_record(ScoreFile, document)
+    if record.format != SCORE_FORMAT or record.signature is None:
         raise ValueError("format")
-    signature = Signature.from_json(record["signature"])
+    signature = Signature.from_json(record.signature)
     # Rows that were kept for later have no scores.
-    rows = [row for row in record["rows"] if "score" in row]
-    scores = {
-        str(row["system"]): float("nan") if row["score"] is None else float(row["score"])
-        for row in rows
-    }
-    count = max((len(row["sentences"]) for row in rows), default=0)
-    return (str(signature.data.get("sources", "")), count), signature.label, scores
+    rows = [row for row in record.rows if row.sentences is not None]
+    scores = {row.system: math.nan if row.score is None else row.score for row in rows}
+    count = max((len(row.sentences or ()) for row in rows), default=0)
+    return (signature.data.get("sources", ""), count), signature.label, scores
 
 
 def _board(title: str, metrics: Mapping[str, Mapping[str, float]], by: str) -> Board:

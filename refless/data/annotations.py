@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,12 +14,12 @@ from gecjury.arrays import FloatArray, IntArray
 from gecjury.corpus.corpus import fingerprint
 from gecjury.corpus.hub import hub_dataset
 from gecjury.corpus.language import ENGLISH, Language
+from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.tokens import folded
 from gecjury.errors import InputError, OptionError
-from gecjury.textfiles import csv_rows, parse_json, read_text
 
 ASPECTS = ("grammaticality", "fluency", "meaning")
-"""What SOME rates, in the order of its weights α, β, γ."""
+"""The aspects that SOME rates, in the order of its weights α, β, γ."""
 
 QUALITY = "quality"
 """One rating of a correction as a whole, beside its source: an aspect that is trained by itself."""
@@ -225,10 +225,10 @@ def read_annotations(
             (names row and column); no row is left; all ratings of an aspect are equal.
     """
     scale = scale or Scale()
-    first, rows = _rows(str(path))
+    rows = _rows(str(path))
     if not rows:
         raise InputError(f"{path}: holds no row; expected one rated sentence a row")
-    known = list(rows[0])
+    known = list(rows[0].cells)
     given = columns
     columns = (columns or known_columns(known)).completed(str(path), known)
     rated = {*columns.aspects, *known_columns(known).aspects, *known}
@@ -239,7 +239,7 @@ def read_annotations(
     for name in wanted:
         if name and name not in known:
             raise InputError(f"{path}: has no column {name!r}; it has {', '.join(known)}")
-    found = _collect(str(path), first, rows, columns, scale, language)
+    found = _collect(str(path), rows, columns, scale, language)
     _refuse_constant(str(path), found)
     left = [a for a in RATED if a in rated and a not in columns.aspects]
     if not left:
@@ -256,53 +256,15 @@ def read_annotations(
     return replace(found, notes=(*found.notes, note))
 
 
-_Row = Mapping[str, object]
-
-
-def _rows(path: str) -> tuple[int, list[_Row]]:
-    """The number of the first row as people count them, and the rows by column name."""
+def _rows(path: str) -> Sequence[Row]:
     if path.startswith("hf:"):
-        return 1, [dict(row) for row in hub_dataset(path)]
-    text = read_text(path)
-    kind = Path(path.removesuffix(".gz")).suffix.lower()
-    if kind in (".jsonl", ".json", ".ndjson"):
-        return 1, _json_rows(path, text)
-    header = text.partition("\n")[0]
-    # Some tables are called .csv and have tabs (autoJQE's).
-    tabs = kind in (".tsv", ".tab") or ("\t" in header and "," not in header)
-    delimiter = "\t" if tabs else ","
-    # A quotation mark is an ordinary character in tab-separated text.
-    table = csv_rows(text, path, delimiter=delimiter, quotes=delimiter != "\t")
-    # Lines without anything are no rows.
-    filled = (cells for _, cells in table if cells)
-    names = next(filled, [])
-    rows: list[_Row] = []
-    for number, cells in enumerate(filled, 2):
-        if len(cells) != len(names):
-            raise InputError(
-                f"{path}, row {number}: {len(cells)} fields for {len(names)} columns; quote cells "
-                "that hold the separator"
-            )
-        rows.append(dict(zip(names, cells, strict=True)))
-    return 2, rows
-
-
-def _json_rows(path: str, text: str) -> list[_Row]:
-    rows: list[_Row] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        value = parse_json(line, f"{path}, row {number}", "one object a line")
-        if not isinstance(value, dict):
-            raise InputError(f"{path}, row {number}: expected a JSON object, got {line[:40]!r}")
-        rows.append(value)
-    return rows
+        return [Row(path, n, dict(row), "row") for n, row in enumerate(hub_dataset(path), 1)]
+    return read_table(path, "a header and one rated sentence a row", texts=True).rows
 
 
 def _collect(
     path: str,
-    first: int,
-    rows: Iterable[_Row],
+    rows: Sequence[Row],
     columns: ColumnMap,
     scale: Scale,
     language: Language,
@@ -312,24 +274,20 @@ def _collect(
     others = elsewhere = 0
     named = (columns.output, columns.source, columns.split, *sum(columns.aspects.values(), ()))
     wanted = [column for column in named if column]
-    for number, row in enumerate(rows, first):
+    for row in rows:
         # Of JSON lines and data sets, each row brings its own columns.
-        lacking = [column for column in wanted if column not in row]
+        lacking = [column for column in wanted if column not in row.cells]
         if lacking:
-            raise InputError(
-                f"{path}, row {number}: has no {lacking[0]!r}; expected {', '.join(wanted)} in "
-                "every row, as in the first"
-            )
+            row.refuse(lacking[0], f"{', '.join(wanted)} in every row, as in the first")
         name = str(row[columns.split]).strip().lower() if columns.split else ""
         # Tables from the hub and from elsewhere call the same part by different names.
         name = "dev" if name in ("validation", "valid") else name
         if columns.split and name not in ("train", "dev", "test"):
             elsewhere += 1
             continue
-        where = f"{path}, row {number}"
-        output = _text(row, columns.output, where, language)
-        source = _text(row, columns.source, where, language) if columns.source else ""
-        found = [_row_ratings(row, cells, scale, where) for cells in columns.aspects.values()]
+        output = _text(row, columns.output, language)
+        source = _text(row, columns.source, language) if columns.source else ""
+        found = [_row_ratings(row, cells, scale) for cells in columns.aspects.values()]
         means = [_mean_rating(values) for values in found]
         if any(math.isnan(mean) for mean in means):
             others += 1
@@ -390,30 +348,32 @@ def joined(parts: Sequence[Annotations]) -> Annotations:
     )
 
 
-def _text(row: _Row, column: str, where: str, language: Language) -> str:
+def _text(row: Row, column: str, language: Language) -> str:
     value = row[column]
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{where}, column {column}: {value!r:.60} is no sentence; expected text")
+        row.refuse(column, "a sentence")
     if language.code == "en":
         return " ".join(value.split())
     return folded(" ".join(value.strip().splitlines()), language.fold)
 
 
-def _row_ratings(row: _Row, columns: Sequence[str], scale: Scale, where: str) -> list[float]:
-    """All ratings in the columns; NaN for "other"."""
+def _row_ratings(row: Row, columns: Sequence[str], scale: Scale) -> list[float]:
+    """Return all ratings in the columns; NaN for "other"."""
     values: list[float] = []
     for column in columns:
-        found = _numbers(row[column], f"{where}, column {column}")
-        for value in found:
-            other = scale.zero_is_other and value == 0
-            if not other and not scale.low <= value <= scale.high:
-                raise InputError(
-                    f"{where}, column {column}: rating {value:g} is outside the scale "
-                    f"{scale.low:g} to {scale.high:g}"
-                    + (" (or 0 for other)" if scale.zero_is_other else "")
-                    + "; correct it, or give the scale with --scale LOW:HIGH"
-                )
-        values += [math.nan if scale.zero_is_other and value == 0 else value for value in found]
+        ratings = _numbers(row[column])
+        others = [scale.zero_is_other and value == 0 for value in ratings]
+        if not ratings or not all(
+            other or scale.low <= value <= scale.high
+            for value, other in zip(ratings, others, strict=True)
+        ):
+            row.refuse(
+                column,
+                f"a rating from {scale.low:g} to {scale.high:g}"
+                + (" (or 0 for other)" if scale.zero_is_other else "")
+                + " or several (3,4,3); correct it, or give the scale with --scale LOW:HIGH",
+            )
+        values += [math.nan if o else v for v, o in zip(ratings, others, strict=True)]
     return values
 
 
@@ -425,28 +385,22 @@ def _mean_rating(values: Sequence[float]) -> float:
     return sum(kept) / len(kept) if kept else math.nan
 
 
-def _numbers(cell: object, where: str) -> list[float]:
-    if isinstance(cell, (int, float)) and not isinstance(cell, bool):
+def _numbers(cell: object) -> list[float]:
+    """Return the ratings of a cell; NaN for what is no number, nothing for an empty cell."""
+    if isinstance(cell, int | float):
         parts: list[object] = [cell]
-    elif isinstance(cell, (list, tuple)):
+    elif isinstance(cell, list | tuple):
         parts = list(cell)
     else:
         # In tab-separated tables a quotation mark is no sign of the format: "3,4,3".
         text = "" if cell is None else str(cell).strip().strip('"').strip("[]")
         parts = [part for part in re.split(r"[,;\s]+", text) if part]
-    if not parts:
-        raise InputError(f"{where}: the rating is missing; expected a number or several (3,4,3)")
     numbers = []
     for part in parts:
         try:
-            number = float(str(part))
+            numbers.append(float(str(part)))
         except (ValueError, OverflowError):
-            number = math.nan
-        if not math.isfinite(number):
-            raise InputError(
-                f"{where}: {part!r:.60} is not a number; expected ratings such as 3,4,3"
-            )
-        numbers.append(number)
+            numbers.append(math.nan)
     return numbers
 
 

@@ -17,16 +17,14 @@ from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import rank_ratings
 from gecjury.benchmarks.places import lay_out, placed_benchmark, placed_corpus
 from gecjury.corpus.leakage import normalise
+from gecjury.corpus.rows import read_table
 from gecjury.corpus.splits import split_sources
-from gecjury.errors import DataError
-from gecjury.textfiles import csv_rows, read_text
 
 AUTOJQE_FILES = ("autoJQE/datasets/human_qe_TECJL.csv", "autoJQE/datasets/human_qe_FLUTEC.csv")
 """Their places in a data folder, in the order in which they are read."""
 
-_COLUMNS = ["原文", "訂正", "個別評価", "評価"]  # source, correction, ratings, their mean
+_SOURCE, _CORRECTION, _RATINGS = "原文", "訂正", "個別評価"
 _RATERS = 3
-_MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +50,13 @@ class RatedCorrection:
 
 
 def read_autojqe(path: Path) -> list[RatedCorrection]:
-    """Read one file of the release.
-
-    Raises:
-        DataError: it is not of the release's form; names the line.
-    """
-    rows = csv_rows(read_text(path), str(path), delimiter="\t")
-    if next(rows, (0, []))[1] != _COLUMNS:
-        raise DataError(f"{path}: expected the columns {', '.join(_COLUMNS)}; fetch the data anew")
-    found = []
-    for line, cells in rows:
-        values = cells[2].split(",") if len(cells) == len(_COLUMNS) else []
-        if len(values) != _RATERS or not all(v in map(str, range(_MOST + 1)) for v in values):
-            raise DataError(
-                f"{path}, line {line}: expected source, correction, {_RATERS} ratings from 0 to "
-                f"{_MOST} and their mean, got {cells!r:.80}; fetch the data anew"
-            )
+    """Read one file of the release."""
+    corrections = []
+    for row in read_table(path).rows:
+        values = row[_RATINGS].split(",")
         ratings = tuple(float(value) if value != "0" else float("nan") for value in values)
-        found.append(RatedCorrection(cells[0].strip(), cells[1].strip(), ratings))
-    return found
+        corrections.append(RatedCorrection(row[_SOURCE], row[_CORRECTION], ratings))
+    return corrections
 
 
 def load_autojqe(request: LoadRequest) -> Benchmark:
@@ -86,8 +72,6 @@ def load_autojqe(request: LoadRequest) -> Benchmark:
         test = {normalise(used[place]) for place in split_sources(used).test}
         read = [(name, row) for name, row in read if normalise(row.source) in test]
     rows = [row for _, row in read]
-    if not rows:
-        raise DataError(f"{info.name}: no correction in the data; fetch it anew")
     layout = lay_out([r.source for r in rows], [(name, r.source) for name, r in read])
     corpus = placed_corpus(request, layout, [row.correction for row in rows])
     rating = layout.table([row.rating for row in rows])

@@ -15,7 +15,6 @@ from gecjury.benchmarks.judgments import RankedItem, read_rankings
 from gecjury.benchmarks.table import View
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import M2Sentence, read_m2
-from gecjury.errors import DataError
 from gecjury.textfiles import read_lines
 
 if TYPE_CHECKING:
@@ -105,21 +104,13 @@ def load_seeda(request: LoadRequest) -> Benchmark:
         for view in judged
     }
     blocks = read_m2(paths[_OFFICIAL])
-    if [block.source for block in blocks] != full:
-        raise DataError(f"the S lines of {_OFFICIAL} are not the lines of {outputs['INPUT']}")
     versions = {name: Version(tuple(read_lines(paths[outputs[name]]))) for name in every}
     corpus = _corpus(request, blocks, rows, versions, rankings[request.view])
-    return Benchmark(
-        name=info.name,
-        corpus=corpus,
+    return request.benchmark(
+        corpus,
+        rows,
         rankings=rankings,
         human=human,
-        view=request.view,
-        systems=request.systems,
-        system_sets=info.system_sets,
-        references=request.reference_name,
-        sentence_ids=tuple(rows),
-        citation=info.citation,
         notes=_notes(request, _CONTEXT_NOTE),
         directed_kappa=True,
         _verdicts=functools.partial(_read_verdicts, folder),
@@ -153,17 +144,11 @@ def load_gjg15(request: LoadRequest) -> Benchmark:
         "trueskill": {name: skill for name, (_, skill) in _GJG15_HUMAN.items()},
         "expected-wins": {name: wins for name, (wins, _) in _GJG15_HUMAN.items()},
     }
-    return Benchmark(
-        name=info.name,
-        corpus=corpus,
+    return request.benchmark(
+        corpus,
+        rows,
         rankings=rankings,
         human={"sentence": human},
-        view=request.view,
-        systems=request.systems,
-        system_sets=info.system_sets,
-        references=request.reference_name,
-        sentence_ids=tuple(rows),
-        citation=info.citation,
         notes=_notes(request, _CONTEXT_NOTE),
         directed_kappa=True,
     )
@@ -239,21 +224,12 @@ def _second(block: M2Sentence, agreed: bool) -> int:
 
 
 def _rows_of(items: Sequence[RankedItem], row_of: Mapping[int, int]) -> tuple[RankedItem, ...]:
-    for item in items:
-        if item.sentence not in row_of:
-            raise DataError(
-                f"item {item.item_id} of {item.annotator} ranks line {item.sentence + 1}, "
-                "which is not among the judged sentences"
-            )
     return tuple(replace(item, sentence=row_of[item.sentence]) for item in items)
 
 
 def _column(path: Path, systems: Sequence[str]) -> dict[str, float]:
-    """One score a line, in alphabetical order of the systems."""
-    lines = read_lines(path)
-    if len(lines) != len(systems):
-        raise DataError(f"{path}: {len(lines)} lines, expected one for each of {len(systems)}")
-    return {name: float(line) for name, line in zip(systems, lines, strict=True)}
+    """Read one score a line, in alphabetical order of the systems."""
+    return dict(zip(systems, map(float, read_lines(path)), strict=True))
 
 
 def _read_verdicts(folder: DataFolder) -> Verdicts:

@@ -25,18 +25,16 @@ from gecjury.benchmarks.edit_verdicts import HumanVerdict, JudgedSource, Verdict
 from gecjury.benchmarks.marked_edits import Mark, token_edits
 from gecjury.benchmarks.places import Layout, lay_out, placed_benchmark, placed_corpus
 from gecjury.corpus.corpus import Corpus
-from gecjury.errors import DataError
-from gecjury.textfiles import csv_rows, read_json, read_text
+from gecjury.corpus.rows import read_table
+from gecjury.textfiles import read_json
 
 _AQUA = {"aqua-en": "AQUA/data/eval/gold_en.csv", "aqua-uk": "AQUA/data/eval/gold_ua.csv"}
-_COLUMNS = ("src", "tgt", "label", "alignment_labels", "alignment_labels_detailed")
 _TRUE = "TP"
 _FALSE = {"FP1": "meaning changed or made up", "FP2": "incorrect grammar", "FP3": "needless"}
 _OTHERS = {"TN": "unchanged, nothing to correct", "FN": "an error was missed"}
 _MARK = re.compile(r"\{(?P<old>[^{}]*?)=>(?P<new>[^{}]*?)(?P<labels>(?::::\w*)*)\}")
 
 _PEV = "JELV/data/benchmark/PEVData.json"
-_PEV_KEYS = ("S1-src", "Edit", "S2-hyp", "Human Judgment")
 # `[14, 16]: of the) -> [13, 14]: of`, `['M:DET'] - [13, 14]: of -> ...`, `many -> [2, 4]: so much`.
 _SPAN = re.compile(r"^\s*(?:\[[^\]]*\]\s*-\s*)?(?:\[\d+, \d+\]:)?")
 
@@ -146,55 +144,32 @@ def load_aqua(request: LoadRequest) -> Benchmark:
 
 
 def _read_aqua(path: Path) -> list[_Row]:
-    """The rows of a file.
-
-    Raises:
-        DataError: not of the release's form; names the line.
-    """
-    table = csv_rows(read_text(path), str(path))
-    heads = next(table, (0, []))[1]
-    if not set(_COLUMNS) <= set(heads):
-        raise DataError(f"{path}: expected the columns {', '.join(_COLUMNS)}; fetch the data anew")
-    found = []
-    for line, cells in table:
-        row = dict(zip(heads, cells, strict=False))
-        if len(cells) != len(heads) or row["label"] not in (_TRUE, *_FALSE, *_OTHERS):
-            raise DataError(
-                f"{path}, line {line}: expected {len(heads)} cells with a label of "
-                f"{', '.join((_TRUE, *_FALSE, *_OTHERS))}, got {cells!r:.80}; fetch the data anew"
-            )
-        edits = _marked(row["alignment_labels"], row["alignment_labels_detailed"])
-        if edits is None:
-            raise DataError(
-                f"{path}, line {line}: the marks of alignment_labels and alignment_labels_detailed "
-                "differ; fetch the data anew"
-            )
-        found.append(_Row(line, row["src"], row["tgt"], row["label"], edits))
-    if not found:
-        raise DataError(f"{path}: no row; fetch the data anew")
-    return found
+    """Return the rows of a file."""
+    return [
+        _Row(
+            row.line,
+            row["src"],
+            row["tgt"],
+            row["label"],
+            _marked(row["alignment_labels"], row["alignment_labels_detailed"]),
+        )
+        for row in read_table(path, texts=True).rows
+    ]
 
 
-def _marked(voted: str, detailed: str) -> tuple[_Edit, ...] | None:
-    """The marked edits of a text; None where the two cells do not mark the same."""
-    votes = list(_MARK.finditer(detailed))
-    found: list[_Edit] = []
+def _marked(voted: str, detailed: str) -> tuple[_Edit, ...]:
+    """Return the marked edits of a text; both cells mark the same ones."""
+    edits: list[_Edit] = []
     start = done = 0
-    for number, match in enumerate(_MARK.finditer(voted)):
+    for match, votes in zip(_MARK.finditer(voted), _MARK.finditer(detailed), strict=True):
         start += len("".join(voted[done : match.start()].split()))
         mark = Mark(start, match["old"], match["new"])
         start += len("".join(mark.old.split()))
         done = match.end()
-        if number >= len(votes) or (votes[number]["old"], votes[number]["new"]) != (
-            mark.old,
-            mark.new,
-        ):
-            return None
-        given = [label for label in votes[number]["labels"].split(":::") if label]
-        label = match["labels"].removeprefix(":::")
-        known = (_TRUE, *_FALSE)
-        found.append(_Edit(mark, label, tuple(each for each in given if each in known)))
-    return tuple(found) if len(found) == len(votes) else None
+        labels = votes["labels"].split(":::")
+        cast = tuple(label for label in labels if label in (_TRUE, *_FALSE))
+        edits.append(_Edit(mark, match["labels"].removeprefix(":::"), cast))
+    return tuple(edits)
 
 
 def load_pevdata(request: LoadRequest) -> Benchmark:
@@ -257,22 +232,10 @@ def load_pevdata(request: LoadRequest) -> Benchmark:
 
 
 def _read_pevdata(path: Path) -> list[_Pair]:
-    document = read_json(path, "PEVData")
-    rows = document if isinstance(document, list) else []
-    for number, row in enumerate(rows, 1):
-        if (
-            not isinstance(row, dict)
-            or not all(isinstance(row.get(key), str) for key in _PEV_KEYS[:3])
-            or row.get(_PEV_KEYS[3]) not in (0, 1)
-        ):
-            raise DataError(
-                f"{path}, entry {number}: expected {', '.join(_PEV_KEYS)}, the last one 0 or 1, "
-                f"got {row!r:.80}; fetch the data anew"
-            )
-    if not rows:
-        raise DataError(f"{path}: no list of pairs; fetch the data anew")
-    source, named, correction, verdict = _PEV_KEYS
-    return [_Pair(row[source], row[correction], row[named], row[verdict] == 1) for row in rows]
+    return [
+        _Pair(row["S1-src"], row["S2-hyp"], row["Edit"], row["Human Judgment"] == 1)
+        for row in read_json(path, "PEVData")
+    ]
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:
@@ -286,7 +249,7 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _names(field: str, old: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether what the data name as the edit holds what differs."""
+    """Return whether the edit that the data name holds what differs."""
     sides = field.split(" ->", 1)
     if len(sides) != 2:
         return False

@@ -7,8 +7,6 @@ takes the first reference as that system and the other three as references.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,10 +18,12 @@ from numpy.typing import NDArray
 from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.rows import Row, read_table
 from gecjury.errors import DataError, InputError
-from gecjury.textfiles import read_lines, read_text
+from gecjury.textfiles import read_lines
 
 _T = TypeVar("_T")
+_MOST = 100.0
 _COLUMN = {"ref0": "ref"}
 """Columns of the score files that are not called like their system."""
 
@@ -55,17 +55,11 @@ def load_gmeg(request: LoadRequest) -> Benchmark:
     ratings = _segment_scores(paths[tables["segment"]], len(sources))
     segment = np.array([_of(ratings, name, paths[tables["segment"]]) for name in names])
     mean = {n: _of(published, n, paths[tables["corpus"]]) for n in info.system_sets["all"]}
-    return Benchmark(
-        name=info.name,
-        corpus=corpus,
+    return request.benchmark(
+        corpus,
+        rows,
         rankings={"sentence": rank_ratings(segment, corpus)},
         human={"sentence": {"mean": mean}},
-        view=request.view,
-        systems=request.systems,
-        system_sets=info.system_sets,
-        references=corpus.reference_name,
-        sentence_ids=tuple(rows),
-        citation=info.citation,
         notes=(
             "rankings are derived from mean ratings: one item a sentence, equal means are a tie",
             *(
@@ -118,29 +112,16 @@ def _of(table: Mapping[str, _T], system: str, path: Path) -> _T:
 
 def _corpus_scores(path: Path) -> dict[str, float]:
     """Mean human rating of each system over the sentences, 0 to 100."""
-    rows = csv.DictReader(io.StringIO(read_text(path)))
-    return {
-        row["system"]: _number(row["score"], path, number) for number, row in enumerate(rows, 2)
-    }
+    return {row["system"]: _number(row, "score") for row in read_table(path).rows}
 
 
 def _segment_scores(path: Path, lines: int) -> dict[str, NDArray[np.float64]]:
     """Mean human ratings by column, shape (sentences,); NaN where the cell is empty."""
-    rows = list(csv.reader(io.StringIO(read_text(path))))
-    if len(rows) - 1 != lines:
-        raise InputError(f"{path}: {len(rows) - 1} rows below the header, expected {lines}")
-    names = rows[0]
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(names):
-            raise InputError(f"{path}, line {number}: {len(row)} cells, expected {len(names)}")
-    table = np.array(
-        [[_number(cell, path, number) for cell in row] for number, row in enumerate(rows[1:], 2)]
-    )
-    return {name: table[:, column] for column, name in enumerate(names)}
+    table = read_table(path, texts=True)
+    if len(table.rows) != lines:
+        raise InputError(f"{path}: {len(table.rows)} rows below the header, expected {lines}")
+    return {name: np.array([_number(row, name) for row in table.rows]) for name in table.columns}
 
 
-def _number(cell: str, path: Path, line: int) -> float:
-    try:
-        return float(cell) if cell.strip() else math.nan
-    except ValueError:
-        raise InputError(f"{path}, line {line}: {cell!r} is not a number") from None
+def _number(row: Row, column: str) -> float:
+    return row.number(column, _MOST) if row[column].strip() else math.nan

@@ -7,8 +7,6 @@ of the four references was shown is not told; here the first stands in for it.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +16,9 @@ import numpy as np
 from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked_groups
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.corpus.rows import read_table
 from gecjury.errors import DataError
-from gecjury.textfiles import read_lines, read_text
+from gecjury.textfiles import read_lines
 
 _PAIRS = "jfleg/EACL_exp/mturk/pairwise.csv"
 _SENTENCES = "gug-data/gug_annotations.tsv"
@@ -36,11 +35,6 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
     paths = folder.paths([_PAIRS, _SENTENCES, _SOURCE, *_REFERENCES], wanted_by="jfleg")
     line_of = _gug_lines(paths[_SENTENCES])
     source = [line.rstrip() for line in read_lines(paths[_SOURCE])]
-    # The judgments name sentences by GUG's ids, which mean a line only if both files agree.
-    if len(line_of) != len(source):
-        raise DataError(
-            f"{_SENTENCES} has {len(line_of)} test sentences, {_SOURCE} {len(source)} lines"
-        )
     items = _read_items(paths[_PAIRS], line_of)
     # Only judged sentences are loaded, so that every score is of a text that people saw.
     rows = sorted({item.sentence for item in items})
@@ -66,17 +60,11 @@ def load_jfleg(request: LoadRequest) -> Benchmark:
             "official-3" if request.references == ("official",) else request.reference_name
         ),
     )
-    return Benchmark(
-        name=info.name,
-        corpus=corpus,
+    return request.benchmark(
+        corpus,
+        rows,
         rankings={"sentence": items},
         human={"sentence": _human(items, info.system_sets["all"])},
-        view=request.view,
-        systems=request.systems,
-        system_sets=info.system_sets,
-        references=corpus.reference_name,
-        sentence_ids=tuple(rows),
-        citation=info.citation,
         notes=_notes(names),
     )
 
@@ -112,37 +100,22 @@ def _supplied(request: LoadRequest, name: str, lines: int) -> Version:
 
 
 def _gug_lines(path: Path) -> Mapping[str, int]:
-    """For each id of GUG's test sentences, which JFLEG dev was made from, its line in dev."""
-    rows = csv.DictReader(
-        io.StringIO(read_text(path), newline=""), delimiter="\t", quoting=csv.QUOTE_NONE
-    )
-    test = [row["Id"] for row in rows if row["Dataset"] == "test"]
+    """Return the line in dev of each of GUG's test sentences, which dev was made from, by id."""
+    test = [row["Id"] for row in read_table(path, texts=True).rows if row["Dataset"] == "test"]
     return {number: line for line, number in enumerate(test)}
 
 
 def _read_items(path: Path, line_of: Mapping[str, int]) -> tuple[RankedItem, ...]:
-    """The rankings of five behind the pairs of one annotator and sentence, and the pairs with NUS.
-
-    Raises:
-        DataError: a pair of an unknown sentence, or ranks that differ between pairs.
-    """
+    """Return the rankings of five behind the pairs, by annotator and sentence, and NUS's pairs."""
     rankings: dict[tuple[str, str], dict[str, int]] = {}
     alone: list[RankedItem] = []
-    for number, row in enumerate(csv.DictReader(io.StringIO(read_text(path))), 2):
+    for row in read_table(path, texts=True).rows:
         segment, judge = row["srcIndex"], row["judgeId"]
-        if segment not in line_of:
-            raise DataError(f"{path}, line {number}: {segment} is no test sentence of GUG")
         ranks = {row[f"system{n}Id"]: int(row[f"system{n}rank"]) for n in (1, 2)}
         if _EXTRA in ranks:
             alone.append(_item(f"{segment}.{_EXTRA}", line_of[segment], judge, ranks))
-            continue
-        known = rankings.setdefault((judge, segment), {})
-        for name, rank in ranks.items():
-            if known.setdefault(name, rank) != rank:
-                raise DataError(
-                    f"{path}, line {number}: {judge} ranked {name} {rank} here and "
-                    f"{known[name]} before"
-                )
+        else:
+            rankings.setdefault((judge, segment), {}).update(ranks)
     ranked = [_item(s, line_of[s], judge, ranks) for (judge, s), ranks in rankings.items()]
     return (*ranked, *alone)
 
@@ -152,17 +125,16 @@ def _item(number: str, line: int, judge: str, ranks: Mapping[str, int]) -> Ranke
 
 
 def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
-    """Human scores recomputed from all pairs, by the procedure of the field's published columns."""
-    from gecjury.benchmarks.human_scores import human_expected_wins, human_trueskill_sampled
+    """Recompute human scores from all pairs by the procedure of the field's published columns."""
+    from gecjury.benchmarks.human_scores import (
+        human_columns,
+        human_expected_wins,
+        human_trueskill_sampled,
+    )
 
     pairs = expand_pairs(items, systems)
     skills = human_trueskill_sampled(pairs, np.random.default_rng(0), 100)
-    return {
-        "trueskill": dict(zip(systems, skills.scores.tolist(), strict=True)),
-        "expected-wins": dict(
-            zip(systems, human_expected_wins(pairs).scores.tolist(), strict=True)
-        ),
-    }
+    return human_columns(systems, skills.scores, human_expected_wins(pairs).scores)
 
 
 def _notes(names: Sequence[str]) -> tuple[str, ...]:

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
@@ -27,20 +27,17 @@ from gecjury.benchmarks.own_judgments import (
     read_judgments,
     read_own_verdicts,
 )
-from gecjury.benchmarks.table import BENCHMARKS, UNKNOWN_SYSTEMS, BenchmarkInfo, View
+from gecjury.benchmarks.table import BENCHMARKS, BenchmarkInfo, View
 from gecjury.corpus.corpus import Corpus
 from gecjury.corpus.language import ENGLISH, Language, language_of
 from gecjury.corpus.reading import read_corpus, system_name
 from gecjury.corpus.tokens import in_language
 from gecjury.errors import InputError, OptionError, nearest_of
+from gecjury.records import from_record
 from gecjury.textfiles import lies_in, read_text
 from gecjury.wording import listed
 
 _TABLE = "benchmark.toml"
-_KEYS = (
-    "name", "citation", "source", "outputs", "references", "gold", "judgments", "first_sentence",
-    "system_sets", "unknown_systems", "language", "tokens", "fold", "verdicts",
-)  # fmt: skip
 _MOST_TOML = 1_000_000
 _MOST_FILES = 10_000
 _LONGEST = 255  # bytes of a file's name
@@ -50,6 +47,26 @@ _SHAPE = (
     "a folder with source.txt, outputs/ (one file a system) and judgments.csv, .tsv or .xml, or a "
     ".toml file that names them"
 )
+
+
+@dataclass(frozen=True)
+class _Named:
+    """The contents of `benchmark.toml`; see `FolderLayout`."""
+
+    name: str = ""
+    citation: str = ""
+    source: str = ""
+    outputs: str | tuple[str, ...] = "outputs"
+    references: str | tuple[str, ...] = "references"
+    gold: str = ""
+    judgments: str | Mapping[str, str] = field(default_factory=dict)
+    first_sentence: Literal[1, 0] = 1
+    system_sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unknown_systems: Literal["refuse", "skip"] = "refuse"
+    language: str = ""
+    tokens: str = ""
+    fold: str = ""
+    verdicts: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,7 +103,7 @@ class FolderLayout:
 
 
 def own_info(path: Path) -> BenchmarkInfo:
-    """What an own benchmark offers; reads no text but that of a TOML file.
+    """Return an own benchmark's offer; no text is read but that of a TOML file.
 
     Raises:
         InputError: the folder or file is absent or incomplete.
@@ -145,18 +162,12 @@ def load_own(request: LoadRequest) -> Benchmark:
         source_text=whole.source_text,
     )
     corpus = in_language(corpus, request.language)
-    return Benchmark(
-        name=info.name,
-        corpus=corpus,
+    return request.benchmark(
+        corpus,
+        range(len(whole)),
         rankings={view: judgments.items for view, judgments in judged.items()},
         human={view: _human(judgments, whole.names) for view, judgments in judged.items()}
         or {view: {"mean": dict.fromkeys(whole.names, math.nan)} for view in info.views},
-        view=request.view,
-        systems=request.systems,
-        system_sets=info.system_sets,
-        references=request.reference_name,
-        sentence_ids=tuple(range(len(whole))),
-        citation=info.citation,
         notes=(
             *(edits_alone or (note for judgments in judged.values() for note in judgments.notes)),
             *_elsewhere(layout, info.path),
@@ -240,16 +251,16 @@ def _human(judged: OwnJudgments, systems: Sequence[str]) -> Columns:
     if judged.raters:
         mean = np.mean([mean_over_raters(table) for table in judged.raters.values()], axis=0)
         return {"mean": dict(zip(systems, mean_over_raters(mean.T).tolist(), strict=True))}
-    from gecjury.benchmarks.human_scores import human_expected_wins, human_trueskill
+    from gecjury.benchmarks.human_scores import (
+        human_columns,
+        human_expected_wins,
+        human_trueskill,
+    )
 
     pairs = judged_entries(judged.items, systems)
     skills = human_trueskill(pairs).scores.copy()
     skills[~pairs.compared] = np.nan
-    wins = human_expected_wins(pairs).scores
-    return {
-        "trueskill": dict(zip(systems, skills.tolist(), strict=True)),
-        "expected-wins": dict(zip(systems, wins.tolist(), strict=True)),
-    }
+    return human_columns(systems, skills, human_expected_wins(pairs).scores)
 
 
 def read_layout(path: Path) -> FolderLayout:
@@ -266,8 +277,9 @@ def read_layout(path: Path) -> FolderLayout:
         named = path / _TABLE
         if (named.is_symlink() or named.exists()) and not named.is_file():
             raise InputError(f"{named}: is no file; expected a table in TOML, or none at all")
-        table = _read_toml(named) if named.is_file() else {}
-        return _layout(path, table, path / _TABLE if table else path)
+        if named.is_file():
+            return _layout(path, _read_toml(named), named)
+        return _layout(path, _Named(), path)
     if path.suffix == ".toml" and path.is_file():
         return _layout(path.parent, _read_toml(path), path)
     if path.exists():
@@ -281,7 +293,7 @@ def read_layout(path: Path) -> FolderLayout:
     )
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> _Named:
     text = read_text(path, most=_MOST_TOML)
     try:
         table = tomllib.loads(text)
@@ -292,26 +304,28 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except ValueError:
         # Python refuses to read integers of more than 4,300 digits, and dates that are none.
         raise InputError(f"{path}: not TOML: a number or date that cannot be read") from None
+    keys = [each.name for each in fields(_Named)]
     for key in table:
-        if key not in _KEYS:
-            raise InputError(f"{path}: unknown key {key!r:.60}: {nearest_of(key[:60], _KEYS)}")
-    return table
+        if key not in keys:
+            raise InputError(f"{path}: unknown key {key!r:.60}: {nearest_of(key[:60], keys)}")
+    try:
+        return from_record(_Named, table)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
-def _layout(root: Path, table: Mapping[str, Any], where: Path) -> FolderLayout:
-    name = _text(table, "name", where) or root.resolve().name
+def _layout(root: Path, table: _Named, where: Path) -> FolderLayout:
+    name = table.name or root.resolve().name
     if name in BENCHMARKS:
         raise InputError(
             f"{where}: {name!r} is the name of a benchmark that is read from the data folder; "
             f"give this one another `name` in {root / _TABLE}, or rename the folder"
         )
-    first = table.get("first_sentence", 1)
-    if type(first) is not int or first not in (0, 1):
-        raise InputError(f"{where}: first_sentence is {first!r:.60}; expected 1 or 0")
-    source = _text(table, "source", where)
-    gold = _text(table, "gold", where)
-    verdicts = _text(table, "verdicts", where)
-    outputs = _files(root, table.get("outputs", "outputs"), "outputs", where)
+
+    def named(key: str, file: str) -> Path | None:
+        return _file(root, file, key, where) if file else None
+
+    outputs = _files(root, table.outputs, "outputs", where)
     if not outputs:
         raise InputError(
             f"{where}: no system outputs in {root / 'outputs'}; expected one file a system, called "
@@ -319,42 +333,25 @@ def _layout(root: Path, table: Mapping[str, Any], where: Path) -> FolderLayout:
         )
     return FolderLayout(
         name,
-        _file(root, source, "source", where) if source else _single(root, "source", where),
+        named("source", table.source) or _single(root, "source", where),
         outputs,
-        _judgments(root, table.get("judgments"), where, bool(verdicts)),
-        _files(root, table.get("references", "references"), "references", where),
-        _file(root, gold, "gold", where) if gold else _optional(root / "gold.m2"),
-        first,
-        _text(table, "citation", where),
-        _sets(table.get("system_sets", {}), [system_name(file) for file in outputs], where),
-        _unknown(table, where),
+        _judgments(root, table, where),
+        _files(root, table.references, "references", where),
+        named("gold", table.gold) or _optional(root / "gold.m2"),
+        table.first_sentence,
+        table.citation,
+        _sets(table.system_sets, [system_name(file) for file in outputs], where),
+        table.unknown_systems,
         _language(table, where),
-        _file(root, verdicts, "verdicts", where) if verdicts else None,
+        named("verdicts", table.verdicts),
     )
 
 
-def _language(table: Mapping[str, Any], where: Path) -> Language:
-    code, tokens, fold = (_text(table, key, where) for key in ("language", "tokens", "fold"))
+def _language(table: _Named, where: Path) -> Language:
     try:
-        return language_of(code or "en", tokens or None, fold or None)
+        return language_of(table.language or "en", table.tokens or None, table.fold or None)
     except OptionError as error:
         raise InputError(f"{where}: {error}") from None
-
-
-def _unknown(table: Mapping[str, Any], where: Path) -> str:
-    value = _text(table, "unknown_systems", where) or UNKNOWN_SYSTEMS[0]
-    if value not in UNKNOWN_SYSTEMS:
-        raise InputError(
-            f"{where}: unknown_systems is {value!r:.60}; expected {' or '.join(UNKNOWN_SYSTEMS)}"
-        )
-    return value
-
-
-def _text(table: Mapping[str, Any], key: str, where: Path) -> str:
-    value = table.get(key, "")
-    if not isinstance(value, str):
-        raise InputError(f"{where}: {key} is {value!r:.60}; expected a text in quotation marks")
-    return value
 
 
 def _file(root: Path, name: str, key: str, where: Path) -> Path:
@@ -417,14 +414,9 @@ def _check_within(root: Path, name: str, key: str, where: Path) -> None:
         )
 
 
-def _files(root: Path, given: Any, key: str, where: Path) -> tuple[Path, ...]:
-    """Files named one by one or by pattern, or all files of a folder."""
+def _files(root: Path, given: str | Sequence[str], key: str, where: Path) -> tuple[Path, ...]:
+    """Return files named one by one or by pattern, or all files of a folder."""
     parts = [given] if isinstance(given, str) else given
-    if not isinstance(parts, list) or not all(isinstance(name, str) for name in parts):
-        raise InputError(
-            f"{where}: {key} is {given!r:.60}; expected a folder or a list of files, in quotation "
-            "marks"
-        )
     files: list[Path] = []
     for name in parts:
         if _place(root, name, key, where).is_dir():
@@ -447,9 +439,9 @@ def _files(root: Path, given: Any, key: str, where: Path) -> tuple[Path, ...]:
     return tuple(files)
 
 
-def _judgments(root: Path, given: Any, where: Path, verdicts: bool) -> dict[View, Path]:
+def _judgments(root: Path, table: _Named, where: Path) -> dict[View, Path]:
     """Return the files of judgments by view; none may be there where edits have verdicts."""
-    if given is None:
+    if not table.judgments:
         stems: dict[View, str] = {"edit": "judgments_edit", "sentence": "judgments_sentence"}
         found = {view: _one_of_kind(root, stem, where) for view, stem in stems.items()}
         plain = _one_of_kind(root, "judgments", where)
@@ -459,7 +451,7 @@ def _judgments(root: Path, given: Any, where: Path, verdicts: bool) -> dict[View
         if plain is None and not both:
             have = [path.name for path in _visible(root)]
             near = [name for name in have if name.lower().startswith("judg")]
-            if verdicts and not near:
+            if table.verdicts and not near:
                 return {}
             there = f" (there is {near[0]}: another name or ending)" if near else ""
             raise InputError(
@@ -467,13 +459,10 @@ def _judgments(root: Path, given: Any, where: Path, verdicts: bool) -> dict[View
                 f'judged, name their file in {_TABLE}: verdicts = "edits.csv"'
             )
         return both if plain is None else {"sentence": plain}
+    given = table.judgments
     if isinstance(given, str):
         given = {"sentence": given}
-    if (
-        not isinstance(given, dict)
-        or not given
-        or any(view not in _VIEWS or not isinstance(name, str) for view, name in given.items())
-    ):
+    if not set(given) <= set(_VIEWS):
         raise InputError(
             f"{where}: judgments is {given!r:.60}; expected a file name, or a table with edit and "
             "sentence"
@@ -495,22 +484,19 @@ def _one_of_kind(root: Path, stem: str, where: Path) -> Path | None:
     return files[0] if files else None
 
 
-def _sets(given: Any, systems: Sequence[str], where: Path) -> dict[str, tuple[str, ...]]:
-    if not isinstance(given, dict):
-        raise InputError(
-            f"{where}: system_sets is {given!r:.60}; expected a table of lists of names"
-        )
-    for key, names in given.items():
-        if not isinstance(names, list) or not names:
-            raise InputError(
-                f"{where}: system set {key!r:.60} is {names!r:.60}; expected a list of names"
-            )
+def _sets(
+    sets: Mapping[str, tuple[str, ...]], systems: Sequence[str], where: Path
+) -> Mapping[str, tuple[str, ...]]:
+    """Return the sets of systems; each has systems that are there, and none twice."""
+    for key, names in sets.items():
         for name in names:
-            if not isinstance(name, str) or name not in systems:
+            if name not in systems:
                 raise InputError(
                     f"{where}: unknown system {name!r:.60} in set {key!r:.60}: "
-                    f"{nearest_of(str(name)[:60], systems)}"
+                    f"{nearest_of(name[:60], systems)}"
                 )
-        if len(set(names)) < len(names):
-            raise InputError(f"{where}: system set {key!r} names a system twice")
-    return {key: tuple(names) for key, names in given.items()}
+        if not names or len(set(names)) < len(names):
+            raise InputError(
+                f"{where}: system set {key!r:.60} is {names!r:.60}; expected names, each once"
+            )
+    return sets

@@ -10,7 +10,6 @@ from gecjury.benchmarks.benchmark import Benchmark, Columns, LoadRequest, ranked
 from gecjury.benchmarks.judgments import RankedItem, expand_pairs, read_rankings
 from gecjury.benchmarks.table import View
 from gecjury.corpus.corpus import Corpus, Version
-from gecjury.errors import DataError
 from gecjury.textfiles import read_lines
 
 _VIEWS: tuple[View, ...] = ("edit", "sentence")
@@ -48,17 +47,11 @@ def load_sample(request: LoadRequest) -> Benchmark:
         reference_name=request.reference_name,
         reference_sets={"official": lambda: references},
     )
-    return Benchmark(
-        name=info.name,
-        corpus=corpus,
+    return request.benchmark(
+        corpus,
+        rows,
         rankings=rankings,
         human={view: _human(items, every) for view, items in rankings.items()},
-        view=request.view,
-        systems=request.systems,
-        system_sets=info.system_sets,
-        references=request.reference_name,
-        sentence_ids=tuple(rows),
-        citation=info.citation,
         notes=("a sample ranked by rule, never evidence about a metric",),
         sample=True,
     )
@@ -70,23 +63,19 @@ def _version(path: Path) -> Version:
 
 def _human(items: Sequence[RankedItem], systems: Sequence[str]) -> Columns:
     """The human columns, computed from the rankings as the published ones of SEEDA were."""
-    from gecjury.benchmarks.human_scores import human_expected_wins, human_trueskill
+    from gecjury.benchmarks.human_scores import (
+        human_columns,
+        human_expected_wins,
+        human_trueskill,
+    )
 
     pairs = expand_pairs(items, systems)
-    return {
-        kind: dict(zip(systems, ranking.scores.tolist(), strict=True))
-        for kind, ranking in (
-            ("trueskill", human_trueskill(pairs)),
-            ("expected-wins", human_expected_wins(pairs)),
-        )
-    }
+    return human_columns(systems, human_trueskill(pairs).scores, human_expected_wins(pairs).scores)
 
 
 def _contexts(path: Path, sources: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Previous and next sentence in the same document, "" at its edges."""
     documents = [line.split("\t")[1] for line in read_lines(path)[1:]]
-    if len(documents) != len(sources):
-        raise DataError(f"{path}: {len(documents)} rows for {len(sources)} sentences")
     last = len(sources) - 1
     return tuple(
         (

@@ -20,7 +20,7 @@ from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import mean_over_raters, rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.tokens import in_language
-from gecjury.errors import DataError, OptionError
+from gecjury.errors import OptionError
 from gecjury.textfiles import read_json
 
 _FOLDER = "gec-evaluation/annotations"
@@ -32,7 +32,6 @@ _ASPECTS = {
     "fluency": "Fluency",
     "meaning": "Meaning Preservation",
 }
-_MOST = 4
 _PARAPHRASES = {"minimal": "mm", "maximal": "mw"}
 
 _Entry = Mapping[str, Any]
@@ -50,11 +49,6 @@ def load_swedish(request: LoadRequest) -> Benchmark:
         for rater in _RATERS
     }
     entries = read[_RATERS[0]]
-    for rater, found in read.items():
-        if [_texts(entry) for entry in found] != [_texts(entry) for entry in entries]:
-            raise DataError(
-                f"{_FOLDER}: {rater} and {_RATERS[0]} rated other texts; fetch the data anew"
-            )
     corpus = Corpus(
         tuple(_tidy(entry["original"]) for entry in entries),
         {name: _outputs(entries, name) for name in names},
@@ -71,21 +65,15 @@ def load_swedish(request: LoadRequest) -> Benchmark:
     ratings = {aspect: table[0] for aspect, table in raters.items()}
     # Nobody judged an output as a whole, so the three aspects weigh alike; one missing, none.
     mean: FloatArray = np.mean(list(ratings.values()), axis=0)
-    return Benchmark(
-        name=info.name,
-        corpus=corpus,
+    return request.benchmark(
+        corpus,
+        range(len(entries)),
         rankings={"sentence": rank_ratings(mean, corpus)},
         human={
             "sentence": {
                 "mean": dict(zip(names, mean_over_raters(mean.T).tolist(), strict=True)),
             }
         },
-        view=request.view,
-        systems=request.systems,
-        system_sets=info.system_sets,
-        references=corpus.reference_name,
-        sentence_ids=tuple(range(len(entries))),
-        citation=info.citation,
         notes=_notes(request, ratings, raters, mean),
         segment_scores=mean,
         ratings=ratings,
@@ -105,41 +93,12 @@ def _check_references(request: LoadRequest, names: Sequence[str]) -> None:
 
 
 def _entries(paths: Sequence[Path]) -> list[_Entry]:
-    """The annotated sentences of all levels."""
-    found: list[_Entry] = []
-    for path in paths:
-        document = read_json(path, "an annotation file of gec-evaluation")
-        data = document.get("data") if isinstance(document, dict) else None
-        if not isinstance(data, list):
-            raise DataError(f"{path}: no list `data` of sentences; fetch the data anew")
-        for number, entry in enumerate(data, 1):
-            if not isinstance(entry, dict) or not {"original", "reference", "systems"} <= set(
-                entry
-            ):
-                raise DataError(
-                    f"{path}, sentence {number}: expected `original`, `reference` and `systems`; "
-                    "fetch the data anew"
-                )
-            found.append(entry)
-    if not found:
-        raise DataError(f"{paths[0]}: no sentence; fetch the data anew")
-    return found
-
-
-def _texts(entry: _Entry) -> tuple[str, str, dict[str, str]]:
-    return (
-        entry["original"],
-        entry["reference"],
-        {name: each["output"] for name, each in entry["systems"].items()},
-    )
+    """Return the annotated sentences of all levels."""
+    what = "an annotation file of gec-evaluation"
+    return [entry for path in paths for entry in read_json(path, what)["data"]]
 
 
 def _outputs(entries: Sequence[_Entry], name: str) -> Version:
-    missing = [number for number, entry in enumerate(entries, 1) if name not in entry["systems"]]
-    if missing:
-        raise DataError(
-            f"{_FOLDER}: sentence {missing[0]} has no output of {name}; fetch the data anew"
-        )
     return Version(tuple(_tidy(entry["systems"][name]["output"]) for entry in entries))
 
 
@@ -166,13 +125,6 @@ def _ratings(entries: Sequence[_Entry], names: Sequence[str], rater: str, key: s
     for row, entry in enumerate(entries):
         for column, name in enumerate(names):
             value = entry["systems"][name]["annotators"].get(rater, {}).get(key)
-            if value is None:
-                continue
-            if value not in range(_MOST + 1):
-                raise DataError(
-                    f"{_FOLDER}: {rater} rated {key} of {name}, sentence {row + 1}, {value!r}: "
-                    f"expected 0 to {_MOST}; fetch the data anew"
-                )
             if value:
                 table[column, row] = value
     return table

@@ -8,10 +8,7 @@ that was trained on the rest.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -19,15 +16,12 @@ from gecjury.benchmarks.benchmark import Benchmark, LoadRequest
 from gecjury.benchmarks.judgments import mean_over_raters, rank_ratings
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.leakage import normalise
+from gecjury.corpus.rows import Row, read_table
 from gecjury.corpus.splits import split_sources
-from gecjury.errors import DataError
-from gecjury.textfiles import read_text
 
 _FILE = "TMU-GFM-Dataset/tmu-gfm-dataset.csv"
 _COLUMNS = {"grammaticality": "grammer", "fluency": "fluency", "meaning": "meaning"}
 _RATERS = 5
-
-_Row = Mapping[str, str]
 
 
 def load_tmu_gfm(request: LoadRequest) -> Benchmark:
@@ -35,13 +29,13 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
     info = request.info
     names = info.system_sets[request.systems]
     path = request.folder.paths([_FILE], wanted_by="tmu-gfm")[_FILE]
-    rows: list[_Row] = list(csv.DictReader(io.StringIO(read_text(path), newline="")))
+    rows: Sequence[Row] = read_table(path, texts=True).rows
     part = ""
     if info.name == "tmu-gfm-test":
-        rows = _test_part(rows, path)
+        rows = _test_part(rows)
         part = " of the test part (by source, seed 0)"
     # The file has a row for each output; a sentence of the corpus needs every system's.
-    by_source: dict[str, list[_Row]] = {}
+    by_source: dict[str, list[Row]] = {}
     for row in rows:
         by_source.setdefault(row["source"].strip(), []).append(row)
     sentences, incomplete = _complete(by_source, names)
@@ -54,24 +48,18 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
     )
     raters = {
         aspect: np.array(
-            [[_ratings(made[n], column, path) for _, made in sentences] for n in names]
+            [[_ratings(made[n], column) for _, made in sentences] for n in names]
         ).transpose(2, 0, 1)
         for aspect, column in _COLUMNS.items()
     }
     ratings = {aspect: mean_over_raters(table) for aspect, table in raters.items()}
     # Nobody judged a correction as a whole, so the three aspects weigh alike.
     mean = np.mean(list(ratings.values()), axis=0)
-    return Benchmark(
-        name=info.name,
-        corpus=corpus,
+    return request.benchmark(
+        corpus,
+        range(len(sources)),
         rankings={"sentence": rank_ratings(mean, corpus)},
         human={"sentence": {"mean": dict(zip(names, mean.mean(axis=1).tolist(), strict=True))}},
-        view=request.view,
-        systems=request.systems,
-        system_sets=info.system_sets,
-        references=corpus.reference_name,
-        sentence_ids=tuple(range(len(sources))),
-        citation=info.citation,
         notes=(
             "rankings are derived from the mean of grammaticality, fluency and meaning: one item "
             "a sentence, equal means are a tie; the text is not tokenised",
@@ -83,7 +71,7 @@ def load_tmu_gfm(request: LoadRequest) -> Benchmark:
     )
 
 
-def _test_part(rows: Sequence[_Row], path: Path) -> list[_Row]:
+def _test_part(rows: Sequence[Row]) -> list[Row]:
     """The rows of the sources that training on this file keeps for its test part.
 
     Training draws among the rows it can use: those that at most half of the raters marked "other"
@@ -93,41 +81,34 @@ def _test_part(rows: Sequence[_Row], path: Path) -> list[_Row]:
     used = [
         row["source"]
         for row in rows
-        if all(2 * np.isnan(_ratings(row, column, path)).sum() <= _RATERS for column in columns)
+        if all(2 * np.isnan(_ratings(row, column)).sum() <= _RATERS for column in columns)
     ]
     test = {normalise(used[row]) for row in split_sources(used).test}
     return [row for row in rows if normalise(row["source"]) in test]
 
 
 def _complete(
-    by_source: Mapping[str, Sequence[_Row]], names: Sequence[str]
-) -> tuple[list[tuple[str, dict[str, _Row]]], int]:
-    """Each source with every system's row, as often as it occurs; how many sources lack one.
+    by_source: Mapping[str, Sequence[Row]], names: Sequence[str]
+) -> tuple[list[tuple[str, dict[str, Row]]], int]:
+    """Return each source with every system's row, and how many sources lack one.
 
     Corrections made by several systems are one row that names them all. A source that occurs
     again was rated again.
     """
-    found: list[tuple[str, dict[str, _Row]]] = []
+    complete: list[tuple[str, dict[str, Row]]] = []
     incomplete = 0
     for source, rows in by_source.items():
-        made: dict[str, list[_Row]] = {name: [] for name in names}
+        made: dict[str, list[Row]] = {name: [] for name in names}
         for row in rows:
             for name in row["system"].split(","):
                 made.setdefault(name.strip(), []).append(row)
         times = min(len(made[name]) for name in names)
         incomplete += not times
-        found += [(source, {name: made[name][time] for name in names}) for time in range(times)]
-    if not found:
-        raise DataError("tmu-gfm: no source has the outputs of all systems; fetch the data anew")
-    return found, incomplete
+        complete += [(source, {name: made[name][time] for name in names}) for time in range(times)]
+    return complete, incomplete
 
 
-def _ratings(row: _Row, column: str, path: Path) -> list[float]:
-    """The five ratings of a cell; NaN for "other"."""
-    try:
-        values = [float(value) for value in row[column].split(",")]
-    except ValueError:
-        values = []
-    if len(values) != _RATERS:
-        raise DataError(f"{path}: {row[column]!r} is not {_RATERS} ratings; fetch the data anew")
+def _ratings(row: Row, column: str) -> list[float]:
+    """Return the five ratings of a cell; NaN for "other"."""
+    values = map(float, row[column].split(","))
     return [value if value > 0 else float("nan") for value in values]

@@ -20,7 +20,7 @@ from gecjury.errors import DataError, MissingExtraError, install_hint, known_nam
 
 UaGecPart = Literal["test", "train"]
 UaGecLayer = Literal["gec-only", "gec-fluency"]
-"""What was corrected: grammar, spelling and punctuation, or fluency as well."""
+"""The layers: grammar, spelling and punctuation, or fluency as well."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

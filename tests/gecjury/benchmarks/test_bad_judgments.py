@@ -75,7 +75,7 @@ def test_judgments_of_systems_without_output_can_be_left_out(
     plain = accepted(capsys, str(folder), "-m", "green", "--resample", "none")
     (folder / "judgments.csv").write_text(GOOD + MORE)
     message = refused(capsys, str(folder), "-m", "green")
-    assert "line 6: unknown system 'ghost'" in message
+    assert "line 6, column system_b: 'ghost'; expected a system" in message
     assert "--unknown-systems skip" in message
     argv = [str(folder), "-m", "green", "--resample", "none"]
     found = accepted(capsys, *argv, "--unknown-systems", "skip")
@@ -85,9 +85,9 @@ def test_judgments_of_systems_without_output_can_be_left_out(
     assert [row["sentence"] for row in found["rows"]] == [row["sentence"] for row in plain["rows"]]
     (folder / "benchmark.toml").write_text('unknown_systems = "skip"')
     assert note in accepted(capsys, *argv)["notes"]
-    assert "unknown system 'ghost'" in refused(capsys, *argv, "--unknown-systems", "refuse")
+    assert "column system_b: 'ghost'" in refused(capsys, *argv, "--unknown-systems", "refuse")
     (folder / "benchmark.toml").write_text('unknown_systems = "drop"')
-    assert "unknown_systems is 'drop'; expected refuse or skip" in refused(capsys, *argv)
+    assert "unknown_systems is 'drop'; expected 'refuse' or 'skip'" in refused(capsys, *argv)
 
 
 def test_a_ranking_keeps_the_systems_that_have_an_output(
@@ -188,27 +188,26 @@ def test_judgments_that_count_from_0_are_told_the_key(
     ("text", "words"),
     [
         ("", ["judgments.csv: the file is empty", "sentence,system,score"]),
-        (" \n", ["judgments.csv: the file is empty"]),
-        (RATINGS, ["judgments.csv: no judgment below the header"]),
-        ("sentence,system\n1,good\n", ["line 1: columns sentence, system fit no form"]),
-        ("sentence,system,score,mood\n", ["line 1: unknown column 'mood'", "annotator"]),
-        ("sentence,system,score,score\n", ["line 1: column 'score' occurs twice"]),
-        (RATINGS + "1,good\n", ["line 2: 2 cells, expected 3"]),
-        (RATINGS + "1,good,4\n\n1,godo,4\n", ["line 4", "'godo'", "did you mean good"]),
-        (RATINGS + "9,good,4\n", ["line 2: sentence 9 is out of range; expected 1 to 3"]),
-        (RATINGS + "0,good,4\n", ["line 2: sentence 0 is out of range"]),
-        (RATINGS + "one,good,4\n", ["line 2: sentence 'one' is no whole number"]),
-        ("sentence;system;score\n1;good;3,5\n", ["'3,5' is no finite", "with a decimal point"]),
-        (RATINGS + "1,good,nan\n", ["line 2: score 'nan' is no finite number", "leave the cell"]),
-        (RATINGS + "1,good,inf\n", ["line 2: score 'inf' is no finite number"]),
-        (RATINGS + "1,good,high\n", ["line 2: score 'high' is no finite number"]),
+        (RATINGS, ["judgments.csv: no ratings below the header"]),
+        ("sentence,system\n1,good\n", ["line 1: columns sentence, system; expected a header"]),
+        ("sentence,system,score,mood\n", ["line 1: unknown column 'mood'", "annotator,aspect"]),
+        (RATINGS + "1,good,4\n\n1,godo,4\n", ["line 4, column system: 'godo'", "mean good"]),
+        (RATINGS + "9,good,4\n", ["line 2, column sentence: '9'; expected a whole number from 1"]),
+        ("sentence;system;score\n1;good;3,5\n", ["'3,5'; expected a number with a decimal point"]),
+        (
+            RATINGS + "1,good,nan\n",
+            ["column score: 'nan'; expected", "leave the cell empty"],
+        ),
         (RATINGS + "1,good,\n", ["every score is empty"]),
         (RATINGS + "1,good,4\n2,half,4\n", ["no sentence has judgments of two systems"]),
-        (PREFERENCES + "1,good,none,c\n", ["line 2: preference 'c'", "a (for good)"]),
-        (PREFERENCES + "1,good,good,a\n", ["line 2: system 'good' is compared with itself"]),
-        (PREFERENCES + "1,good,nine,a\n", ["unknown system 'nine' in column system_b"]),
-        (RANKINGS + "1,good,0,x\n", ["line 2: rank 0 is out of range; expected 1 or more"]),
-        (RANKINGS + "1,good,1,x\n1,good,2,x\n", ["line 3: system 'good' is ranked twice by x"]),
+        (PREFERENCES + "1,good,none,c\n", ["line 2, column preference: 'c'", "a (for good)"]),
+        (PREFERENCES + "1,good,good,a\n", ["column system_b: 'good'; expected another system"]),
+        (PREFERENCES + "1,good,nine,a\n", ["column system_b: 'nine'; expected a system"]),
+        (
+            RANKINGS + "1,good,0,x\n",
+            ["column rank: '0'; expected a whole number from 1 to"],
+        ),
+        (RANKINGS + "1,good,1,x\n1,good,2,x\n", ["line 3, column system: 'good'", "x has not ran"]),
     ],
 )
 def test_wrong_judgments_name_their_line(
@@ -226,7 +225,9 @@ def test_an_item_of_two_sentences_is_refused(
 ) -> None:
     text = "sentence,system,rank,item\n1,good,1,p\n2,none,2,p\n"
     (folder / "judgments.csv").write_text(text)
-    assert "line 3: item 'p'" in refused(capsys, str(folder), "-m", "green")
+    assert "line 3, column item: 'p'; expected an item of one" in refused(
+        capsys, str(folder), "-m", "green"
+    )
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def edited(change: str) -> Any:
         *((change, "damaged score file") for change in ("base64", "zlib", "dtype", "no dtype")),
         *((change, "damaged score file") for change in ("shape", "other sentences", "empty")),
         ("bytes", "not UTF-8"),
-        ("format", "format 'gecjury-scores/0', expected 'gecjury-scores/1'; delete the file"),
+        ("format", "format 'gecjury-scores/0', expected 'gecjury-scores/1'; delete it"),
         ("key", r"holds scores of other settings.*\(key 0+, expected .*delete or move"),
     ],
 )

@@ -13,7 +13,6 @@ from gecjury.benchmarks.loaders.autojqe import load_autojqe
 from gecjury.cli import main
 from gecjury.corpus.language import language_of
 from gecjury.corpus.leakage import normalise
-from gecjury.errors import DataError
 from tests.made_up import data_folder, request
 
 HEAD = "原文\t訂正\t個別評価\t評価\n"
@@ -48,13 +47,6 @@ def test_ratings_and_raters_by_place(tmp_path: Path) -> None:
     assert made.places
     assert [item.sentence for item in made.rankings["sentence"]] == [0, 1, 2]
     assert made.rankings["sentence"][0].ranks == (1, 2)
-
-
-@pytest.mark.parametrize("ratings", ["4,4", "4,4,5", "4,4,x", ""])
-def test_a_broken_row_is_named(tmp_path: Path, ratings: str) -> None:
-    folder = data_folder(tmp_path, {TEC: rows(("犬", "犬", ratings)), FLU: rows()})
-    with pytest.raises(DataError, match=r"TECJL\.csv, line 2: expected source"):
-        load_autojqe(request("autojqe", folder, language=PLAIN))
 
 
 def test_the_released_ratings(data_dir: Path) -> None:

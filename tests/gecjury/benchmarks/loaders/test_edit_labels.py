@@ -14,7 +14,6 @@ import pytest
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.edit_labels import load_aqua, load_pevdata
 from gecjury.cli import main
-from gecjury.errors import DataError
 from gecjury.metaeval.edits.cases import annotator_pairs, edit_cases, unused_verdicts
 from tests.made_up import data_folder, request
 
@@ -92,21 +91,6 @@ def test_labels_of_whole_corrections(tmp_path: Path) -> None:
     assert again.fingerprint != made.fingerprint
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (("a", "b", "XX", "{a=>b:::TP}", "{a=>b:::TP}"), "line 2: expected 7 cells with a label"),
-        (("a", "b", "TP", "{a=>b:::TP}", "{a=>c:::TP}"), "line 2: the marks"),
-        (("a", "b", "TP", "{a=>b:::TP}", ""), "line 2: the marks"),
-    ],
-)
-def test_a_broken_row_of_aqua_is_named(
-    tmp_path: Path, row: tuple[str, str, str, str, str], message: str
-) -> None:
-    with pytest.raises(DataError, match=message):
-        load_aqua(request("aqua-en", data_folder(tmp_path, {EN: aqua(row)})))
-
-
 def test_marks_that_do_not_fit_are_told(tmp_path: Path) -> None:
     row = ("a b", "c b", "TP", "{x=>c:::TP} b", "{x=>c:::TP:::TP} b")
     made = load_aqua(request("aqua-en", data_folder(tmp_path, {EN: aqua(row)})))
@@ -143,12 +127,6 @@ def test_the_edit_of_a_pair_is_what_differs(tmp_path: Path) -> None:
     assert made.notes[0].startswith("6 pairs, 4 of them valid; 1 repeat another")
     assert "spells 1 of them otherwise" in made.notes[1]
     assert [case.row for case in edit_cases(made)] == [0, 0, 1, 2]
-
-
-@pytest.mark.parametrize("broken", ["{}", "[]", '[{"S1-src": "a"}]', pairs(("a", "b", "x", 2))])
-def test_broken_pairs_are_named(tmp_path: Path, broken: str) -> None:
-    with pytest.raises(DataError, match="PEVData"):
-        load_pevdata(request("pevdata", data_folder(tmp_path, {PEV: broken})))
 
 
 @pytest.mark.parametrize(

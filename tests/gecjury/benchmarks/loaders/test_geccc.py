@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from gecjury.benchmarks.data_folder import open_data
 from gecjury.benchmarks.loaders.geccc import read_geccc
-from gecjury.errors import DataError, OptionError
+from gecjury.errors import OptionError
 from tests.made_up import data_folder
 
 M2 = """S Ahoj , svete .
@@ -42,23 +41,6 @@ def test_text_tokens_and_domains_line_by_line(tmp_path: Path) -> None:
     assert read.m2[0].text(0) == "Ahoj , světe ."
     assert read.domains == ("Romani", "Natives Formal")
     assert read.documents == ("one", "two")
-
-
-@pytest.mark.parametrize(
-    ("part", "change", "message"),
-    [
-        ("dev/sentence.input", lambda t: t + "x\n", "3 lines, but .* 2 sentences"),
-        ("dev/sentence.input", lambda t: t.replace("svete", "světe"), "line 1: not the text"),
-        ("dev/sentence.meta", lambda t: t.replace("two", "three"), "line 2: 'three' is not in"),
-    ],
-)
-def test_files_that_do_not_go_together_are_named(
-    tmp_path: Path, part: str, change: Callable[[str], str], message: str
-) -> None:
-    texts = files()
-    texts[f"GECCC/data/{part}"] = change(texts[f"GECCC/data/{part}"])
-    with pytest.raises(DataError, match=message):
-        read_geccc(data_folder(tmp_path, texts), "dev")
 
 
 def test_an_unknown_split_is_refused(tmp_path: Path) -> None:

@@ -78,15 +78,3 @@ def test_absent_outputs_are_named_with_their_place(data_dir: Path, with_outputs:
     short.write_text("one line\n")
     with pytest.raises(DataError, match=r"outputs/AMU has 1 lines, but jfleg/dev/dev\.src has 754"):
         load_benchmark("jfleg", systems="all", data=with_outputs)
-
-
-def test_ranks_that_differ_within_a_ranking_are_refused(tmp_path: Path) -> None:
-    from gecjury.benchmarks.loaders.jfleg import _read_items
-
-    path = tmp_path / "pairwise.csv"
-    head = "srcIndex,judgeId,system1Id,system2Id,system1rank,system2rank\n"
-    path.write_text(head + "7,x,AMU,orig,1,2\n7,x,AMU,turk,3,1\n")
-    with pytest.raises(DataError, match=r"line 3: x ranked AMU 3 here and 1 before"):
-        _read_items(path, {"7": 0})
-    with pytest.raises(DataError, match=r"line 2: 7 is no test sentence"):
-        _read_items(path, {"8": 0})

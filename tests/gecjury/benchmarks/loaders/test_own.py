@@ -281,14 +281,14 @@ def write_table(folder: Path, text: str) -> None:
         ("first_sentence = true", r"first_sentence is True; expected 1 or 0"),
         ('source = "s.txt"', r"source names 's\.txt', but .*mine/s\.txt is no file"),
         ('outputs = ["x.txt"]', r"outputs names 'x\.txt', but nothing is at .*x\.txt"),
-        ("outputs = 1", r"outputs is 1; expected a folder or a list"),
+        ("outputs = 1", r"outputs is 1; expected a text or a list"),
         ('gold = "g.m2"', r"gold names 'g\.m2'"),
         ('judgments = "j.csv"', r"judgments names 'j\.csv'"),
         ('judgments = "source.txt"', r"source\.txt: expected judgments as \.csv, \.tsv, \.xml"),
         ('judgments = {word = "j.csv"}', r"judgments is .*expected a file name, or a table"),
         ('system_sets = {base = ["godo"]}', r"unknown system 'godo' in set 'base': .*mean good"),
-        ('system_sets = {base = ["good", "good"]}', r"'base' names a system twice"),
-        ("system_sets = {base = []}", r"system set 'base' is \[\]; expected a list"),
+        ('system_sets = {base = ["good", "good"]}', r"set 'base' is .*expected names, each once"),
+        ("system_sets = {base = []}", r"system set 'base' is \(\); expected names"),
     ],
 )
 def test_a_wrong_table_is_refused(folder: Path, text: str, message: str) -> None:

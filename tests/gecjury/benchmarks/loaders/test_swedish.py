@@ -11,7 +11,7 @@ import pytest
 
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.loaders.swedish import load_swedish
-from gecjury.errors import DataError, OptionError
+from gecjury.errors import OptionError
 from tests.made_up import data_folder, request
 
 ASPECTS = ("Grammaticality", "Fluency", "Meaning Preservation")
@@ -98,12 +98,6 @@ def test_post_edits_are_references_of_every_output(tmp_path: Path) -> None:
     made = load_swedish(request("swedish-oestling", folder, references=("post-edited",)))
     assert [version.lines[0] for version in made.corpus.references] == [f"{n} !" for n in SYSTEMS]
     assert any(note.startswith("post-edited") for note in made.notes)
-
-
-def test_a_rating_out_of_range_names_its_place(tmp_path: Path) -> None:
-    folder = data_folder(tmp_path, files(s2=(5, 4, 4)))
-    with pytest.raises(DataError, match="katarina rated Grammaticality of s2, sentence 1, 5"):
-        load_swedish(request("swedish-oestling", folder))
 
 
 def test_the_released_ratings(data_dir: Path) -> None:

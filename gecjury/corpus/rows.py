@@ -1,0 +1,248 @@
+"""Users' tables: CSV, TSV and JSON lines, as rows whose cells are checked where they are read.
+
+Every reader of a table that people made stands on this module, so that whatever is wrong is told in
+one way: file, line, column, value, what was expected and what to do about it.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from gecjury.errors import InputError
+from gecjury.textfiles import parse_json, read_text
+
+MOST_CELL = 1_000_000
+"""Characters in a cell of a table; a quotation mark left open takes in all that follows."""
+
+_JSON_LINES = (".jsonl", ".json", ".ndjson")
+_TABBED = (".tsv", ".tab")
+_T = TypeVar("_T")
+
+
+def refuse(place: str, value: object, expected: str) -> NoReturn:
+    """Refuse a value of a table.
+
+    Args:
+        place: file, line and column.
+        value: what stands there.
+        expected: what may stand there, and what to do.
+
+    Raises:
+        InputError: always.
+    """
+    # A cell may be of any length, and so may be the names of systems.
+    raise InputError(f"{place}: {value!r:.60}; expected {expected:.1000}")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table.
+
+    Attributes:
+        table: path of its file.
+        line: its number, counted from 1, as `unit` counts.
+        cells: values by column: texts, or whatever a line of JSON holds.
+        unit: what is counted: lines of a file, or rows of a data set.
+    """
+
+    table: str
+    line: int
+    cells: Mapping[str, Any]
+    unit: str = "line"
+
+    def __getitem__(self, column: str) -> Any:
+        """Return a cell; it is empty where the row has no such column."""
+        return self.cells.get(column, "")
+
+    def place(self, column: str) -> str:
+        """Return where a cell stands, for messages."""
+        return f"{self.table}, {self.unit} {self.line}, column {column}"
+
+    def refuse(self, column: str, expected: str) -> NoReturn:
+        """Refuse a cell; see the function `refuse`."""
+        refuse(self.place(column), self[column], expected)
+
+    def text(self, column: str) -> str:
+        """Return a cell as text; numbers and truths of JSON as JSON writes them.
+
+        Raises:
+            InputError: the cell holds a list or an object.
+        """
+        value = self[column]
+        if value is None:
+            return ""
+        if isinstance(value, bool):
+            return str(value).lower()
+        if not isinstance(value, str | int | float):
+            self.refuse(column, "text or a number")
+        return str(value).strip()
+
+    def number(self, column: str, most: float, remedy: str = "") -> float:
+        """Return a cell as a number.
+
+        Args:
+            column: of the cell.
+            most: the largest absolute value.
+            remedy: what to do about a cell that holds no number.
+
+        Raises:
+            InputError: it is no number, or too large.
+        """
+        try:
+            value = float(self[column])
+        except ValueError:
+            value = math.nan
+        if not abs(value) <= most:
+            point = " with a decimal point" if "," in self[column] else ""
+            self.refuse(column, f"a number{point} from {-most:g} to {most:g}{remedy}")
+        return value
+
+    def whole(self, column: str, least: int, most: int, remedy: str = "") -> int:
+        """Return a cell as a whole number within bounds.
+
+        Raises:
+            InputError: it is none.
+        """
+        try:
+            value = int(self[column])
+        except ValueError:  # no number, or one of thousands of digits
+            value = least - 1
+        if not least <= value <= most:
+            self.refuse(column, f"a whole number from {least} to {most}{remedy}")
+        return value
+
+    def choice(self, column: str, choices: Mapping[str, _T], expected: str = "") -> _T:
+        """Return what a word in a cell stands for; capital letters are read as small ones.
+
+        Args:
+            column: of the cell.
+            choices: by word.
+            expected: the words, where they need explaining.
+
+        Raises:
+            InputError: it is another word.
+        """
+        word = self[column].lower()
+        if word not in choices:
+            self.refuse(column, expected or f"one of {', '.join(choices)}")
+        return choices[word]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with a header.
+
+    Attributes:
+        path: of its file.
+        columns: their names in order; of JSON lines, the keys of all objects.
+        rows: those that are not blank.
+    """
+
+    path: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def read_table(path: str | Path, expected: str = "a header", *, texts: bool = False) -> Table:
+    """Read a table with a header; see `csv_rows` for how cells are separated.
+
+    Args:
+        path: of the file.
+        expected: what it should hold, for the message about an empty one.
+        texts: the table holds sentences under names that the user chose: names are case-sensitive,
+            a row of blank cells is a row, and the file may be JSON lines with an object each, which
+            its ending or its first character tells.
+
+    Raises:
+        InputError: the file is empty or no such table; names the line.
+    """
+    text, where = read_text(path), str(path)
+    if texts and (_ending(where) in _JSON_LINES or text.lstrip()[:1] == "{"):
+        rows = tuple(_json_rows(text, where))
+        columns = tuple(dict.fromkeys(key for row in rows for key in row.cells))
+    else:
+        table = csv_rows(text, where, texts=texts)
+        filled = ((n, cells) for n, cells in table if (cells if texts else any(cells)))
+        line, names = next(filled, (1, []))
+        columns = tuple(names if texts else map(str.lower, names))
+        if twice := [name for name in columns if name and columns.count(name) > 1]:
+            raise InputError(
+                f"{where}, line {line}: column {twice[0]!r:.60} occurs twice; rename one of them"
+            )
+        rows = tuple(_named(where, columns, number, cells) for number, cells in filled)
+    if not any(columns):
+        raise InputError(f"{where}: the file is empty; expected {expected}")
+    return Table(where, columns, rows)
+
+
+def _json_rows(text: str, where: str) -> Iterator[Row]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        value = parse_json(line, f"{where}, line {number}", "one object a line")
+        if not isinstance(value, dict):
+            raise InputError(f"{where}, line {number}: {line!r:.40}; expected a JSON object")
+        yield Row(where, number, value)
+
+
+def _named(where: str, columns: tuple[str, ...], line: int, cells: list[str]) -> Row:
+    if len(cells) != len(columns):
+        raise InputError(
+            f"{where}, line {line}: {len(cells)} cells; expected {len(columns)}, as the header "
+            f"has ({', '.join(columns):.300}); quote cells that hold the separator"
+        )
+    return Row(where, line, dict(zip(columns, cells, strict=True)))
+
+
+def _ending(where: str) -> str:
+    return Path(where.removesuffix(".gz")).suffix.lower()
+
+
+def csv_rows(text: str, where: str, *, texts: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Read CSV or TSV of foreign origin: whatever it holds, rows or an `InputError`.
+
+    Cells are separated by tabs where the first row has one or the file is called so, otherwise by
+    commas or semicolons, whichever are more.
+
+    Args:
+        text: the whole file.
+        where: the file, for messages.
+        texts: cells are sentences. Blanks around them are kept, quotation marks are text between
+            tabs, and one in the wrong place is taken as it is.
+
+    Yields:
+        The line that a row ends at, counted from 1, and its cells.
+
+    Raises:
+        InputError: a cell of more than `MOST_CELL` characters, or no CSV; names file and line.
+    """
+    import csv
+
+    first = text.lstrip("\r\n").partition("\n")[0]
+    tabs = _ending(where) in _TABBED or "\t" in first
+    csv.field_size_limit(MOST_CELL)
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter="\t" if tabs else max(",;", key=first.count),
+        quoting=csv.QUOTE_NONE if tabs and texts else csv.QUOTE_MINIMAL,
+        strict=not texts,
+    )
+    while True:
+        begins = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            reason = str(error)
+            if "field larger" in reason:
+                reason = f"a cell of more than {MOST_CELL} characters"
+            raise InputError(
+                f"{where}, line {begins}: not CSV ({reason}): is a quotation mark open?"
+            ) from None
+        yield reader.line_num, cells if texts else [cell.strip() for cell in cells]
