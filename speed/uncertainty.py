@@ -18,11 +18,12 @@ from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.metaeval.resampled import Entry
 from gecjury.metaeval.study import Study
-from gecjury.metaeval.uncertainty import Resampling, Uncertainty
+from gecjury.metaeval.uncertainty import Uncertainty
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
+from gecjury.stats.resampling import Resampling
 from speed.harness import Claim, Options, checked, peak_memory
 
 __all__ = ["measure"]
@@ -96,7 +97,7 @@ def _stages(
     for table in tables:
         study.evaluate(table, benchmark.views)
     done("point estimates, SPA")
-    found = Uncertainty(study, entries, Resampling("both", resamples))
+    found = Uncertainty(study, entries, Resampling(over="both", resamples=resamples))
     found.scores  # noqa: B018 (computed on first use)
     done(_DRAWS)
     for view in benchmark.views:

@@ -17,7 +17,7 @@ import numpy as np
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.corpus.corpus import Corpus
 from gecjury.metaeval.comparison import compare
-from gecjury.metaeval.settings import Resampling, Settings
+from gecjury.metaeval.settings import Settings
 from gecjury.models.encoder import forget, load_encoder
 from gecjury.models.precision import DType
 from gecjury.refbased.uot_errant.metric import UOTERRANT
@@ -25,6 +25,7 @@ from gecjury.refbased.uot_errant.tally import Tally
 from gecjury.refbased.uot_errant.vectors import all_texts
 from gecjury.runtime import Runtime
 from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.resampling import Resampling
 from speed.harness import Claim, checked, faster, timed
 
 __all__ = ["measure_numbers"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gecjury.cli.inputs import MOST_DRAWS, up_to
 
 if TYPE_CHECKING:
-    from gecjury.metaeval.settings import Resampling
+    from gecjury.stats.resampling import Resampling
 
 
 def add_resampling(parser: argparse.ArgumentParser, over: Sequence[str] | None = None) -> None:
@@ -20,7 +20,7 @@ def add_resampling(parser: argparse.ArgumentParser, over: Sequence[str] | None =
         over: what may be drawn, the default first; by default whatever a comparison can draw.
     """
     if over is None:
-        from gecjury.stats.bootstrap import OVER
+        from gecjury.stats.resampling import OVER
 
         over = OVER
     parser.add_argument(
@@ -51,6 +51,6 @@ def resampling_from(args: argparse.Namespace) -> Resampling:
     Raises:
         OptionError: a value out of its range; names the option.
     """
-    from gecjury.metaeval.settings import Resampling
+    from gecjury.stats.resampling import Resampling
 
-    return Resampling(args.resample, args.resamples, args.confidence)
+    return Resampling(over=args.resample, resamples=args.resamples, confidence=args.confidence)

@@ -34,8 +34,8 @@ from gecjury.experiments.score import TypeLevel, score
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.bootstrap import check_resamples
 from gecjury.stats.permutation import holm
+from gecjury.stats.resampling import check_resamples
 
 TypeLevels = Literal[0, 1, 2, 3]
 """As `TypeLevel`; 0: error types are not told apart."""

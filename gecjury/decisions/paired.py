@@ -18,9 +18,10 @@ from gecjury.experiments.score import TypeLevel
 from gecjury.experiments.system_tests import pair_tests, tail_p
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
-from gecjury.stats.bootstrap import Interval, check_resamples, interval, make_resampled
+from gecjury.stats.bootstrap import Interval, interval, make_resampled
 from gecjury.stats.counts import precision_recall_f
 from gecjury.stats.permutation import permutation_signs
+from gecjury.stats.resampling import check_resamples
 
 RATES: Mapping[str, str] = {
     "over-correction": "share of the sentences that every reference leaves unchanged which the "

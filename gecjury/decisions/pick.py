@@ -21,8 +21,9 @@ from gecjury.experiments.system_tests import mixed_scores
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
-from gecjury.stats.bootstrap import Interval, check_resamples, interval
+from gecjury.stats.bootstrap import Interval, interval
 from gecjury.stats.counts import precision_recall_f
+from gecjury.stats.resampling import check_resamples
 from gecjury.wording import number
 
 Votes = Literal["files", "texts"]

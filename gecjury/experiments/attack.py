@@ -23,7 +23,8 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
-from gecjury.stats.bootstrap import check_resamples, interval
+from gecjury.stats.bootstrap import interval
+from gecjury.stats.resampling import check_resamples
 
 _MANY = 5_000  # texts below which a metric is soon done with them
 _TRIED = 20  # sentences that are scored to tell how long all will take

@@ -20,8 +20,8 @@ from gecjury.experiments.score import score
 from gecjury.experiments.system_tests import SystemTests, compare_systems
 from gecjury.runtime import Runtime
 from gecjury.scoring.scores import ScoreTable
-from gecjury.stats.bootstrap import check_resamples
 from gecjury.stats.ranking import Aggregate, aggregate_scores
+from gecjury.stats.resampling import check_resamples
 
 Resample = Literal["sentences", "none"]
 """What the bootstrap draws; `none`: no intervals, no tests."""

@@ -2,6 +2,7 @@
 
 from gecjury.metaeval.comparison import compare
 from gecjury.metaeval.result import Comparison
-from gecjury.metaeval.settings import Resampling, Settings
+from gecjury.metaeval.settings import Settings
+from gecjury.stats.resampling import Resampling
 
 __all__ = ["Comparison", "Resampling", "Settings", "compare"]

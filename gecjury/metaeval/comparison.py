@@ -74,8 +74,9 @@ from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
-from gecjury.stats.bootstrap import Interval, Over, check_resamples, interval, make_resampled
+from gecjury.stats.bootstrap import Interval, interval, make_resampled
 from gecjury.stats.grouped import GroupBy
+from gecjury.stats.resampling import Over, check_resamples
 
 _SIZES = (4, 8)  # of windows, in systems
 # Statistics at system level that have intervals, for the share of draws that define none.

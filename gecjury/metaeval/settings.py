@@ -8,11 +8,11 @@ from typing import Literal, get_args
 
 from gecjury.benchmarks.table import View
 from gecjury.errors import OptionError, known_name
-from gecjury.stats.bootstrap import MOST_RESAMPLES, OVER, Over, check_resamples
 from gecjury.stats.grouped import GroupBy
-from gecjury.stats.permutation import PERMUTATIONS, SystemStatistic
+from gecjury.stats.permutation import SystemStatistic
 from gecjury.stats.preferences import TieRule
 from gecjury.stats.ranking import Aggregate
+from gecjury.stats.resampling import MOST_RESAMPLES, Resampling
 
 Human = Literal["edit", "sentence", "both"]
 """Human judgments by the view they were given in."""
@@ -25,49 +25,6 @@ ClusterTest = Literal["perm-systems", "perm-both"]
 as well, or single cells, which asks of other sentences by these systems."""
 CreditKind = Literal["counts", "any", "share", "leave-one-out", "add-one", "shapley"]
 """How metrics credit single edits, see `gecjury.metaeval.edits.credit`."""
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """How uncertainty is measured.
-
-    Attributes:
-        over: what the bootstrap draws; `none`: no intervals and no tests, except those of single
-            edits, which draw sources.
-        resamples: its size.
-        confidence: of the intervals.
-        permutations: of the tests between metrics.
-        level: of significance, for clusters.
-
-    Raises:
-        OptionError: a value out of its range.
-    """
-
-    over: Over = "both"
-    resamples: int = 1000
-    confidence: float = 0.95
-    permutations: int = PERMUTATIONS
-    level: float = 0.05
-
-    def __post_init__(self) -> None:
-        """Refuse values out of range before any work is done."""
-        known_name("kind of resampling", self.over, OVER)
-        if self.resamples < 1:
-            raise OptionError(
-                f"--resamples {self.resamples}: expected 1 or more (--resample none: no)"
-            )
-        check_resamples(self.resamples)
-        if not 0 < self.confidence < 1:
-            raise OptionError(f"--confidence {self.confidence}: expected a number between 0 and 1")
-        if self.permutations < 1:
-            raise OptionError(f"permutations={self.permutations}: expected 1 or more")
-        if not 0 < self.level < 1:
-            raise OptionError(f"level={self.level}: expected a number between 0 and 1")
-
-    @property
-    def draws_sentences(self) -> bool:
-        """Whether sentences are drawn, so that what rests on them has an interval."""
-        return self.over in ("both", "sentences")
 
 
 @dataclass(frozen=True, kw_only=True)

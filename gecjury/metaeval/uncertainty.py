@@ -21,9 +21,9 @@ from gecjury.metaeval.resampled import (
     resampled_system_scores,
     win_rates,
 )
-from gecjury.metaeval.settings import ClusterTest, Resampling
+from gecjury.metaeval.settings import ClusterTest
 from gecjury.metaeval.study import Study
-from gecjury.stats.bootstrap import Interval, Over, Resampled, interval, make_resampled
+from gecjury.stats.bootstrap import Interval, Resampled, interval, make_resampled
 from gecjury.stats.correlation import correlations
 from gecjury.stats.permutation import (
     SystemStatistic,
@@ -35,6 +35,7 @@ from gecjury.stats.permutation import (
     share_at_least,
 )
 from gecjury.stats.preferences import PairOutcomes, pair_outcomes
+from gecjury.stats.resampling import Over, Resampling
 from gecjury.stats.soft_accuracy import (
     ScoreDifferences,
     perm_both_spa,

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.errors import OptionError
-
-MOST_RESAMPLES = 1_000_000
-"""Beyond so many the ends of an interval move by less than is ever printed."""
-_MOST_DRAWN = 100_000_000  # sentences and systems of all resamples: 2 GB
-
-Over = Literal["both", "sentences", "systems", "none"]
-"""What a bootstrap draws with replacement."""
-OVER: tuple[Over, ...] = get_args(Over)
+from gecjury.stats.resampling import OVER, Over
 
 Interval = tuple[float, float]
 """Lower and upper bound; NaN where no draw gave a value."""
@@ -46,22 +38,6 @@ class Resampled:
         if self.systems is None:
             return None
         return draw_weights(self.systems, self.width or self.systems.shape[1])
-
-
-def check_resamples(resamples: int, points: int = 0) -> None:
-    """Refuse more resamples than can be held, or would be of use.
-
-    Args:
-        resamples: B.
-        points: sentences and systems that each draws; 0 where that is not known yet.
-
-    Raises:
-        OptionError: too many; says how many there may be.
-    """
-    most = min(MOST_RESAMPLES, max(1, _MOST_DRAWN // points) if points else MOST_RESAMPLES)
-    if resamples > most:
-        size = f" of {points} sentences and systems" if most < MOST_RESAMPLES else ""
-        raise OptionError(f"--resamples {resamples}: expected at most {most}{size}")
 
 
 def make_resampled(

@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 from gecjury.arrays import FloatArray, settled
 from gecjury.errors import OptionError
 from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, taus
-
-PERMUTATIONS = 10_000
-"""Permutations of a test. With K of them no p is below 1/(K + 1), and Holm's correction multiplies
-the least of m tests by m: a thousand could not tell anything about twelve metrics (66 tests)."""
+from gecjury.stats.resampling import PERMUTATIONS
 
 Alternative = Literal["two-sided", "greater"]
 SystemStatistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy", "spa"]

@@ -18,13 +18,13 @@ import numpy as np
 
 from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.stats.permutation import (
-    PERMUTATIONS,
     packed_signs,
     permutation_signs,
     share_at_least,
     standardise,
     unpacked_signs,
 )
+from gecjury.stats.resampling import PERMUTATIONS
 
 _MOST_SIGNS = 16_000_000  # 128 MB
 _MOST_PRODUCTS = 2_000_000_000  # of a metric's permutations: a fifth of a second

@@ -48,8 +48,8 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import check_writable
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
-from gecjury.stats.bootstrap import check_resamples
 from gecjury.stats.correlation import pearson, spearman
+from gecjury.stats.resampling import check_resamples
 
 CorpusScore = Literal["corpus", "mean"]
 """A corpus' score: the metric's own, or the mean over its sentences, as in the released program."""

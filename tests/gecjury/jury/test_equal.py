@@ -11,8 +11,9 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import GecjuryError, InputError, OptionError
 from gecjury.experiments.score import score
 from gecjury.metaeval.comparison import compare
-from gecjury.metaeval.settings import Resampling, Settings
+from gecjury.metaeval.settings import Settings
 from gecjury.scoring.registry import load
+from gecjury.stats.resampling import Resampling
 
 LINES = ("she sit .", "he sit down")
 FIXED = ("she sits .", "he sits down")

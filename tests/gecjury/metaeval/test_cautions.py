@@ -12,9 +12,10 @@ from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.cautions import Caution, cautions
-from gecjury.metaeval.settings import Resampling, Settings
+from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study, SystemAgreement
 from gecjury.stats.preferences import PreferenceAgreement
+from gecjury.stats.resampling import Resampling
 
 SAMPLE = load_benchmark("sample")
 NAN = float("nan")

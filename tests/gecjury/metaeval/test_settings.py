@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from gecjury.errors import OptionError
-from gecjury.metaeval.settings import Resampling, Settings
+from gecjury.metaeval.settings import Settings
+from gecjury.stats.resampling import Resampling
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ from gecjury.metaeval.settings import Resampling, Settings
         ({"seed": -1}, "--seed -1: expected 0 or more"),
         ({"shuffles": -1}, r"--shuffles -1: expected 0 \(file order\) or more"),
         ({"shuffles": 2, "aggregate": "mean"}, "does not change --aggregate mean"),
-        ({"statistic": "spa", "resampling": Resampling("none")}, "nothing is tested"),
+        ({"statistic": "spa", "resampling": Resampling(over="none")}, "nothing is tested"),
         ({"statistic": "spa", "level": "sentence"}, "--statistic spa with --level sentence"),
         ({"statistic": "pairwise_accuracy", "level": "edit"}, "--statistic pairwise-accuracy"),
         ({"grouping": "item", "level": "system"}, "--grouping item with --level system"),

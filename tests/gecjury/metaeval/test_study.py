@@ -16,7 +16,6 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
 from gecjury.metaeval.chance import chance_scores
 from gecjury.metaeval.resampled import Entry
-from gecjury.metaeval.settings import Resampling
 from gecjury.metaeval.study import RankedDifferences, Study
 from gecjury.metaeval.uncertainty import Uncertainty
 from gecjury.scoring.registry import load
@@ -24,6 +23,7 @@ from gecjury.scoring.scores import Scores, ScoreTable, Statistics
 from gecjury.scoring.signature import Signature
 from gecjury.stats.preferences import TieRule
 from gecjury.stats.ranking import aggregate_scores
+from gecjury.stats.resampling import Resampling
 
 NAN = float("nan")
 SOURCES = ("a b", "c d", "e f")
@@ -256,7 +256,9 @@ def test_very_many_pairs_are_looked_at_some_at_a_time(
     def figures() -> list[object]:
         study = Study(benchmark(), ties=ties)
         entries = [Entry(str(number), each.sentences) for number, each in enumerate(tables)]
-        measured = Uncertainty(study, entries, Resampling("both", 30, permutations=20))
+        measured = Uncertainty(
+            study, entries, Resampling(over="both", resamples=30, permutations=20)
+        )
         (test,) = measured.significance("edit", [0, 1])[1:]
         differences = study.human_differences("edit")
         assert differences is not None

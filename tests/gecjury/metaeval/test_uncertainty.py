@@ -13,13 +13,14 @@ from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.own_judgments import known_items
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.resampled import Entry, resampled_human_scores, win_rates
-from gecjury.metaeval.settings import ClusterTest, Resampling
+from gecjury.metaeval.settings import ClusterTest
 from gecjury.metaeval.study import Study
 from gecjury.metaeval.uncertainty import Uncertainty
 from gecjury.stats.bootstrap import interval
 from gecjury.stats.correlation import pearson
 from gecjury.stats.permutation import SystemStatistic, holm_matrix, perm_both, perm_systems
 from gecjury.stats.preferences import preference_agreement
+from gecjury.stats.resampling import Resampling
 from gecjury.stats.soft_accuracy import perm_both_spa
 
 RULES = ("half", "official", "loss", "drop", "calibrated")
@@ -43,7 +44,9 @@ def entries(benchmark: Benchmark) -> list[Entry]:
 @pytest.mark.parametrize("ties", RULES)
 def test_sentence_draws_equal_recomputation(sample: Benchmark, ties: str) -> None:
     study = Study(sample, ties=ties)  # type: ignore[arg-type]
-    found = Uncertainty(study, entries(sample), Resampling("both", 6, 0.5))
+    found = Uncertainty(
+        study, entries(sample), Resampling(over="both", resamples=6, confidence=0.5)
+    )
     drawn = found.drawn_over_pairs("edit", "both")
     intervals = found.over_pairs("edit")
     pairs, draws = study.pairs("edit"), found.draws
@@ -80,7 +83,9 @@ def test_sentence_draws_equal_recomputation(sample: Benchmark, ties: str) -> Non
 @pytest.mark.parametrize("over", ["both", "sentences", "systems"])
 def test_system_draws_equal_recomputation(sample: Benchmark, aggregate: str, over: str) -> None:
     study = Study(sample, aggregate)  # type: ignore[arg-type]
-    found = Uncertainty(study, entries(sample)[:2], Resampling(over, 5, 0.5))  # type: ignore[arg-type]
+    found = Uncertainty(
+        study, entries(sample)[:2], Resampling(over=over, resamples=5, confidence=0.5)
+    )  # type: ignore[arg-type]
     draws = found.draws
     human, resampled = found.human("edit")
     assert resampled == (over != "systems")
@@ -128,7 +133,7 @@ def test_a_system_that_nobody_judged_does_not_move_intervals(
     for benchmark, kept in ((full, slice(None)), (few, rows)):
         study = Study(benchmark, "mean", human_scores=kind)  # type: ignore[arg-type]
         cut = [Entry(e.label, e.sentences[kept]) for e in entries(sample)[:2]]
-        uncertainty = Uncertainty(study, cut, Resampling(over, 200))  # type: ignore[arg-type]
+        uncertainty = Uncertainty(study, cut, Resampling(over=over, resamples=200))  # type: ignore[arg-type]
         found.append([*uncertainty.over_systems("edit"), *uncertainty.over_pairs("edit")])
     for with_it, without in zip(*found, strict=True):
         assert with_it.dropped == without.dropped
@@ -140,7 +145,9 @@ def test_a_system_that_nobody_judged_does_not_move_intervals(
 @pytest.mark.parametrize("over", ["sentences", "both"])
 def test_intervals_hold_the_estimate(sample: Benchmark, over: str) -> None:
     study = Study(sample)
-    good, noise, flat = Uncertainty(study, entries(sample), Resampling(over, 400)).over_systems(  # type: ignore[arg-type]
+    good, noise, flat = Uncertainty(
+        study, entries(sample), Resampling(over=over, resamples=400)
+    ).over_systems(  # type: ignore[arg-type]
         "edit"
     )
     table = entries(sample)[0].sentences
@@ -243,7 +250,7 @@ def test_differences_are_paired(sample: Benchmark, over: str) -> None:
     found = Uncertainty(
         Study(sample, "mean"),
         [good, replace(good, label="again"), noise],
-        Resampling(over, 50, 0.9),  # type: ignore[arg-type]
+        Resampling(over=over, resamples=50, confidence=0.9),  # type: ignore[arg-type]
     )
     figures = {"pearson": [0.9, 0.9, 0.2]}
     same, other, _ = found.differences("edit", "system", figures)
@@ -260,7 +267,7 @@ def test_differences_are_paired(sample: Benchmark, over: str) -> None:
 
 
 def test_differences_at_sentence_level_hold_what_was_drawn(sample: Benchmark) -> None:
-    found = Uncertainty(Study(sample), entries(sample)[:2], Resampling("both", 200))
+    found = Uncertainty(Study(sample), entries(sample)[:2], Resampling(over="both", resamples=200))
     (gap,) = found.differences("edit", "sentence", {"accuracy": [0.8, 0.5]})
     narrow, wide = gap.ci95["sentences"], gap.ci95["both"]
     assert wide[1] - wide[0] > narrow[1] - narrow[0] > 0
@@ -277,7 +284,9 @@ def cut(benchmark: Benchmark, systems: int, sentences: int) -> Uncertainty:
     )
     kept = replace(benchmark, corpus=few, rankings={}, sample=False)
     table = entries(benchmark)[0].sentences[:systems, 1 : sentences + 1]  # nothing missing
-    return Uncertainty(Study(kept, "mean"), [Entry("good", table)], Resampling("both", 50))
+    return Uncertainty(
+        Study(kept, "mean"), [Entry("good", table)], Resampling(over="both", resamples=50)
+    )
 
 
 def test_one_sentence_has_no_interval(sample: Benchmark) -> None:

@@ -13,7 +13,7 @@ from gecjury.errors import OptionError
 from gecjury.metaeval.ratings import weighted
 from gecjury.metaeval.resampled import _ScoreWins, resampled_wins
 from gecjury.metaeval.uncertainty import _dense_sums, drawn_sums
-from gecjury.stats.bootstrap import check_resamples, make_resampled
+from gecjury.stats.bootstrap import make_resampled
 from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, taus
 from gecjury.stats.preferences import (
     TieRule,
@@ -23,6 +23,7 @@ from gecjury.stats.preferences import (
     table_in_parts,
 )
 from gecjury.stats.ranking import trueskill
+from gecjury.stats.resampling import check_resamples
 from gecjury.stats.soft_accuracy import (
     JudgedDifferences,
     ScoreDifferences,

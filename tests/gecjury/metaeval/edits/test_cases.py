@@ -29,12 +29,13 @@ from gecjury.metaeval.edits.cases import (
 from gecjury.metaeval.edits.comparison import EditTasks, compare_edits, edit_tasks, plan_edits
 from gecjury.metaeval.edits.credit import CREDIT_KINDS, credit_edits, credit_kind, credit_with_files
 from gecjury.metaeval.edits.measures import edit_agreement
-from gecjury.metaeval.settings import CreditKind, Level, Resampling, Settings
+from gecjury.metaeval.settings import CreditKind, Level, Settings
 from gecjury.report.comparison import document, tables
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditCounts
 from gecjury.scoring.registry import load
 from gecjury.scoring.scores import Statistics
+from gecjury.stats.resampling import Resampling
 from tests.gecjury.metaeval.edits.test_variants import SEEN, Judge, Many
 
 SOURCES = ("a b c", "d e f", "g h i")

@@ -1,0 +1,82 @@
+"""How uncertainty is measured: the settings of bootstrap and tests that all studies share.
+
+The seed is no part of them: it belongs to the study, which draws more than resamples with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from gecjury.errors import OptionError, known_name
+
+PERMUTATIONS = 10_000
+"""Permutations of a test. With K of them no p is below 1/(K + 1), and Holm's correction multiplies
+the least of m tests by m: a thousand could not tell anything about twelve metrics (66 tests)."""
+
+MOST_RESAMPLES = 1_000_000
+"""Beyond so many the ends of an interval move by less than is ever printed."""
+_MOST_DRAWN = 100_000_000  # sentences and systems of all resamples: 2 GB
+
+Over = Literal["both", "sentences", "systems", "none"]
+"""What a bootstrap draws with replacement."""
+OVER: tuple[Over, ...] = get_args(Over)
+
+
+def check_resamples(resamples: int, points: int = 0) -> None:
+    """Refuse more resamples than can be held, or would be of use.
+
+    Args:
+        resamples: B.
+        points: sentences and systems that each draws; 0 where that is not known yet.
+
+    Raises:
+        OptionError: too many; says how many there may be.
+    """
+    most = min(MOST_RESAMPLES, max(1, _MOST_DRAWN // points) if points else MOST_RESAMPLES)
+    if resamples > most:
+        size = f" of {points} sentences and systems" if most < MOST_RESAMPLES else ""
+        raise OptionError(f"--resamples {resamples}: expected at most {most}{size}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resampling:
+    """How uncertainty is measured: the bootstrap behind intervals, and the tests.
+
+    Attributes:
+        over: what the bootstrap draws; `none`: no intervals and no tests, except those of single
+            edits, which draw sources.
+        resamples: its size.
+        confidence: of the intervals.
+        permutations: of the tests between metrics.
+        level: of significance, for clusters.
+
+    Raises:
+        OptionError: a value out of its range.
+    """
+
+    over: Over = "both"
+    resamples: int = 1000
+    confidence: float = 0.95
+    permutations: int = PERMUTATIONS
+    level: float = 0.05
+
+    def __post_init__(self) -> None:
+        """Refuse values out of range before any work is done."""
+        known_name("kind of resampling", self.over, OVER)
+        if self.resamples < 1:
+            raise OptionError(
+                f"--resamples {self.resamples}: expected 1 or more (--resample none: no)"
+            )
+        check_resamples(self.resamples)
+        if not 0 < self.confidence < 1:
+            raise OptionError(f"--confidence {self.confidence}: expected a number between 0 and 1")
+        if self.permutations < 1:
+            raise OptionError(f"permutations={self.permutations}: expected 1 or more")
+        if not 0 < self.level < 1:
+            raise OptionError(f"level={self.level}: expected a number between 0 and 1")
+
+    @property
+    def draws_sentences(self) -> bool:
+        """True where sentences are drawn, so that figures that rest on them have intervals."""
+        return self.over in ("both", "sentences")
