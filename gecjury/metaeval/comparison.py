@@ -74,7 +74,7 @@ from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
-from gecjury.stats.bootstrap import Interval, interval, make_resampled
+from gecjury.stats.bootstrap import Interval, interval, sentence_counts
 from gecjury.stats.grouped import GroupBy
 from gecjury.stats.resampling import Over, check_resamples
 
@@ -481,7 +481,7 @@ def _counts(trial: _Trial) -> FloatArray | None:
     if not how.draws_sentences:
         return None
     size = len(trial.study.benchmark.corpus)
-    return make_resampled("sentences", how.resamples, size, 1, settings.seed).counts
+    return sentence_counts(size, how.resamples, settings.seed)
 
 
 def _ratings(

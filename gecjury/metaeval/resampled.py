@@ -9,11 +9,12 @@ from typing import Protocol
 
 import numpy as np
 
-from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks
+from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks, draw_weights
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import View
 from gecjury.scoring.scores import Scores
+from gecjury.stats.counts import ratio
 from gecjury.stats.ranking import Aggregate
 from gecjury.stats.trueskill import Game, rate_resampled, score_waves
 
@@ -40,7 +41,6 @@ def resampled_system_scores(
     aggregate: Aggregate,
     entries: Sequence[Entry],
     draws: IntArray,
-    counts: FloatArray,
     workers: int | None = None,
 ) -> FloatArray:
     """System scores of every metric on every resampled corpus, without scoring anything again.
@@ -49,12 +49,12 @@ def resampled_system_scores(
         aggregate: how sentence scores become system scores.
         entries: M metrics.
         draws: B × N sentence indices, rows ascending.
-        counts: B × N, how often each sentence stands in each draw.
         workers: threads for TrueSkill, by default one for each processor.
 
     Returns:
         M × B × S.
     """
+    counts = draw_weights(draws, draws.shape[1])
     if aggregate == "trueskill":
         return _skills([entry.sentences for entry in entries], counts, workers)
     return np.stack([_one(aggregate, entry, draws, counts) for entry in entries])
@@ -160,11 +160,8 @@ def resampled_wins(wins: Wins, counts: FloatArray, *, at_once: int = BLOCK) -> F
         won, lost = (_drawn(counts, wins.take(rows, lost=side)) for side in (False, True))
         decided = won + lost
         met = decided > 0
-        share = np.divide(won, decided, out=np.zeros_like(won), where=met).sum(axis=2)
-        opponents = met.sum(axis=2)
-        found[:, rows] = np.divide(
-            share, opponents, out=np.full(share.shape, np.nan), where=opponents > 0
-        )
+        share = ratio(won, decided, 0.0).sum(axis=2)
+        found[:, rows] = ratio(share, met.sum(axis=2), np.nan)
     return found
 
 

@@ -186,9 +186,7 @@ class Uncertainty:
         """System scores, metrics × draws × systems; one draw where sentences are kept."""
         draws = self.draws
         if draws.sentences is not None:
-            return resampled_system_scores(
-                self.study.aggregate, self.entries, draws.sentences, draws.counts
-            )
+            return resampled_system_scores(self.study.aggregate, self.entries, draws.sentences)
         return self.plain_scores
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,9 @@ from gecjury.stats.resampling import OVER, Over
 
 Interval = tuple[float, float]
 """Lower and upper bound; NaN where no draw gave a value."""
+
+Seed = int | Sequence[int] | np.random.Generator
+"""Where random numbers come from; a generator goes on from where it stands."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ def make_resampled(
     resamples: int,
     sentences: int,
     systems: int,
-    seed: int,
+    seed: Seed,
     among: IntArray | None = None,
 ) -> Resampled:
     """Draw corpora and sets of systems with replacement, each of the original's size.
@@ -73,11 +77,52 @@ def make_resampled(
     rng = np.random.default_rng(seed)
     lines = groups = None
     if over in ("both", "sentences"):
-        lines = np.sort(rng.integers(sentences, size=(resamples, sentences)), axis=1)
+        lines = sentence_draws(sentences, resamples, rng)
     if over in ("both", "systems"):
         known = np.arange(systems) if among is None else among
         groups = known[rng.integers(len(known), size=(resamples, len(known)))]
     return Resampled(lines, groups, draw_weights(lines, sentences), resamples, systems)
+
+
+def sentence_draws(sentences: int, resamples: int, seed: Seed) -> IntArray:
+    """Return resampled corpora, resamples × sentences: indices in the order of the corpus."""
+    rng = np.random.default_rng(seed)
+    return np.sort(rng.integers(sentences, size=(resamples, sentences)), axis=1)
+
+
+def sentence_counts(sentences: int, resamples: int, seed: Seed) -> FloatArray:
+    """Return how often `sentence_draws` has each sentence, resamples × sentences."""
+    return draw_weights(sentence_draws(sentences, resamples, seed), sentences)
+
+
+def group_counts(groups: int, resamples: int, seed: Seed) -> FloatArray:
+    """Return how often each group stands in each resample, resamples × groups.
+
+    Without groups there is no resample. The counts are drawn at once, by their multinomial law, so that no index is held: groups (the
+    sources of judged edits) may be very many. The law is that of `sentence_counts`.
+    """
+    if not groups:
+        return np.zeros((0, 0))
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(groups, np.full(groups, 1 / groups), resamples).astype(np.float64)
+
+
+def draws_within(parts: IntArray, resamples: int, rng: np.random.Generator) -> IntArray:
+    """Return resampled corpora that hold as many sentences of every part as the corpus does.
+
+    Args:
+        parts: the part of each sentence, from 0.
+        resamples: B.
+        rng: source of the draws.
+
+    Returns:
+        B × sentences indices in the order of the corpus.
+    """
+    drawn = []
+    for part in range(parts.max() + 1):
+        rows = np.flatnonzero(parts == part)
+        drawn.append(rows[rng.integers(len(rows), size=(resamples, len(rows)))])
+    return np.sort(np.concatenate(drawn, axis=1), axis=1)
 
 
 def interval(
