@@ -98,8 +98,9 @@ def sentence_counts(sentences: int, resamples: int, seed: Seed) -> FloatArray:
 def group_counts(groups: int, resamples: int, seed: Seed) -> FloatArray:
     """Return how often each group stands in each resample, resamples × groups.
 
-    Without groups there is no resample. The counts are drawn at once, by their multinomial law, so that no index is held: groups (the
-    sources of judged edits) may be very many. The law is that of `sentence_counts`.
+    Without groups there is no resample. The counts are drawn at once, by their multinomial law, so
+    that no index is held: groups (the sources of judged edits) may be very many. The law is that of
+    `sentence_counts`.
     """
     if not groups:
         return np.zeros((0, 0))
