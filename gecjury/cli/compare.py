@@ -148,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
 def compare_metrics(args: argparse.Namespace, name: str, metrics: Sequence[str]) -> int:
     """Compare metrics on a benchmark; shared with `demo`."""
     from gecjury.benchmarks.load import load_benchmark
-    from gecjury.metaeval.comparison import check, compare, plans
+    from gecjury.metaeval.comparison import Trial
     from gecjury.metaeval.effort import effort, told
     from gecjury.report.comparison import document, tables
     from gecjury.report.tables import print_result
@@ -174,18 +174,18 @@ def compare_metrics(args: argparse.Namespace, name: str, metrics: Sequence[str])
             "by --systems, or leave it out"
         )
     runtime = runtime_from(args)
+    # What is refused leaves no folder behind.
+    trial = Trial.of(benchmark, scorers, settings, runtime)
     if runtime.dry_run:
-        dry_run([], benchmark.corpus, runtime, plans(benchmark, scorers, settings, runtime=runtime))
+        dry_run([], benchmark.corpus, runtime, trial.plans())
         return 0
     if text := told(effort(benchmark, len(scorers), settings)):
         print(f"gecjury: {text}", file=sys.stderr, flush=True)
     if args.html:
         from gecjury.report.page.page import check_page
 
-        # What is refused leaves no folder behind.
-        check(benchmark, scorers, settings)
         check_page(args.html)
-    found = compare(benchmark, scorers, settings, runtime=runtime, score_files=args.output)
+    found = trial.compare(args.output)
     if args.html:
         from gecjury.report.page.page import write_page
 

@@ -82,15 +82,9 @@ def compare_systems(
         workers: threads for TrueSkill.
     """
     size, lines = table.sentences.shape
-    entry = Entry(
-        table.signature.label,
-        table.sentences,
-        None,
-        lambda draws: scorer.corpus_scores(table.statistics, draws).score,
-    )
     scores = aggregate_scores(aggregate, table.sentences, table.by_system.score)
     draws = sentence_draws(lines, resamples, seed)
-    drawn = resampled_system_scores(aggregate, [entry], draws, workers)[0]
+    drawn = resampled_system_scores(aggregate, [Entry(table, scorer)], draws, workers)[0]
     if aggregate == "trueskill":
         # Only differences of skills mean anything: which comparisons come first, while all are
         # uncertain, moves all of them together.

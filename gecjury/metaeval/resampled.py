@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,7 +13,8 @@ from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks, draw_weights
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import View
-from gecjury.scoring.scores import Scores
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Scores, ScoreTable
 from gecjury.stats.counts import ratio
 from gecjury.stats.ranking import Aggregate
 from gecjury.stats.trueskill import Game, rate_resampled, score_waves
@@ -21,20 +22,21 @@ from gecjury.stats.trueskill import Game, rate_resampled, score_waves
 
 @dataclass(frozen=True)
 class Entry:
-    """One metric's scores, as resampling needs them.
+    """A metric's scores, and what computes its corpus scores of resampled sentences.
 
     Attributes:
-        label: the metric.
-        sentences: systems × sentences.
-        items: systems × groups of the corpus, for metrics that judge side by side.
-        corpus: from draws (B × N sentence indices) to corpus scores B × systems; None for a
-            metric whose corpus score is the mean of its sentence scores.
+        table: the scores.
+        scorer: None for metrics whose corpus score is the mean of their sentence scores.
     """
 
-    label: str
-    sentences: FloatArray
-    items: FloatArray | None = None
-    corpus: Callable[[IntArray], FloatArray] | None = None
+    table: ScoreTable
+    scorer: Scorer | None = None
+
+    def corpus_scores(self, draws: IntArray) -> FloatArray | None:
+        """Return the metric's own corpus scores of B × N sentence indices; None without scorer."""
+        if self.scorer is None:
+            return None
+        return self.scorer.corpus_scores(self.table.statistics, draws).score
 
 
 def resampled_system_scores(
@@ -43,7 +45,7 @@ def resampled_system_scores(
     draws: IntArray,
     workers: int | None = None,
 ) -> FloatArray:
-    """System scores of every metric on every resampled corpus, without scoring anything again.
+    """Return system scores of every metric on every resampled corpus; nothing is scored again.
 
     Args:
         aggregate: how sentence scores become system scores.
@@ -56,8 +58,16 @@ def resampled_system_scores(
     """
     counts = draw_weights(draws, draws.shape[1])
     if aggregate == "trueskill":
-        return _skills([entry.sentences for entry in entries], counts, workers)
-    return np.stack([_one(aggregate, entry, draws, counts) for entry in entries])
+        return _skills([entry.table.sentences for entry in entries], counts, workers)
+    scores = []
+    for entry in entries:
+        sentences = entry.table.sentences
+        if aggregate == "expected-wins":
+            scores.append(resampled_wins(_ScoreWins(sentences), counts))
+            continue
+        own = entry.corpus_scores(draws) if aggregate == "corpus" else None
+        scores.append(Scores(sentences).mean(draws).score if own is None else own)
+    return np.stack(scores)
 
 
 def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | None) -> FloatArray:
@@ -79,14 +89,6 @@ def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | Non
             workers=workers or os.cpu_count() or 1,
         )
     return found
-
-
-def _one(aggregate: Aggregate, entry: Entry, draws: IntArray, counts: FloatArray) -> FloatArray:
-    if aggregate == "expected-wins":
-        return resampled_wins(_ScoreWins(entry.sentences), counts)
-    if aggregate == "corpus" and entry.corpus is not None:
-        return entry.corpus(draws)
-    return Scores(entry.sentences).mean(draws).score
 
 
 class Wins(Protocol):

@@ -347,6 +347,26 @@ def soft_pairwise_accuracy(
     return _one_minus_share(*_gap_sums(human, metric, weights))
 
 
+def drawn_soft_accuracy(
+    human: FloatArray, metric: FloatArray, times: FloatArray | None
+) -> FloatArray:
+    """Return SPA of every draw of systems, its pairs as often as the draw has them.
+
+    Args:
+        human: p of humans, shape (pairs,).
+        metric: p of the metric, shape (pairs,).
+        times: B × S, how often each system stands in each draw; None for one draw of each.
+    """
+    if times is None:
+        return np.atleast_1d(soft_pairwise_accuracy(human, metric))
+    first, second = np.triu_indices(times.shape[1], 1)
+    parts = [
+        soft_pairwise_accuracy(human, metric, times[rows][:, first] * times[rows][:, second])
+        for rows in blocks(len(times), len(metric))
+    ]
+    return np.concatenate(parts)
+
+
 def _gap_sums(
     human: FloatArray, metric: FloatArray, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
