@@ -47,7 +47,7 @@ from gecjury.stats.soft_accuracy import (
     soft_pairwise_accuracy,
     soft_signs,
 )
-from gecjury.stats.windows import Windows, human_ranks, window_correlations
+from gecjury.stats.grouped import Windows, human_ranks, window_correlations
 
 HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
 LEAST_SENTENCES = 2  # of which draws differ
