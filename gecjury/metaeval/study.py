@@ -31,6 +31,7 @@ from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import interval, sentence_counts
 from gecjury.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
 from gecjury.stats.counts import ratio
+from gecjury.stats.grouped import Windows, human_ranks, window_correlations
 from gecjury.stats.preferences import (
     PairTable,
     PreferenceAgreement,
@@ -47,7 +48,6 @@ from gecjury.stats.soft_accuracy import (
     soft_pairwise_accuracy,
     soft_signs,
 )
-from gecjury.stats.grouped import Windows, human_ranks, window_correlations
 
 HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
 LEAST_SENTENCES = 2  # of which draws differ
