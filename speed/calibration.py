@@ -28,9 +28,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gecjury.arrays import FloatArray
-from gecjury.stats.bootstrap import Over, interval, make_resampled
+from gecjury.stats.bootstrap import interval, make_resampled
 from gecjury.stats.correlation import correlations, pearson
 from gecjury.stats.permutation import perm_both, perm_systems
+from gecjury.stats.resampling import Over
 from speed.harness import Claim, Options, checked
 
 __all__ = ["measure"]

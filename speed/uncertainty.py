@@ -17,12 +17,14 @@ from pathlib import Path
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.metaeval.resampled import Entry
+from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
-from gecjury.metaeval.uncertainty import Resampling, Uncertainty
+from gecjury.metaeval.uncertainty import Uncertainty
 from gecjury.runtime import Runtime
 from gecjury.scoring.registry import load
 from gecjury.scoring.score_files import score_with_files
 from gecjury.scoring.scorer import Scorer
+from gecjury.stats.resampling import Resampling
 from speed.harness import Claim, Options, checked, peak_memory
 
 __all__ = ["measure"]
@@ -82,26 +84,18 @@ def _stages(
         start = time.perf_counter(), time.process_time()
 
     tables = [score_with_files(s, benchmark.corpus, folder, Runtime()) for s in scorers]
-    entries = [
-        Entry(
-            table.signature.label,
-            table.sentences,
-            None,
-            lambda draws, s=scorer, t=table: s.corpus_scores(t.statistics, draws).score,
-        )
-        for scorer, table in zip(scorers, tables, strict=True)
-    ]
+    entries = [Entry(table, scorer) for scorer, table in zip(scorers, tables, strict=True)]
     done("read score files")
-    study = Study(benchmark, "trueskill")
+    study = Study(benchmark, Settings(resampling=Resampling(resamples=resamples)))
     for table in tables:
         study.evaluate(table, benchmark.views)
     done("point estimates, SPA")
-    found = Uncertainty(study, entries, Resampling("both", resamples))
+    found = Uncertainty(study, entries)
     found.scores  # noqa: B018 (computed on first use)
     done(_DRAWS)
     for view in benchmark.views:
-        found.over_systems(view)
-        found.over_pairs(view)
+        found.intervals(view, "system")
+        found.intervals(view, "sentence")
     done("intervals, E and S")
     for view in benchmark.views:
         found.significance(view, range(len(entries)))

@@ -98,7 +98,7 @@ def document(found: Tuned) -> dict[str, Any]:
         "references": benchmark.references,
         "human": benchmark.view,
         "human_scores": found.human_scores,
-        "aggregate": found.study.aggregate,
+        "aggregate": found.study.settings.aggregate,
         "seed": found.seed,
         "fingerprint": benchmark.fingerprint,
         "found": [each.row() for each in found.found],
@@ -136,7 +136,7 @@ def tables(found: Tuned, benchmark: str, curve: bool) -> list[Table]:
         notes = [
             f"{found.grid.option} tried from {shown(found.grid.values)}, default "
             f"{found.grid.default:g}; {_how(found)}",
-            f"system scores by {found.study.aggregate}, human {found.human_scores}; "
+            f"system scores by {found.study.settings.aggregate}, human {found.human_scores}; "
             "accuracy over decided pairs, ties count half",
         ]
     columns = [Column("measure"), *(Column(key, digits=2) for key in keys)]

@@ -15,12 +15,13 @@ from gecjury.arrays import BoolArray, FloatArray, IntArray, blocks, draw_weights
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.experiments.score import TypeLevel
-from gecjury.experiments.system_tests import pair_tests, tail_p
+from gecjury.experiments.system_tests import pair_tests
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
-from gecjury.stats.bootstrap import Interval, check_resamples, interval, make_resampled
-from gecjury.stats.counts import precision_recall_f
-from gecjury.stats.permutation import permutation_signs
+from gecjury.stats.bootstrap import Interval, interval, sentence_draws
+from gecjury.stats.counts import precision_recall_f, ratio
+from gecjury.stats.permutation import permutation_signs, swapped_means, tail_p
+from gecjury.stats.resampling import check_resamples
 
 RATES: Mapping[str, str] = {
     "over-correction": "share of the sentences that every reference leaves unchanged which the "
@@ -64,10 +65,7 @@ class Resampler:
     def draws(self, sentences: int) -> IntArray:
         """B × N indices of sentences, each row a resampled corpus."""
         check_resamples(self.resamples, sentences)
-        found = make_resampled("sentences", self.resamples, sentences, 2, self.seed).sentences
-        if found is None:
-            raise AssertionError("sentences were to be drawn")
-        return found
+        return sentence_draws(sentences, self.resamples, self.seed)
 
 
 @dataclass(frozen=True)
@@ -206,13 +204,12 @@ def rate_difference(
     for part, counts in _counts(how.draws(len(chosen))):
         total = counts @ weights
         gained = counts @ (met[1] - met[0])
-        drawn[part] = gained / np.where(total > 0, total, np.nan)
+        drawn[part] = ratio(gained, total, np.nan)
     bounds, dropped = interval(drawn, how.confidence)
     both = met[:, asked]
     change = both[1] - both[0]
     signs, exact = permutation_signs(count, how.permutations, how.seed)
-    null, observed = signs @ change[:, None] / count, np.array([change.mean()])
-    p = float(tail_p(null, observed, exact)[0])
+    p = float(tail_p(*swapped_means(change[:, None], signs), exact)[0])
     old, new = both.mean(axis=1).tolist()
     return Paired(old, new, bounds, p, count, dropped)
 

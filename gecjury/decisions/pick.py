@@ -21,8 +21,9 @@ from gecjury.experiments.system_tests import mixed_scores
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import ScoreTable, Statistics
-from gecjury.stats.bootstrap import Interval, check_resamples, interval
+from gecjury.stats.bootstrap import Interval, draws_within, interval
 from gecjury.stats.counts import precision_recall_f
+from gecjury.stats.resampling import check_resamples
 from gecjury.wording import number
 
 Votes = Literal["files", "texts"]
@@ -551,17 +552,13 @@ def _part_draws(lines: int, settings: PickSettings) -> tuple[IntArray, IntArray]
     """Part the sentences at random, and resample corpora within each part.
 
     Returns:
-        The part of each sentence, shape (lines,); and (1 + B) × lines sentence indices in the order
-        of the corpus: the corpus itself, then B resamples. All have the same number of sentences of
-        a part, and a sentence drawn twice never stands in two parts.
+        The part of each sentence, shape (lines,); and (1 + B) × lines sentence indices: the corpus
+        itself, then B resamples. A sentence drawn twice never stands in two parts, so that the half
+        that chooses a system never holds what the system is scored on.
     """
     rng = np.random.default_rng(settings.seed)
     parts: IntArray = rng.permutation(lines) % min(_PARTS, lines)
-    drawn = []
-    for part in range(parts.max() + 1):
-        rows = np.flatnonzero(parts == part)
-        drawn.append(rows[rng.integers(len(rows), size=(settings.resamples, len(rows)))])
-    resamples = np.sort(np.concatenate(drawn, axis=1), axis=1)
+    resamples = draws_within(parts, settings.resamples, rng)
     return parts, np.concatenate([np.arange(lines)[None], resamples])
 
 

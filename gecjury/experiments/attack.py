@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, draw_weights
+from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.corpus.reading import read_versions
@@ -23,7 +23,8 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
-from gecjury.stats.bootstrap import check_resamples, interval
+from gecjury.stats.bootstrap import interval, sentence_counts
+from gecjury.stats.resampling import check_resamples
 
 _MANY = 5_000  # texts below which a metric is soon done with them
 _TRIED = 20  # sentences that are scored to tell how long all will take
@@ -465,8 +466,7 @@ def attack(
         for scorer in scorers
     ]
     size = len(corpus)
-    rng = np.random.default_rng([settings.seed, 1])
-    weights = draw_weights(rng.integers(size, size=(settings.resamples, size)), size)
+    weights = sentence_counts(size, settings.resamples, [settings.seed, 1])
     return Attacked(
         tuple(MetricAttack(scores, _effects(scores, weights)) for scores in found),
         size,

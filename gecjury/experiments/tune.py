@@ -33,6 +33,7 @@ from gecjury.experiments.tuning import (
     parse_grid,
     trial_of,
 )
+from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.metaeval.study import Study
 from gecjury.runtime import Runtime
 from gecjury.scoring.options import parse
@@ -246,8 +247,9 @@ def _grid(what: str, settings: TuneSettings) -> tuple[Grid, int, TuneSettings]:
 def _study(benchmark: Benchmark, settings: TuneSettings) -> Study:
     """A benchmark to tune or test on; its first human column where the one named is not there."""
     kinds = benchmark.human[benchmark.view]
-    kind = settings.human_scores if settings.human_scores in kinds else None
-    return Study(benchmark, settings.aggregate or "corpus", human_scores=kind, seed=settings.seed)
+    kind = cast(HumanKind, settings.human_scores) if settings.human_scores in kinds else None
+    aggregate = settings.aggregate or "corpus"
+    return Study(benchmark, Settings(aggregate=aggregate, human_scores=kind, seed=settings.seed))
 
 
 def _tune_grid(

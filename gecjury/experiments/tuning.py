@@ -263,7 +263,7 @@ def trial_of(
         sentences: value × systems × sentences where they are known already.
     """
     corpus = study.benchmark.corpus
-    if sentences is not None and study.aggregate == "corpus":
+    if sentences is not None and study.settings.aggregate == "corpus":
         raise OptionError("a tuned metric of sentence scores alone has no corpus score")
     whole, parts, right = [], [], []
     statistics: Statistics | None = None
@@ -280,9 +280,9 @@ def trial_of(
                 statistics = score_with_files(scorer, corpus, runtime.scores, runtime).statistics
             scores = scorer.sentence_scores(statistics).score
             own = scorer.corpus_scores(statistics).score
-            resampled = (
-                None if draws is None else _resampled(scorer, statistics, draws, study.aggregate)
-            )
+            resampled = None
+            if draws is not None:
+                resampled = _resampled(scorer, statistics, draws, study.settings.aggregate)
         scores = settled(scores)
         whole.append(study.system_scores(scores, own))
         if draws is not None and resampled is not None:
@@ -312,10 +312,11 @@ def _resampled(
 def _of_draws(
     study: Study, scores: FloatArray, corpus_scores: FloatArray, draws: IntArray
 ) -> FloatArray:
+    how = study.settings
     return np.array(
         [
             aggregate_scores(
-                study.aggregate, scores[:, rows], own, shuffles=study.shuffles, seed=study.seed
+                how.aggregate, scores[:, rows], own, shuffles=how.shuffles, seed=how.seed
             )
             for rows, own in zip(draws, corpus_scores, strict=True)
         ]

@@ -17,7 +17,6 @@ from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import BENCHMARKS, View
 from gecjury.errors import InputError
 from gecjury.metaeval.edits.corrections import LabelComparison
-from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
 from gecjury.stats.preferences import TieRule
 from gecjury.wording import listed, number, percent
@@ -107,18 +106,20 @@ def _folder(benchmark: Benchmark, part: str) -> str:
     return "" if benchmark.name in BENCHMARKS else f" put {part} into its folder,"
 
 
-def check_study(study: Study, views: Sequence[View], level: str) -> None:
+def check_study(study: Study, views: Sequence[View]) -> None:
     """Refuse a comparison that cannot give a single figure.
 
     Args:
         study: benchmark and settings.
         views: the human judgments asked for.
-        level: what was asked for: `system`, `sentence`, `edit` or `all`.
 
     Raises:
+        OptionError: human scores of systems that the benchmark lacks.
         InputError: correlations over fewer than three systems, or no decided pair of the systems.
     """
-    names = study.benchmark.corpus.names
+    for view in views:
+        study.human(view)
+    names, level = study.benchmark.corpus.names, study.settings.level
     if level == "system" and study.benchmark.places:
         raise InputError(
             f"{study.benchmark.name} names no systems, so that there is no --level system; take "
@@ -161,7 +162,6 @@ def cautions(
     views: Sequence[View],
     results: Sequence[Result],
     chance: Sequence[Result] = (),
-    settings: Settings | None = None,
     *,
     tested: bool = False,
     noted: Sequence[str] = (),
@@ -170,16 +170,15 @@ def cautions(
     """What may make a reader believe too much, explains an undefined figure, or doubts a judgment.
 
     Args:
-        study: benchmark, tie rule and aggregate.
+        study: the benchmark, which levels are shown, and how the intervals were made.
         views: the human judgments compared with.
         results: of the metrics, with their intervals.
         chance: of those that know nothing.
-        settings: which levels are shown, and how the intervals were made.
         tested: whether differences between metrics were tested.
         noted: what the metrics said of their own scores.
         labels: of whole corrections, where they have some.
     """
-    settings = settings or Settings()
+    settings = study.settings
     result_cautions = []
     if study.benchmark.sample:
         result_cautions.append(
@@ -196,8 +195,8 @@ def cautions(
         for result in results
         if settings.level in ("sentence", "all") and result.sentence is not None
     ]
-    result_cautions += _of_few_systems(study, systems, settings)
-    result_cautions += _of_few_sentences(study, settings)
+    result_cautions += _of_few_systems(study, systems)
+    result_cautions += _of_few_sentences(study)
     result_cautions += _of_few_labels(labels)
     result_cautions += _of_ties(study, sentences)
     result_cautions += _of_gaps(results)
@@ -220,9 +219,7 @@ def cautions(
     return tuple(dict.fromkeys([*result_cautions, *(Caution("Notes", note) for note in notes)]))
 
 
-def _of_few_systems(
-    study: Study, systems: Sequence[Result], settings: Settings
-) -> Iterator[Caution]:
+def _of_few_systems(study: Study, systems: Sequence[Result]) -> Iterator[Caution]:
     """How little a correlation over so few systems says, told of the highest one."""
     count = len(study.benchmark.corpus.names)
     if study.benchmark.places:
@@ -238,7 +235,7 @@ def _of_few_systems(
     if known and count > 3:
         top = max(known)
         bounds = known[top].system.ci95.get("pearson", (math.nan, math.nan))
-        how = f"{100 * settings.resampling.confidence:g}% interval"
+        how = f"{100 * study.settings.resampling.confidence:g}% interval"
         if any(math.isnan(bound) for bound in bounds):
             half = 1.96 / math.sqrt(count - 3)
             bounds = (math.tanh(math.atanh(top) - half), math.tanh(math.atanh(top) + half))
@@ -251,10 +248,10 @@ def _of_few_systems(
     yield Caution("Few systems", text)
 
 
-def _of_few_sentences(study: Study, settings: Settings) -> Iterator[Caution]:
+def _of_few_sentences(study: Study) -> Iterator[Caution]:
     """What intervals and tests over a handful of sentences are worth."""
     count = len(study.benchmark.corpus)
-    if settings.resampling.over == "none" or count >= _FEW_SENTENCES:
+    if study.settings.resampling.over == "none" or count >= _FEW_SENTENCES:
         return
     text = f"Everything here rests on {count} sentence{'s' * (count > 1)}"
     if count == 1:
@@ -310,11 +307,12 @@ def _of_ties(study: Study, sentences: Sequence[Result]) -> Iterator[Caution]:
             ties[result.label] = max(share, ties.get(result.label, 0.0))
     if not ties:
         return
+    rule = study.settings.ties
     each = [f"{name} {percent(share)}" for name, share in sorted(ties.items(), key=lambda t: -t[1])]
     yield Caution(
         "Ties",
-        f"Pairs that a metric cannot tell apart: {listed(each)}. Under the rule “{study.ties}” "
-        f"{_TIES[study.ties]}.",
+        f"Pairs that a metric cannot tell apart: {listed(each)}. Under the rule “{rule}” "
+        f"{_TIES[rule]}.",
     )
 
 

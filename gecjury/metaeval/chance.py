@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gecjury.arrays import FloatArray
 from gecjury.corpus.corpus import Corpus
+from gecjury.scoring.scores import Scores, ScoreTable, Statistics
+from gecjury.scoring.signature import Signature
 
 
 def chance_scores(corpus: Corpus, seed: int = 0) -> Mapping[str, FloatArray]:
-    """Sentence scores, systems × sentences, of three metrics that look at no correction.
+    """Return sentence scores, systems × sentences, of three metrics that look at no correction.
 
     - `constant` scores everything alike;
     - `random` draws scores uniformly, seeded;
@@ -25,6 +27,22 @@ def chance_scores(corpus: Corpus, seed: int = 0) -> Mapping[str, FloatArray]:
         "random": random_scores(*shape, seed=seed),
         "copy-source": _likeness_to_source(corpus),
     }
+
+
+def sentence_table(
+    name: str, systems: Sequence[str], sentences: FloatArray, family: str = "chance"
+) -> ScoreTable:
+    """Return a score table of sentence scores alone, whose means are the corpus scores.
+
+    Args:
+        name: of the metric.
+        systems: S names.
+        sentences: S × N.
+        family: of the metric.
+    """
+    totals, statistics = Scores(sentences.mean(axis=1)), Statistics(sentences)
+    signature = Signature(name, family, {})
+    return ScoreTable(tuple(systems), signature, Scores(sentences), totals, statistics, {})
 
 
 def _likeness_to_source(corpus: Corpus) -> FloatArray:

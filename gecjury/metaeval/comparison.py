@@ -17,7 +17,6 @@ from typing import Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.annotators import annotator_kappa
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
@@ -31,15 +30,8 @@ from gecjury.metaeval.edits.comparison import (
     edit_tasks,
     plan_edits,
 )
-from gecjury.metaeval.edits.corrections import (
-    LabelComparison,
-    Labelled,
-    ScoreKind,
-    kinds_of_scores,
-    label_agreements,
-    source_scores,
-)
-from gecjury.metaeval.ratings import one_rater, rating_agreement, resampled_ratings
+from gecjury.metaeval.edits.corrections import Labelled, compare_labels
+from gecjury.metaeval.ratings import Rated, rated_rows
 from gecjury.metaeval.resampled import Entry
 from gecjury.metaeval.result import (
     Annotators,
@@ -47,24 +39,16 @@ from gecjury.metaeval.result import (
     Comparison,
     IntervalsAndTests,
     PairwiseAgreement,
-    Rated,
-    Segmented,
-    SegmentLevel,
     WindowAgreement,
 )
-from gecjury.metaeval.segments import (
-    Segments,
-    mean_rater,
-    ranked_segments,
-    rated_segments,
-    two_annotators,
-)
+from gecjury.metaeval.segments import Segmented, segment_level
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
 from gecjury.metaeval.uncertainty import (
-    LEAST_SENTENCES,
+    DRAWN_LEVELS,
     Difference,
     Drawn,
+    DrawnLevel,
     Significance,
     Uncertainty,
     drawn_differences,
@@ -74,12 +58,10 @@ from gecjury.scoring import registry
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
-from gecjury.stats.bootstrap import Interval, Over, check_resamples, interval, make_resampled
-from gecjury.stats.grouped import GroupBy
+from gecjury.stats.resampling import Over, check_resamples
 
 _SIZES = (4, 8)  # of windows, in systems
-# Statistics at system level that have intervals, for the share of draws that define none.
-_STATISTICS = 5
+_STATISTICS = ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa")  # at system level
 
 
 Metric = registry.Metric | ScoreTable
@@ -89,19 +71,8 @@ Metric = registry.Metric | ScoreTable
 def check(
     benchmark: Benchmark | str, scorers: Sequence[Metric], settings: Settings | None = None
 ) -> None:
-    """Refuse, before any scoring, what cannot be compared.
-
-    Args:
-        benchmark: as for `compare`.
-        scorers: as for `compare`.
-        settings: as for `compare`.
-
-    Raises:
-        OptionError: a setting that the benchmark or a metric does not allow.
-        InputError: a metric needs what the benchmark lacks, or nothing of a level can be computed.
-        DataError: data are missing.
-    """
-    _Trial.prepare(benchmark, scorers, settings or Settings(), Runtime())
+    """Refuse, before any scoring, what cannot be compared; arguments and errors as `Trial.of`."""
+    Trial.of(benchmark, scorers, settings)
 
 
 def plans(
@@ -111,13 +82,8 @@ def plans(
     *,
     runtime: Runtime | None = None,
 ) -> list[Plan]:
-    """What `compare` would ask of paid services, without asking; refuses what it would refuse."""
-    runtime = runtime or Runtime()
-    trial = _Trial.prepare(benchmark, scorers, settings or Settings(), runtime)
-    corpus = trial.study.benchmark.corpus
-    paid = [metric for metric in trial.scored if isinstance(metric, Scorer)]
-    found = [plan for metric in paid if (plan := metric.plan(corpus, runtime)) is not None]
-    return found + plan_edits(trial.edits, trial.study.benchmark, runtime)
+    """Return what `compare` would ask of paid services; refuses what it would refuse."""
+    return Trial.of(benchmark, scorers, settings, runtime).plans()
 
 
 def compare(
@@ -146,128 +112,157 @@ def compare(
         DataError: data are missing.
         OutputError: a score file cannot be written.
     """
-    settings, runtime = settings or Settings(), runtime or Runtime()
-    if runtime.dry_run:
+    if runtime is not None and runtime.dry_run:
         raise OptionError("a dry run scores nothing: take gecjury.metaeval.comparison.plans")
-    trial = _Trial.prepare(benchmark, scorers, settings, runtime)
-    settings = trial.settings
-    # Scoring may take hours: what can be refused is refused before it begins.
-    if score_files is not None:
-        check_writable(score_files)
-    study, views = trial.study, trial.views
-    corpus = study.benchmark.corpus
-    tables = tuple(
-        (
-            metric
-            if isinstance(metric, ScoreTable)
-            else score_with_files(metric, corpus, score_files, runtime)
-        ).settled()
-        for metric in trial.scored
-    )
-    # Intervals and tests need all metrics at once, so results are first made without them.
-    plain = [result for table in tables for result in study.evaluate(table, views)]
-    results, chance, uncertainty = _weigh(trial, tables, plain, study.chance(views))
-    check_scored(results)
-    edits = compare_edits(trial.edits, study.benchmark, runtime, settings, score_files)
-    ratings, segments = _ratings(trial, tables, results, chance), _segments(trial, tables)
-    labels = _labels(trial, tables, runtime)
-    if uncertainty is not None:
-        more = _differences(trial, "ratings", ratings)
-        more += _differences(trial, "segment", segments.rows if segments else ())
-        more += _differences(trial, "edit", edits.results if edits else ())
-        told = labels.rows if labels else ()
-        more += _differences(trial, "labels", [row for row in told if row.score == "score"])
-        uncertainty = replace(uncertainty, differences=(*uncertainty.differences, *more))
-    annotators = _annotators(study, views)
-    return Comparison(
-        study=study,
-        settings=settings,
-        views=views,
-        tables=tables,
-        results=results,
-        chance=chance,
-        annotators=annotators,
-        uncertainty=uncertainty,
-        edits=edits,
-        ratings=ratings,
-        segments=segments,
-        labels=labels,
-        windows=tuple(_windows(study, results)) if settings.windows else (),
-        pairwise=tuple(_pairwise(study, tables, views)) if settings.pairwise else (),
-        audits=tuple(_audits(tables, results, annotators)),
-        cautions=cautions(
-            study,
-            views,
-            results,
-            chance,
-            settings,
-            tested=uncertainty is not None and any(uncertainty.tests.values()),
-            noted=[note for table in tables for note in table.statistics.notes],
-            labels=labels,
-        ),
-    )
+    return Trial.of(benchmark, scorers, settings, runtime).compare(score_files)
 
 
 @dataclass(frozen=True)
-class _Trial:
-    """What is compared, found possible as far as that shows before any scoring.
+class Trial:
+    """A comparison that was found possible, as far as that shows before any scoring.
 
     Attributes:
-        study: benchmark and settings.
-        settings: what was asked for.
+        study: the benchmark, and the settings that it allows.
         views: the human judgments.
         scored: metrics of the levels above edits; none where single edits alone are compared.
         edits: what is tried at the edit level.
+        runtime: device, workers and the like.
     """
 
     study: Study
-    settings: Settings
     views: tuple[View, ...]
     scored: tuple[Scorer | ScoreTable, ...]
     edits: EditTasks
+    runtime: Runtime
 
     @classmethod
-    def prepare(
+    def of(
         cls,
         benchmark: Benchmark | str,
         scorers: Sequence[Metric],
-        settings: Settings,
-        runtime: Runtime,
-    ) -> _Trial:
-        """Load what was named, and refuse what cannot be."""
+        settings: Settings | None = None,
+        runtime: Runtime | None = None,
+    ) -> Trial:
+        """Load what is named, and refuse what cannot be compared; arguments as of `compare`.
+
+        Raises:
+            OptionError: a setting that the benchmark or a metric does not allow.
+            InputError: a metric needs what the benchmark lacks, or nothing of a level can be
+                computed.
+            DataError: data are missing.
+        """
+        settings, runtime = settings or Settings(), runtime or Runtime()
         scored = list(_loaded([scorers] if isinstance(scorers, str) else scorers))
         if not scored:
             raise OptionError("no metric to compare: name one or more, such as green")
         if isinstance(benchmark, str):
             view = None if settings.human == "both" else settings.human
             benchmark = load_benchmark(benchmark, view=view, cache=runtime.cache)
-        study = Study(
-            benchmark,
-            settings.aggregate,
-            settings.ties,
-            settings.human_scores,
-            settings.shuffles,
-            settings.seed,
-        )
         views = settings.views(benchmark.view, benchmark.views)
-        for view in views:
-            study.human(view)
+        # The settings are narrowed to what the benchmark has, and every later check sees them so:
+        # where single edits alone were judged there is no other level, and where no systems are
+        # named nothing is drawn over them. Edits are tried as they were asked for.
         if benchmark.edits_alone:
             settings = _of_edits_alone(settings, benchmark)
-        check_study(study, views, settings.level)
-        wanted = settings
+        asked = settings
+        study = Study(benchmark, asked)
+        check_study(study, views)
         if benchmark.places:
             settings = _without_systems(settings, benchmark)
+            study = Study(benchmark, settings)
         if settings.resampling.over != "none":
-            corpus = benchmark.corpus
-            check_resamples(settings.resampling.resamples, len(corpus) + len(corpus.names))
+            points = len(benchmark.corpus) + len(benchmark.corpus.names)
+            check_resamples(settings.resampling.resamples, points)
         for metric in scored:
-            _check_metric(metric, benchmark, settings)
-        _check_statistic(study, views, settings)
-        _check_grouping(study, views, settings)
+            _check_metric(metric, study)
+        _check_statistic(study, views)
+        _check_grouping(study, views)
         alive = [metric for metric in scored if isinstance(metric, Scorer)]
-        edits = edit_tasks(alive, benchmark, wanted)
-        return cls(study, settings, views, () if settings.level == "edit" else tuple(scored), edits)
+        edits = edit_tasks(alive, benchmark, asked)
+        kept = () if settings.level == "edit" else tuple(scored)
+        return cls(study, views, kept, edits, runtime)
+
+    def plans(self) -> list[Plan]:
+        """Return what `compare` would ask of paid services, without asking."""
+        benchmark, runtime = self.study.benchmark, self.runtime
+        paid = [metric for metric in self.scored if isinstance(metric, Scorer)]
+        made = [metric.plan(benchmark.corpus, runtime) for metric in paid]
+        return [plan for plan in made if plan is not None] + plan_edits(
+            self.edits, benchmark, runtime
+        )
+
+    def compare(self, score_files: str | Path | None = None) -> Comparison:
+        """Score, and hold the scores against people's judgments.
+
+        Args:
+            score_files: a folder; scores that its files hold are read, the others added.
+
+        Raises:
+            InputError: nothing was both judged and scored, or a score file is damaged.
+            OutputError: a score file cannot be written.
+        """
+        study, views, runtime = self.study, self.views, self.runtime
+        # Scoring may take hours: what can be refused is refused before it begins.
+        if score_files is not None:
+            check_writable(score_files)
+        tables = tuple(
+            (
+                metric
+                if isinstance(metric, ScoreTable)
+                else score_with_files(metric, study.benchmark.corpus, score_files, runtime)
+            ).settled()
+            for metric in self.scored
+        )
+        # Intervals and tests need all metrics at once, so results are first made without them.
+        plain = [result for table in tables for result in study.evaluate(table, views)]
+        results, chance, uncertainty = _weigh(self, tables, plain, study.chance(views))
+        check_scored(results)
+        edits = compare_edits(self.edits, study.benchmark, runtime, study.settings, score_files)
+        # Results stand metric by metric, and for each metric view by view; scores of systems are
+        # the same in all views.
+        scores = [result.scores for result in (*results, *chance)[:: len(views)]]
+        ratings, segments = rated_rows(study, tables, scores), segment_level(study, views, tables)
+        labels = compare_labels(study, self.scored, tables, runtime)
+        if uncertainty is not None:
+            told = labels.rows if labels else ()
+            levels: dict[str, Sequence[_Row]] = {
+                "ratings": ratings,
+                "segment": segments.rows if segments else (),
+                "edit": edits.results if edits else (),
+                "labels": [row for row in told if row.score == "score"],
+            }
+            more = [one for level in levels for one in _differences(study, level, levels[level])]
+            uncertainty = replace(uncertainty, differences=(*uncertainty.differences, *more))
+        annotators = _annotators(study, views)
+        return Comparison(
+            study=study,
+            settings=study.settings,
+            views=views,
+            tables=tables,
+            results=results,
+            chance=chance,
+            annotators=annotators,
+            uncertainty=uncertainty,
+            edits=edits,
+            ratings=ratings,
+            segments=segments,
+            labels=labels,
+            windows=tuple(_windows(study, results)) if study.settings.windows else (),
+            pairwise=tuple(_pairwise(study, tables, views)) if study.settings.pairwise else (),
+            audits=tuple(_audits(tables, results, annotators)),
+            cautions=cautions(
+                study,
+                views,
+                results,
+                chance,
+                tested=uncertainty is not None and any(uncertainty.tests.values()),
+                noted=[note for table in tables for note in table.statistics.notes],
+                labels=labels,
+            ),
+        )
+
+
+_Row = Rated | Segmented | EditResult | Labelled
 
 
 def _without_systems(settings: Settings, benchmark: Benchmark) -> Settings:
@@ -328,15 +323,15 @@ def _loaded(given: Sequence[Metric]) -> Iterator[Scorer | ScoreTable]:
             yield registry.load(metric)
 
 
-def _check_metric(metric: Scorer | ScoreTable, benchmark: Benchmark, settings: Settings) -> None:
+def _check_metric(metric: Scorer | ScoreTable, study: Study) -> None:
     """Refuse a metric that needs what the benchmark lacks, or scores without their scorer."""
     if isinstance(metric, Scorer):
-        message = need_message(metric.needs, metric.name, benchmark)
+        message = need_message(metric.needs, metric.name, study.benchmark)
         if message:
             raise InputError(message)
-        metric.check(benchmark.corpus)
+        metric.check(study.benchmark.corpus)
         return
-    label = metric.signature.label
+    label, settings = metric.signature.label, study.settings
     if settings.level == "edit":
         raise OptionError(
             f"{label}: finished scores have no credits of single edits; give a scorer"
@@ -348,8 +343,9 @@ def _check_metric(metric: Scorer | ScoreTable, benchmark: Benchmark, settings: S
         )
 
 
-def _check_statistic(study: Study, views: Sequence[View], settings: Settings) -> None:
+def _check_statistic(study: Study, views: Sequence[View]) -> None:
     """Refuse soft pairwise accuracy without judgments of single sentences."""
+    settings = study.settings
     for view in views:
         if settings.statistic == "spa" and study.human_differences(view) is None:
             raise OptionError(
@@ -358,9 +354,9 @@ def _check_statistic(study: Study, views: Sequence[View], settings: Settings) ->
             )
 
 
-def _check_grouping(study: Study, views: Sequence[View], settings: Settings) -> None:
+def _check_grouping(study: Study, views: Sequence[View]) -> None:
     """Refuse a grouping that the benchmark does not allow."""
-    benchmark = study.benchmark
+    benchmark, settings = study.benchmark, study.settings
     if settings.grouping is None or benchmark.rated:
         return
     if not any(benchmark.rankings.get(view) for view in views):
@@ -377,30 +373,26 @@ def _check_grouping(study: Study, views: Sequence[View], settings: Settings) -> 
 
 
 def _weigh(
-    trial: _Trial, tables: Sequence[ScoreTable], results: list[Result], chance: list[Result]
+    trial: Trial, tables: Sequence[ScoreTable], results: list[Result], chance: list[Result]
 ) -> tuple[tuple[Result, ...], tuple[Result, ...], IntervalsAndTests | None]:
     """Put intervals and clusters into results, and say how they were found."""
-    settings, views, study = trial.settings, trial.views, trial.study
+    study, views, settings = trial.study, trial.views, trial.study.settings
     if settings.resampling.over == "none":
         return tuple(results), tuple(chance), None
-    entries = [_entry(*each) for each in zip(trial.scored, tables, strict=True)]
+    entries = [
+        Entry(table, metric if isinstance(metric, Scorer) else None)
+        for metric, table in zip(trial.scored, tables, strict=True)
+    ]
     known = len(entries)
-    entries += [Entry(name, scores) for name, scores in study.chance_sentences.items()]
-    measured = Uncertainty(
-        study,
-        entries,
-        settings.resampling,
-        settings.statistic,
-        settings.seed,
-        settings.cluster_test,
-    )
+    entries += [Entry(table) for table in study.chance_tables]
+    measured = Uncertainty(study, entries)
     differences: list[Difference] = []
     tests: dict[View, tuple[Significance, ...]] = {}
     dropped: dict[View, int] = {}
     # Results stand metric by metric, and for each metric view by view.
     weighed = [*results, *chance]
     for place, view in enumerate(views):
-        system, sentence = measured.over_systems(view), measured.over_pairs(view)
+        system, sentence = (measured.intervals(view, level) for level in DRAWN_LEVELS)
         for number in range(len(entries)):
             at = number * len(views) + place
             weighed[at] = replace(
@@ -422,37 +414,28 @@ def _weigh(
     uncertainty = IntervalsAndTests(
         human_resampled={view: measured.human(view)[1] for view in views},
         dropped=dropped,
-        drawn=known * _STATISTICS * settings.resampling.resamples,
+        drawn=known * len(_STATISTICS) * settings.resampling.resamples,
         tests=tests,
         differences=tuple(differences),
     )
     return tuple(weighed[: len(results)]), tuple(weighed[len(results) :]), uncertainty
 
 
-def _figures(results: Sequence[Result], settings: Settings) -> dict[str, dict[str, list[float]]]:
+def _figures(
+    results: Sequence[Result], settings: Settings
+) -> dict[DrawnLevel, dict[str, list[float]]]:
     """By level and statistic the figures of one view's results, of the levels compared."""
-    found = {}
+    found: dict[DrawnLevel, dict[str, list[float]]] = {}
     if settings.level in ("system", "all"):
-        names = ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa")
-        found["system"] = {name: [getattr(r.system, name) for r in results] for name in names}
+        found["system"] = {
+            name: [getattr(result.system, name) for result in results] for name in _STATISTICS
+        }
     sentences = [result.sentence for result in results if result.sentence is not None]
     if settings.level in ("sentence", "all") and len(sentences) == len(results):
         found["sentence"] = {
             name: [getattr(s, name) for s in sentences] for name in ("accuracy", "kendall")
         }
     return found
-
-
-def _entry(metric: Scorer | ScoreTable, table: ScoreTable) -> Entry:
-    label, statistics = table.signature.label, table.statistics
-    if isinstance(metric, ScoreTable):
-        return Entry(label, table.sentences, statistics.items)
-    return Entry(
-        label,
-        table.sentences,
-        statistics.items,
-        lambda draws: metric.corpus_scores(statistics, draws).score,
-    )
 
 
 def _with_cluster(result: Result, level: str, cluster: int | None) -> Result:
@@ -473,75 +456,20 @@ def _annotators(study: Study, views: Sequence[View]) -> dict[View, Annotators]:
     return found
 
 
-def _counts(trial: _Trial) -> FloatArray | None:
-    """How often each source stands in each draw; None where sources are not drawn."""
-    settings = trial.settings
-    how = settings.resampling
-    if not how.draws_sentences:
-        return None
-    size = len(trial.study.benchmark.corpus)
-    return make_resampled("sentences", how.resamples, size, 1, settings.seed).counts
-
-
-def _ratings(
-    trial: _Trial,
-    tables: Sequence[ScoreTable],
-    results: Sequence[Result],
-    chance: Sequence[Result],
-) -> tuple[Rated, ...]:
-    """How scores of single corrections follow their ratings, by metric and aspect."""
-    benchmark, study = trial.study.benchmark, trial.study
-    if not benchmark.rated or not tables:
-        return ()
-    means = {result.signature: result.scores for result in (*results, *chance)}
-    entries = [
-        (t.signature.label, t.signature.family, t.sentences, means[str(t.signature)])
-        for t in tables
-    ]
-    entries += [
-        (name, "chance", sentences, means[name])
-        for name, sentences in study.chance_sentences.items()
-        if name != "constant"  # Nothing of it is defined.
-    ]
-    counts = _counts(trial)
-    rows = []
-    for label, family, sentences, scores in entries:
-        drawn = {} if counts is None else resampled_ratings(benchmark, sentences, counts)
-        for agreement in rating_agreement(benchmark, sentences, scores):
-            statistics = drawn.get(agreement.aspect, {})
-            figures = {name: float(getattr(agreement, name)) for name in statistics}
-            bounds = _bounds(trial, statistics, figures)
-            rows.append(Rated(label, family, agreement, bounds, statistics))
-    rows += [Rated("one rater", "humans", agreement, {}) for agreement in one_rater(benchmark)]
-    return tuple(rows)
-
-
-def _bounds(
-    trial: _Trial, drawn: Mapping[str, FloatArray], figures: Mapping[str, float]
-) -> dict[str, Interval]:
-    if len(trial.study.benchmark.corpus) < LEAST_SENTENCES:
-        return {}
-    share = trial.settings.resampling.confidence
-    return {name: interval(values, share, figures[name])[0] for name, values in drawn.items()}
-
-
-def _differences(
-    trial: _Trial, level: str, rows: Sequence[Rated | Segmented | EditResult | Labelled]
-) -> list[Difference]:
-    """Between the metrics of a level whose statistics were drawn over sentences alone."""
-    found: list[Difference] = []
-    groups: dict[tuple[str, str], list[Rated | Segmented | EditResult | Labelled]] = {}
+def _differences(study: Study, level: str, rows: Sequence[_Row]) -> Iterator[Difference]:
+    """Yield differences of a level whose statistics were drawn over sentences alone."""
+    groups: dict[tuple[str, int], list[_Row]] = {}
     for row in rows:
         if row.drawn and row.family not in ("chance", "humans"):
             # Where credits are missing, other edits are drawn: no pairs.
-            of = f"{row.agreement.cases}" if isinstance(row, EditResult) else ""
-            groups.setdefault((row.human, of), []).append(row)
+            cases = row.agreement.cases if isinstance(row, EditResult) else 0
+            groups.setdefault((row.human, cases), []).append(row)
     for (human, _), members in groups.items():
         names = [name for name in members[0].drawn if all(name in row.drawn for row in members)]
         values = {name: np.stack([row.drawn[name] for row in members]) for name in names}
         figures = {name: [float(getattr(row.agreement, name)) for row in members] for name in names}
         observed = {name: np.array(figures[name]) for name in names}
-        found += drawn_differences(
+        yield from drawn_differences(
             {"sentences": Drawn(values, observed)},
             level,
             human,
@@ -550,82 +478,8 @@ def _differences(
                 for row in members
             ],
             figures,
-            trial.settings.resampling.confidence,
+            study.settings.resampling.confidence,
         )
-    return found
-
-
-def _segments(trial: _Trial, tables: Sequence[ScoreTable]) -> SegmentLevel | None:
-    """A row for each metric and aspect (or view), then chance, then people."""
-    study, settings, benchmark = trial.study, trial.settings, trial.study.benchmark
-    grouping: GroupBy | None = settings.grouping or ("item" if benchmark.rated else None)
-    if grouping is None or settings.level in ("system", "edit") or not tables:
-        return None
-    counts = _counts(trial)
-    entries: list[tuple[str, str, FloatArray, FloatArray | None]] = [
-        (t.signature.label, t.signature.family, t.sentences, t.statistics.items) for t in tables
-    ]
-    entries += [(name, "chance", scores, None) for name, scores in study.chance_sentences.items()]
-    ranked = [view for view in trial.views if benchmark.rankings.get(view)]
-    rows = []
-
-    def add(label: str, family: str, human: str, found: Segments) -> None:
-        drawn = {} if counts is None else found.resampled(counts)
-        agreement = found.agreement()
-        figures = {name: float(getattr(agreement, name)) for name in drawn}
-        bounds = _bounds(trial, drawn, figures)
-        rows.append(Segmented(label, family, human, agreement, bounds, drawn))
-
-    for label, family, sentences, items in entries:
-        if benchmark.rated:
-            for aspect, ratings in benchmark.rated.items():
-                segments = rated_segments(benchmark, ratings, sentences, grouping)
-                add(label, family, aspect, segments)
-            continue
-        for view in ranked:
-            add(label, family, view, ranked_segments(study, view, sentences, items))
-    if benchmark.rated:
-        for aspect in benchmark.rated:
-            rater = mean_rater(benchmark, aspect, grouping)
-            if rater is not None:
-                rows.append(Segmented("one rater", "humans", aspect, rater, {}))
-        return SegmentLevel(grouping, "ratings", tuple(rows))
-    for view in ranked:
-        both = two_annotators(study, view)
-        if both.pairs:
-            rows.append(Segmented("two annotators", "humans", view, both, {}))
-    return SegmentLevel(grouping, "rankings", tuple(rows))
-
-
-def _labels(
-    trial: _Trial, tables: Sequence[ScoreTable], runtime: Runtime
-) -> LabelComparison | None:
-    """How scores tell good corrections from bad ones, by metric and class; None without labels."""
-    benchmark, study = trial.study.benchmark, trial.study
-    labels = benchmark.labels
-    if labels is None or not tables or trial.settings.level == "system":
-        return None
-    counts = _counts(trial)
-    entries: list[tuple[str, str, ScoreKind, FloatArray]] = []
-    for metric, table in zip(trial.scored, tables, strict=True):
-        about = table.signature
-        alone = source_scores(metric, benchmark, runtime) if isinstance(metric, Scorer) else None
-        entries += [
-            (about.label, about.family, kind, scores)
-            for kind, scores in kinds_of_scores(table.sentences, alone)
-        ]
-    entries += [
-        (name, "chance", "score", scores)
-        for name, scores in study.chance_sentences.items()
-        if name != "constant"  # Always one half.
-    ]
-    rows = []
-    for label, family, kind, scores in entries:
-        for name, agreement, drawn in label_agreements(labels, scores, counts):
-            draws = {} if drawn is None else {"auc": drawn}
-            bounds = _bounds(trial, draws, {"auc": agreement.auc})
-            rows.append(Labelled(label, family, kind, name, agreement, bounds, draws))
-    return LabelComparison(labels, tuple(rows))
 
 
 def _windows(study: Study, results: Sequence[Result]) -> Iterator[WindowAgreement]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -13,7 +13,11 @@ from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RATING_DIGITS, mean_over_raters
 from gecjury.corpus.corpus import Corpus
+from gecjury.metaeval.study import Study
+from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.bootstrap import Interval
 from gecjury.stats.correlation import kendall, pearson, pearsons, spearman, spearmans
+from gecjury.stats.counts import ratio
 from gecjury.stats.grouped import group_correlations
 
 if TYPE_CHECKING:
@@ -158,6 +162,57 @@ def rated_points(
     scored = distinct & ~np.isnan(scores)
     missing = int(np.count_nonzero(distinct & ~scored))
     return RatedPoints(rounded, scores, scored, missing)
+
+
+@dataclass(frozen=True)
+class Rated:
+    """One metric (or single raters) against the ratings of corrections by one aspect.
+
+    Attributes:
+        label: metric with its settings, or `one rater`.
+        family: where it belongs; `chance`, or `humans` for raters.
+        agreement: the figures.
+        intervals: by figure; empty without resampled sentences.
+        drawn: by figure its values on every draw of sentences.
+    """
+
+    label: str
+    family: str
+    agreement: RatingAgreement
+    intervals: Mapping[str, Interval]
+    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def human(self) -> str:
+        """The aspect rated."""
+        return self.agreement.aspect
+
+
+def rated_rows(
+    study: Study, tables: Sequence[ScoreTable], scores: Sequence[FloatArray]
+) -> tuple[Rated, ...]:
+    """Return how scores of single corrections follow their ratings, by metric and aspect.
+
+    Args:
+        study: the benchmark, and how is resampled.
+        tables: the metrics' scores; without any nothing is compared.
+        scores: the system scores of each, then of the metrics that know nothing.
+    """
+    benchmark, counts = study.benchmark, study.drawn_counts
+    if not benchmark.rated or not tables:
+        return ()
+    rows = []
+    for table, system_scores in zip((*tables, *study.chance_tables), scores, strict=True):
+        about, sentences = table.signature, table.sentences
+        if about.family == "chance" and about.metric == "constant":
+            continue  # Nothing of it is defined.
+        drawn = {} if counts is None else resampled_ratings(benchmark, sentences, counts)
+        for agreement in rating_agreement(benchmark, sentences, system_scores):
+            statistics = drawn.get(agreement.aspect, {})
+            bounds = study.bounds(statistics, agreement)
+            rows.append(Rated(about.label, about.family, agreement, bounds, statistics))
+    rows += [Rated("one rater", "humans", agreement, {}) for agreement in one_rater(benchmark)]
+    return tuple(rows)
 
 
 def one_rater(benchmark: Benchmark) -> list[RatingAgreement]:
@@ -315,7 +370,4 @@ def weighted_means(values: FloatArray, weights: FloatArray) -> FloatArray:
     """
     known = ~np.isnan(values)
     held = weights[:, known]
-    total = held.sum(axis=1)
-    means = np.full(len(weights), np.nan)
-    np.divide(held @ values[known], total, out=means, where=total > 0)
-    return means
+    return ratio(held @ values[known], held.sum(axis=1), np.nan)

@@ -3,61 +3,71 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks
+from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks, draw_weights
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import JudgedEntries, JudgmentPairs
 from gecjury.benchmarks.table import View
-from gecjury.scoring.scores import Scores
+from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import Scores, ScoreTable
+from gecjury.stats.counts import ratio
 from gecjury.stats.ranking import Aggregate
 from gecjury.stats.trueskill import Game, rate_resampled, score_waves
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One metric's scores, as resampling needs them.
+    """A metric's scores, and what computes its corpus scores of resampled sentences.
 
     Attributes:
-        label: the metric.
-        sentences: systems × sentences.
-        items: systems × groups of the corpus, for metrics that judge side by side.
-        corpus: from draws (B × N sentence indices) to corpus scores B × systems; None for a
-            metric whose corpus score is the mean of its sentence scores.
+        table: the scores.
+        scorer: None for metrics whose corpus score is the mean of their sentence scores.
     """
 
-    label: str
-    sentences: FloatArray
-    items: FloatArray | None = None
-    corpus: Callable[[IntArray], FloatArray] | None = None
+    table: ScoreTable
+    scorer: Scorer | None = None
+
+    def corpus_scores(self, draws: IntArray) -> FloatArray | None:
+        """Return the metric's own corpus scores of B × N sentence indices; None without scorer."""
+        if self.scorer is None:
+            return None
+        return self.scorer.corpus_scores(self.table.statistics, draws).score
 
 
 def resampled_system_scores(
     aggregate: Aggregate,
     entries: Sequence[Entry],
     draws: IntArray,
-    counts: FloatArray,
     workers: int | None = None,
 ) -> FloatArray:
-    """System scores of every metric on every resampled corpus, without scoring anything again.
+    """Return system scores of every metric on every resampled corpus; nothing is scored again.
 
     Args:
         aggregate: how sentence scores become system scores.
         entries: M metrics.
         draws: B × N sentence indices, rows ascending.
-        counts: B × N, how often each sentence stands in each draw.
         workers: threads for TrueSkill, by default one for each processor.
 
     Returns:
         M × B × S.
     """
+    counts = draw_weights(draws, draws.shape[1])
     if aggregate == "trueskill":
-        return _skills([entry.sentences for entry in entries], counts, workers)
-    return np.stack([_one(aggregate, entry, draws, counts) for entry in entries])
+        return _skills([entry.table.sentences for entry in entries], counts, workers)
+    scores = []
+    for entry in entries:
+        sentences = entry.table.sentences
+        if aggregate == "expected-wins":
+            scores.append(resampled_wins(_ScoreWins(sentences), counts))
+            continue
+        own = entry.corpus_scores(draws) if aggregate == "corpus" else None
+        scores.append(Scores(sentences).mean(draws).score if own is None else own)
+    return np.stack(scores)
 
 
 def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | None) -> FloatArray:
@@ -79,14 +89,6 @@ def _skills(tables: Sequence[FloatArray], counts: FloatArray, workers: int | Non
             workers=workers or os.cpu_count() or 1,
         )
     return found
-
-
-def _one(aggregate: Aggregate, entry: Entry, draws: IntArray, counts: FloatArray) -> FloatArray:
-    if aggregate == "expected-wins":
-        return resampled_wins(_ScoreWins(entry.sentences), counts)
-    if aggregate == "corpus" and entry.corpus is not None:
-        return entry.corpus(draws)
-    return Scores(entry.sentences).mean(draws).score
 
 
 class Wins(Protocol):
@@ -160,11 +162,8 @@ def resampled_wins(wins: Wins, counts: FloatArray, *, at_once: int = BLOCK) -> F
         won, lost = (_drawn(counts, wins.take(rows, lost=side)) for side in (False, True))
         decided = won + lost
         met = decided > 0
-        share = np.divide(won, decided, out=np.zeros_like(won), where=met).sum(axis=2)
-        opponents = met.sum(axis=2)
-        found[:, rows] = np.divide(
-            share, opponents, out=np.full(share.shape, np.nan), where=opponents > 0
-        )
+        share = ratio(won, decided, 0.0).sum(axis=2)
+        found[:, rows] = ratio(share, met.sum(axis=2), np.nan)
     return found
 
 

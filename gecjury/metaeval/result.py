@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from gecjury.arrays import FloatArray
 from gecjury.benchmarks.annotators import AnnotatorAgreement, Kappa
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.table import View
 from gecjury.metaeval.cautions import Caution
 from gecjury.metaeval.edits.comparison import EditComparison
 from gecjury.metaeval.edits.corrections import LabelComparison
-from gecjury.metaeval.ratings import RatingAgreement
-from gecjury.metaeval.segments import SegmentAgreement
+from gecjury.metaeval.ratings import Rated
+from gecjury.metaeval.segments import SegmentLevel
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result, Study
 from gecjury.metaeval.uncertainty import Difference, Significance
 from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
-from gecjury.stats.grouped import GroupBy
 from gecjury.stats.preferences import PairTable
 from gecjury.wording import padded, width
 
@@ -80,66 +78,6 @@ class IntervalsAndTests:
     drawn: int
     tests: Mapping[View, tuple[Significance, ...]]
     differences: tuple[Difference, ...] = ()
-
-
-@dataclass(frozen=True)
-class Rated:
-    """One metric (or single raters) against the ratings of corrections by one aspect.
-
-    Attributes:
-        label: metric with its settings, or `one rater`.
-        family: where it belongs; `chance`, or `humans` for raters.
-        agreement: the figures.
-        intervals: by figure; empty without resampled sentences.
-        drawn: by figure its values on every draw of sentences.
-    """
-
-    label: str
-    family: str
-    agreement: RatingAgreement
-    intervals: Mapping[str, Interval]
-    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def human(self) -> str:
-        """The aspect rated."""
-        return self.agreement.aspect
-
-
-@dataclass(frozen=True)
-class Segmented:
-    """One metric (or people) at the segment level.
-
-    Attributes:
-        label: metric with its settings, `one rater` or `two annotators`.
-        family: where it belongs; `chance` or `humans`.
-        human: the aspect rated, or the view of the rankings.
-        agreement: the figures.
-        intervals: by figure; empty without resampled sentences.
-        drawn: by figure its values on every draw of sentences.
-    """
-
-    label: str
-    family: str
-    human: str
-    agreement: SegmentAgreement
-    intervals: Mapping[str, Interval]
-    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
-
-
-@dataclass(frozen=True)
-class SegmentLevel:
-    """The segment level of a comparison.
-
-    Attributes:
-        grouping: which corrections are compared.
-        humans: what people gave.
-        rows: metrics, then chance, then people.
-    """
-
-    grouping: GroupBy
-    humans: Literal["ratings", "rankings"]
-    rows: tuple[Segmented, ...]
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks
 from gecjury.benchmarks.annotators import annotator_agreement
@@ -23,8 +23,10 @@ from gecjury.metaeval.ratings import (
     weighted_means,
 )
 from gecjury.metaeval.study import Study
-from gecjury.metaeval.uncertainty import calibrated_sums
+from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.bootstrap import Interval
 from gecjury.stats.correlation import pearsons, signs
+from gecjury.stats.counts import ratio
 from gecjury.stats.grouped import (
     GroupBy,
     GroupedPairs,
@@ -33,7 +35,7 @@ from gecjury.stats.grouped import (
     group_taus,
     grouped_pairs,
 )
-from gecjury.stats.preferences import pair_outcomes
+from gecjury.stats.preferences import calibrated_sums, pair_outcomes
 
 _CHUNK = 200  # draws whose pair weights are held at once
 _AT_ONCE = 8 * BLOCK  # of those weights; beyond, fewer draws are taken at a time
@@ -157,7 +159,7 @@ class Segments:
         right = signs(pairs.first, pairs.second) == pairs.preference
         counts = np.bincount(pairs.group, minlength=size)
         sums = np.bincount(pairs.group, right, minlength=size)
-        return _share(sums, counts)
+        return ratio(sums, counts, np.nan)
 
     @property
     def _groups(self) -> int:
@@ -182,7 +184,82 @@ class Segments:
             parts.append(calibrated_sums(found, weights))
         total = counts[:, source[present]].sum(axis=1)
         sums = np.concatenate(parts)
-        return _share(sums, total)
+        return ratio(sums, total, np.nan)
+
+
+@dataclass(frozen=True)
+class Segmented:
+    """One metric (or people) at the segment level.
+
+    Attributes:
+        label: metric with its settings, `one rater` or `two annotators`.
+        family: where it belongs; `chance` or `humans`.
+        human: the aspect rated, or the view of the rankings.
+        agreement: the figures.
+        intervals: by figure; empty without resampled sentences.
+        drawn: by figure its values on every draw of sentences.
+    """
+
+    label: str
+    family: str
+    human: str
+    agreement: SegmentAgreement
+    intervals: Mapping[str, Interval]
+    drawn: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class SegmentLevel:
+    """The segment level of a comparison.
+
+    Attributes:
+        grouping: which corrections are compared.
+        humans: what people gave.
+        rows: metrics, then chance, then people.
+    """
+
+    grouping: GroupBy
+    humans: Literal["ratings", "rankings"]
+    rows: tuple[Segmented, ...]
+
+
+def segment_level(
+    study: Study, views: Sequence[View], tables: Sequence[ScoreTable]
+) -> SegmentLevel | None:
+    """Return a row for each metric and aspect (or view), then chance, then people.
+
+    None where the level was not asked for, or there is nothing to compare.
+    """
+    settings, benchmark, counts = study.settings, study.benchmark, study.drawn_counts
+    grouping: GroupBy | None = settings.grouping or ("item" if benchmark.rated else None)
+    if grouping is None or settings.level in ("system", "edit") or not tables:
+        return None
+    ranked = [view for view in views if benchmark.rankings.get(view)]
+    rows = []
+    for table in (*tables, *study.chance_tables):
+        if benchmark.rated:
+            segments = {
+                aspect: rated_segments(benchmark, ratings, table.sentences, grouping)
+                for aspect, ratings in benchmark.rated.items()
+            }
+        else:
+            segments = {view: ranked_segments(study, view, table) for view in ranked}
+        for human, one in segments.items():
+            drawn = {} if counts is None else one.resampled(counts)
+            agreement, about = one.agreement(), table.signature
+            bounds = study.bounds(drawn, agreement)
+            rows.append(Segmented(about.label, about.family, human, agreement, bounds, drawn))
+    if benchmark.rated:
+        for aspect in benchmark.rated:
+            rater = mean_rater(benchmark, aspect, grouping)
+            if rater is not None:
+                rows.append(Segmented("one rater", "humans", aspect, rater, {}))
+        return SegmentLevel(grouping, "ratings", tuple(rows))
+    for view in ranked:
+        both = two_annotators(study, view)
+        if both.pairs:
+            rows.append(Segmented("two annotators", "humans", view, both, {}))
+    return SegmentLevel(grouping, "rankings", tuple(rows))
 
 
 def rated_segments(
@@ -219,10 +296,8 @@ def rated_segments(
     return Segments(grouping, pairs, missing, source, (human, metric))
 
 
-def ranked_segments(
-    study: Study, view: View, sentences: FloatArray, items: FloatArray | None = None
-) -> Segments:
-    """A metric against rankings; a group is one ranking, one annotator's of one source.
+def ranked_segments(study: Study, view: View, table: ScoreTable) -> Segments:
+    """Return a metric against rankings; a group is one ranking, one annotator's of one source.
 
     Every two different corrections of a ranking are a pair. Ranks of different rankings are not
     comparable, so that there is no other grouping.
@@ -230,13 +305,12 @@ def ranked_segments(
     Args:
         study: gives the rankings.
         view: which of them.
-        sentences: the metric's scores, systems × sentences.
-        items: see `Study.over_pairs`.
+        table: the metric's scores.
     """
     benchmark = study.benchmark
     rankings = benchmark.rankings[view]
     pairs = expand_pairs(rankings, benchmark.corpus.names, "unexpanded")
-    first, second = study.sides(view, sentences, items, pairs)
+    first, second = study.sides(view, table, pairs)
     scored = ~(np.isnan(first) | np.isnan(second))
     return Segments(
         "item",
@@ -280,9 +354,3 @@ def two_annotators(study: Study, view: View) -> SegmentAgreement:
         human_tied_share=none,
         missing=0,
     )
-
-
-def _share(part: NDArray[Any], whole: NDArray[Any]) -> FloatArray:
-    """Part of the whole, NaN where there is nothing."""
-    found: FloatArray = np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)
-    return found

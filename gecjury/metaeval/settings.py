@@ -9,12 +9,11 @@ from typing import Literal
 from gecjury.benchmarks.table import View
 from gecjury.errors import OptionError
 from gecjury.settings import check, option
-from gecjury.stats.bootstrap import MOST_RESAMPLES
 from gecjury.stats.grouped import GroupBy
 from gecjury.stats.permutation import SystemStatistic
 from gecjury.stats.preferences import TieRule
 from gecjury.stats.ranking import Aggregate
-from gecjury.stats.resampling import Resampling
+from gecjury.stats.resampling import MOST_RESAMPLES, Resampling
 
 Human = Literal["edit", "sentence", "both"]
 """Human judgments by the view they were given in."""

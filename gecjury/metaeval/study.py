@@ -25,19 +25,21 @@ from gecjury.benchmarks.judgments import (
 )
 from gecjury.benchmarks.table import View
 from gecjury.errors import InputError, OptionError, known_name
-from gecjury.metaeval.chance import chance_scores
-from gecjury.metaeval.settings import HumanKind
+from gecjury.metaeval.chance import chance_scores, sentence_table
+from gecjury.metaeval.settings import HumanKind, Settings
 from gecjury.scoring.scores import ScoreTable
+from gecjury.stats.bootstrap import interval, sentence_counts
 from gecjury.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
+from gecjury.stats.counts import ratio
+from gecjury.stats.grouped import Windows, human_ranks, window_correlations
 from gecjury.stats.preferences import (
     PairTable,
     PreferenceAgreement,
-    TieRule,
     agreement_in_parts,
     preference_agreement,
     table_in_parts,
 )
-from gecjury.stats.ranking import Aggregate, aggregate_scores
+from gecjury.stats.ranking import aggregate_scores
 from gecjury.stats.soft_accuracy import (
     Differences,
     JudgedDifferences,
@@ -46,9 +48,9 @@ from gecjury.stats.soft_accuracy import (
     soft_pairwise_accuracy,
     soft_signs,
 )
-from gecjury.stats.windows import Windows, human_ranks, window_correlations
 
 HUMAN_KINDS: tuple[HumanKind, ...] = get_args(HumanKind)
+LEAST_SENTENCES = 2  # of which draws differ
 
 
 @dataclass(frozen=True)
@@ -115,20 +117,11 @@ class Study:
 
     Attributes:
         benchmark: corpus, judgments and human scores.
-        aggregate: how sentence scores become system scores; `corpus` takes the metric's own.
-        ties: what becomes of pairs that the metric ties at sentence level.
-        human_scores: which human column; None for the first that the benchmark has.
-        shuffles: 0 for TrueSkill's one pass in file order, otherwise the number of seeded
-            shuffles it is averaged over.
-        seed: of the shuffles and of the random metric.
+        settings: what is compared, and how.
     """
 
     benchmark: Benchmark
-    aggregate: Aggregate = "trueskill"
-    ties: TieRule = "half"
-    human_scores: str | None = None
-    shuffles: int = 0
-    seed: int = 0
+    settings: Settings = field(default_factory=Settings)
 
     def human_kind(self, view: View) -> str:
         """The human column in use, e.g. `trueskill`.
@@ -138,8 +131,8 @@ class Study:
         """
         known_name(f"view of {self.benchmark.name}", view, self.benchmark.views)
         kinds = self.benchmark.human[view]
-        if self.human_scores is not None:
-            return self.human_scores
+        if self.settings.human_scores is not None:
+            return self.settings.human_scores
         return next(kind for kind in HUMAN_KINDS if kind in kinds)
 
     def human(self, view: View) -> FloatArray:
@@ -176,7 +169,7 @@ class Study:
     def _entries(self) -> dict[View, JudgedEntries]:
         names = self.benchmark.corpus.names
         found = {v: judged_entries(items, names) for v, items in self.benchmark.rankings.items()}
-        if self.ties == "calibrated":
+        if self.settings.ties == "calibrated":
             found = {view: replace(entries, shared=False) for view, entries in found.items()}
         return found
 
@@ -187,10 +180,12 @@ class Study:
             sentences: systems × sentences.
             corpus_scores: the metric's own corpus scores.
         """
-        found = aggregate_scores(
-            self.aggregate, sentences, corpus_scores, shuffles=self.shuffles, seed=self.seed
+        how = self.settings
+        return settled(
+            aggregate_scores(
+                how.aggregate, sentences, corpus_scores, shuffles=how.shuffles, seed=how.seed
+            )
         )
-        return settled(found)
 
     def evaluate(self, table: ScoreTable, views: Sequence[View]) -> list[Result]:
         """Try one metric's scores against each view.
@@ -214,12 +209,10 @@ class Study:
                 view=view,
                 scores=scores,
                 system=self.over_systems(scores, view, table.sentences),
-                sentence=self.over_pairs(table.sentences, view, table.statistics.items),
+                sentence=self.over_pairs(table, view),
                 seconds=table.seconds,
                 missing=table.missing,
-                doubly_judged=self.over_doubly_judged(
-                    table.sentences, view, table.statistics.items
-                ),
+                doubly_judged=self.over_doubly_judged(table, view),
             )
             for view in views
         ]
@@ -286,7 +279,7 @@ class Study:
     def _signs(self) -> FloatArray:
         corpus = self.benchmark.corpus
         size = len(corpus.names)
-        return soft_signs(len(corpus), seed=self.seed, pairs=size * (size - 1) // 2)
+        return soft_signs(len(corpus), seed=self.settings.seed, pairs=size * (size - 1) // 2)
 
     def human_differences(self, view: View) -> Differences | None:
         """By sentence and pair of systems, how much better humans found the first; None without.
@@ -309,71 +302,60 @@ class Study:
                     differences[view] = judged_differences(self.pairs(view), lines)
         return differences
 
-    def over_pairs(
-        self, sentences: FloatArray, view: View, items: FloatArray | None = None
-    ) -> PreferenceAgreement | None:
-        """Agreement over judged pairs; None where the benchmark judged no pairs in this view.
-
-        Args:
-            sentences: systems × sentences.
-            view: which judgments.
-            items: systems × groups of the corpus, used instead for the view they belong to.
-        """
+    def over_pairs(self, table: ScoreTable, view: View) -> PreferenceAgreement | None:
+        """Return agreement over judged pairs; None where the view has no judged pairs."""
         if not self.benchmark.rankings.get(view):
             return None
-        parts = (
-            (pairs.preference, *self.sides(view, sentences, items, pairs))
-            for pairs in self.parts(view)
-        )
-        return agreement_in_parts(parts, ties=self.ties)
+        parts = ((pairs.preference, *self.sides(view, table, pairs)) for pairs in self.parts(view))
+        return agreement_in_parts(parts, ties=self.settings.ties)
 
     def sides(
-        self,
-        view: View,
-        sentences: FloatArray,
-        items: FloatArray | None,
-        pairs: JudgmentPairs | None = None,
+        self, view: View, table: ScoreTable, pairs: JudgmentPairs | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """The metric's scores of both sides of every judged pair; see `over_pairs`.
+        """Return the metric's scores of both sides of every judged pair.
 
-        `pairs` are by default those of the view, expanded; others must come from its rankings.
+        Scores of the corpus' groups take the place of sentence scores in the view that the groups
+        belong to.
+
+        Args:
+            view: which judgments.
+            table: the metric's scores.
+            pairs: by default those of the view, expanded; others must come from its rankings.
 
         Returns:
             Of the first and of the second system, each of shape (pairs,); NaN where the metric
             has no score, as for a ranking item that is none of the corpus' groups.
         """
         pairs = self.pairs(view) if pairs is None else pairs
-        groups = self.benchmark.corpus.groups
+        groups, items = self.benchmark.corpus.groups, table.statistics.items
+        scores = table.sentences
         if items is None or groups is None or view != self.benchmark.view:
             column = pairs.sentence
-            table = sentences
         else:
             # An item without a group has no score, so its pairs read a last column of NaN.
             columns = {group.id: number for number, group in enumerate(groups)}
             ids = [f"{i.annotator}.{i.item_id}" for i in self.benchmark.rankings[view]]
             of_item = [columns.get(name, len(groups)) for name in ids]
             column = np.array(of_item, dtype=np.int64)[pairs.item]
-            table = np.column_stack([items, np.full(len(items), np.nan)])
-        return table[pairs.first, column], table[pairs.second, column]
+            scores = np.column_stack([items, np.full(len(items), np.nan)])
+        return scores[pairs.first, column], scores[pairs.second, column]
 
-    def over_doubly_judged(
-        self, sentences: FloatArray, view: View, items: FloatArray | None = None
-    ) -> PreferenceAgreement | None:
-        """Agreement over the judgments that `ceiling` compares; arguments as of `over_pairs`."""
+    def over_doubly_judged(self, table: ScoreTable, view: View) -> PreferenceAgreement | None:
+        """Return agreement over the judgments that `ceiling` compares; None without them."""
         wanted: list[IntArray] = []
         sides: list[tuple[FloatArray, FloatArray]] = []
         for pairs, rows in self._doubly_judged.get(view, ()):
-            first, second = self.sides(view, sentences, items, pairs)
+            first, second = self.sides(view, table, pairs)
             wanted.append(pairs.preference[rows])
             sides.append((first[rows], second[rows]))
         if not sum(map(len, wanted)):
             return None
         one, two = (np.concatenate([part[side] for part in sides]) for side in (0, 1))
-        return preference_agreement(np.concatenate(wanted), one, two, ties=self.ties)
+        return preference_agreement(np.concatenate(wanted), one, two, ties=self.settings.ties)
 
     @cached_property
     def _doubly_judged(self) -> dict[View, list[tuple[JudgmentPairs, IntArray]]]:
-        ties = self.ties == "calibrated"
+        ties = self.settings.ties == "calibrated"
         found: dict[View, list[tuple[JudgmentPairs, IntArray]]] = {}
         for view, items in self.benchmark.rankings.items():
             parts = self.judged(view).repeated(within=False) if items else ()
@@ -388,37 +370,49 @@ class Study:
         if not self.benchmark.rankings.get(view):
             return None
         agreement = annotator_agreement(self.judged(view))
-        if self.ties == "calibrated":
+        if self.settings.ties == "calibrated":
             agreement = replace(agreement, accuracy=agreement.with_ties, decided=agreement.pairs)
         return agreement
 
     @cached_property
-    def chance_sentences(self) -> Mapping[str, FloatArray]:
-        """Systems × sentences of the metrics that know nothing, see `gecjury.metaeval.chance`."""
-        return chance_scores(self.benchmark.corpus, self.seed)
+    def chance_tables(self) -> tuple[ScoreTable, ...]:
+        """The metrics that know nothing, see `gecjury.metaeval.chance`."""
+        corpus = self.benchmark.corpus
+        scores = chance_scores(corpus, self.settings.seed)
+        return tuple(sentence_table(name, corpus.names, table) for name, table in scores.items())
 
     def chance(self, views: Sequence[View]) -> list[Result]:
-        """What a constant, a random and a copy-the-source metric score."""
-        results = []
-        for name, sentences in self.chance_sentences.items():
-            scores = self.system_scores(sentences, sentences.mean(axis=1))
-            results += [
-                Result(
-                    metric=name,
-                    label=name,
-                    family="chance",
-                    signature=name,
-                    view=view,
-                    scores=scores,
-                    system=self.over_systems(scores, view, sentences),
-                    sentence=self.over_pairs(sentences, view),
-                    seconds=0.0,
-                    missing=0,
-                    doubly_judged=self.over_doubly_judged(sentences, view),
-                )
-                for view in views
-            ]
-        return results
+        """Return what a constant, a random and a copy-the-source metric score."""
+        return [
+            replace(result, signature=result.label)
+            for table in self.chance_tables
+            for result in self.evaluate(table, views)
+        ]
+
+    @cached_property
+    def drawn_counts(self) -> FloatArray | None:
+        """How often each source stands in each draw, draws × sources; None without such draws."""
+        how = self.settings.resampling
+        if not how.draws_sentences:
+            return None
+        return sentence_counts(len(self.benchmark.corpus), how.resamples, self.settings.seed)
+
+    def bounds(
+        self, drawn: Mapping[str, FloatArray], agreement: object
+    ) -> dict[str, tuple[float, float]]:
+        """Return the interval of each statistic that was drawn over sources.
+
+        Args:
+            drawn: by statistic one value a draw.
+            agreement: has the figures themselves, as attributes of the same names.
+        """
+        if len(self.benchmark.corpus) < LEAST_SENTENCES:
+            return {}
+        share = self.settings.resampling.confidence
+        return {
+            name: interval(values, share, float(getattr(agreement, name)))[0]
+            for name, values in drawn.items()
+        }
 
     def windows(self, scores: FloatArray, view: View, size: int) -> Windows:
         """Correlations over every run of `size` systems adjacent in the human ranking."""
@@ -428,7 +422,7 @@ class Study:
         self, table: ScoreTable, view: View, by: Literal["system", "human-rank"]
     ) -> PairTable:
         """Sentence-level agreement by pair of systems, or by pair of their human ranks."""
-        if self.ties == "calibrated":
+        if self.settings.ties == "calibrated":
             raise OptionError("pairwise analysis needs a tie rule other than calibrated")
         size = len(self.benchmark.corpus.names)
         label = np.arange(size) if by == "system" else human_ranks(self.human(view))
@@ -437,11 +431,11 @@ class Study:
                 label[pairs.first],
                 label[pairs.second],
                 pairs.preference,
-                *self.sides(view, table.sentences, table.statistics.items, pairs),
+                *self.sides(view, table, pairs),
             )
             for pairs in self.parts(view)
         )
-        return table_in_parts(parts, size=size, ties=self.ties)
+        return table_in_parts(parts, size=size, ties=self.settings.ties)
 
 
 @dataclass(frozen=True)
@@ -486,9 +480,7 @@ class RankedDifferences:
     def take(self, places: IntArray | slice) -> FloatArray:
         """Sentences × pairs, NaN where nobody compared the two."""
         total, met = self._sums(places)
-        found = np.full(met.shape, np.nan)
-        np.divide(total, met, out=found, where=met > 0)
-        return found
+        return ratio(total, met, np.nan)
 
     def _sums(self, places: IntArray | slice) -> tuple[FloatArray, FloatArray]:
         """Sums of preferences and their number, each sentences × pairs."""

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
-from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
+from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks
 from gecjury.benchmarks.judgments import JudgmentPairs
 from gecjury.benchmarks.table import View
 from gecjury.metaeval.resampled import (
@@ -21,29 +22,40 @@ from gecjury.metaeval.resampled import (
     resampled_system_scores,
     win_rates,
 )
-from gecjury.metaeval.settings import ClusterTest
-from gecjury.metaeval.study import Study
-from gecjury.stats.bootstrap import Interval, Over, Resampled, interval, make_resampled
+from gecjury.metaeval.study import LEAST_SENTENCES, Study
+from gecjury.stats.bootstrap import Interval, Resampled, interval, make_resampled
 from gecjury.stats.correlation import correlations
+from gecjury.stats.counts import ratio
 from gecjury.stats.permutation import (
-    SystemStatistic,
     cluster_ranks,
     holm_matrix,
     perm_both,
     perm_systems,
     permutation_signs,
     share_at_least,
+    symmetric,
 )
-from gecjury.stats.preferences import PairOutcomes, pair_outcomes
-from gecjury.stats.resampling import Resampling
+from gecjury.stats.preferences import (
+    PairOutcomes,
+    calibrated_sums,
+    drawn_sums,
+    outcomes_by_pair,
+    pair_outcomes,
+    sums_by_sentence,
+    swapped_accuracies,
+)
+from gecjury.stats.resampling import Over, Resampling
 from gecjury.stats.soft_accuracy import (
     ScoreDifferences,
+    drawn_soft_accuracy,
     perm_both_spa,
     resampled_soft_accuracy,
-    soft_pairwise_accuracy,
 )
 
-LEAST_SENTENCES = 2
+DrawnLevel = Literal["system", "sentence"]
+"""The levels whose statistics are drawn here; those of the others come with the levels."""
+DRAWN_LEVELS: tuple[DrawnLevel, DrawnLevel] = ("system", "sentence")
+
 LEAST_SYSTEMS = 4
 _CHUNK = 200  # draws whose pair weights are held at once
 
@@ -125,55 +137,48 @@ class Uncertainty:
     """Uncertainty of several metrics in one study.
 
     Attributes:
-        study: benchmark, aggregate and tie rule.
+        study: the benchmark, and how is compared and resampled.
         entries: the metrics' scores.
-        resampling: how.
-        statistic: what metrics are told apart by at system level.
-        seed: of draws and permutations.
-        cluster_test: what the test at system level swaps.
     """
 
     study: Study
     entries: Sequence[Entry]
-    resampling: Resampling = field(default_factory=Resampling)
-    statistic: SystemStatistic = "pearson"
-    seed: int = 0
-    cluster_test: ClusterTest = "perm-systems"
+
+    @property
+    def _how(self) -> Resampling:
+        return self.study.settings.resampling
 
     @property
     def kinds(self) -> tuple[Over, ...]:
         """What differences are drawn over: from draws of both come those of either alone."""
-        over = self.resampling.over
+        over = self._how.over
         return ("both", "sentences", "systems") if over == "both" else (over,)
 
     @cached_property
     def draws(self) -> Resampled:
         """The resampled corpora and sets of systems, the same for every metric and view."""
-        corpus, how = self.study.benchmark.corpus, self.resampling
-        return make_resampled(how.over, how.resamples, len(corpus), len(corpus.names), self.seed)
+        return self._drawn_among(None)
+
+    def _drawn_among(self, judged: IntArray | None) -> Resampled:
+        corpus, how = self.study.benchmark.corpus, self._how
+        seed, names = self.study.settings.seed, corpus.names
+        return make_resampled(how.over, how.resamples, len(corpus), len(names), seed, judged)
 
     def judged_draws(self, view: View) -> Resampled:
-        """The same corpora, and sets of those systems alone that humans scored."""
-        return self._judged_draws.get(view, self.draws)
+        """Return the same corpora, with sets of those systems alone that humans scored."""
+        judged = np.flatnonzero(~np.isnan(self.study.human(view)))
+        if not 0 < len(judged) < len(self.study.benchmark.corpus.names):
+            return self.draws
+        if view not in self._judged_draws:
+            self._judged_draws[view] = self._drawn_among(judged)
+        return self._judged_draws[view]
 
     @cached_property
     def _judged_draws(self) -> dict[View, Resampled]:
-        """The draws of the views in which humans scored some of the systems, but not all."""
-        benchmark, how = self.study.benchmark, self.resampling
-        corpus, drawn = benchmark.corpus, {}
-        for view in benchmark.views:
-            # A kind of human scores that was asked for may exist in another view alone.
-            if self.study.human_kind(view) not in benchmark.human[view]:
-                continue
-            judged = np.flatnonzero(~np.isnan(self.study.human(view)))
-            if 0 < len(judged) < len(corpus.names):
-                drawn[view] = make_resampled(
-                    how.over, how.resamples, len(corpus), len(corpus.names), self.seed, judged
-                )
-        return drawn
+        return {}
 
     def _draws_of(self, view: View, over: Over) -> Resampled:
-        """The draws, of which only what is named is drawn."""
+        """Return the draws, of which only what is named is drawn."""
         draws = self.judged_draws(view)
         if over == "sentences":
             return replace(draws, systems=None)
@@ -184,12 +189,10 @@ class Uncertainty:
     @cached_property
     def scores(self) -> FloatArray:
         """System scores, metrics × draws × systems; one draw where sentences are kept."""
-        draws = self.draws
-        if draws.sentences is not None:
-            return resampled_system_scores(
-                self.study.aggregate, self.entries, draws.sentences, draws.counts
-            )
-        return self.plain_scores
+        lines = self.draws.sentences
+        if lines is None:
+            return self.plain_scores
+        return resampled_system_scores(self.study.settings.aggregate, self.entries, lines)
 
     @cached_property
     def plain_scores(self) -> FloatArray:
@@ -197,44 +200,66 @@ class Uncertainty:
         return np.stack([self._scores(entry)[None] for entry in self.entries])
 
     def _scores(self, entry: Entry) -> FloatArray:
-        corpus = None
-        if self.study.aggregate == "corpus" and entry.corpus is not None:
-            corpus = entry.corpus(np.arange(entry.sentences.shape[1])[None])[0]
-        with np.errstate(invalid="ignore"):
-            mean = np.nanmean(entry.sentences, axis=1) if corpus is None else corpus
-        return self.study.system_scores(entry.sentences, mean)
+        table = entry.table
+        totals = table.by_system.score
+        if self.study.settings.aggregate == "corpus":
+            # As draws are scored: where a metric averages over choices of references, over few.
+            own = entry.corpus_scores(np.arange(table.sentences.shape[1])[None])
+            totals = totals if own is None else own[0]
+        return self.study.system_scores(table.sentences, totals)
 
     def human(self, view: View) -> tuple[FloatArray, bool]:
-        """Human scores, draws × systems, and whether they were resampled with the sentences."""
-        found = None
+        """Return human scores, draws × systems, and whether they are resampled with sentences."""
+        drawn = None
         if self.draws.sentences is not None:
-            found = self._human(view, self.draws.counts)
-        return (self.study.human(view)[None], False) if found is None else (found, True)
+            drawn = self._human(view, self.draws.counts)
+        return (self.study.human(view)[None], False) if drawn is None else (drawn, True)
 
     def _human(self, view: View, counts: FloatArray) -> FloatArray | None:
         pairs = self.study.judged(view) if self.study.benchmark.rankings.get(view) else None
         kind = self.study.human_kind(view)
         return resampled_human_scores(self.study.benchmark, kind, view, pairs, counts)
 
-    def over_systems(self, view: View) -> list[Intervals]:
-        """Intervals of every metric's system-level statistics, SPA among them."""
-        if not self._has_draws(self.resampling.over, "system"):
+    def intervals(self, view: View, level: DrawnLevel) -> list[Intervals]:
+        """Return intervals of every metric's statistics at one level."""
+        if not self._has_draws(view, self._how.over, level):
             return [Intervals() for _ in self.entries]
-        return self._bounds(self.drawn_over_systems(view, self.resampling.over))
+        drawn = self.drawn(view, level, self._how.over)
+        intervals = []
+        for number in range(len(self.entries)):
+            bounds, dropped = {}, {}
+            for name, values in drawn.values.items():
+                bounds[name], dropped[name] = interval(
+                    values[number], self._how.confidence, float(drawn.observed[name][number])
+                )
+            intervals.append(Intervals(bounds, dropped))
+        return intervals
 
-    def drawn_over_systems(self, view: View, over: Over) -> Drawn:
-        """System-level statistics on every draw over what is named."""
-        found = self._kept.get(("system", view, over))
-        if found is None:
-            found = self._kept["system", view, over] = self._over_systems(view, over)
-        return found
+    def drawn(self, view: View, level: DrawnLevel, over: Over) -> Drawn:
+        """Return every metric's statistics on every draw over what is named."""
+        key = level, view, over
+        if key not in self._kept:
+            make = self._over_systems if level == "system" else self._over_pairs
+            self._kept[key] = make(view, self._draws_of(view, over))
+        return self._kept[key]
 
     @cached_property
-    def _kept(self) -> dict[tuple[str, View, Over], Drawn]:
+    def _kept(self) -> dict[tuple[DrawnLevel, View, Over], Drawn]:
         return {}
 
-    def _over_systems(self, view: View, over: Over) -> Drawn:
-        draws, study = self._draws_of(view, over), self.study
+    def _has_draws(self, view: View, over: Over, level: DrawnLevel) -> bool:
+        """Return whether draws of what is named differ enough for an interval to say something."""
+        corpus = self.study.benchmark.corpus
+        if level == "sentence" and not self.study.benchmark.rankings.get(view):
+            return False
+        if over in ("both", "sentences") and len(corpus) < LEAST_SENTENCES:
+            return False
+        drawn = level == "system" and over in ("both", "systems")
+        # Draws of three systems with three different ones are all of the same three.
+        return not drawn or len(corpus.names) >= LEAST_SYSTEMS
+
+    def _over_systems(self, view: View, draws: Resampled) -> Drawn:
+        study = self.study
         human, scores = study.human(view)[None], self.plain_scores
         first = human
         if draws.sentences is not None:
@@ -251,136 +276,85 @@ class Uncertainty:
         ]
         values = {name: np.stack([each[name] for each in parts]) for name in parts[0]}
         observed = {name: np.array([each[name][0] for each in plain]) for name in plain[0]}
-        soft, known = self._soft(view, draws)
-        return Drawn(values | {"spa": np.stack(soft)}, observed | {"spa": known})
+        soft, soft_observed = self._soft(view, draws)
+        return Drawn(values | {"spa": np.stack(soft)}, observed | {"spa": soft_observed})
 
     def _soft(self, view: View, draws: Resampled) -> tuple[list[FloatArray], FloatArray]:
-        """SPA of every metric on every draw, and of the corpus in the same way."""
+        """Return SPA of every metric on every draw, and of the corpus in the same way."""
         study = self.study
         wanted = study.human_differences(view)
         if wanted is None or study.few(view):
             undefined = np.full(len(self.entries), np.nan)
             return [np.full(draws.size, np.nan) for _ in self.entries], undefined
-        times = draws.multiplicity
+        times, tables = draws.multiplicity, [entry.table.sentences for entry in self.entries]
         if draws.sentences is not None:
-            given = [ScoreDifferences(entry.sentences) for entry in self.entries]
-            whole = np.ones((1, draws.counts.shape[1]))
-            known = resampled_soft_accuracy(wanted, given, whole)
-            return (
-                resampled_soft_accuracy(wanted, given, draws.counts, times),
-                np.array([each[0] for each in known]),
-            )
-        human = study.confidence(view)
-        found, plain = [], []
-        for entry in self.entries:
-            p = study.confidence(view, entry.sentences)
-            drawn = [_soft_accuracy(human, p, part) for part in _parts(times, len(p))]
-            found.append(np.concatenate(drawn))
-            plain.append(_soft_accuracy(human, p, None)[0])
-        return found, np.array(plain)
+            metrics = [ScoreDifferences(table) for table in tables]
+            whole = resampled_soft_accuracy(wanted, metrics, np.ones((1, draws.counts.shape[1])))
+            drawn = resampled_soft_accuracy(wanted, metrics, draws.counts, times)
+        else:
+            human = study.confidence(view)
+            p = [study.confidence(view, table) for table in tables]
+            drawn = [drawn_soft_accuracy(human, each, times) for each in p]
+            whole = [drawn_soft_accuracy(human, each, None) for each in p]
+        return drawn, np.array([each[0] for each in whole])
 
-    def over_pairs(self, view: View) -> list[Intervals]:
-        """Intervals of every metric's accuracy and τ; all judgments of a source go together."""
-        ranked = self.study.benchmark.rankings.get(view)
-        if not ranked or not self._has_draws(self.resampling.over, "sentence"):
-            return [Intervals() for _ in self.entries]
-        return self._bounds(self.drawn_over_pairs(view, self.resampling.over))
-
-    def drawn_over_pairs(self, view: View, over: Over) -> Drawn:
-        """Every metric's accuracy and τ on every draw over what is named."""
-        found = self._kept.get(("sentence", view, over))
-        if found is None:
-            found = self._kept["sentence", view, over] = self._over_pairs(view, over)
-        return found
-
-    def _over_pairs(self, view: View, over: Over) -> Drawn:
-        draws = self._draws_of(view, over)
+    def _over_pairs(self, view: View, draws: Resampled) -> Drawn:
+        """Return every metric's accuracy and τ; all judgments of a source go together."""
         accuracy, tau = self._agreements(view, draws)
         whole = replace(draws, sentences=None, systems=None, size=1,
                         counts=np.ones((1, draws.counts.shape[1])))  # fmt: skip
-        known, balance = self._agreements(view, whole)
+        observed, observed_tau = self._agreements(view, whole)
         return Drawn(
             {"accuracy": accuracy.T, "kendall": tau.T},
-            {"accuracy": known[0], "kendall": balance[0]},
+            {"accuracy": observed[0], "kendall": observed_tau[0]},
         )
 
     def _agreements(self, view: View, draws: Resampled) -> tuple[FloatArray, FloatArray]:
-        """Accuracy and τ, each draws × metrics."""
-        right, balance, used = self._sums(view, draws)
-        calibrated = self.study.ties == "calibrated"
-        outcomes = self._outcomes(view) if calibrated else []
-        # Sums of whole numbers, which are the same however many draws are taken at a time.
+        """Return accuracy and τ, each draws × metrics."""
+        every = range(len(self.entries))
+        right, balance, used = np.zeros((3, draws.size, len(every)))
+        counts, times = draws.counts, draws.multiplicity
+        for pairs, outcomes in self._parts(view, every):
+            at = pairs.sentence, pairs.first, pairs.second
+            for number, outcome in enumerate(outcomes):
+                sums = (right, balance, used)
+                for total, values in zip(sums, outcomes_by_pair(outcome), strict=True):
+                    total[:, number] += drawn_sums(values, *at, counts, times)
+        if self.study.settings.ties != "calibrated":
+            return ratio(right, used, np.nan), ratio(balance, used, np.nan)
+        # ε is chosen anew in every draw, so that sums over all thresholds take the place of those
+        # of the one that the corpus chose. They are sums of whole numbers, which are the same
+        # however many draws are taken at a time.
+        outcomes = self._outcomes(view, self.study.pairs(view), every)
         width = max(len(self.study.judged(view)), BLOCK // _CHUNK)
-        for rows in blocks(draws.size if calibrated else 0, width):
+        for rows in blocks(draws.size, width):
             weights = self._weights(view, rows, draws)
             for number, outcome in enumerate(outcomes):
                 right[rows, number] = calibrated_sums(outcome, weights[:, outcome.kept])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            accuracy = np.where(used > 0, right / used, np.nan)
-            tau = 2 * accuracy - 1 if calibrated else np.where(used > 0, balance / used, np.nan)
-        return accuracy, tau
+        accuracy = ratio(right, used, np.nan)
+        return accuracy, 2 * accuracy - 1
 
-    def differences(
-        self, view: View, level: str, figures: Mapping[str, Sequence[float]]
-    ) -> list[Difference]:
-        """Paired intervals of all differences between the first metrics at one level.
-
-        Args:
-            view: which judgments.
-            level: `system` or `sentence`.
-            figures: by statistic, as they are shown, of as many `entries` as are compared.
-        """
-        kinds = [over for over in self.kinds if self._has_draws(over, level)]
-        drawn = {
-            over: self.drawn_over_systems(view, over)
-            if level == "system"
-            else self.drawn_over_pairs(view, over)
-            for over in kinds
-        }
-        share = self.resampling.confidence
-        labels = [entry.label for entry in self.entries]
-        return drawn_differences(drawn, level, view, labels, figures, share)
-
-    def _outcomes(self, view: View) -> list[PairOutcomes]:
-        if not self.study.benchmark.rankings.get(view):
-            return []
-        return self._outcomes_of(view, self.study.pairs(view), range(len(self.entries)))
-
-    def _outcomes_of(
+    def _outcomes(
         self, view: View, pairs: JudgmentPairs, rows: Sequence[int]
     ) -> list[PairOutcomes]:
-        """Of some entries on some of the judged pairs."""
-        ties, entries = self.study.ties, [self.entries[row] for row in rows]
-        sides = (self.study.sides(view, e.sentences, e.items, pairs) for e in entries)
+        """Return what the tie rule makes of some judged pairs, for some of the metrics."""
+        ties = self.study.settings.ties
+        sides = (self.study.sides(view, self.entries[row].table, pairs) for row in rows)
         wanted = pairs.preference
         return [pair_outcomes(wanted, first, second, ties=ties) for first, second in sides]
 
     def _parts(
         self, view: View, rows: Sequence[int]
     ) -> Iterator[tuple[JudgmentPairs, list[PairOutcomes]]]:
-        """Judged pairs with the outcomes of some entries, some pairs at a time if they are many."""
+        """Yield judged pairs with some metrics' outcomes, in parts where they are very many."""
         study = self.study
         # The threshold of `calibrated` is chosen on all pairs.
-        whole = study.ties == "calibrated"
+        whole = study.settings.ties == "calibrated"
         for pairs in study.pairs(view).parts() if whole else study.parts(view):
-            yield pairs, self._outcomes_of(view, pairs, rows)
-
-    def _sums(self, view: View, draws: Resampled) -> FloatArray:
-        """Sums over all judged pairs of every draw, see `drawn_sums`: 3 × draws × metrics.
-
-        Of agreements, of what counts for τ, and of pairs used.
-        """
-        found = np.zeros((3, draws.size, len(self.entries)))
-        counts, times = draws.counts, draws.multiplicity
-        for pairs, outcomes in self._parts(view, range(len(self.entries))):
-            at = pairs.sentence, pairs.first, pairs.second
-            for number, outcome in enumerate(outcomes):
-                for total, values in zip(found, _spread(outcome), strict=True):
-                    total[:, number] += drawn_sums(values, *at, counts, times)
-        return found
+            yield pairs, self._outcomes(view, pairs, rows)
 
     def _weights(self, view: View, rows: slice, draws: Resampled) -> FloatArray:
-        """How often each judged pair stands in each of some draws."""
+        """Return how often each judged pair stands in each of some draws."""
         pairs = self.study.pairs(view)
         # Where sentences are kept there is one row of counts, which stands for every draw.
         counts = draws.counts if draws.sentences is None else draws.counts[rows]
@@ -390,33 +364,23 @@ class Uncertainty:
             weights = weights * times[rows][:, pairs.first] * times[rows][:, pairs.second]
         return np.broadcast_to(weights, (rows.stop - rows.start, len(pairs)))
 
-    def _has_draws(self, over: Over, level: str) -> bool:
-        """Whether draws of what is named differ enough for an interval to say something.
+    def differences(
+        self, view: View, level: DrawnLevel, figures: Mapping[str, Sequence[float]]
+    ) -> list[Difference]:
+        """Return paired intervals of all differences between the first metrics at one level.
 
         Args:
-            over: what is drawn.
-            level: `system` or `sentence`.
+            view: which judgments.
+            level: which level.
+            figures: by statistic, as they are shown, of as many `entries` as are compared.
         """
-        corpus = self.study.benchmark.corpus
-        if over in ("both", "sentences") and len(corpus) < LEAST_SENTENCES:
-            return False
-        drawn = level == "system" and over in ("both", "systems")
-        # Draws of three systems with three different ones are all of the same three.
-        return not drawn or len(corpus.names) >= LEAST_SYSTEMS
-
-    def _bounds(self, drawn: Drawn) -> list[Intervals]:
-        found = []
-        for number in range(len(self.entries)):
-            bounds, dropped = {}, {}
-            for name, values in drawn.values.items():
-                bounds[name], dropped[name] = interval(
-                    values[number], self.resampling.confidence, float(drawn.observed[name][number])
-                )
-            found.append(Intervals(bounds, dropped))
-        return found
+        kinds = [over for over in self.kinds if self._has_draws(view, over, level)]
+        drawn = {over: self.drawn(view, level, over) for over in kinds}
+        labels = [entry.table.signature.label for entry in self.entries]
+        return drawn_differences(drawn, level, view, labels, figures, self._how.confidence)
 
     def significance(self, view: View, rows: Sequence[int]) -> list[Significance]:
-        """Tests between some of the metrics, at system and at sentence level.
+        """Return tests between some of the metrics, at system and at sentence level.
 
         Args:
             view: which judgments.
@@ -428,86 +392,64 @@ class Uncertainty:
         return tests
 
     def _system_test(self, view: View, rows: Sequence[int]) -> Significance:
-        aggregate, how = self.study.aggregate, self.resampling
-        entries = [self.entries[row] for row in rows]
-        if self.statistic == "spa":
-            return self._soft_test(view, entries)
-        human = self.study.human(view)
+        settings, human = self.study.settings, self.study.human(view)
+        test, statistic, size = settings.cluster_test, settings.statistic, len(rows)
+        permutations, seed = self._how.permutations, settings.seed
+        cells = [self.entries[row].table.sentences for row in rows]
         judged = ~np.isnan(human)
-        if self.cluster_test == "perm-systems":
+        if statistic == "spa":
+            # SPA rests on sentence scores, whatever the aggregate.
+            wanted, whole = self.study.human_differences(view), test == "perm-systems"
+            values, p = np.full(size, np.nan), np.full((size, size), np.nan)
+            if wanted is not None:
+                values, p = perm_both_spa(
+                    wanted, cells, permutations=permutations, seed=seed, whole=whole
+                )
+        elif test == "perm-systems":
+            scores = self.plain_scores[list(rows), 0][:, judged]
             values, p = perm_systems(
-                human[judged],
-                self.plain_scores[list(rows), 0][:, judged],
-                statistic=self.statistic,
-                permutations=how.permutations,
-                seed=self.seed,
+                human[judged], scores, statistic=statistic, permutations=permutations, seed=seed
             )
         else:
-            tables = [entry.sentences for entry in entries]
-            cells = tables if aggregate == "mean" else [win_rates(table) for table in tables]
+            if settings.aggregate != "mean":
+                cells = [win_rates(table) for table in cells]
+            cells = [table[judged] for table in cells]
             values, p = perm_both(
-                human[judged],
-                [cell[judged] for cell in cells],
-                statistic=self.statistic,
-                permutations=how.permutations,
-                seed=self.seed,
+                human[judged], cells, statistic=statistic, permutations=permutations, seed=seed
             )
-        return self._judge("system", self.cluster_test, self.statistic, entries, values, p)
-
-    def _soft_test(self, view: View, entries: Sequence[Entry]) -> Significance:
-        """PERM-BOTH on SPA, which rests on sentence scores whatever the aggregate."""
-        how, wanted = self.resampling, self.study.human_differences(view)
-        size = len(entries)
-        values, p = np.full(size, np.nan), np.full((size, size), np.nan)
-        if wanted is not None:
-            cells = [entry.sentences for entry in entries]
-            values, p = perm_both_spa(
-                wanted,
-                cells,
-                permutations=how.permutations,
-                seed=self.seed,
-                whole=self.cluster_test == "perm-systems",
-            )
-        return self._judge("system", self.cluster_test, "spa", entries, values, p)
+        return self._judge("system", test, statistic, rows, values, p)
 
     def _sentence_test(self, view: View, rows: Sequence[int]) -> Significance:
-        how = self.resampling
         lines = len(self.study.benchmark.corpus)
-        signs, exact = permutation_signs(lines, how.permutations, self.seed)
+        signs, exact = permutation_signs(lines, self._how.permutations, self.study.settings.seed)
         duels = list(combinations(range(len(rows)), 2))
         won, used = np.zeros((2, 2, lines, len(duels)))
         right, pairs_used = np.zeros((2, len(rows)))
         for pairs, outcomes in self._parts(view, rows):
             for duel, (i, j) in enumerate(duels):
-                sums = _by_sentence(outcomes[i], outcomes[j], pairs.sentence, lines)
+                sums = sums_by_sentence(outcomes[i], outcomes[j], pairs.sentence, lines)
                 won[:, :, duel] += sums[0]
                 used[:, :, duel] += sums[1]
-            right += [found.right[found.used].sum() for found in outcomes]
-            pairs_used += [np.count_nonzero(found.used) for found in outcomes]
-        null = _swapped_difference(won, used, signs)
-        observed = _swapped_difference(won, used, np.ones((1, lines)))[0]
+            right += [outcome.right[outcome.used].sum() for outcome in outcomes]
+            pairs_used += [np.count_nonzero(outcome.used) for outcome in outcomes]
+        null = swapped_accuracies(won, used, signs)
+        observed = swapped_accuracies(won, used, np.ones((1, lines)))[0]
         shares = np.where(np.isnan(observed), np.nan, share_at_least(null, observed, exact))
-        p = np.full((len(rows), len(rows)), np.nan)
-        for (i, j), value in zip(duels, shares, strict=True):
-            p[i, j] = p[j, i] = value
-        with np.errstate(invalid="ignore"):
-            values = right / pairs_used
-        entries = [self.entries[row] for row in rows]
-        return self._judge("sentence", "paired-permutation", "accuracy", entries, values, p)
+        p, values = symmetric(len(rows), duels, shares), ratio(right, pairs_used, np.nan)
+        return self._judge("sentence", "paired-permutation", "accuracy", rows, values, p)
 
     def _judge(
         self,
         level: str,
         test: str,
         statistic: str,
-        entries: Sequence[Entry],
+        rows: Sequence[int],
         values: FloatArray,
         p: FloatArray,
     ) -> Significance:
-        adjusted = holm_matrix(p)
-        clusters = tuple(cluster_ranks(values, adjusted, self.resampling.level))
-        labels = tuple(entry.label for entry in entries)
-        count = self.resampling.permutations
+        adjusted, count = holm_matrix(p), self._how.permutations
+        clusters = tuple(cluster_ranks(values, adjusted, self._how.level))
+        labels = tuple(self.entries[row].table.signature.label for row in rows)
         return Significance(level, test, statistic, labels, values, p, adjusted, clusters, count)
 
 
@@ -543,164 +485,3 @@ def drawn_differences(
             gap = float(known[i] - known[j])
             found.append(Difference(level, human, statistic, labels[i], labels[j], gap, bounds))
     return found
-
-
-def _parts(times: FloatArray | None, pairs: int) -> Iterator[FloatArray | None]:
-    """How often each system stands in each draw, some draws at a time."""
-    if times is None:
-        yield None
-        return
-    for rows in blocks(len(times), pairs):
-        yield times[rows]
-
-
-def _soft_accuracy(human: FloatArray, metric: FloatArray, times: FloatArray | None) -> FloatArray:
-    """SPA with the pairs of systems as often as each draw has them."""
-    weights = None
-    if times is not None:
-        first, second = np.triu_indices(times.shape[1], 1)
-        weights = times[:, first] * times[:, second]
-    return np.atleast_1d(soft_pairwise_accuracy(human[None], metric[None], weights))
-
-
-def drawn_sums(
-    values: FloatArray,
-    sentence: IntArray,
-    first: IntArray,
-    second: IntArray,
-    counts: FloatArray,
-    times: FloatArray | None,
-    *,
-    at_once: int = BLOCK,
-) -> FloatArray:
-    """Sums over judged pairs, each as often as a draw has its sentence and its two systems.
-
-    Args:
-        values: of the pairs, multiples of one half, whose sums are exact in any order.
-        sentence: of each pair.
-        first: system of each pair.
-        second: the other.
-        counts: B × N, how often each draw holds each sentence, or one row for all draws.
-        times: B × S, how often each system stands in each draw; None for once.
-        at_once: numbers held at once.
-
-    Returns:
-        Shape (B,), or (1,) if neither sentences nor systems were drawn.
-    """
-    lines = counts.shape[1]
-    if times is None:
-        return np.asarray(counts @ np.bincount(sentence, values, minlength=lines))
-    draws, size = times.shape
-    counts = np.broadcast_to(counts, (draws, lines))
-    if max(lines, draws) * size * size <= at_once:
-        cell = (sentence * size + first) * size + second
-        table = np.bincount(cell, values, minlength=lines * size * size).reshape(lines, -1)
-        pairs = (times[:, :, None] * times[:, None, :]).reshape(draws, -1)
-        return np.asarray((counts @ table * pairs).sum(axis=1))
-    found = np.zeros(draws)
-    if len(values) * draws > at_once:
-        rest, dense = _dense_sums(values, sentence, first, second, counts, times)
-        found += dense
-        sentence, first, second = (column[rest] for column in (sentence, first, second))
-        values = values[rest]
-    for part in blocks(len(values), draws, at_once):
-        weights = counts[:, sentence[part]]
-        weights *= times[:, first[part]]
-        weights *= times[:, second[part]]
-        found += weights @ values[part]
-    return found
-
-
-def _dense_sums(
-    values: FloatArray,
-    sentence: IntArray,
-    first: IntArray,
-    second: IntArray,
-    counts: FloatArray,
-    times: FloatArray,
-) -> tuple[BoolArray, FloatArray]:
-    """`drawn_sums` of sentences on which most systems were compared, by products of matrices.
-
-    Returns:
-        The pairs that are left, and the sums of every draw.
-    """
-    rest, found = np.ones(len(values), dtype=np.bool_), np.zeros(len(times))
-    size = times.shape[1]
-    for line in np.flatnonzero(np.bincount(sentence) > size):
-        here = np.flatnonzero(sentence == line)
-        low, high = first[here].min(), first[here].max() + 1
-        if (high - low) * size > 4 * len(here):
-            continue
-        cell = (first[here] - low) * size + second[here]
-        table = np.bincount(cell, values[here], minlength=(high - low) * size)
-        drawn = times[:, low:high] @ table.reshape(-1, size)
-        drawn *= times
-        found += counts[:, line] * drawn.sum(axis=1)
-        rest[here] = False
-    return rest, found
-
-
-def _spread(found: PairOutcomes) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Agreement, balance and use of every judged pair, 0 for those without part in it."""
-    parts = []
-    for values in (found.right, found.balance, np.ones(len(found.right))):
-        full = np.zeros(len(found.kept))
-        full[found.kept] = values * found.used
-        parts.append(full)
-    return parts[0], parts[1], parts[2]
-
-
-def calibrated_sums(found: PairOutcomes, weights: FloatArray) -> FloatArray:
-    """Highest weighted sum of agreements that any threshold gives, for every draw.
-
-    Args:
-        found: outcomes under the rule `calibrated`.
-        weights: of the kept pairs, draws × pairs.
-    """
-    order = np.argsort(found.gap, kind="stable")
-    gap = found.gap[order]
-    decided = found.raw_sign[order] == found.wanted[order]
-    tie = found.wanted[order] == 0
-    last = np.append(gap[1:] != gap[:-1], True) if len(gap) else np.zeros(0, dtype=bool)
-    drawn = weights[:, order]
-    total = drawn @ decided.astype(np.float64)
-    drawn *= tie.astype(np.float64) - decided
-    gains = np.cumsum(drawn, axis=1, out=drawn)[:, last]
-    best = gains.max(axis=1, initial=-np.inf)
-    if len(gap) and gap[0] > 0:
-        best = np.maximum(best, 0.0)
-    return np.asarray(total + np.where(np.isfinite(best), best, 0.0))
-
-
-def _by_sentence(
-    one: PairOutcomes, two: PairOutcomes, sentence: np.ndarray, lines: int
-) -> tuple[FloatArray, FloatArray]:
-    """Agreements and pairs used by sentence, (2, lines), over pairs that both metrics score."""
-    both = one.kept & two.kept
-    won, used = np.zeros((2, lines)), np.zeros((2, lines))
-    for row, found in enumerate((one, two)):
-        right, _, use = _spread(found)
-        won[row] = np.bincount(sentence[both], right[both], minlength=lines)
-        used[row] = np.bincount(sentence[both], use[both], minlength=lines)
-    return won, used
-
-
-def _swapped_difference(won: FloatArray, used: FloatArray, signs: FloatArray) -> FloatArray:
-    """Difference of two accuracies when the sentences with sign −1 are swapped.
-
-    Args:
-        won: 2 × sentences × duels.
-        used: likewise.
-        signs: K × sentences.
-
-    Returns:
-        K × duels; NaN where a metric has no pairs.
-    """
-    accuracies = []
-    for turn in (1.0, -1.0):
-        top, bottom = (
-            (part[0] + part[1]).sum(axis=0) / 2 + turn * (signs @ (part[0] - part[1])) / 2
-            for part in (won, used)
-        )
-        accuracies.append(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))
-    return np.asarray(accuracies[0] - accuracies[1])

@@ -15,8 +15,8 @@ from gecjury.metaeval.result import (
     Annotators,
     Comparison,
     IntervalsAndTests,
-    SegmentLevel,
 )
+from gecjury.metaeval.segments import SegmentLevel
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Result
 from gecjury.metaeval.uncertainty import Significance

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
 from gecjury.arrays import FloatArray, IntArray, draw_weights
 from gecjury.errors import OptionError
-
-MOST_RESAMPLES = 1_000_000
-"""Beyond so many the ends of an interval move by less than is ever printed."""
-_MOST_DRAWN = 100_000_000  # sentences and systems of all resamples: 2 GB
-
-Over = Literal["both", "sentences", "systems", "none"]
-"""What a bootstrap draws with replacement."""
-OVER: tuple[Over, ...] = get_args(Over)
+from gecjury.stats.resampling import OVER, Over
 
 Interval = tuple[float, float]
 """Lower and upper bound; NaN where no draw gave a value."""
+
+Seed = int | Sequence[int] | np.random.Generator
+"""Where random numbers come from; a generator goes on from where it stands."""
 
 
 @dataclass(frozen=True)
@@ -48,28 +44,12 @@ class Resampled:
         return draw_weights(self.systems, self.width or self.systems.shape[1])
 
 
-def check_resamples(resamples: int, points: int = 0) -> None:
-    """Refuse more resamples than can be held, or would be of use.
-
-    Args:
-        resamples: B.
-        points: sentences and systems that each draws; 0 where that is not known yet.
-
-    Raises:
-        OptionError: too many; says how many there may be.
-    """
-    most = min(MOST_RESAMPLES, max(1, _MOST_DRAWN // points) if points else MOST_RESAMPLES)
-    if resamples > most:
-        size = f" of {points} sentences and systems" if most < MOST_RESAMPLES else ""
-        raise OptionError(f"--resamples {resamples}: expected at most {most}{size}")
-
-
 def make_resampled(
     over: Over,
     resamples: int,
     sentences: int,
     systems: int,
-    seed: int,
+    seed: Seed,
     among: IntArray | None = None,
 ) -> Resampled:
     """Draw corpora and sets of systems with replacement, each of the original's size.
@@ -97,11 +77,53 @@ def make_resampled(
     rng = np.random.default_rng(seed)
     lines = groups = None
     if over in ("both", "sentences"):
-        lines = np.sort(rng.integers(sentences, size=(resamples, sentences)), axis=1)
+        lines = sentence_draws(sentences, resamples, rng)
     if over in ("both", "systems"):
         known = np.arange(systems) if among is None else among
         groups = known[rng.integers(len(known), size=(resamples, len(known)))]
     return Resampled(lines, groups, draw_weights(lines, sentences), resamples, systems)
+
+
+def sentence_draws(sentences: int, resamples: int, seed: Seed) -> IntArray:
+    """Return resampled corpora, resamples × sentences: indices in the order of the corpus."""
+    rng = np.random.default_rng(seed)
+    return np.sort(rng.integers(sentences, size=(resamples, sentences)), axis=1)
+
+
+def sentence_counts(sentences: int, resamples: int, seed: Seed) -> FloatArray:
+    """Return how often `sentence_draws` has each sentence, resamples × sentences."""
+    return draw_weights(sentence_draws(sentences, resamples, seed), sentences)
+
+
+def group_counts(groups: int, resamples: int, seed: Seed) -> FloatArray:
+    """Return how often each group stands in each resample, resamples × groups.
+
+    Without groups there is no resample. The counts are drawn at once, by their multinomial law, so
+    that no index is held: groups (the sources of judged edits) may be very many. The law is that of
+    `sentence_counts`.
+    """
+    if not groups:
+        return np.zeros((0, 0))
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(groups, np.full(groups, 1 / groups), resamples).astype(np.float64)
+
+
+def draws_within(parts: IntArray, resamples: int, rng: np.random.Generator) -> IntArray:
+    """Return resampled corpora that hold as many sentences of every part as the corpus does.
+
+    Args:
+        parts: the part of each sentence, from 0.
+        resamples: B.
+        rng: source of the draws.
+
+    Returns:
+        B × sentences indices in the order of the corpus.
+    """
+    drawn = []
+    for part in range(parts.max() + 1):
+        rows = np.flatnonzero(parts == part)
+        drawn.append(rows[rng.integers(len(rows), size=(resamples, len(rows)))])
+    return np.sort(np.concatenate(drawn, axis=1), axis=1)
 
 
 def interval(

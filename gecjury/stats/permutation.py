@@ -1,4 +1,7 @@
-"""Permutation tests, the correction for testing several times, and significance clusters."""
+"""Permutation tests, the correction for testing several times, and significance clusters.
+
+`gecjury.stats` says which rule for p and for clusters holds where.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import FloatArray, settled
+from gecjury.arrays import BLOCK, FloatArray, IntArray, blocks, settled
 from gecjury.errors import OptionError
 from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, taus
+from gecjury.stats.resampling import PERMUTATIONS
 
-PERMUTATIONS = 10_000
-"""Permutations of a test. With K of them no p is below 1/(K + 1), and Holm's correction multiplies
-the least of m tests by m: a thousand could not tell anything about twelve metrics (66 tests)."""
-
-Alternative = Literal["two-sided", "greater"]
 SystemStatistic = Literal["pearson", "spearman", "kendall", "pairwise_accuracy", "spa"]
 """What tests between metrics at system level compare; SPA has one of its own."""
 
@@ -27,7 +26,9 @@ _STATISTICS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "kendall": taus,
     "pairwise_accuracy": pairwise_accuracies,
 }
-_CHUNK = 1000  # permutations held at once
+_CHUNK = 1000  # permutations of cells whose random bits are drawn together
+_TAIL = 10
+"""Permutations beyond the observed difference below which p is read from a normal curve."""
 
 _MOST_R = 1 - 1e-8  # Fisher's z of a perfect correlation would be infinite
 _LEAST_SLOPE = 1e-6  # of a metric on human scores, both with standard deviation 1
@@ -64,25 +65,91 @@ def _signs(swapped: NDArray[Any]) -> FloatArray:
     return found
 
 
-def share_at_least(
-    null: FloatArray, observed: FloatArray, exact: bool, alternative: Alternative = "two-sided"
-) -> FloatArray:
-    """P values: how often a permuted statistic is at least as extreme as the observed one.
+def share_at_least(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
+    """Return two-sided p: how often a permuted statistic is at least as extreme as the observed.
 
     Args:
         null: K × tests.
         observed: shape (tests,).
         exact: whether `null` holds every permutation. If not, the observed one is counted in as
             well, (count + 1)/(K + 1), so that p is never 0 (Phipson and Smyth 2010).
-        alternative: `greater` counts permuted ≥ observed, `two-sided` their absolute values.
     """
-    if alternative == "two-sided":
-        null, observed = np.abs(null), np.abs(observed)
+    null, observed = np.abs(null), np.abs(observed)
     # What is equal but for rounding is equal: permutations that change nothing must count.
-    slack = 1e-9 * np.maximum(np.abs(observed), np.abs(null).max(axis=0, initial=0.0))
+    slack = 1e-9 * np.maximum(observed, null.max(axis=0, initial=0.0))
     count = (null >= observed - slack).sum(axis=0).astype(np.float64)
-    found: FloatArray = count / len(null) if exact else (count + 1) / (len(null) + 1)
-    return found
+    p: FloatArray = count / len(null) if exact else (count + 1) / (len(null) + 1)
+    return p
+
+
+def tail_p(null: FloatArray, observed: FloatArray, exact: bool) -> FloatArray:
+    """Return two-sided p, small ones from a normal curve fitted to the permuted differences.
+
+    With K permutations no counted p is below 1/(K + 1), and Holm's correction multiplies the least
+    of 105 tests (15 systems) by 105. Differences of corpus scores under random swaps are sums of
+    many small parts, so beyond the last permutations their tail is taken to be normal.
+
+    Args:
+        null: K × tests.
+        observed: shape (tests,); NaN was not tested.
+        exact: whether `null` holds every permutation.
+    """
+    from scipy.special import ndtr
+
+    with np.errstate(invalid="ignore"):
+        counted = share_at_least(null, observed, exact)
+        spread = np.sqrt(np.mean(null**2, axis=0))
+        smooth = 2 * ndtr(-np.abs(observed) / np.where(spread > 0, spread, np.inf))
+    rare = (counted * (len(null) + 1) <= _TAIL) & (spread > 0) & (not exact)
+    p = np.where(rare, np.minimum(counted, smooth), counted)
+    return np.where(np.isnan(observed), np.nan, p)
+
+
+def swapped_means(differences: FloatArray, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean differences of two systems when they swap their outputs of some sentences.
+
+    Args:
+        differences: of sentence scores, sentences × tests; NaN is left out.
+        signs: K × sentences; −1 swaps a sentence.
+
+    Returns:
+        Permuted differences, K × tests, and those observed, shape (tests,); NaN without sentences.
+    """
+    known = ~np.isnan(differences)
+    total = np.where(known.any(axis=0), known.sum(axis=0), np.nan)
+    held = np.where(known, differences, 0.0)
+    return signs @ held / total, held.sum(axis=0) / total
+
+
+def approximate_randomisation(
+    mixed: Callable[[IntArray], FloatArray], signs: FloatArray
+) -> FloatArray:
+    """Return differences of corpus scores when two systems swap their outputs of some sentences.
+
+    Args:
+        mixed: gives corpus scores of B outputs, B × pairs of systems, from the system (0 or 1)
+            that each of their sentences is taken from, B × sentences.
+        signs: K × sentences; −1 swaps a sentence.
+
+    Returns:
+        K × pairs.
+    """
+    swapped = signs < 0
+    scores = mixed(np.concatenate([swapped, ~swapped]).astype(np.int64))
+    return scores[: len(signs)] - scores[len(signs) :]
+
+
+def symmetric(size: int, pairs: Sequence[tuple[int, int]], values: FloatArray) -> FloatArray:
+    """Return a size × size matrix that holds each pair's value twice, and NaN elsewhere."""
+    matrix = np.full((size, size), np.nan)
+    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    matrix[first, second] = matrix[second, first] = values
+    return matrix
+
+
+def defined_pairs(values: FloatArray) -> list[tuple[int, int]]:
+    """Return every two places whose values are both defined."""
+    return list(combinations(np.flatnonzero(~np.isnan(values)).tolist(), 2))
 
 
 def perm_both(
@@ -92,7 +159,6 @@ def perm_both(
     statistic: str = "pearson",
     permutations: int = PERMUTATIONS,
     seed: int = 0,
-    alternative: Alternative = "two-sided",
 ) -> tuple[FloatArray, FloatArray]:
     """PERM-BOTH of Deutsch, Dror and Roth (2021): do two metrics correlate differently with humans?
 
@@ -110,38 +176,33 @@ def perm_both(
         statistic: `pearson`, `spearman`, `kendall` or `pairwise_accuracy`.
         permutations: how many; all 2^(S·N) where there are not more.
         seed: of the permutations.
-        alternative: `greater` tests whether the row's metric correlates better.
 
     Returns:
-        The statistic of each metric, shape (M,), and p, M × M, NaN on the diagonal and where a
-        correlation is not defined.
+        The statistic of each metric, shape (M,), and two-sided p, M × M, NaN on the diagonal and
+        where a correlation is not defined.
 
     Raises:
         OptionError: an unknown statistic.
     """
-    if statistic not in _STATISTICS:
-        raise OptionError(f"statistic {statistic!r}: expected {', '.join(_STATISTICS)}")
-    measure = _STATISTICS[statistic]
-    scaled = [standardise(table) for table in cells]
-    row = human[None]
-    values = np.array([measure(row, _means(table)[None])[0] for table in scaled])
-    p = np.full((len(cells), len(cells)), np.nan)
-    duels = [
-        (i, j) for i, j in combinations(range(len(cells)), 2) if not np.isnan(values[i] + values[j])
-    ]
+    measure = _measure(statistic)
+    row, size = human[None], len(cells)
     if human.size < 3:
-        return np.full(len(cells), np.nan), p
+        return np.full(size, np.nan), np.full((size, size), np.nan)
+    values = np.array([measure(row, _means(standardise(table))[None])[0] for table in cells])
+    duels = defined_pairs(values)
     if not duels:
-        return values, p
-    scaled = [standardise(within_sentences(table)) for table in cells]
-    middle, halves = _halves(scaled, duels)
+        return values, np.full((size, size), np.nan)
+    systems, width = cells[0].shape
+    middle, halves = _halves([standardise(within_sentences(table)) for table in cells], duels)
     observed = _difference(measure, row, middle, halves.sum(axis=1))
-    null, exact = _permuted(measure, row, middle, halves, permutations, seed)
-    for order, sign in ((0, 1.0), (1, -1.0)):
-        found = share_at_least(sign * null, sign * observed, exact, alternative)
-        for duel, value in zip(duels, found, strict=True):
-            p[duel[order], duel[1 - order]] = value
-    return values, p
+
+    def difference(signs: FloatArray) -> FloatArray:
+        swing = np.stack([signs[:, system] @ halves[system] for system in range(systems)])
+        # A permutation that leaves a metric constant shows no difference.
+        return np.nan_to_num(_difference(measure, row, middle, swing))
+
+    null, exact = swapped_cells(difference, systems, width, permutations, seed, chunk=_CHUNK)
+    return values, symmetric(size, duels, share_at_least(null, observed, exact))
 
 
 def perm_systems(
@@ -182,29 +243,29 @@ def perm_systems(
     """
     measure = _measure(statistic)
     size, systems = scores.shape
-    p = np.full((size, size), np.nan)
     if systems < 3:
-        return np.full(size, np.nan), p
+        return np.full(size, np.nan), np.full((size, size), np.nan)
     values = measure(human[None], scores)
-    defined = np.flatnonzero(~np.isnan(values)).tolist()
+    duels = defined_pairs(values)
     # To swap all other systems gives the same two metrics as to swap these: one is never swapped.
     others, exact = permutation_signs(systems - 1, permutations, seed)
     signs = np.hstack([np.ones((len(others), 1)), others])
-    aligned = {row: _aligned(human, scores[row]) for row in defined}
+    aligned = {row: _aligned(human, scores[row]) for row in {row for duel in duels for row in duel}}
     compare: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] = _studentised_gap
     if statistic != "pearson":
         # One unit keeps the level of the rank statistics; two would cost them power.
         compare = _plain_gap(measure)
         aligned = {row: units[1:] for row, units in aligned.items()}
-    for i, j in combinations(defined, 2):
+    p = np.empty(len(duels))
+    for number, (i, j) in enumerate(duels):
         observed = compare(human, scores[i][None], scores[j][None])
         shares = []
         for one, two in zip(aligned[i], aligned[j], strict=True):
             middle, half = (one + two) / 2, (one - two) / 2
             null = compare(human, middle + signs * half, middle - signs * half)
             shares.append(share_at_least(null[:, None], observed, exact)[0])
-        p[i, j] = p[j, i] = max(shares)
-    return values, p
+        p[number] = max(shares)
+    return values, symmetric(size, duels, p)
 
 
 def _measure(statistic: str) -> Callable[[FloatArray, FloatArray], FloatArray]:
@@ -365,29 +426,39 @@ def _difference(
     return found
 
 
-def _permuted(
-    measure: Callable[[FloatArray, FloatArray], FloatArray],
-    human: FloatArray,
-    middle: FloatArray,
-    halves: FloatArray,
+def swapped_cells(
+    difference: Callable[[FloatArray], FloatArray],
+    systems: int,
+    width: int,
     permutations: int,
     seed: int,
+    *,
+    chunk: int,
+    at_once: int = 8 * BLOCK,
 ) -> tuple[FloatArray, bool]:
-    """Differences under the null hypothesis, K × duels, and whether they are all there are."""
-    systems, width, _ = halves.shape
+    """Return differences of metrics whose cells are swapped, K × duels, and whether they are all.
+
+    Args:
+        difference: from signs, permutations × systems × sentences, to permutations × duels.
+        systems: rows of the table of cells.
+        width: sentences.
+        permutations: K; where there are not more in all, each is taken once.
+        seed: of the signs.
+        chunk: permutations whose random bits are drawn together, on which the signs depend.
+        at_once: numbers held at once, on which nothing depends.
+    """
     if systems * width < 60 and 2 ** (systems * width) <= permutations:
         signs, _ = permutation_signs(systems * width, permutations)
-        swing = np.einsum("ksn,snd->skd", signs.reshape(-1, systems, width), halves)
-        return np.nan_to_num(_difference(measure, human, middle, swing)), True
+        return difference(signs.reshape(-1, systems, width)), True
     rng = np.random.default_rng(seed)
     parts = []
-    for start in range(0, permutations, _CHUNK):
-        size = min(_CHUNK, permutations - start)
-        swing = np.stack(
-            [random_signs(size, width, rng) @ halves[system] for system in range(systems)]
-        )
-        # A permutation that leaves a metric constant shows no difference.
-        parts.append(np.nan_to_num(_difference(measure, human, middle, swing)))
+    for start in range(0, permutations, chunk):
+        size = min(chunk, permutations - start)
+        # Bits, which are drawn together whatever is held at once, take little room.
+        packed = [packed_signs(size, width, rng) for _ in range(systems)]
+        for rows in blocks(size, systems * width, at_once):
+            drawn = [unpacked_signs(bits[rows], width) for bits in packed]
+            parts.append(difference(np.stack(drawn, axis=1)))
     return np.concatenate(parts), False
 
 
@@ -429,10 +500,9 @@ def holm_matrix(p: FloatArray) -> FloatArray:
     Returns:
         Metrics × metrics like `p`; NaN on the diagonal.
     """
-    first, second = np.triu_indices(len(p), 1)
-    adjusted = np.full(p.shape, np.nan)
-    adjusted[first, second] = adjusted[second, first] = holm(p[first, second])
-    return adjusted
+    pairs = list(combinations(range(len(p)), 2))
+    tests = np.array([p[pair] for pair in pairs])
+    return symmetric(len(p), pairs, holm(tests))
 
 
 def cluster_ranks(values: FloatArray, p: FloatArray, level: float = 0.05) -> list[int | None]:
@@ -463,3 +533,56 @@ def cluster_ranks(values: FloatArray, p: FloatArray, level: float = 0.05) -> lis
         for index in alike:
             found[index] = rank
     return found
+
+
+def rank_ranges(
+    scores: FloatArray, p: FloatArray, level: float = 0.05
+) -> tuple[tuple[int, int] | None, ...]:
+    """Return the ranks that the tests leave open, as the translation tasks of WMT print them.
+
+    The best is one more than the systems that are significantly better, the worst the number of
+    systems less those that are significantly worse.
+
+    Args:
+        scores: of each system, higher is better; NaN has no rank.
+        p: symmetric matrix of (adjusted) p values.
+        level: of significance.
+    """
+    known = ~np.isnan(scores)
+    significant = np.nan_to_num(p, nan=1.0) <= level
+    ranges: list[tuple[int, int] | None] = []
+    for row, score in enumerate(scores):
+        if not known[row]:
+            ranges.append(None)
+            continue
+        better = int(np.count_nonzero(significant[row] & known & (scores > score)))
+        worse = int(np.count_nonzero(significant[row] & known & (scores < score)))
+        ranges.append((better + 1, int(known.sum()) - worse))
+    return tuple(ranges)
+
+
+def wmt_clusters(
+    scores: FloatArray, ranks: Sequence[tuple[int, int] | None]
+) -> tuple[int | None, ...]:
+    """Return clusters, with a border where every rank range above ends before all below begin.
+
+    So every system of a cluster is significantly better than every one of the clusters below.
+
+    Args:
+        scores: of each system.
+        ranks: see `rank_ranges`.
+    """
+    order = [
+        row for row in np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable").tolist()
+        if ranks[row] is not None
+    ]  # fmt: skip
+    clusters: list[int | None] = [None] * len(scores)
+    cluster, reach = 0, 0
+    for place, row in enumerate(order):
+        low = min(span[0] for span in (ranks[other] for other in order[place:]) if span)
+        if place == 0 or low > reach:
+            cluster += 1
+        span = ranks[row]
+        reach = max(reach, span[1] if span else 0)
+        clusters[row] = cluster
+    return tuple(clusters)

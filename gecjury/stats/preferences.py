@@ -9,9 +9,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from gecjury.arrays import BoolArray, FloatArray, IntArray
+from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
 from gecjury.errors import OptionError
 from gecjury.stats.correlation import signs
+from gecjury.stats.counts import ratio
 
 TieRule = Literal["half", "official", "loss", "drop", "calibrated"]
 """What becomes of a pair that the metric ties; see `preference_agreement`."""
@@ -335,8 +336,7 @@ def table_in_parts(
         for total, values in zip(sums, _cell_sums(*part, size=size, ties=ties), strict=True):
             total += values
     right, used = (np.maximum(table, table.T) for table in sums.reshape(2, size, size))
-    accuracy = np.divide(right, used, out=np.full((size, size), np.nan), where=used > 0)
-    return PairTable(accuracy, used.astype(np.int64), ties)
+    return PairTable(ratio(right, used, np.nan), used.astype(np.int64), ties)
 
 
 def _cell_sums(
@@ -365,3 +365,146 @@ def _cell_sums(
         np.bincount(places, found.right[counted], minlength=size * size).astype(np.float64),
         np.bincount(places, minlength=size * size).astype(np.float64),
     )
+
+
+def drawn_sums(
+    values: FloatArray,
+    sentence: IntArray,
+    first: IntArray,
+    second: IntArray,
+    counts: FloatArray,
+    times: FloatArray | None,
+    *,
+    at_once: int = BLOCK,
+) -> FloatArray:
+    """Return sums over judged pairs, each as often as a draw has its sentence and its two systems.
+
+    Args:
+        values: of the pairs, multiples of one half, whose sums are exact in any order.
+        sentence: of each pair.
+        first: system of each pair.
+        second: the other.
+        counts: B × N, how often each draw holds each sentence, or one row for all draws.
+        times: B × S, how often each system stands in each draw; None for once.
+        at_once: numbers held at once.
+
+    Returns:
+        Shape (B,), or (1,) if neither sentences nor systems were drawn.
+    """
+    lines = counts.shape[1]
+    if times is None:
+        return np.asarray(counts @ np.bincount(sentence, values, minlength=lines))
+    draws, size = times.shape
+    counts = np.broadcast_to(counts, (draws, lines))
+    if max(lines, draws) * size * size <= at_once:
+        cell = (sentence * size + first) * size + second
+        table = np.bincount(cell, values, minlength=lines * size * size).reshape(lines, -1)
+        pairs = (times[:, :, None] * times[:, None, :]).reshape(draws, -1)
+        return np.asarray((counts @ table * pairs).sum(axis=1))
+    total = np.zeros(draws)
+    if len(values) * draws > at_once:
+        rest, dense = dense_sums(values, sentence, first, second, counts, times)
+        total += dense
+        sentence, first, second = (column[rest] for column in (sentence, first, second))
+        values = values[rest]
+    for part in blocks(len(values), draws, at_once):
+        weights = counts[:, sentence[part]]
+        weights *= times[:, first[part]]
+        weights *= times[:, second[part]]
+        total += weights @ values[part]
+    return total
+
+
+def dense_sums(
+    values: FloatArray,
+    sentence: IntArray,
+    first: IntArray,
+    second: IntArray,
+    counts: FloatArray,
+    times: FloatArray,
+) -> tuple[BoolArray, FloatArray]:
+    """Return `drawn_sums` of sentences on which most systems were compared, by matrix products.
+
+    Returns:
+        The pairs that are left, and the sums of every draw.
+    """
+    rest, total = np.ones(len(values), dtype=np.bool_), np.zeros(len(times))
+    size = times.shape[1]
+    for line in np.flatnonzero(np.bincount(sentence) > size):
+        here = np.flatnonzero(sentence == line)
+        low, high = first[here].min(), first[here].max() + 1
+        if (high - low) * size > 4 * len(here):
+            continue
+        cell = (first[here] - low) * size + second[here]
+        table = np.bincount(cell, values[here], minlength=(high - low) * size)
+        drawn = times[:, low:high] @ table.reshape(-1, size)
+        drawn *= times
+        total += counts[:, line] * drawn.sum(axis=1)
+        rest[here] = False
+    return rest, total
+
+
+def outcomes_by_pair(outcomes: PairOutcomes) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return agreement, balance and use of every judged pair, 0 for those without part in it."""
+    parts = []
+    for values in (outcomes.right, outcomes.balance, np.ones(len(outcomes.right))):
+        full = np.zeros(len(outcomes.kept))
+        full[outcomes.kept] = values * outcomes.used
+        parts.append(full)
+    return parts[0], parts[1], parts[2]
+
+
+def calibrated_sums(outcomes: PairOutcomes, weights: FloatArray) -> FloatArray:
+    """Return the highest weighted sum of agreements that any threshold gives, for every draw.
+
+    Args:
+        outcomes: under the rule `calibrated`.
+        weights: of the kept pairs, draws × pairs.
+    """
+    order = np.argsort(outcomes.gap, kind="stable")
+    gap = outcomes.gap[order]
+    decided = outcomes.raw_sign[order] == outcomes.wanted[order]
+    tie = outcomes.wanted[order] == 0
+    last = np.append(gap[1:] != gap[:-1], True) if len(gap) else np.zeros(0, dtype=bool)
+    drawn = weights[:, order]
+    total = drawn @ decided.astype(np.float64)
+    drawn *= tie.astype(np.float64) - decided
+    gains = np.cumsum(drawn, axis=1, out=drawn)[:, last]
+    best = gains.max(axis=1, initial=-np.inf)
+    if len(gap) and gap[0] > 0:
+        best = np.maximum(best, 0.0)
+    return np.asarray(total + np.where(np.isfinite(best), best, 0.0))
+
+
+def sums_by_sentence(
+    one: PairOutcomes, two: PairOutcomes, sentence: IntArray, lines: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return agreements and pairs used by sentence, (2, lines), over pairs that both score."""
+    both = one.kept & two.kept
+    won, used = np.zeros((2, lines)), np.zeros((2, lines))
+    for row, outcomes in enumerate((one, two)):
+        right, _, use = outcomes_by_pair(outcomes)
+        won[row] = np.bincount(sentence[both], right[both], minlength=lines)
+        used[row] = np.bincount(sentence[both], use[both], minlength=lines)
+    return won, used
+
+
+def swapped_accuracies(won: FloatArray, used: FloatArray, signs: FloatArray) -> FloatArray:
+    """Return differences of two accuracies when the sentences with sign −1 are swapped.
+
+    Args:
+        won: 2 × sentences × duels.
+        used: likewise.
+        signs: K × sentences.
+
+    Returns:
+        K × duels; NaN where a metric has no pairs.
+    """
+    accuracies = []
+    for turn in (1.0, -1.0):
+        top, bottom = (
+            (part[0] + part[1]).sum(axis=0) / 2 + turn * (signs @ (part[0] - part[1])) / 2
+            for part in (won, used)
+        )
+        accuracies.append(ratio(top, bottom, np.nan))
+    return np.asarray(accuracies[0] - accuracies[1])

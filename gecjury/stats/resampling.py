@@ -1,17 +1,48 @@
-"""How uncertainty is measured: one settings class for every study that draws or permutes."""
+"""How uncertainty is measured: the settings of bootstrap and tests that all studies share.
+
+The seed is no part of them: it belongs to the study, which draws more than resamples with it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
+from gecjury.errors import OptionError
 from gecjury.settings import check, option
-from gecjury.stats.bootstrap import MOST_RESAMPLES, Over
-from gecjury.stats.permutation import PERMUTATIONS
+
+PERMUTATIONS = 10_000
+"""Permutations of a test. With K of them no p is below 1/(K + 1), and Holm's correction multiplies
+the least of m tests by m: a thousand could not tell anything about twelve metrics (66 tests)."""
+
+MOST_RESAMPLES = 1_000_000
+"""Beyond so many the ends of an interval move by less than is ever printed."""
+_MOST_DRAWN = 100_000_000  # sentences and systems of all resamples: 2 GB
+
+Over = Literal["both", "sentences", "systems", "none"]
+"""What a bootstrap draws with replacement."""
+OVER: tuple[Over, ...] = get_args(Over)
 
 
-@dataclass(frozen=True)
+def check_resamples(resamples: int, points: int = 0) -> None:
+    """Refuse more resamples than can be held, or would be of use.
+
+    Args:
+        resamples: B.
+        points: sentences and systems that each draws; 0 where that is not known yet.
+
+    Raises:
+        OptionError: too many; says how many there may be.
+    """
+    most = min(MOST_RESAMPLES, max(1, _MOST_DRAWN // points) if points else MOST_RESAMPLES)
+    if resamples > most:
+        size = f" of {points} sentences and systems" if most < MOST_RESAMPLES else ""
+        raise OptionError(f"--resamples {resamples}: expected at most {most}{size}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Resampling:
-    """The bootstrap and the permutation tests of a study.
+    """The bootstrap behind intervals, and the tests.
 
     Attributes:
         over: what the bootstrap draws; none: no intervals and no tests.
@@ -37,5 +68,5 @@ class Resampling:
 
     @property
     def draws_sentences(self) -> bool:
-        """Whether sentences are drawn, so that what rests on them has an interval."""
+        """True where sentences are drawn, so that figures that rest on them have intervals."""
         return self.over in ("both", "sentences")

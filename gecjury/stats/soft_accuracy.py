@@ -11,24 +11,25 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Protocol
 
 import numpy as np
 
 from gecjury.arrays import BLOCK, BoolArray, FloatArray, IntArray, blocks
+from gecjury.stats.counts import ratio
 from gecjury.stats.permutation import (
-    PERMUTATIONS,
-    packed_signs,
+    defined_pairs,
     permutation_signs,
     share_at_least,
     standardise,
-    unpacked_signs,
+    swapped_cells,
+    symmetric,
 )
+from gecjury.stats.resampling import PERMUTATIONS
 
 _MOST_SIGNS = 16_000_000  # 128 MB
 _MOST_PRODUCTS = 2_000_000_000  # of a metric's permutations: a fifth of a second
-_CHUNK = 500  # permutations of cells held at once
+_CHUNK = 500  # permutations of cells whose random bits are drawn together
 
 
 def score_differences(scores: FloatArray) -> FloatArray:
@@ -346,6 +347,26 @@ def soft_pairwise_accuracy(
     return _one_minus_share(*_gap_sums(human, metric, weights))
 
 
+def drawn_soft_accuracy(
+    human: FloatArray, metric: FloatArray, times: FloatArray | None
+) -> FloatArray:
+    """Return SPA of every draw of systems, its pairs as often as the draw has them.
+
+    Args:
+        human: p of humans, shape (pairs,).
+        metric: p of the metric, shape (pairs,).
+        times: B × S, how often each system stands in each draw; None for one draw of each.
+    """
+    if times is None:
+        return np.atleast_1d(soft_pairwise_accuracy(human, metric))
+    first, second = np.triu_indices(times.shape[1], 1)
+    parts = [
+        soft_pairwise_accuracy(human, metric, times[rows][:, first] * times[rows][:, second])
+        for rows in blocks(len(times), len(metric))
+    ]
+    return np.concatenate(parts)
+
+
 def _gap_sums(
     human: FloatArray, metric: FloatArray, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
@@ -359,9 +380,7 @@ def _gap_sums(
 
 
 def _one_minus_share(far: FloatArray, total: FloatArray) -> FloatArray:
-    return np.asarray(
-        1 - np.divide(far, total, out=np.full(np.shape(total), np.nan), where=total > 0)
-    )
+    return 1 - ratio(far, total, np.nan)
 
 
 def perm_both_spa(
@@ -395,10 +414,9 @@ def perm_both_spa(
         defined: with fewer than three systems, or without a pair that humans compared.
     """
     size = len(cells)
-    p = np.full((size, size), np.nan)
     systems, width = cells[0].shape
     if systems < 3:
-        return np.full(size, np.nan), p
+        return np.full(size, np.nan), np.full((size, size), np.nan)
     people = _Whole(wanted) if isinstance(wanted, np.ndarray) else wanted
     scaled = [standardise(table) for table in cells]
     human = _limits(people, None, at_once)
@@ -408,9 +426,9 @@ def perm_both_spa(
             for table in scaled
         ]
     )
-    duels = [(i, j) for i, j in combinations(range(size), 2) if not np.isnan(values[i] + values[j])]
+    duels = defined_pairs(values)
     if not duels:
-        return values, p
+        return values, np.full((size, size), np.nan)
     difference = _difference_of(human, people, scaled, duels, at_once)
     observed = difference(np.ones((1, systems, width)))[0]
     if whole:
@@ -421,10 +439,10 @@ def perm_both_spa(
         ]
         null = np.concatenate(parts)
     else:
-        null, exact = _permuted(difference, systems, width, permutations, seed, at_once)
-    for (i, j), value in zip(duels, share_at_least(null, observed, exact), strict=True):
-        p[i, j] = p[j, i] = value
-    return values, p
+        null, exact = swapped_cells(
+            difference, systems, width, permutations, seed, chunk=_CHUNK, at_once=at_once
+        )
+    return values, symmetric(size, duels, share_at_least(null, observed, exact))
 
 
 def _limits(wanted: Differences, given: Differences | None, at_once: int) -> FloatArray:
@@ -436,30 +454,6 @@ def _limits(wanted: Differences, given: Differences | None, at_once: int) -> Flo
         table = taken if given is None else _where(taken, given.take(part))
         p[part] = normal_confidence(table, whole)[0]
     return p
-
-
-def _permuted(
-    difference: Callable[[FloatArray], FloatArray],
-    systems: int,
-    width: int,
-    permutations: int,
-    seed: int,
-    at_once: int,
-) -> tuple[FloatArray, bool]:
-    """Differences under the null hypothesis, K × duels, and whether they are all there are."""
-    if systems * width < 60 and 2 ** (systems * width) <= permutations:
-        signs, _ = permutation_signs(systems * width, permutations)
-        return difference(signs.reshape(-1, systems, width)), True
-    rng = np.random.default_rng(seed)
-    parts = []
-    for start in range(0, permutations, _CHUNK):
-        size = min(_CHUNK, permutations - start)
-        # Bits, which are drawn together whatever is held at once, take little room.
-        packed = [packed_signs(size, width, rng) for _ in range(systems)]
-        for rows in blocks(size, systems * width, at_once):
-            drawn = [unpacked_signs(bits[rows], width) for bits in packed]
-            parts.append(difference(np.stack(drawn, axis=1)))
-    return np.concatenate(parts), False
 
 
 def _difference_of(

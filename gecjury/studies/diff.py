@@ -36,9 +36,8 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
 from gecjury.settings import option
-from gecjury.stats.bootstrap import check_resamples
 from gecjury.stats.permutation import holm
-from gecjury.stats.resampling import Resampling
+from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.study import Study, Takes, Work, function_of
 
 TypeLevels = Literal[0, 1, 2, 3]

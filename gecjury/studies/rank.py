@@ -15,9 +15,8 @@ from gecjury.experiments.system_tests import SystemTests, compare_systems
 from gecjury.report.result import Column, Result, Table
 from gecjury.scoring.scores import ScoreTable
 from gecjury.settings import option
-from gecjury.stats.bootstrap import check_resamples
 from gecjury.stats.ranking import Aggregate, aggregate_scores
-from gecjury.stats.resampling import Resampling
+from gecjury.stats.resampling import Resampling, check_resamples
 from gecjury.studies.study import Study, Work, function_of
 
 _OFFERED = ("over", "resamples", "confidence", "permutations")

@@ -17,7 +17,7 @@ from gecjury.corpus.leakage import normalise
 from gecjury.corpus.tokens import tokenised
 from gecjury.errors import MissingExtraError
 from gecjury.refless.data.annotations import QUALITY, Annotations
-from gecjury.stats.bootstrap import interval, make_resampled
+from gecjury.stats.bootstrap import interval, sentence_counts
 from gecjury.stats.correlation import pearson, pearsons, spearman
 
 MODEL = "this model"
@@ -124,7 +124,7 @@ def _draws(data: Annotations) -> FloatArray:
     keys = [normalise(source) for source in data.sources]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     group = np.array([numbers[key] for key in keys])
-    return make_resampled("sentences", _RESAMPLES, len(numbers), 1, seed=0).counts[:, group]
+    return sentence_counts(len(numbers), _RESAMPLES, 0)[:, group]
 
 
 def _row(what: str, of: str, x: FloatArray, y: FloatArray, draws: FloatArray) -> BesideRow:

@@ -19,7 +19,7 @@ from gecjury.corpus.leakage import normalise
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.nets.bundle import aspect_weights
 from gecjury.refless.training.beside import changed_tokens
-from gecjury.stats.bootstrap import interval, make_resampled
+from gecjury.stats.bootstrap import interval, sentence_counts
 
 _RESAMPLES = 2000
 _SEED = 0
@@ -154,7 +154,7 @@ def worth_of(
         right = np.concatenate([right, right[:1] - right[1:]])
         # Sums by source keep what is held small, however many pairs a source has.
         sums = np.stack([np.bincount(numbers, row) for row in right], axis=1)
-        times = make_resampled("sentences", _RESAMPLES, count, 1, _SEED).counts
+        times = sentence_counts(count, _RESAMPLES, _SEED)
         values = right.mean(axis=1)
         drawn = (times @ sums) / (times @ np.bincount(numbers))[:, None]
         counted = f"counting changes, {'more' if more else 'fewer'} is better"

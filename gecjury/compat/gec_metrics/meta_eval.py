@@ -22,7 +22,7 @@ from gecjury.benchmarks.table import View
 from gecjury.compat.gec_metrics.base import MetricBase, inputs_handler
 from gecjury.errors import known_name
 from gecjury.stats.correlation import pearson, spearman
-from gecjury.stats.windows import window_correlations
+from gecjury.stats.grouped import window_correlations
 
 
 @dataclass

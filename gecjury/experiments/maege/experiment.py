@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gecjury.arrays import FloatArray, draw_weights
+from gecjury.arrays import FloatArray
 from gecjury.corpus.language import Language
 from gecjury.corpus.m2 import M2Sentence
 from gecjury.errors import OptionError
@@ -48,8 +48,9 @@ from gecjury.runtime import Runtime
 from gecjury.scoring.score_files import check_writable
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
-from gecjury.stats.bootstrap import check_resamples
+from gecjury.stats.bootstrap import sentence_counts
 from gecjury.stats.correlation import pearson, spearman
+from gecjury.stats.resampling import check_resamples
 
 CorpusScore = Literal["corpus", "mean"]
 """A corpus' score: the metric's own, or the mean over its sentences, as in the released program."""
@@ -387,10 +388,7 @@ def measure(
         )
         for scorer in scorers
     ]
-    # How often each sentence stands in each resample.
-    size = len(drawn.corpus)
-    rng = np.random.default_rng([settings.seed, 2])
-    weights = draw_weights(rng.integers(size, size=(settings.resamples, size)), size)
+    weights = sentence_counts(len(drawn.corpus), settings.resamples, [settings.seed, 2])
     return Maege(tuple(_figures(scores, drawn, weights) for scores in found), drawn)
 
 

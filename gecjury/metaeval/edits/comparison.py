@@ -21,7 +21,7 @@ from gecjury.metaeval.edits.cases import (
     edit_types,
     unused_verdicts,
 )
-from gecjury.metaeval.edits.credit import credit_kind, credit_with_files, plan_credit
+from gecjury.metaeval.edits.credit import credit_edits, credit_kind, plan_credit
 from gecjury.metaeval.edits.measures import EditAgreement, edit_agreement, pooled_types
 from gecjury.metaeval.edits.variants import check_attribution
 from gecjury.metaeval.settings import Settings
@@ -209,7 +209,7 @@ def compare_edits(
     notes = list(trial.notes)
     results = []
     for scorer, kind in tasks.chosen:
-        credited = credit_with_files(
+        credited = credit_edits(
             scorer, trial.cases, benchmark.corpus, runtime, kind, folder, settings.seed
         )
         # A verdict of a judge says yes or no by itself; other credits need a threshold.

@@ -19,8 +19,10 @@ from gecjury.arrays import BLOCK, BoolArray, FloatArray, blocks
 from gecjury.benchmarks.benchmark import Benchmark, CorrectionLabels
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.metaeval.edits.measures import ranking_measures
+from gecjury.metaeval.study import Study
 from gecjury.runtime import Runtime
 from gecjury.scoring.scorer import Scorer
+from gecjury.scoring.scores import ScoreTable
 from gecjury.stats.bootstrap import Interval
 
 ANY = "any"
@@ -97,6 +99,44 @@ class LabelComparison:
         """The classes of bad corrections that have few, with their numbers."""
         counts = self.counts
         return {name: counts[name] for name in self.labels.false if counts[name] < FEW_BAD}
+
+
+def compare_labels(
+    study: Study,
+    metrics: Sequence[Scorer | ScoreTable],
+    tables: Sequence[ScoreTable],
+    runtime: Runtime,
+) -> LabelComparison | None:
+    """Return how scores tell good corrections from bad ones, by metric and class.
+
+    None without labels, and where the level was not asked for.
+
+    Args:
+        study: the benchmark, and how is resampled.
+        metrics: what was compared.
+        tables: the scores of each.
+        runtime: device, workers and the like.
+    """
+    benchmark, counts = study.benchmark, study.drawn_counts
+    labels = benchmark.labels
+    if labels is None or not tables or study.settings.level == "system":
+        return None
+    rows = []
+    for metric, table in zip(
+        (*metrics, *study.chance_tables), (*tables, *study.chance_tables), strict=True
+    ):
+        about = table.signature
+        if about.family == "chance" and about.metric == "constant":
+            continue  # Its AUC is always one half.
+        alone = source_scores(metric, benchmark, runtime) if isinstance(metric, Scorer) else None
+        for kind, scores in kinds_of_scores(table.sentences, alone):
+            for name, agreement, drawn in label_agreements(labels, scores, counts):
+                draws = {} if drawn is None else {"auc": drawn}
+                bounds = study.bounds(draws, agreement)
+                rows.append(
+                    Labelled(about.label, about.family, kind, name, agreement, bounds, draws)
+                )
+    return LabelComparison(labels, tuple(rows))
 
 
 def label_agreements(

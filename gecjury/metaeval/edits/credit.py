@@ -12,9 +12,10 @@ import hashlib
 import json
 import time
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +24,12 @@ from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError, OptionError
 from gecjury.metaeval.edits.cases import cases_print
 from gecjury.metaeval.edits.variants import METHODS, attribute_edits, plan_attribution
+from gecjury.records import read_record
 from gecjury.runtime import Runtime
 from gecjury.scoring.by_edit import EditCase, EditJudge
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan
-from gecjury.textfiles import MOST_BYTES, file_name, read_json, write_text
+from gecjury.textfiles import MOST_BYTES, file_name, write_text
 
 COUNTED = ("counts", "any", "share")
 CREDIT_KINDS = (*COUNTED, *METHODS)
@@ -54,7 +56,7 @@ class Credited:
 
 
 def credit_kind(scorer: Scorer, wanted: str = "counts") -> str:
-    """How a scorer's credits are made.
+    """Return how a scorer's credits are made.
 
     Args:
         scorer: the metric.
@@ -72,9 +74,12 @@ def credit_edits(
     corpus: Corpus,
     runtime: Runtime,
     kind: str,
+    folder: str | Path | None = None,
     seed: int = 0,
 ) -> Credited:
-    """Credit every judged edit.
+    """Credit every judged edit, or read a folder's file of the same metric, data and edits.
+
+    Credits with gaps are not kept, so that what failed is tried again.
 
     Args:
         scorer: any metric.
@@ -82,14 +87,30 @@ def credit_edits(
         corpus: the benchmark's, with references, gold edits and contexts.
         runtime: device, workers and the like.
         kind: from `credit_kind`.
+        folder: where files of credits lie; None neither reads nor writes one.
         seed: of the orders drawn for long corrections' Shapley values.
 
     Raises:
-        InputError: the corpus lacks what the metric needs.
+        InputError: the corpus lacks what the metric needs, or a file is damaged or holds other
+            credits.
         OptionError: a scorer that cannot be credited that way.
+        OutputError: a file cannot be written.
     """
+    # `any` and `share` are made of what `counts` keeps.
+    stored = "counts" if kind in COUNTED else kind
+    key = "" if folder is None else _key(scorer, cases, corpus, runtime, stored, seed)
+    path = Path(folder or "") / file_name("edits", scorer.name, stored, key, ending=".json")
+    if folder is not None and path.exists():
+        columns, notes = _read(path, key, len(cases))
+        return Credited(_combined(columns, kind), kind, notes)
     start = time.perf_counter()
-    columns, notes = _columns(scorer, cases, corpus, runtime, kind, seed)
+    columns, notes = _columns(scorer, cases, corpus, runtime, stored, seed)
+    if folder is not None and not np.isnan(columns[:, 0]).any():
+        data = zlib.compress(np.ascontiguousarray(columns).astype("<f8").tobytes(), 6)
+        signature = scorer.signature(corpus, runtime).to_json()
+        values = base64.b64encode(data).decode()
+        record = asdict(_Stored(CREDIT_FORMAT, key, signature, stored, notes, values))
+        write_text(path, json.dumps(record, allow_nan=False) + "\n")
     return Credited(_combined(columns, kind), kind, notes, time.perf_counter() - start)
 
 
@@ -101,7 +122,7 @@ def _columns(
     kind: str,
     seed: int,
 ) -> tuple[FloatArray, tuple[str, ...]]:
-    """Credits, N × 1; of a metric that counts N × (1 + R): its own, then under each reference."""
+    """Return credits, N × 1, or N × (1 + R) where a metric counts: its own, then by reference."""
     if isinstance(scorer, EditJudge):
         values, report = scorer.edit_scores(cases, runtime)
         return values[:, None], report.notes
@@ -124,7 +145,7 @@ def _columns(
 
 
 def _combined(columns: FloatArray, kind: str) -> FloatArray:
-    """One credit an edit, from what `_columns` gives."""
+    """Return one credit an edit, from what `_columns` gives."""
     if kind not in ("any", "share"):
         return columns[:, 0]
     by_reference = columns[:, 1:]
@@ -139,54 +160,12 @@ def _combined(columns: FloatArray, kind: str) -> FloatArray:
 def plan_credit(
     scorer: Scorer, cases: Sequence[EditCase], corpus: Corpus, runtime: Runtime, kind: str
 ) -> Plan | None:
-    """What `credit_edits` would send to a paid service; None if nothing."""
+    """Return what `credit_edits` would send to a paid service; None if nothing."""
     if isinstance(scorer, EditJudge):
         return scorer.plan_edits(cases, runtime)
     if kind in COUNTED:
         return None
     return plan_attribution(scorer, cases, corpus, runtime, METHODS[kind])
-
-
-def credit_with_files(
-    scorer: Scorer,
-    cases: Sequence[EditCase],
-    corpus: Corpus,
-    runtime: Runtime,
-    kind: str,
-    folder: str | Path | None,
-    seed: int = 0,
-) -> Credited:
-    """As `credit_edits`, reading a folder's file of the same metric, data and edits if it is there.
-
-    Credits with gaps are not kept, so that what failed is tried again.
-
-    Raises:
-        InputError: the file is damaged or holds other credits.
-        OutputError: it cannot be written.
-    """
-    if folder is None:
-        return credit_edits(scorer, cases, corpus, runtime, kind, seed)
-    # `any` and `share` are made of what `counts` keeps.
-    stored = "counts" if kind in COUNTED else kind
-    key = _key(scorer, cases, corpus, runtime, stored, seed)
-    path = Path(folder) / file_name("edits", scorer.name, stored, key, ending=".json")
-    if path.exists():
-        columns, notes = _read(path, key, len(cases))
-        return Credited(_combined(columns, kind), kind, notes)
-    start = time.perf_counter()
-    columns, notes = _columns(scorer, cases, corpus, runtime, stored, seed)
-    if not np.isnan(columns[:, 0]).any():
-        data = zlib.compress(np.ascontiguousarray(columns).astype("<f8").tobytes(), 6)
-        record = {
-            "format": CREDIT_FORMAT,
-            "key": key,
-            "signature": scorer.signature(corpus, runtime).to_json(),
-            "credit": stored,
-            "notes": list(notes),
-            "values": base64.b64encode(data).decode(),
-        }
-        write_text(path, json.dumps(record, allow_nan=False) + "\n")
-    return Credited(_combined(columns, kind), kind, notes, time.perf_counter() - start)
 
 
 def _key(
@@ -197,41 +176,39 @@ def _key(
     kind: str,
     seed: int,
 ) -> str:
-    """Hash of all that decides credits."""
+    """Return a hash of all that decides credits."""
     parts = [scorer.signature(corpus, runtime).key, kind, cases_print(cases), corpus.source_print]
     parts += [corpus.context_print, str(_VERSION), str(seed if kind == "shapley" else 0)]
     return hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
 
 
+@dataclass(frozen=True)
+class _Stored:
+    """Credits as a file keeps them; `values` are packed columns, see `_columns`."""
+
+    format: str
+    key: str
+    signature: Mapping[str, Any]
+    credit: str
+    notes: tuple[str, ...]
+    values: str
+
+
 def _read(path: Path, key: str, count: int) -> tuple[FloatArray, tuple[str, ...]]:
-    """The columns and notes that a file keeps."""
-    advice = "delete it to have it made anew"
-    try:
-        record = read_json(path, f"a file of edit credits; {advice}")
-        if record["format"] != CREDIT_FORMAT:
-            raise InputError(
-                f"{path}: format {record['format']!r:.60}, expected {CREDIT_FORMAT!r}; {advice}"
-            )
-        if record["key"] != key:
-            raise InputError(
-                f"{path}: holds credits of other settings, references or edits "
-                f"(key {record['key']!s:.60}, expected {key}); delete or move the file"
-            )
-        packed = base64.b64decode(record["values"])
-        data = zlib.decompressobj().decompress(packed, MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
-            raise ValueError(f"more than {MOST_BYTES // 1_000_000} MB of credits")
-        values = np.frombuffer(data, dtype="<f8")
-        if not len(values) or len(values) % count:
-            raise ValueError(f"{len(values)} credits for {count} edits")
-        notes = record["notes"]
-        if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-            raise ValueError("its notes are no texts")
-        return values.astype(np.float64).reshape(count, -1), tuple(notes)
-    except (KeyError, TypeError, ValueError, zlib.error) as error:
-        if isinstance(error, InputError):
-            raise
+    """Return the columns and notes that a file keeps."""
+    what, advice = "a file of edit credits", "delete it to have it made anew"
+    stored = read_record(_Stored, path, what, advice)
+    if (stored.format, stored.key) != (CREDIT_FORMAT, key):
         raise InputError(
-            f"{path}: damaged file of edit credits ({type(error).__name__}: {error!s:.200}); "
+            f"{path}: holds credits of other settings, references or edits (format "
+            f"{stored.format!r:.60}, key {stored.key:.60}; expected {CREDIT_FORMAT!r}, {key}); "
             f"{advice}"
-        ) from None
+        )
+    try:
+        data = zlib.decompressobj().decompress(base64.b64decode(stored.values), MOST_BYTES)
+        values = np.frombuffer(data, dtype="<f8").astype(np.float64).reshape(count, -1)
+    except (ValueError, zlib.error) as error:
+        raise InputError(f"{path}: is not {what} of {count} edits ({error}): {advice}") from None
+    if not values.size:
+        raise InputError(f"{path}: is not {what} of {count} edits (it holds none): {advice}")
+    return values, stored.notes

@@ -14,7 +14,8 @@ import numpy as np
 
 from gecjury.arrays import BoolArray, FloatArray, IntArray
 from gecjury.scoring.by_edit import EditCase
-from gecjury.stats.bootstrap import interval
+from gecjury.stats.bootstrap import group_counts, interval
+from gecjury.stats.counts import ratio
 
 CONFIDENCE = 0.95
 # Types with fewer edits, or fewer invalid ones, are pooled: their AUC would be noise.
@@ -89,20 +90,14 @@ def ranking_measures(pos: FloatArray, neg: FloatArray) -> tuple[FloatArray, Floa
     """
     below_pos, below_neg = np.cumsum(pos, axis=-1), np.cumsum(neg, axis=-1)
     all_pos, all_neg = below_pos[..., -1:], below_neg[..., -1:]
-    auc = _share((pos * (below_neg - neg / 2)).sum(axis=-1), (all_pos * all_neg)[..., 0])
+    auc = ratio((pos * (below_neg - neg / 2)).sum(axis=-1), (all_pos * all_neg)[..., 0], np.nan)
     above_pos, above_neg = all_pos - below_pos + pos, all_neg - below_neg + neg
-    precise = _share(above_pos, above_pos + above_neg, 0.0)
-    valid = _share((pos * precise).sum(axis=-1), all_pos[..., 0])
-    precise = _share(below_neg, below_pos + below_neg, 0.0)
-    invalid = _share((neg * precise).sum(axis=-1), all_neg[..., 0])
+    precise = ratio(above_pos, above_pos + above_neg, 0.0)
+    valid = ratio((pos * precise).sum(axis=-1), all_pos[..., 0], np.nan)
+    precise = ratio(below_neg, below_pos + below_neg, 0.0)
+    invalid = ratio((neg * precise).sum(axis=-1), all_neg[..., 0], np.nan)
     nan = np.where((all_pos * all_neg)[..., 0] > 0, 0.0, np.nan)
     return auc + nan, valid + nan, invalid + nan
-
-
-def _share(part: FloatArray, whole: FloatArray, empty: float = np.nan) -> FloatArray:
-    result = np.full(np.broadcast_shapes(np.shape(part), np.shape(whole)), empty)
-    np.divide(part, whole, out=result, where=np.asarray(whole) > 0)
-    return result
 
 
 def source_halves(cases: Sequence[EditCase], seed: int) -> tuple[IntArray, BoolArray, int]:
@@ -186,7 +181,7 @@ def edit_agreement(
     said, thresholds = _said(sample, threshold)
     ones = np.ones((1, len(used)))
     measured = {k: float(v[0]) for k, v in _measures(sample, said, ones).items()}
-    draws = _draws(sources, resamples, seed)
+    draws = group_counts(sources, resamples, [seed, 1])
     drawn = _drawn(sample, said, draws)
     return EditAgreement(
         **measured,
@@ -282,22 +277,14 @@ def _chance_corrected(
     agreed: FloatArray, said: FloatArray, pos: FloatArray, neg: FloatArray
 ) -> FloatArray:
     """Cohen's κ from the shares agreed on and said valid, and the weights of both kinds."""
-    share = _share(pos, pos + neg)
+    share = ratio(pos, pos + neg, np.nan)
     chance = said * share + (1 - said) * (1 - share)
-    return _share(agreed - chance, 1 - chance)
+    return ratio(agreed - chance, np.maximum(1 - chance, 0.0), np.nan)
 
 
 def _mean(right: FloatArray, weights: FloatArray, chosen: BoolArray) -> FloatArray:
     chosen_weights = weights[:, chosen]
-    return _share(chosen_weights @ right[chosen], chosen_weights.sum(axis=1))
-
-
-def _draws(sources: int, resamples: int, seed: int) -> FloatArray:
-    """How often each source stands in each resample: B × sources; no draws of nothing."""
-    if not sources:
-        return np.zeros((0, 0))
-    rng = np.random.default_rng([seed, 1])
-    return rng.multinomial(sources, np.full(sources, 1 / sources), resamples).astype(np.float64)
+    return ratio(chosen_weights @ right[chosen], chosen_weights.sum(axis=1), np.nan)
 
 
 def _weightings(sample: _Sample, draws: FloatArray) -> Iterator[FloatArray]:

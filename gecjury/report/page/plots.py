@@ -210,7 +210,7 @@ def pairs(study: Study, tables: Sequence[ScoreTable], views: Sequence[View]) -> 
 
     Of more than `MOST_NAMED` systems there are words instead, whatever was judged.
     """
-    if study.ties == "calibrated":
+    if study.settings.ties == "calibrated":
         return None
     names = study.benchmark.corpus.names
     if len(names) > MOST_NAMED:

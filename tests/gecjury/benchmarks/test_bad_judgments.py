@@ -19,6 +19,7 @@ from gecjury.cli import main
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import InputError
 from gecjury.metaeval.cautions import Repeats, cautions, check_scored, count_repeats
+from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
 from gecjury.refbased.green import GREEN
 from gecjury.runtime import Runtime
@@ -407,7 +408,7 @@ def test_systems_that_were_never_compared(folder: Path, capsys: pytest.CaptureFi
 
 def nan_results(folder: Path, level: float) -> tuple[Study, list[Any]]:
     """Results of a metric that scored sentence 3 alone, which nobody judged."""
-    study = Study(load_benchmark(str(folder)), "mean")
+    study = Study(load_benchmark(str(folder)), Settings(aggregate="mean"))
     table = load("green").score_corpus(study.benchmark.corpus)
     scores = np.full((3, 3), np.nan)
     scores[:, 2] = (level, 1.0, 2.0)

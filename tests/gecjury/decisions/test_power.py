@@ -9,15 +9,10 @@ import numpy as np
 import pytest
 
 from gecjury.benchmarks.load import load_benchmark
-from gecjury.decisions.power import (
-    PowerSettings,
-    needed,
-    needed_for_width,
-    power,
-    power_of_scores,
-)
+from gecjury.decisions.power import PowerSettings, power, power_of_scores
 from gecjury.errors import InputError, OptionError
 from gecjury.scoring.given_scores import GivenScores
+from gecjury.stats.sizes import needed, needed_for_width
 
 COUNT = 400
 

@@ -9,6 +9,7 @@ from gecjury import TuneSettings
 from gecjury.errors import OptionError
 from gecjury.experiments.tune import check_tuning
 from gecjury.experiments.tuning import evaluate
+from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
 from gecjury.runtime import Runtime
 
@@ -28,7 +29,7 @@ def test_a_value_and_its_figures() -> None:
         assert one.figure == pytest.approx(best[one.measure])
     scorers = [gecjury.load("green"), gecjury.load("green:beta=0.5")]
     # As GREEN's paper did: against Expected Wins.
-    study = Study(benchmark, "corpus", human_scores="expected-wins")
+    study = Study(benchmark, Settings(aggregate="corpus", human_scores="expected-wins"))
     usual, _ = evaluate(scorers, study, "edit", Runtime())
     assert {one.measure: one.default for one in found.found} == usual
     assert [each.row()["figure"] for each in found.elsewhere] == [one.figure for one in found.found]
@@ -40,7 +41,7 @@ def test_a_metric_alone_is_tuned_as_its_paper_did() -> None:
     found = gecjury.tune("green", "sample")
     assert found.grid is not None
     assert len(found.grid.values) == 501
-    assert (found.folds, found.study.aggregate, found.human_scores) == (
+    assert (found.folds, found.study.settings.aggregate, found.human_scores) == (
         10, "corpus", "expected-wins",
     )  # fmt: skip
     # Another option of the metric is not the paper's.
@@ -49,7 +50,11 @@ def test_a_metric_alone_is_tuned_as_its_paper_did() -> None:
     # What is asked for counts.
     asked = TuneSettings(aggregate="mean", human_scores="trueskill", folds=2)
     found = gecjury.tune("green:beta=1:2:1", "sample", settings=asked)
-    assert (found.folds, found.study.aggregate, found.human_scores) == (2, "mean", "trueskill")
+    assert (found.folds, found.study.settings.aggregate, found.human_scores) == (
+        2,
+        "mean",
+        "trueskill",
+    )
 
 
 @pytest.mark.parametrize(

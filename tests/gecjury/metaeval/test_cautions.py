@@ -68,8 +68,8 @@ BASIC = [result("gleu", 0.95, 0.66), result("errant", 0.90, 0.62)]
 
 
 def told(of: Study, *results: Result, **more: Any) -> dict[str, str]:
-    settings = more.pop("settings", None)
-    found = cautions(of, ("edit",), results, CHANCE, settings, **more)
+    of = replace(of, settings=more.pop("settings", of.settings))
+    found = cautions(of, ("edit",), results, CHANCE, **more)
     assert len({each.heading for each in found}) == len(found)
     return {each.heading: each.text for each in found}
 

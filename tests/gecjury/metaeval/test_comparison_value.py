@@ -59,7 +59,7 @@ def test_what_finished_scores_cannot_do_is_said() -> None:
     table = gecjury.load("green").score_corpus(gecjury.load_benchmark("sample").corpus)
     with pytest.raises(OptionError, match="green: corpus scores of resampled sentences need"):
         compared(table, aggregate="corpus")
-    once = Settings(aggregate="corpus", resampling=gecjury.Resampling("none"))
+    once = Settings(aggregate="corpus", resampling=gecjury.Resampling(over="none"))
     found = compare("sample", [table], once)
     np.testing.assert_array_equal(found.results[0].scores, table.by_system.score)
     with pytest.raises(OptionError, match="finished scores have no credits"):
@@ -130,7 +130,7 @@ def test_rows_are_plain_and_stand_as_the_main_table_does() -> None:
     }  # fmt: skip
     assert "accuracy" not in compared("green", level="system").rows()[0]
     assert "pearson" not in compared("green", level="sentence").rows()[0]
-    plain = Settings(resampling=gecjury.Resampling("none"))
+    plain = Settings(resampling=gecjury.Resampling(over="none"))
     assert "pearson_low" not in compare("sample", ["green"], plain).rows()[0]
 
 
@@ -181,7 +181,7 @@ def test_annotators_have_their_kappa_beside_the_ceiling() -> None:
 def test_kappa_of_seeda_is_the_published_one(data_dir: Path, view: Any) -> None:
     # Kobayashi et al. 2024, table 3.
     benchmark = gecjury.load_benchmark("seeda", data=data_dir)
-    plain = Settings(human=view, level="sentence", resampling=gecjury.Resampling("none"))
+    plain = Settings(human=view, level="sentence", resampling=gecjury.Resampling(over="none"))
     found = compare(benchmark, ["changes"], plain).annotators[view]
     wanted = {"edit": (0.28, 0.61), "sentence": (0.41, 0.71)}[view]
     assert (round(found.between.mean, 2), round(found.within.mean, 2)) == wanted

@@ -41,7 +41,7 @@ def test_hours_are_told_with_what_takes_them_and_what_would_not() -> None:
     assert "; quicker: --aggregate mean, or fewer --resamples than 1\u202f000" in text
     assert text.endswith("Ctrl-C stops it")
     assert told(effort(many(2000, 1000), 2, Settings(aggregate="mean"))) == ""
-    none = Settings(resampling=Resampling("none"))
+    none = Settings(resampling=Resampling(over="none"))
     found = effort(many(2000, 1000), 2, none)
     assert found.seconds["TrueSkill of resampled sentences"] == 0
     assert found.quicker == ("--aggregate mean",)

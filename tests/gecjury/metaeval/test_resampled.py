@@ -5,10 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gecjury.arrays import FloatArray
+from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.resampled import Entry, resampled_system_scores, win_rates
-from gecjury.stats.bootstrap import make_resampled
+from gecjury.stats.bootstrap import sentence_draws
 from gecjury.stats.ranking import expected_wins, trueskill
 from gecjury.stats.trueskill import Game, rate_resampled, score_waves
+
+
+def entry(name: str, sentences: FloatArray) -> Entry:
+    return Entry(
+        sentence_table(name, [f"system {row}" for row in range(len(sentences))], sentences)
+    )
 
 
 def test_no_skill_moves_where_nothing_is_preferred() -> None:
@@ -16,27 +24,23 @@ def test_no_skill_moves_where_nothing_is_preferred() -> None:
     tied[1, 2] = tied[:, 5] = np.nan
     told = tied.copy()
     told[0, 0] = 0.4
-    counts = np.ones((3, 6))
     draws = np.tile(np.arange(6), (3, 1))
-    both = resampled_system_scores(
-        "trueskill", [Entry("tied", tied), Entry("told", told)], draws, counts
-    )
-    assert both[0].tolist() == rate_resampled(score_waves([tied]), counts, 4, Game())[0].tolist()
+    both = resampled_system_scores("trueskill", [entry("tied", tied), entry("told", told)], draws)
+    unmoved = rate_resampled(score_waves([tied]), np.ones((3, 6)), 4, Game())[0]
+    assert both[0].tolist() == unmoved.tolist()
     assert not both[0].any()
     assert both[1, 0] == pytest.approx(trueskill(told).scores, abs=2e-5)
     assert both[1].any()
-    assert not resampled_system_scores("trueskill", [Entry("tied", tied)], draws, counts).any()
+    assert not resampled_system_scores("trueskill", [entry("tied", tied)], draws).any()
 
 
 def test_expected_wins_of_draws() -> None:
     rng = np.random.default_rng(4)
     table = rng.integers(3, size=(4, 25)).astype(float)
     table[2, 3] = np.nan
-    draws = make_resampled("sentences", 5, 25, 4, seed=0)
-    assert draws.sentences is not None
-    entry = Entry("toy", table)
-    found = resampled_system_scores("expected-wins", [entry], draws.sentences, draws.counts)[0]
-    for row, lines in enumerate(draws.sentences):
+    draws = sentence_draws(25, 5, seed=0)
+    found = resampled_system_scores("expected-wins", [entry("toy", table)], draws)[0]
+    for row, lines in enumerate(draws):
         assert found[row] == pytest.approx(expected_wins(table[:, lines]).scores)
     # One sentence, scores 3 2 2: the first beats both, the others tie: 1, .25, .25.
     assert win_rates(np.array([[3.0], [2.0], [2.0]])).ravel().tolist() == [1.0, 0.25, 0.25]

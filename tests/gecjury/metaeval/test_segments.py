@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.judgments import RankedItem
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import OptionError
+from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.comparison import check
 from gecjury.metaeval.segments import mean_rater, ranked_segments, rated_segments, two_annotators
 from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import Study
+from gecjury.scoring.scores import ScoreTable, Statistics
 from gecjury.stats.grouped import (
     GroupBy,
     accuracy_with_ties,
@@ -162,8 +165,16 @@ RANKED = benchmark(
 RANK_SCORES = np.array([[0.9, 0.4], [0.5, 0.7], [0.5, 0.2], [0.6, NAN]])
 
 
+def scored(
+    benchmark: Benchmark, sentences: FloatArray, items: FloatArray | None = None
+) -> ScoreTable:
+    """A score table of sentence scores, and of scores of rankings."""
+    table = sentence_table("toy", benchmark.corpus.names, sentences)
+    return replace(table, statistics=Statistics(sentences, items))
+
+
 def test_rankings_by_hand() -> None:
-    segments = ranked_segments(Study(RANKED), "sentence", RANK_SCORES)
+    segments = ranked_segments(Study(RANKED), "sentence", scored(RANKED, RANK_SCORES))
     found = segments.agreement()
     # Item 0: A over B right (.4), A over D right (.3), B = D wrong by .1. Item 1: D over A wrong
     # (.3). Item 2: A = B wrong by .3, A over C (.2) and B over C (.5) right.
@@ -189,7 +200,7 @@ def test_rankings_by_hand() -> None:
 def test_ranked_pairs_that_are_not_scored() -> None:
     scores = RANK_SCORES.copy()
     scores[3, 0] = NAN  # A-D and B-D of item 0, A-D of item 1, which is left without a pair
-    found = ranked_segments(Study(RANKED), "sentence", scores).agreement()
+    found = ranked_segments(Study(RANKED), "sentence", scored(RANKED, scores)).agreement()
     assert (found.groups, found.pairs, found.missing) == (2, 4, 3)
     assert found.acc_exact == pytest.approx((1 + 2 / 3) / 2)
 
@@ -200,8 +211,10 @@ def test_scores_given_side_by_side_are_used() -> None:
     assert groups is not None
     scores = np.random.default_rng(2).random((len(sample.corpus.names), len(sample.corpus)))
     items = scores[:, [group.sentence for group in groups]]
-    plain = ranked_segments(study, "edit", scores).agreement()
-    beside = ranked_segments(study, "edit", np.zeros_like(scores), items).agreement()
+    plain = ranked_segments(study, "edit", scored(sample, scores)).agreement()
+    beside = ranked_segments(
+        study, "edit", scored(sample, np.zeros_like(scores), items)
+    ).agreement()
     assert replace(beside, pearson=0.0) == replace(plain, pearson=0.0)
     assert plain.tied_share < 0.1
 

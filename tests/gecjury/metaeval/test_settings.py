@@ -28,7 +28,7 @@ from gecjury.stats.resampling import Resampling
         ({"seed": -1}, "--seed -1: expected 0 or more"),
         ({"shuffles": -1}, r"--shuffles -1: expected 0 or more \(0 is one pass in file order\)"),
         ({"shuffles": 2, "aggregate": "mean"}, "does not change --aggregate mean"),
-        ({"statistic": "spa", "resampling": Resampling("none")}, "nothing is tested"),
+        ({"statistic": "spa", "resampling": Resampling(over="none")}, "nothing is tested"),
         ({"statistic": "spa", "level": "sentence"}, "--statistic spa with --level sentence"),
         ({"statistic": "pairwise_accuracy", "level": "edit"}, "--statistic pairwise-accuracy"),
         ({"grouping": "item", "level": "system"}, "--grouping item with --level system"),

@@ -16,6 +16,7 @@ from gecjury.corpus.corpus import Corpus, Version
 from gecjury.errors import InputError, OptionError
 from gecjury.metaeval.chance import chance_scores
 from gecjury.metaeval.resampled import Entry
+from gecjury.metaeval.settings import Settings
 from gecjury.metaeval.study import RankedDifferences, Study
 from gecjury.metaeval.uncertainty import Uncertainty
 from gecjury.scoring.registry import load
@@ -83,7 +84,7 @@ def test_decided_pairs_by_hand() -> None:
     assert half.sentence.kendall == pytest.approx((5 - 1) / 8)
     # loss: 5/8; drop: 5/6; official: the later system, C, is taken to win, so both ties are wrong.
     for ties, expected in (("loss", 5 / 8), ("drop", 5 / 6), ("official", 5 / 8)):
-        (result,) = Study(benchmark(), ties=ties).evaluate(scores, ["edit"])  # type: ignore[arg-type]
+        (result,) = Study(benchmark(), Settings(ties=ties)).evaluate(scores, ["edit"])  # type: ignore[arg-type]
         assert result.sentence is not None
         assert result.sentence.accuracy == pytest.approx(expected)
 
@@ -118,13 +119,13 @@ def test_an_item_without_a_group_has_no_score() -> None:
     own = replace(own, corpus=replace(own.corpus, groups=groups))
     items = np.array([[3.0, 3.0, 3.0], [2.0, 2.0, 2.0], [1.0, 1.0, 1.0]])
     study = Study(own)
-    first, second = study.sides("edit", np.zeros((3, 3)), items)
+    first, second = study.sides("edit", table([[0, 0, 0]] * 3, items))
     unscored = study.pairs("edit").item == 1
     assert unscored.sum() == 3
     assert np.isnan(first[unscored]).all()
     assert np.isnan(second[unscored]).all()
     assert not np.isnan([first[~unscored], second[~unscored]]).any()
-    agreement = study.over_pairs(np.zeros((3, 3)), "edit", items)
+    agreement = study.over_pairs(table([[0, 0, 0]] * 3, items), "edit")
     assert agreement is not None
     assert (agreement.pairs, agreement.missing) == (5, 3)
 
@@ -132,7 +133,7 @@ def test_an_item_without_a_group_has_no_score() -> None:
 def test_system_level_by_hand() -> None:
     # Means 2, 1, 0 against human 3, 2, 1: a straight line.
     scores = table([[2, 2, 2], [1, 1, 1], [0, 0, 0]])
-    (result,) = Study(benchmark(), aggregate="mean").evaluate(scores, ["edit"])
+    (result,) = Study(benchmark(), Settings(aggregate="mean")).evaluate(scores, ["edit"])
     assert result.scores.tolist() == [2, 1, 0]
     assert result.system.pearson == pytest.approx(1.0)
     assert result.system.kendall == pytest.approx(1.0)
@@ -143,7 +144,9 @@ def test_system_level_by_hand() -> None:
 
 
 def test_constant_system_scores_have_no_correlation() -> None:
-    (result,) = Study(benchmark(), aggregate="corpus").evaluate(table([[1, 1, 1]] * 3), ["edit"])
+    (result,) = Study(benchmark(), Settings(aggregate="corpus")).evaluate(
+        table([[1, 1, 1]] * 3), ["edit"]
+    )
     assert np.isnan(result.system.pearson)
     assert result.sentence is not None
     assert result.sentence.accuracy == 0.5
@@ -200,7 +203,7 @@ def test_what_does_not_exist_is_refused() -> None:
     """An unknown aggregate was taken for TrueSkill."""
     scores = np.arange(9.0).reshape(3, 3)
     with pytest.raises(OptionError, match="unknown aggregate 'borda': expected trueskill, "):
-        Study(benchmark(), "borda").system_scores(scores, scores[:, 0])  # type: ignore[arg-type]
+        aggregate_scores("borda", scores, scores[:, 0])  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="unknown view of toy 'sentence': there are: edit"):
         Study(benchmark()).human("sentence")
 
@@ -215,8 +218,8 @@ def test_calibrated_leaves_out_pairs_of_one_text() -> None:
     # By item 3 + 3 + 3 + 1 pairs; A and B have one text in the first. Of the other nine the
     # annotator ties one, A and B of sentence 2, where alone a constant is right.
     assert len(Study(benchmark()).pairs("edit")) == 10
-    study = Study(benchmark(), ties="calibrated")
-    found = study.over_pairs(np.ones((3, 3)), "edit")
+    study = Study(benchmark(), Settings(ties="calibrated"))
+    found = study.over_pairs(table([[1, 1, 1]] * 3), "edit")
     assert found is not None
     assert (found.pairs, found.accuracy) == (9, pytest.approx(1 / 9))
 
@@ -225,7 +228,8 @@ def test_the_ceiling_under_calibrated_counts_ties() -> None:
     """As the metrics are judged: of all pairs that two annotators judged, not the decided alone."""
     tied = RankedItem("3", 0, "two", (("A",), ("C",)), (1, 1))
     changed = replace(benchmark(), rankings={"edit": (*ITEMS, tied)})
-    plain, found = (Study(changed, ties=ties).ceiling("edit") for ties in ("half", "calibrated"))  # type: ignore[arg-type]
+    plain = Study(changed, Settings(ties="half")).ceiling("edit")
+    found = Study(changed, Settings(ties="calibrated")).ceiling("edit")
     assert plain is not None
     assert found is not None
     # Sentence 1: A, B disagree; A, C and B, C agree. Sentence 0: A > C by one, A = C by two.
@@ -254,15 +258,15 @@ def test_very_many_pairs_are_looked_at_some_at_a_time(
     tables = [table(rng.integers(3, size=(3, 3)).astype(float).tolist()) for _ in range(2)]
 
     def figures() -> list[object]:
-        study = Study(benchmark(), ties=ties)
-        entries = [Entry(str(number), each.sentences) for number, each in enumerate(tables)]
-        measured = Uncertainty(study, entries, Resampling("both", 30, permutations=20))
+        how = Resampling(over="both", resamples=30, permutations=20)
+        study = Study(benchmark(), Settings(ties=ties, resampling=how))
+        measured = Uncertainty(study, [Entry(each) for each in tables])
         (test,) = measured.significance("edit", [0, 1])[1:]
         differences = study.human_differences("edit")
         assert differences is not None
         return [
-            *(study.over_pairs(each.sentences, "edit") for each in tables),
-            *measured.over_pairs("edit"),
+            *(study.over_pairs(each, "edit") for each in tables),
+            *measured.intervals("edit", "sentence"),
             test.values.tolist(),
             test.p.tolist(),
             measured.human("edit")[0].tolist(),

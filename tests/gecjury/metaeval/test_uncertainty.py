@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gecjury.arrays import FloatArray
 from gecjury.benchmarks.benchmark import Benchmark
 from gecjury.benchmarks.load import load_benchmark
 from gecjury.benchmarks.own_judgments import known_items
 from gecjury.corpus.corpus import Corpus, Version
+from gecjury.metaeval.chance import sentence_table
 from gecjury.metaeval.resampled import Entry, resampled_human_scores, win_rates
-from gecjury.metaeval.settings import ClusterTest
+from gecjury.metaeval.settings import ClusterTest, Settings
 from gecjury.metaeval.study import Study
 from gecjury.metaeval.uncertainty import Uncertainty
 from gecjury.stats.bootstrap import interval
@@ -38,15 +40,21 @@ def entries(benchmark: Benchmark) -> list[Entry]:
     quality = benchmark.human_scores("trueskill")[:, None] + rng.normal(size=shape)
     good = quality.round()
     good[1, ::9] = np.nan
-    return [Entry("good", good), Entry("noise", rng.random(shape)), Entry("flat", np.ones(shape))]
+    return [entry("good", good), entry("noise", rng.random(shape)), entry("flat", np.ones(shape))]
+
+
+def entry(name: str, sentences: FloatArray) -> Entry:
+    systems = [f"system {row}" for row in range(len(sentences))]
+    return Entry(sentence_table(name, systems, sentences))
 
 
 @pytest.mark.parametrize("ties", RULES)
 def test_sentence_draws_equal_recomputation(sample: Benchmark, ties: str) -> None:
-    study = Study(sample, ties=ties)  # type: ignore[arg-type]
-    found = Uncertainty(study, entries(sample), Resampling("both", 6, 0.5))
-    drawn = found.drawn_over_pairs("edit", "both")
-    intervals = found.over_pairs("edit")
+    how = Resampling(over="both", resamples=6, confidence=0.5)
+    study = Study(sample, Settings(ties=ties, resampling=how))  # type: ignore[arg-type]
+    found = Uncertainty(study, entries(sample))
+    drawn = found.drawn("edit", "sentence", "both")
+    intervals = found.intervals("edit", "sentence")
     pairs, draws = study.pairs("edit"), found.draws
     assert draws.multiplicity is not None
     weight = (
@@ -54,8 +62,8 @@ def test_sentence_draws_equal_recomputation(sample: Benchmark, ties: str) -> Non
         * draws.multiplicity[:, pairs.first]
         * draws.multiplicity[:, pairs.second]
     ).astype(int)
-    for number, (entry, got) in enumerate(zip(found.entries, intervals, strict=True)):
-        first, second = study.sides("edit", entry.sentences, None)
+    for number, (one, got) in enumerate(zip(found.entries, intervals, strict=True)):
+        first, second = study.sides("edit", one.table)
         values = []
         for times in weight:
             rows = np.repeat(np.arange(len(pairs)), times)
@@ -80,17 +88,18 @@ def test_sentence_draws_equal_recomputation(sample: Benchmark, ties: str) -> Non
 @pytest.mark.parametrize("aggregate", ["trueskill", "expected-wins", "mean"])
 @pytest.mark.parametrize("over", ["both", "sentences", "systems"])
 def test_system_draws_equal_recomputation(sample: Benchmark, aggregate: str, over: str) -> None:
-    study = Study(sample, aggregate)  # type: ignore[arg-type]
-    found = Uncertainty(study, entries(sample)[:2], Resampling(over, 5, 0.5))  # type: ignore[arg-type]
+    how = Resampling(over=over, resamples=5, confidence=0.5)  # type: ignore[arg-type]
+    study = Study(sample, Settings(aggregate=aggregate, resampling=how))  # type: ignore[arg-type]
+    found = Uncertainty(study, entries(sample)[:2])
     draws = found.draws
     human, resampled = found.human("edit")
     assert resampled == (over != "systems")
-    drawn = found.drawn_over_systems("edit", over)  # type: ignore[arg-type]
-    for entry, got in zip(found.entries, drawn.values["pearson"], strict=True):
+    drawn = found.drawn("edit", "system", over)  # type: ignore[arg-type]
+    for one, got in zip(found.entries, drawn.values["pearson"], strict=True):
         values = []
         for row in range(5):
             lines = slice(None) if draws.sentences is None else draws.sentences[row]
-            scores = study.system_scores(entry.sentences[:, lines], np.zeros(6))
+            scores = study.system_scores(one.table.sentences[:, lines], np.zeros(6))
             wanted = human[row if len(human) > 1 else 0]
             rows = np.arange(6) if draws.systems is None else draws.systems[row]
             values.append(pearson(wanted[rows], scores[rows]))
@@ -127,10 +136,14 @@ def test_a_system_that_nobody_judged_does_not_move_intervals(
     rows = [names.index(name) for name in rest]
     found = []
     for benchmark, kept in ((full, slice(None)), (few, rows)):
-        study = Study(benchmark, "mean", human_scores=kind)  # type: ignore[arg-type]
-        cut = [Entry(e.label, e.sentences[kept]) for e in entries(sample)[:2]]
-        uncertainty = Uncertainty(study, cut, Resampling(over, 200))  # type: ignore[arg-type]
-        found.append([*uncertainty.over_systems("edit"), *uncertainty.over_pairs("edit")])
+        how = Resampling(over=over, resamples=200)  # type: ignore[arg-type]
+        settings = Settings(aggregate="mean", human_scores=kind, resampling=how)  # type: ignore[arg-type]
+        some = entries(sample)[:2]
+        cut = [entry(e.table.signature.metric, e.table.sentences[kept]) for e in some]
+        uncertainty = Uncertainty(Study(benchmark, settings), cut)
+        found.append([
+            *uncertainty.intervals("edit", "system"), *uncertainty.intervals("edit", "sentence")
+        ])  # fmt: skip
     for with_it, without in zip(*found, strict=True):
         assert with_it.dropped == without.dropped
         for name, bounds in without.bounds.items():
@@ -140,11 +153,10 @@ def test_a_system_that_nobody_judged_does_not_move_intervals(
 
 @pytest.mark.parametrize("over", ["sentences", "both"])
 def test_intervals_hold_the_estimate(sample: Benchmark, over: str) -> None:
-    study = Study(sample)
-    good, noise, flat = Uncertainty(study, entries(sample), Resampling(over, 400)).over_systems(  # type: ignore[arg-type]
-        "edit"
-    )
-    table = entries(sample)[0].sentences
+    how = Resampling(over=over, resamples=400)  # type: ignore[arg-type]
+    study = Study(sample, Settings(resampling=how))
+    good, noise, flat = Uncertainty(study, entries(sample)).intervals("edit", "system")
+    table = entries(sample)[0].table.sentences
     scores = study.system_scores(table, np.zeros(6))
     estimate = study.over_systems(scores, "edit", table)
     for name in ("pearson", "spearman", "kendall", "pairwise_accuracy", "spa"):
@@ -157,7 +169,8 @@ def test_intervals_hold_the_estimate(sample: Benchmark, over: str) -> None:
 
 
 def test_tests_between_metrics(sample: Benchmark) -> None:
-    found = Uncertainty(Study(sample), entries(sample), Resampling(permutations=500))
+    study = Study(sample, Settings(resampling=Resampling(permutations=500)))
+    found = Uncertainty(study, entries(sample))
     system, sentence = found.significance("edit", range(3))
     assert (system.test, sentence.test) == ("perm-systems", "paired-permutation")
     assert system.metrics == ("good", "noise", "flat")
@@ -168,7 +181,7 @@ def test_tests_between_metrics(sample: Benchmark) -> None:
     assert system.clusters[2] is None  # constant: no correlation, so no cluster
     assert sentence.clusters == (1, 2, 2)
     # The same under any order of the metrics.
-    turned = Uncertainty(Study(sample), entries(sample)[::-1], Resampling(permutations=500))
+    turned = Uncertainty(study, entries(sample)[::-1])
     assert turned.significance("edit", range(3))[1].clusters == (2, 2, 1)
 
 
@@ -178,13 +191,15 @@ def test_statistic_and_test_are_those_asked_for(
     sample: Benchmark, statistic: SystemStatistic, swapped: ClusterTest
 ) -> None:
     some = entries(sample)[:2]
-    how = Resampling(permutations=200)
-    found = Uncertainty(Study(sample), some, how, statistic, seed=3, cluster_test=swapped)
+    settings = Settings(
+        resampling=Resampling(permutations=200), statistic=statistic, seed=3, cluster_test=swapped
+    )
+    found = Uncertainty(Study(sample, settings), some)
     test = found.significance("edit", range(2))[0]
     human = sample.human_scores("trueskill")
     options = {"statistic": statistic, "permutations": 200, "seed": 3}
     if swapped == "perm-both":
-        values, p = perm_both(human, [win_rates(entry.sentences) for entry in some], **options)
+        values, p = perm_both(human, [win_rates(one.table.sentences) for one in some], **options)
     else:
         values, p = perm_systems(human, found.plain_scores[:, 0], **options)
     assert (test.level, test.test, test.statistic) == ("system", swapped, statistic)
@@ -198,15 +213,21 @@ def test_statistic_and_test_are_those_asked_for(
 def test_soft_accuracy_is_tested_on_sentence_scores(
     sample: Benchmark, aggregate: str, swapped: ClusterTest
 ) -> None:
-    study, some = Study(sample, aggregate), entries(sample)  # type: ignore[arg-type]
-    how = Resampling(permutations=200)
-    found = Uncertainty(study, some, how, "spa", seed=3, cluster_test=swapped)
+    settings = Settings(
+        aggregate=aggregate,  # type: ignore[arg-type]
+        resampling=Resampling(permutations=200),
+        statistic="spa",
+        seed=3,
+        cluster_test=swapped,
+    )
+    study, some = Study(sample, settings), entries(sample)
+    found = Uncertainty(study, some)
     test = found.significance("edit", range(3))[0]
     wanted = study.human_differences("edit")
     assert wanted is not None
     values, p = perm_both_spa(
         wanted,
-        [e.sentences for e in some],
+        [one.table.sentences for one in some],
         permutations=200,
         seed=3,
         whole=swapped == "perm-systems",
@@ -215,7 +236,7 @@ def test_soft_accuracy_is_tested_on_sentence_scores(
     assert test.values == pytest.approx(values)
     assert test.p == pytest.approx(p, nan_ok=True)
     # Near what is printed, which takes permutations instead of their normal limit.
-    printed = [study.soft_accuracy(entry.sentences, "edit") for entry in some]
+    printed = [study.soft_accuracy(one.table.sentences, "edit") for one in some]
     assert test.values == pytest.approx(printed, abs=0.01)
     # Unlike r, SPA of a constant metric is defined.
     if swapped == "perm-both":
@@ -225,12 +246,8 @@ def test_soft_accuracy_is_tested_on_sentence_scores(
 
 
 def test_whole_systems_are_swapped_for_corpus_scores(sample: Benchmark) -> None:
-    study = Study(sample, "corpus")
-    some = [
-        Entry(e.label, e.sentences, None, lambda draws, e=e: np.nanmean(  # type: ignore[misc]
-            e.sentences[:, draws], axis=2).T)
-        for e in entries(sample)[:2]
-    ]  # fmt: skip
+    study = Study(sample, Settings(aggregate="corpus"))
+    some = [entry("whole", np.nan_to_num(one.table.sentences)) for one in entries(sample)[:2]]
     (test, _) = Uncertainty(study, some).significance("edit", range(2))
     assert test.test == "perm-systems"
     # Six systems: all 32 different swaps are listed, so p is a multiple of 1/32.
@@ -241,10 +258,10 @@ def test_whole_systems_are_swapped_for_corpus_scores(sample: Benchmark) -> None:
 def test_differences_are_paired(sample: Benchmark, over: str) -> None:
     """Of one metric and itself every draw's difference is 0; of two it is that of their draws."""
     good, noise, _ = entries(sample)
+    how = Resampling(over=over, resamples=50, confidence=0.9)  # type: ignore[arg-type]
     found = Uncertainty(
-        Study(sample, "mean"),
-        [good, replace(good, label="again"), noise],
-        Resampling(over, 50, 0.9),  # type: ignore[arg-type]
+        Study(sample, Settings(aggregate="mean", resampling=how)),
+        [good, entry("again", good.table.sentences), noise],
     )
     figures = {"pearson": [0.9, 0.9, 0.2]}
     same, other, _ = found.differences("edit", "system", figures)
@@ -254,14 +271,15 @@ def test_differences_are_paired(sample: Benchmark, over: str) -> None:
     assert set(same.ci95.values()) == {(0.0, 0.0)}
     assert (other.first, other.second) == ("good", "noise")
     assert other.difference == pytest.approx(0.7)
-    drawn = found.drawn_over_systems("edit", over)  # type: ignore[arg-type]
+    drawn = found.drawn("edit", "system", over)  # type: ignore[arg-type]
     gaps = drawn.values["pearson"][0] - drawn.values["pearson"][2]
     observed = drawn.observed["pearson"][0] - drawn.observed["pearson"][2]
     assert other.ci95[over] == interval(gaps, 0.9, float(observed))[0]  # type: ignore[index]
 
 
 def test_differences_at_sentence_level_hold_what_was_drawn(sample: Benchmark) -> None:
-    found = Uncertainty(Study(sample), entries(sample)[:2], Resampling("both", 200))
+    study = Study(sample, Settings(resampling=Resampling(resamples=200)))
+    found = Uncertainty(study, entries(sample)[:2])
     (gap,) = found.differences("edit", "sentence", {"accuracy": [0.8, 0.5]})
     narrow, wide = gap.ci95["sentences"], gap.ci95["both"]
     assert wide[1] - wide[0] > narrow[1] - narrow[0] > 0
@@ -277,17 +295,18 @@ def cut(benchmark: Benchmark, systems: int, sentences: int) -> Uncertainty:
         {name: Version(corpus.systems[name].lines[:sentences]) for name in names},
     )
     kept = replace(benchmark, corpus=few, rankings={}, sample=False)
-    table = entries(benchmark)[0].sentences[:systems, 1 : sentences + 1]  # nothing missing
-    return Uncertainty(Study(kept, "mean"), [Entry("good", table)], Resampling("both", 50))
+    table = entries(benchmark)[0].table.sentences[:systems, 1 : sentences + 1]  # nothing missing
+    settings = Settings(aggregate="mean", resampling=Resampling(resamples=50))
+    return Uncertainty(Study(kept, settings), [entry("good", table)])
 
 
 def test_one_sentence_has_no_interval(sample: Benchmark) -> None:
     """Drawn anew it is itself: an interval of no width, or of none but the draws of systems."""
-    assert cut(sample, 6, 1).over_systems("edit")[0].bounds == {}
-    assert cut(sample, 6, 2).over_systems("edit")[0].bounds["pearson"][0] < 1
+    assert cut(sample, 6, 1).intervals("edit", "system")[0].bounds == {}
+    assert cut(sample, 6, 2).intervals("edit", "system")[0].bounds["pearson"][0] < 1
 
 
 def test_three_systems_have_no_interval(sample: Benchmark) -> None:
     """Three drawn from three are the same three, or too few for a correlation."""
-    assert cut(sample, 3, 20).over_systems("edit")[0].bounds == {}
-    assert cut(sample, 4, 20).over_systems("edit")[0].bounds["pearson"][0] < 1
+    assert cut(sample, 3, 20).intervals("edit", "system")[0].bounds == {}
+    assert cut(sample, 4, 20).intervals("edit", "system")[0].bounds["pearson"][0] < 1

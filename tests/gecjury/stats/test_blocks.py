@@ -12,17 +12,19 @@ from gecjury.arrays import FloatArray, blocks
 from gecjury.errors import OptionError
 from gecjury.metaeval.ratings import weighted
 from gecjury.metaeval.resampled import _ScoreWins, resampled_wins
-from gecjury.metaeval.uncertainty import _dense_sums, drawn_sums
-from gecjury.stats.bootstrap import check_resamples, make_resampled
+from gecjury.stats.bootstrap import make_resampled
 from gecjury.stats.correlation import pairwise_accuracies, pearsons, spearmans, taus
 from gecjury.stats.preferences import (
     TieRule,
     agreement_in_parts,
+    dense_sums,
+    drawn_sums,
     pair_table,
     preference_agreement,
     table_in_parts,
 )
 from gecjury.stats.ranking import trueskill
+from gecjury.stats.resampling import check_resamples
 from gecjury.stats.soft_accuracy import (
     JudgedDifferences,
     ScoreDifferences,
@@ -154,7 +156,7 @@ def test_sums_of_dense_sentences_are_those_of_single_pairs() -> None:
     draws = make_resampled("both", 15, 3, 30, seed=0)
     times = draws.multiplicity
     assert times is not None
-    rest, _ = _dense_sums(values, sentence, first, second, draws.counts, times)
+    rest, _ = dense_sums(values, sentence, first, second, draws.counts, times)
     assert np.flatnonzero(rest).tolist() == list(range(len(one) + 50, len(first)))
     weights = draws.counts[:, sentence] * times[:, first] * times[:, second]
     found = drawn_sums(values, sentence, first, second, draws.counts, times, at_once=1000)

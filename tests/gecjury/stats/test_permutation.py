@@ -12,50 +12,43 @@ from hypothesis import strategies as st
 
 from gecjury.errors import OptionError
 from gecjury.stats.permutation import (
-    Alternative,
     cluster_ranks,
     holm,
     holm_matrix,
     perm_both,
     perm_systems,
     permutation_signs,
+    rank_ranges,
     share_at_least,
     within_sentences,
+    wmt_clusters,
 )
 
 NAN = float("nan")
 
 
-def paired(
-    differences: np.ndarray,
-    signs: np.ndarray,
-    exact: bool = False,
-    alternative: Alternative = "two-sided",
-) -> np.ndarray:
+def paired(differences: np.ndarray, signs: np.ndarray, exact: bool = False) -> np.ndarray:
     """The paired permutation test of sums of differences."""
-    return share_at_least(signs @ differences, differences.sum(axis=0), exact, alternative)
+    return share_at_least(signs @ differences, differences.sum(axis=0), exact)
 
 
 def test_a_textbook_case_by_hand() -> None:
-    # Differences 1, 2, 3: the sums of the 8 sign patterns are ±6, ±4, ±2, 0, 0. At least 6 is
-    # reached once (p = 1/8), by absolute value twice (p = 2/8).
+    # Differences 1, 2, 3: the sums of the 8 sign patterns are ±6, ±4, ±2, 0, 0. At least 6 by
+    # absolute value is reached twice (p = 2/8).
     signs, exact = permutation_signs(3)
     assert exact
     assert sorted((signs @ [1, 2, 3]).tolist()) == [-6, -4, -2, 0, 0, 2, 4, 6]
     differences = np.array([[1.0], [2.0], [3.0]])
-    assert paired(differences, signs, exact, "greater").tolist() == [1 / 8]
     assert paired(differences, signs, exact).tolist() == [2 / 8]
 
 
 def test_darwins_maize() -> None:
     # Fisher, The Design of Experiments (1935), section 21: of the 2^15 = 32,768 ways to give signs
-    # to the 15 differences in height between crossed and self-fertilised plants, 863 reach the sum
-    # of 314 or more; 1,726 do so by absolute value, 5.267 per cent.
+    # to the 15 differences in height between crossed and self-fertilised plants, 1,726 reach the
+    # sum of 314 or more by absolute value, 5.267 per cent.
     heights = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
     signs, exact = permutation_signs(15, 2**15)
     assert exact
-    p = paired(np.array(heights, dtype=float)[:, None], signs, exact, "greater")
-    assert p[0] == pytest.approx(863 / 32768)
     assert paired(np.array(heights, dtype=float)[:, None], signs, exact)[0] == pytest.approx(
         1726 / 32768
     )
@@ -74,8 +67,8 @@ def test_sampled_permutations_come_near_and_are_never_nought() -> None:
 
 def test_perm_both_equals_an_enumeration() -> None:
     # The vectors of mt-metrics-eval's PermutationSigDiffTest (google-research/mt-metrics-eval,
-    # stats_test.py at 0b82d96b), taken as eight systems' scores. Its one-sided p for "metric 2
-    # correlates better" is estimated from random swaps; here all 2^8 are listed.
+    # stats_test.py at 0b82d96b), taken as eight systems' scores. Its p is estimated from random
+    # swaps; here all 2^8 are listed.
     gold = np.array([1, 2, 3, 4, 5, 5, 7, 8], dtype=float)
     one = np.array([1, 2, 3, 3, 7, 3, 5, 5], dtype=float)
     two = np.array([2, 1, 2, 6, 8, 8, 7, 6], dtype=float)
@@ -88,16 +81,13 @@ def test_perm_both_equals_an_enumeration() -> None:
 
     nulls = np.array([delta(swap) for swap in product((0, 1), repeat=8)])
     observed = r(gold, two)[0] - r(gold, one)[0]
-    expected = (nulls >= observed - 1e-12).mean()
+    expected = (abs(nulls) >= abs(observed) - 1e-12).mean()
     cells = [one[:, None], two[:, None]]
-    values, p = perm_both(gold, cells, alternative="greater")
+    values, p = perm_both(gold, cells)
     assert values == pytest.approx([r(gold, one)[0], r(gold, two)[0]], abs=1e-9)
-    assert p[1, 0] == pytest.approx(expected, abs=1e-12)
-    assert p[0, 1] == pytest.approx((nulls <= observed + 1e-12).mean(), abs=1e-12)
-    _, both = perm_both(gold, cells)
-    assert both[0, 1] == both[1, 0] == pytest.approx((abs(nulls) >= abs(observed) - 1e-12).mean())
+    assert p[0, 1] == p[1, 0] == pytest.approx(expected, abs=1e-12)
     # Sampled, as there: within four standard errors.
-    _, drawn = perm_both(gold, cells, alternative="greater", permutations=255)
+    _, drawn = perm_both(gold, cells, permutations=255)
     slack = 4 * np.sqrt(expected * (1 - expected) / 255)
     assert drawn[1, 0] == pytest.approx(expected, abs=slack)
 
@@ -294,8 +284,6 @@ def test_p_does_not_care_which_side_comes_first(differences: list[int]) -> None:
     one, other = (paired(side, signs, exact)[0] for side in (column, -column))
     assert one == other
     assert 0 < one <= 1
-    up, down = (paired(s, signs, exact, "greater")[0] for s in (column, -column))
-    assert up + down >= 1
 
 
 @settings(max_examples=60, deadline=None)
@@ -344,3 +332,19 @@ def test_sentences_worth_much_hide_no_difference() -> None:
     bad = rng.permutation(human)[:, None] + 50 * rng.normal(size=40) + rng.normal(size=(8, 40))
     _, p = perm_both(human, [good, bad], permutations=500)
     assert p[0, 1] < 0.01
+
+
+def test_rank_ranges_and_clusters_by_hand() -> None:
+    # A and B are not told apart, both are better than C; D has no score.
+    scores = np.array([0.9, 0.8, 0.5, NAN])
+    p = np.full((4, 4), 1.0)
+    for i, j in ((0, 2), (1, 2)):
+        p[i, j] = p[j, i] = 0.001
+    ranks = rank_ranges(scores, p)
+    assert ranks == ((1, 2), (1, 2), (3, 3), None)
+    assert wmt_clusters(scores, ranks) == (1, 1, 2, None)
+    # A is better than C only: ranges 1-2, 1-3, 2-3 overlap, one cluster.
+    p[1, 2] = p[2, 1] = 1.0
+    ranks = rank_ranges(scores, p)
+    assert ranks == ((1, 2), (1, 3), (2, 3), None)
+    assert wmt_clusters(scores, ranks) == (1, 1, 1, None)

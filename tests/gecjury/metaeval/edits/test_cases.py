@@ -27,7 +27,7 @@ from gecjury.metaeval.edits.cases import (
     unused_verdicts,
 )
 from gecjury.metaeval.edits.comparison import EditTasks, compare_edits, edit_tasks, plan_edits
-from gecjury.metaeval.edits.credit import CREDIT_KINDS, credit_edits, credit_kind, credit_with_files
+from gecjury.metaeval.edits.credit import CREDIT_KINDS, credit_edits, credit_kind
 from gecjury.metaeval.edits.measures import edit_agreement
 from gecjury.metaeval.settings import CreditKind, Level, Settings
 from gecjury.report.comparison import document, tables
@@ -205,7 +205,7 @@ def test_any_and_share_are_made_of_what_counts_keeps(tmp_path: Path) -> None:
         "counts": [0, 0, 1, 0.25, 1],
         "any": [1, 0, 1, 0.5, 1],
     }.items():
-        found = credit_with_files(scorer, cases, corpus, Runtime(), kind, tmp_path)
+        found = credit_edits(scorer, cases, corpus, Runtime(), kind, tmp_path)
         assert found.values.tolist() == expected
     assert (len(SEEN), len(list(tmp_path.iterdir()))) == (1, 1)
 
@@ -229,7 +229,7 @@ def test_credits_are_read_from_their_file(tmp_path: Path) -> None:
     cases, corpus = edit_cases(benchmark()), benchmark().corpus
 
     def credited(kind: str = "leave-one-out", some: list[EditCase] = cases) -> FloatArray:
-        return credit_with_files(Many(), some, corpus, Runtime(), kind, tmp_path).values
+        return credit_edits(Many(), some, corpus, Runtime(), kind, tmp_path).values
 
     SEEN.clear()
     first = credited()
@@ -247,7 +247,7 @@ def test_credits_are_read_from_their_file(tmp_path: Path) -> None:
         credited()
     for change, message in {
         "format": "expected 'gecjury-edit-credits/1'",
-        "values": "damaged file of edit credits",
+        "values": "is not a file of edit credits",
     }.items():
         for path, text in mine.items():
             path.write_text(json.dumps({**json.loads(text), change: "eJw"}))
@@ -257,7 +257,7 @@ def test_credits_are_read_from_their_file(tmp_path: Path) -> None:
 
 def test_credits_with_gaps_are_tried_again(tmp_path: Path) -> None:
     cases = [replace(case, row=-1) if case.row == 2 else case for case in edit_cases(benchmark())]
-    found = credit_with_files(Many(), cases, benchmark().corpus, Runtime(), "add-one", tmp_path)
+    found = credit_edits(Many(), cases, benchmark().corpus, Runtime(), "add-one", tmp_path)
     assert np.isnan(found.values).tolist() == [False] * 4 + [True]
     assert not list(tmp_path.iterdir())
 

@@ -1,0 +1,172 @@
+"""Standard errors at several sizes of the data, and how much data a target takes.
+
+Whatever is a smooth function of N independent parts (sentences, systems) has a standard error of
+c / √N. c is measured twice: by leaving out one part after the other (the jackknife), and by a fit
+of the standard errors of resamples of several sizes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gecjury.arrays import FloatArray, IntArray, blocks
+
+FEWEST = 5
+"""Parts from which a standard error can be taken."""
+
+Drawn = Callable[[IntArray], FloatArray]
+"""Statistics of resampled data: B × n indices to B × P, one column a pair that is compared."""
+
+_GROUPS = 1_000  # parts that are left out one by one
+_SHARES = (0.25, 0.5, 1.0, 2.0)  # of the data at hand, at which standard errors are taken
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantity:
+    """Differences whose standard errors fall with the data.
+
+    Attributes:
+        size: how many parts can be resampled.
+        observed: the differences, one a pair; NaN where there is none.
+        drawn: differences of resampled data.
+        from_size: the least share of `size` that resamples count from, in the fit.
+    """
+
+    size: int
+    observed: FloatArray
+    drawn: Drawn = field(repr=False)
+    from_size: float = 0.0
+
+    def influences(self, rows: IntArray | None = None) -> FloatArray:
+        """Return jackknife pseudo-values, groups × pairs, whose mean estimates the difference.
+
+        Args:
+            rows: the parts that there are; by default all.
+        """
+        every = np.arange(self.size) if rows is None else rows
+        groups = np.array_split(np.arange(len(every)), min(len(every), _GROUPS))
+        # Draws are of one length: where groups differ by one, one more part is left out.
+        most = len(groups[0])
+        rest = np.stack([np.delete(every, group)[: len(every) - most] for group in groups])
+        whole = self.drawn(every[None])[0]
+        values: FloatArray = len(groups) * whole - (len(groups) - 1) * self._in_blocks(rest)
+        return values
+
+    def errors(self, size: int, resamples: int, rng: np.random.Generator) -> FloatArray:
+        """Return the standard error of every pair, by resamples of so many parts."""
+        return spread(self.sample(size, resamples, rng))
+
+    def sample(self, size: int, resamples: int, rng: np.random.Generator) -> FloatArray:
+        """Return the differences of resampled data, resamples × pairs."""
+        return self._in_blocks(rng.integers(self.size, size=(resamples, size)))
+
+    def _in_blocks(self, draws: IntArray) -> FloatArray:
+        return np.concatenate([self.drawn(draws[part]) for part in blocks(*draws.shape)])
+
+    def fit(self, resamples: int, rng: np.random.Generator) -> tuple[FloatArray, float]:
+        """Return c of every pair by errors at several sizes, and the slope of their logarithms.
+
+        The slope is that by which the errors really fall; c assumes −0.5.
+        """
+        sizes = sorted({max(FEWEST, round(share * self.size)) for share in _SHARES})
+        errors = np.stack([self.errors(size, resamples, rng) for size in sizes])
+        roots = np.sqrt(np.array(sizes, dtype=np.float64))
+        products = (errors * roots[:, None])[roots >= math.sqrt(self.from_size * self.size)]
+        deviation = np.exp(np.log(np.where(products > 0, products, np.nan)).mean(axis=0))
+        slope = math.nan
+        if np.isfinite(errors).any(axis=1).all() and len(sizes) > 1:
+            middle = np.nanmedian(errors, axis=1)
+            if (middle > 0).all():
+                slope = float(np.polyfit(np.log(sizes), np.log(middle), 1)[0])
+        return deviation, slope
+
+
+def jackknife_deviation(influences: FloatArray, size: int) -> FloatArray:
+    """Return c of every pair: the standard error times √n, for influences of `size` parts."""
+    return spread(influences) * math.sqrt(size / len(influences))
+
+
+def spread(values: FloatArray) -> FloatArray:
+    """Return the standard deviation of every column; NaN where fewer than two are known."""
+    known = np.ma.masked_invalid(values)
+    return np.asarray(known.std(axis=0, ddof=1).filled(np.nan))
+
+
+def needed(deviation: float, difference: float, power: float = 0.8, level: float = 0.05) -> int:
+    """Return how many units tell a difference with so much power: ((z₁₋ₗ/₂ + z_p) c / d)².
+
+    Args:
+        deviation: c, the standard error times √n.
+        difference: d, in the units of c.
+        power: chance of telling it.
+        level: of the two-sided test.
+    """
+    from scipy.special import ndtri
+
+    z = float(ndtri(1 - level / 2) + ndtri(power))
+    return _whole((z * deviation / difference) ** 2)
+
+
+def needed_for_width(deviation: float, width: float, level: float = 0.05) -> int:
+    """Return how many units give an interval of so much width: (2 z₁₋ₗ/₂ c / w)²."""
+    from scipy.special import ndtri
+
+    return _whole((2 * float(ndtri(1 - level / 2)) * deviation / width) ** 2)
+
+
+def _whole(value: float) -> int:
+    # Rounding of the last digit is no unit more.
+    return max(1, math.ceil(value * (1 - 1e-12))) if math.isfinite(value) else 0
+
+
+def middle_pair(deviations: FloatArray) -> int | None:
+    """Return the pair whose c is nearest to the median; None where none is known."""
+    if not np.isfinite(deviations).any():
+        return None
+    return int(np.nanargmin(np.abs(deviations - np.nanmedian(deviations))))
+
+
+_MOST_DRAWN = 20_000_000  # indices of one check
+
+
+def share_told(
+    quantity: Quantity,
+    pair: int,
+    parts: int,
+    *,
+    deviation: float,
+    value: float,
+    level: float,
+    resamples: int,
+    rng: np.random.Generator,
+) -> float | None:
+    """Return the share of resamples of so many parts in which a difference so large is told.
+
+    The pair's own difference is taken off, and the one asked for put in its place. A resample tells
+    it where it is z standard errors from 0.
+
+    Args:
+        quantity: what is resampled.
+        pair: its column.
+        parts: of each resample.
+        deviation: c of the pair.
+        value: the difference to be told.
+        level: of the two-sided test.
+        resamples: how many.
+        rng: source of the draws.
+
+    Returns:
+        Between 0 and 1; None where so little says nothing, or so much cannot be drawn.
+    """
+    from scipy.special import ndtri
+
+    if parts < FEWEST or parts * resamples > _MOST_DRAWN:
+        return None
+    drawn = quantity.sample(parts, resamples, rng)[:, pair]
+    drawn = drawn[~np.isnan(drawn)] - quantity.observed[pair] + value
+    limit = float(ndtri(1 - level / 2)) * deviation / math.sqrt(parts)
+    return float((np.abs(drawn) > limit).mean()) if len(drawn) else None
