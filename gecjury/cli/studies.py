@@ -92,8 +92,6 @@ def run(args: argparse.Namespace) -> int:
         args.metrics = usual[0]
         if usual[1]:
             tell(usual[1])
-    if getattr(args, "html", None):
-        check_page(args.html)
     work = Work.of(
         lambda: _data(args, study),
         args.metrics,
@@ -107,6 +105,8 @@ def run(args: argparse.Namespace) -> int:
     if work.runtime.dry_run:
         print_plans(study.plans(work))
         return 0
+    if getattr(args, "html", None):
+        check_page(args.html)
     if not args.quiet and (warning := study.warning(work)):
         tell(warning)
     result = study.run(work)

@@ -10,13 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from gecjury.corpus.corpus import Corpus
 from gecjury.errors import OptionError
 from gecjury.report.result import Result
 from gecjury.runtime import Runtime
-from gecjury.scoring.registry import load
+from gecjury.scoring.registry import Metric, load
 from gecjury.scoring.score_files import check_writable, score_with_files
 from gecjury.scoring.scorer import Scorer
 from gecjury.scoring.scores import Plan, ScoreTable
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 Data: TypeAlias = "Corpus | Benchmark | str"
 """What a study is about: texts, a benchmark, or a benchmark's name."""
 
-Metrics = str | Scorer | Sequence[str | Scorer]
-"""One metric or several, by name with options as on the command line, or loaded."""
+Metrics: TypeAlias = Metric | Sequence[Metric]
+"""One metric or several: by name with options as on the command line, loaded, or one's own."""
 
 Takes = Literal["files", "two outputs", "benchmark", "either", "sample"]
 """What a command asks for in front of its options."""
@@ -78,9 +78,11 @@ class Work:
             OptionError: an unknown metric, option or benchmark.
             DataError: the benchmark's files are missing.
         """
-        listed = [metrics] if isinstance(metrics, str | Scorer) else metrics
-        typed = {one: load(one) for one in listed if isinstance(one, str)}
-        scorers = dict.fromkeys(typed[one] if isinstance(one, str) else one for one in listed)
+        alone = isinstance(metrics, str | Scorer) or callable(metrics)
+        listed = [cast(Metric, metrics)] if alone else list(cast("Sequence[Metric]", metrics))
+        loaded_metrics = {one: load(one) for one in listed}
+        typed = {one: scorer for one, scorer in loaded_metrics.items() if isinstance(one, str)}
+        scorers = dict.fromkeys(loaded_metrics.values())
         name = name or (data if isinstance(data, str) else "")
         return cls(
             data() if callable(data) else loaded(data), tuple(scorers), runtime, folder, name, typed

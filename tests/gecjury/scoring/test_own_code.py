@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import gecjury
+from gecjury.corpus.corpus import corpus_of_texts
 from gecjury.errors import InputError, OptionError
 from gecjury.scoring.options import parse, split_name
 from gecjury.scoring.registry import load, load_all, origin, paper_of
@@ -123,7 +124,9 @@ def test_what_names_take_takes_classes_and_functions(file: Path) -> None:
     assert load_all(shared) == load_all([shared, shared]) == [load(shared)]
     found = gecjury.compare("sample", [shared, Length, f"{file}:longer", "green"])
     assert {row["metric"] for row in found.rows()} > {"shared", "length", "longer", "green"}
-    ranked = gecjury.rank(["a b", "c"], {"x": ["a b", "d"], "y": ["a", "d"]}, metrics=Length)
+    ranked = gecjury.rank(
+        corpus_of_texts(["a b", "c"], {"x": ["a b", "d"], "y": ["a", "d"]}), Length
+    )
     assert [row["system"] for row in ranked.rows()] == ["x", "y"]
 
 
