@@ -100,7 +100,7 @@ class Asano(MeanScorer):
                     f"asano: {self.model} rates {', '.join(bundle.aspects)}; expected a model of "
                     "grammaticality (`gecjury train some gug`), or leave it out with alpha=0"
                 )
-            notes = bundle.notes(corpus)
+            notes = bundle.origin.notes(corpus)
             paired = "grammaticality" in bundle.pair_aspects
             pairs = (sources, hypotheses) if paired else ([], [])
             aspect = "grammaticality"

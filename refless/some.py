@@ -101,7 +101,7 @@ class SOME(MeanScorer):
         Of a model of quality, systems × sentences × 1.
         """
         bundle = _open(self.model, self.max_length, runtime.device, self.dtype)
-        notes = bundle.notes(corpus)
+        notes = bundle.origin.notes(corpus)
         texts, pairs, text_of, pair_of = distinct_pairs(corpus)
         of_quality = bundle.aspects == (QUALITY,)
         if of_quality:
