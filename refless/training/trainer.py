@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -71,13 +71,11 @@ class Fit:
         model: the best checkpoint by dev score.
         best: its dev figures.
         history: dev figures by epoch.
-        seconds: spent in this process, without what earlier, killed runs spent.
     """
 
     model: Any
     best: Mapping[str, float]
-    history: tuple[Mapping[str, float], ...] = field(default_factory=tuple)
-    seconds: float = 0.0
+    history: tuple[Mapping[str, float], ...]
 
 
 def fit(
@@ -102,10 +100,7 @@ def fit(
         OptionError: the folder holds checkpoints of another run; or the encoder has fewer layers
             than are to be frozen.
     """
-    import time
-
     quiet_transformers()
-    start = time.perf_counter()
     if settings.freeze_embeddings:
         freeze_embeddings(task.model)
     freeze_lowest(task.model, settings.freeze_layers)
@@ -127,7 +122,7 @@ def fit(
         if "eval_score" in entry
     )
     best = max(history, key=lambda entry: entry["score"]) if history else {}
-    return Fit(trainer.model, best, history, time.perf_counter() - start)
+    return Fit(trainer.model, best, history)
 
 
 def _claim(folder: Path, settings: TrainSettings, task: LearningTask) -> None:
