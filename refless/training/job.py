@@ -17,10 +17,10 @@ from gecjury.models.networks import read_config
 from gecjury.records import from_record
 from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.nets.manifest import KEYS_FILE, MANIFEST
+from gecjury.refless.nets.trainable import check_layers
 from gecjury.refless.training.recipe import BaseRecipe, Recipe
 from gecjury.refless.training.steps.detection import detection_keys
 from gecjury.refless.training.steps.intermediate import IntermediateData
-from gecjury.refless.training.trainable import check_layers
 from gecjury.refless.training.trainer import is_main_process
 from gecjury.refless.training.watching import (
     HISTORY_FILE,

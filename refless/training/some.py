@@ -30,6 +30,7 @@ from gecjury.refless.nets.regressor import (
     predict,
     save_model,
 )
+from gecjury.refless.nets.trainable import output_layer
 from gecjury.refless.training.evaluation import Report, evaluate, some_card
 from gecjury.refless.training.job import Job
 from gecjury.refless.training.steps.intermediate import (
@@ -38,7 +39,6 @@ from gecjury.refless.training.steps.intermediate import (
     run_intermediate,
     tokenise,
 )
-from gecjury.refless.training.trainable import output_layer
 from gecjury.refless.training.trainer import LearningTask, fit, is_main_process, wait_for_all
 from gecjury.refless.training.watching import Watch, Watchers, kept_record
 from gecjury.stats.correlation import spearman

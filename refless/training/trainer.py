@@ -19,14 +19,14 @@ from gecjury.errors import DataError, OptionError
 from gecjury.models.batching import pick_device
 from gecjury.models.checkpoints import quiet_transformers
 from gecjury.refless.nets.regressor import output_errors
-from gecjury.refless.training.recipe import Loss, TrainSettings
-from gecjury.refless.training.trainable import (
+from gecjury.refless.nets.trainable import (
     freeze_embeddings,
     freeze_lowest,
     keep_layers,
     rates_by_layer,
     recompute_layers,
 )
+from gecjury.refless.training.recipe import Loss, TrainSettings
 from gecjury.refless.training.watching import Watch, reporters, resumed_step
 from gecjury.runtime import Bar, Runtime
 from gecjury.textfiles import read_text, write_text

@@ -16,15 +16,15 @@ from gecjury.refless.data.annotations import Annotations
 from gecjury.refless.data.splits import split_by_source
 from gecjury.refless.nets.bundle import open_bundle
 from gecjury.refless.nets.regressor import load_model
-from gecjury.refless.training.job import Job
-from gecjury.refless.training.recipe import Recipe, TrainSettings
-from gecjury.refless.training.some import train_some
-from gecjury.refless.training.trainable import (
+from gecjury.refless.nets.trainable import (
     encoder_layers,
     freeze_lowest,
     output_layer,
     rates_by_layer,
 )
+from gecjury.refless.training.job import Job
+from gecjury.refless.training.recipe import Recipe, TrainSettings
+from gecjury.refless.training.some import train_some
 from gecjury.runtime import Runtime
 from tests import tiny
 
